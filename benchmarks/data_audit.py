@@ -17,7 +17,7 @@ from metaeval.report.audit import PERCENT, Audit, at_own_size, findings
 from metaeval.report.markdown import escape
 from metaeval.report.measures import LEVELS
 from metaeval.report.result import FULL_SUPPORT
-from metaeval.report.table import UNDEFINED, numeral, plain
+from metaeval.report.table import UNDEFINED, format_value, plain
 
 _DOCS = """# What the data sets' labels mean
 
@@ -59,7 +59,7 @@ def markdown(audits: Sequence[Audit], left_out: Mapping[str, str]) -> str:
                 " / ".join(f"{data.levels.get(level, 0):,}" for level in LEVELS),
                 f"{found.words[0]:,.0f}",
                 f"{at.whole:,} of {at.touched:,}" if at else "no evidence",
-                numeral(perfect.get("touched"), PERCENT),
+                format_value(perfect.get("touched"), PERCENT),
                 f"{twins.statements:,} / {twins.chunks:,} / {twins.judged_twice:,}",
                 UNDEFINED if alpha is None else f"{alpha:.2f}",
             )

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.reference import KEPT, METRICS, OFFLINE, PUBLISHED, kept_results
 from metaeval.report.measures import Headline, listed
 from metaeval.report.result import Column, Result, Row, Value
-from metaeval.report.table import numeral
+from metaeval.report.table import format_value
 from metaeval.report.verdicts import above_every_control, top
 from metaeval.runs.evaluation import PublishedPaper, published_files, read_published
 from metaeval.scoring.controls import GOLD_CONTROLS
@@ -189,7 +189,7 @@ def _best_control(result: Result, purpose: Purpose) -> str:
     if not values:
         return ""
     value, name = max(values)
-    return f"{numeral(value, _column(result, purpose))} ({name})"
+    return f"{format_value(value, _column(result, purpose))} ({name})"
 
 
 def _column(result: Result, purpose: Purpose) -> Column:
@@ -198,13 +198,13 @@ def _column(result: Result, purpose: Purpose) -> Column:
 
 def _cell(row: Row, result: Result, measure: str) -> str:
     value, column = _value(row, measure), next(column for column in result.columns if column.key == measure)
-    number = numeral(value.value, column)
+    number = format_value(value.value, column)
     if row.letters and row.metric in best(result, measure):
         number = f"**{number}**"
     if value.low is None or value.high is None:
         return number
     star = "\\*" if value.effective is not None and value.effective < FEW else ""
-    return f"{number} ({numeral(value.low, column)} to {numeral(value.high, column)}){star}"
+    return f"{number} ({format_value(value.low, column)} to {format_value(value.high, column)}){star}"
 
 
 def _said(name: str, result: Result, purpose: Purpose) -> str:
@@ -214,7 +214,7 @@ def _said(name: str, result: Result, purpose: Purpose) -> str:
     top = best(result, purpose.measure)
     column, where = _column(result, purpose), f"On {TITLES[name]}"
     first = max(top or defined, key=lambda metric: _value(rows[metric], purpose.measure).value or 0.0)
-    number = numeral(_value(rows[first], purpose.measure).value, column)
+    number = format_value(_value(rows[first], purpose.measure).value, column)
     if not top:
         text = f"{where} no test was possible; the highest value is that of {first} ({number})."
     elif len(top) == len(defined):

@@ -187,7 +187,7 @@ def _command_page(command: Analysis) -> str:
         )
     parts += (
         _of_pipeline(command.name.removeprefix("cite "))
-        if command.name.startswith("cite ")
+        if command.name.removeprefix("cite ") in registry.names("pipeline")
         else ()
     )
     return _page(*parts)

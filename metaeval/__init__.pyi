@@ -77,6 +77,7 @@ class cite:
         threshold: float | str | None = None,
         calibration: str | Path | Sequence[str | Path] = ...,
         format: str = 'auto',
+        sources: str | Path | None = None,
         splitter: str = 'auto',
         premise: str = 'joint',
         profile: str = 'paper',
@@ -101,6 +102,7 @@ class cite:
         threshold: float | str | None = None,
         calibration: str | Path | Sequence[str | Path] = ...,
         format: str = 'auto',
+        sources: str | Path | None = None,
         splitter: str = 'auto',
         premise: str = 'joint',
         profile: str = 'paper',
@@ -132,6 +134,7 @@ class cite:
         batch: str | Path | None = None,
         ask_again: str | None = None,
         format: str = 'auto',
+        sources: str | Path | None = None,
         splitter: str = 'auto',
         profile: str = 'paper',
         scenario: str = 'full',
@@ -145,6 +148,17 @@ class cite:
         trust_config: bool = False,
         dry_run: bool = False,
         **settings: Any,
+    ) -> Any: ...
+    @staticmethod
+    def convert(
+        *files: str | Path,
+        output: str | Path | None = None,
+        format: str = 'auto',
+        sources: str | Path | None = None,
+    ) -> Any: ...
+    @staticmethod
+    def formats(
+        name: str = '',
     ) -> Any: ...
     @staticmethod
     def generate(
@@ -177,6 +191,7 @@ class cite:
         batch: str | Path | None = None,
         ask_again: str | None = None,
         format: str = 'auto',
+        sources: str | Path | None = None,
         splitter: str = 'auto',
         output: str | Path | None = None,
         rounds: int = 1,
@@ -249,6 +264,7 @@ class cite:
         threshold: float | str | None = None,
         calibration: str | Path | Sequence[str | Path] = ...,
         format: str = 'auto',
+        sources: str | Path | None = None,
         splitter: str = 'auto',
         whole: bool = False,
         profile: str = 'paper',
@@ -276,6 +292,7 @@ class cite:
         threshold: str | None = None,
         calibration: str | Path | Sequence[str | Path] = ...,
         format: str = 'auto',
+        sources: str | Path | None = None,
         splitter: str = 'auto',
         parser: str = 'small',
         encoding: str = '',
@@ -285,6 +302,32 @@ class cite:
         budget: float | None = None,
         trust_config: bool = False,
         dry_run: bool = False,
+        **settings: Any,
+    ) -> Any: ...
+    @staticmethod
+    def support(
+        *files: Any,
+        nli: str | Sequence[str] = ...,
+        threshold: float | str | None = None,
+        calibration: str | Path | Sequence[str | Path] = ...,
+        format: str = 'auto',
+        sources: str | Path | None = None,
+        splitter: str = 'auto',
+        partial: float | str | None = None,
+        measures: str | Sequence[str] = ...,
+        reading: str = 'official',
+        denominator: str = 'answered',
+        stray: str = 'forgiven',
+        most_statements: int = 40,
+        length_unit: str = 'words',
+        matched: bool = False,
+        results: str | Path = ...,
+        store: str | Path | None = None,
+        executor: Mapping[str, Any] = ...,
+        budget: float | None = None,
+        trust_config: bool = False,
+        batch: str | Path | None = None,
+        requests: str | Path | None = None,
         **settings: Any,
     ) -> Any: ...
     @staticmethod
@@ -402,6 +445,7 @@ def estimate(
     estimand: Literal['set', 'process'] = 'set',
     pipeline: Literal['', 'alce', 'aliice'] = '',
     columns: Mapping[str, str] = ...,
+    sources: str | Path | None = None,
     assume_sample: bool = False,
     *,
     config: str | Path | None = None,
@@ -484,6 +528,7 @@ def label(
     existing_labels: Any = None,
     pipeline: Literal['', 'alce', 'aliice'] = '',
     columns: Mapping[str, str] = ...,
+    sources: str | Path | None = None,
     *,
     config: str | Path | None = None,
     encoding: str = '',

@@ -21,7 +21,7 @@ from metaeval.report.notebook import Results
 from metaeval.runs import prepared_run
 from metaeval.runs import run as runs
 from metaeval.runs.columns import named_apart, published_columns, score_column
-from metaeval.runs.evaluation import readings_of
+from metaeval.runs.evaluation import declarations_of
 from metaeval.runs.metrics import score_metrics
 from metaeval.runs.prepared_run import prepare_ratings
 from metaeval.scoring.contract import PairScore, Status
@@ -37,7 +37,7 @@ _WHOLE = 5
 
 @typed
 def load_corpus(dataset: str = "mini", **settings: Any) -> Corpus:
-    """The documents, statements and judged citations of a data set. settings: split, data, dataset_options."""
+    """Return the documents, statements and judged citations of a data set. settings: split, data, dataset_options."""
     corpus, _, _ = prepared_run.load_corpus(load_run(None, {"dataset": dataset, **settings}))
     return corpus
 
@@ -46,7 +46,7 @@ class Answers(list[PairScore]):
     """A metric's answers, one `PairScore` per pair: a list with a short `repr` and a method that makes a data frame."""
 
     def to_frame(self) -> Any:
-        """A data frame with a row for each pair: score, status, tokens, cut."""
+        """Return a data frame with a row for each pair: score, status, tokens, cut."""
         return frame(answer._asdict() for answer in self)
 
     def __repr__(self) -> str:
@@ -57,7 +57,9 @@ class Answers(list[PairScore]):
 def score(metric: str, sources: Sequence[str], statements: Sequence[str], **options: Any) -> Answers:
     """Score texts of your own with a metric by name, one answer per (source, statement). Nothing is stored."""
     if len(sources) != len(statements):
-        raise UserError(f"{len(sources)} sources and {len(statements)} statements given: give equal numbers of both.")
+        raise UserError(
+            f"{len(sources)} sources and {len(statements)} statements are given: give equal numbers of both."
+        )
     config = load_run(None, {"metrics": (metric,), "metric_options": {metric: options} if options else {}})
     ((_, _, scored),) = score_metrics(list(zip(sources, statements, strict=True)), [metric], config)
     return Answers(scored.answers)
@@ -65,16 +67,16 @@ def score(metric: str, sources: Sequence[str], statements: Sequence[str], **opti
 
 @typed
 def load_ratings(dataset: str = "ratings", data: Any = None, **settings: Any) -> Ratings:
-    """The rated texts of a data set, with the scores published beside them.
+    """Return the rated texts of a data set, with the scores published with them.
 
-    data: a folder or a file; of ratings of your own also a data frame, or mappings with one field a column. settings:
-    as in `load_corpus`, and columns={"gold": HEADING} for headings that do not say what they are for.
+    data: a folder or a file; of ratings of your own also a data frame, or mappings with one field a column.
+    settings: as in `load_corpus`, and columns={"gold": HEADING} for headings that do not say what they are for.
     """
     if data is None or isinstance(data, str | Path):
         ratings, _, _ = prepared_run.load_ratings(load_run(None, {"dataset": dataset, "data": data, **settings}))
         return ratings
     if dataset != "ratings":
-        raise UserError(f"A data frame is itself the data set: leave it or dataset={dataset!r} out.")
+        raise UserError(f"The data frame is the data set: leave dataset={dataset!r} or the data frame out.")
     return prepared_run.ratings_in(data, load_run(None, settings))
 
 
@@ -110,18 +112,20 @@ def evaluate_scores(
         columns = published_columns(rated)
         for file, content in files:
             columns.append(named_apart(score_column(rated, file, content), columns, file.metric))
-        return told(runs.evaluate_columns(rated, columns))
+        return results_of(runs.evaluate_columns(rated, columns))
     job = prepared_run.prepare(config, corpus)
-    return told(runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files]))
+    return results_of(runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files]))
 
 
-def told(evaluated: runs.EvaluatedRun) -> Results:
+def results_of(evaluated: runs.EvaluatedRun) -> Results:
     """Return the results of a run, and warn of the protocols that were left out."""
     for protocol, reason in evaluated.left_out.items():
         _log.warning("Left out: %s: %s", protocol, reason)
     known = registry.names("protocol")
     names = dict.fromkeys(result.protocol for result in evaluated.results)
-    return Results(evaluated.results, readings_of(registry.find("protocol", name) for name in names if name in known))
+    return Results(
+        evaluated.results, declarations_of(registry.find("protocol", name) for name in names if name in known)
+    )
 
 
 def _answers(name: str, values: Mapping[str, float | None]) -> dict[str, PairScore]:

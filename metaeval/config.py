@@ -29,7 +29,7 @@ OFFLINE_METRICS = ("overlap", "rouge", "bm25", "support-mini", "minilm-cosine", 
 
 
 def as_list(value: Any) -> Any:
-    """Split a string at its commas; return anything else unchanged."""
+    """Return a string split at its commas; anything else is returned unchanged."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
@@ -102,7 +102,7 @@ class EvidenceConfig(Strict):
 
     @classmethod
     def renamed(cls, values: Any) -> Any:
-        """Move the evidence threshold from its earlier name to the present one; raises `UserError` if both are set."""
+        """Return settings with the evidence threshold under its present name; raises `UserError` if both are set."""
         if not isinstance(values, Mapping) or EARLIER_THRESHOLD not in values:
             return values
         evidence = values.get("evidence", {})
@@ -157,11 +157,11 @@ class IntervalConfig(Strict):
 
     @property
     def also(self) -> str:
-        """The setting by which more than groups is sampled; "" without one."""
+        """The setting by which systems or annotators are taken as sampled too; "" if groups alone are."""
         return "interval.annotators" if self.annotators else "interval.cluster" if self.cluster != "group" else ""
 
     def drawn(self) -> dict[str, int | float]:
-        """Return the settings of the resampling, as a table lists them."""
+        """Return the settings of the resampling, by the names that a table lists."""
         return self.model_dump(include={"resamples", "seed", "level"})
 
 
@@ -485,7 +485,7 @@ def load_settings(
 def changed_settings(
     model: type[Model], values: Mapping[str, Any], typed: Mapping[str, Any], overrides: Sequence[str], where: str
 ) -> Model:
-    """Build a model from a file's values, overridden by typed settings; other arguments as for `validated`."""
+    """Return a model of a file's values, overridden by typed settings and overrides. where: as in `validated`."""
     changed = {**EvidenceConfig.renamed(values), **typed}
     if isinstance(named := changed.get("executor"), str):  # by its name alone
         executor = values.get("executor", {})

@@ -65,10 +65,11 @@ def _untrusted(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def shown_settings(where: object, settings: Mapping[str, Any], trust: bool) -> dict[str, Any]:
-    """Return the settings of a completed job for display, without the metrics that only a trusted file may name.
+    """Return the settings of a completed job for display, without metrics that only a trusted file may name.
 
-    Their scores are in the job's files, so that the metrics need not be loaded. Raises `UntrustedError` for other
-    settings that need trust: a data set is read again, and a protocol decides how its results are read.
+    where: the file, for messages. Their scores are in the job's files, so that the metrics need not be loaded.
+    Raises `UntrustedError` for other settings that need trust: a data set is read again, and a protocol decides how
+    its results are read.
     """
     if trust:
         return dict(settings)

@@ -17,7 +17,7 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.cells import Cells, Coded, number_in, text_array
+from metaeval.column_arrays import Cells, Coded, number_in, text_array
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.table_reading import skips_bad_cells
 
@@ -125,7 +125,7 @@ class TypedTable:
         return map(text_of, self.column(heading))
 
     def coded(self, heading: str) -> Coded[str]:
-        """Return the texts of a column in coded form."""
+        """Return the texts of a column as codes of the distinct texts."""
         cells = self.column(heading)
         if not cells.are_numbers:
             return Coded.of(map(text_of, cells))

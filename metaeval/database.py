@@ -99,10 +99,10 @@ class Database(ABC):
 
     @abstractmethod
     def _take(self, other: sqlite3.Connection) -> None:
-        """Add the readable rows of another database of the same schema; rows that exist here are kept."""
+        """Add the readable rows of another database of the same schema to this one; rows that exist here are kept."""
 
     def verify(self) -> Verified:
-        """Check the file's structure and every row, without changing anything."""
+        """Return the result of checking the file's structure and every row; nothing is changed."""
         with self._sentences():
             schema = int(self._ask("PRAGMA user_version"))
             journal = str(self._ask("PRAGMA journal_mode"))
@@ -116,9 +116,10 @@ class Database(ABC):
         return Verified(rows, damaged, faults, schema, journal)
 
     def compact(self) -> Compacted:
-        """Delete the damaged rows, and free unused disk space.
+        """Delete the damaged rows, free unused disk space, and return what was done.
 
-        A file whose structure is broken is not changed: what can be read of it is copied into a new file beside it.
+        A file whose structure is broken is not changed: what can be read of it is copied into a new file beside
+        it.
         """
         verified = self.verify()
         with self._sentences():

@@ -103,10 +103,10 @@ def _texts_of(owner: type) -> Iterator[tuple[str, str]]:
 
 
 def typed(function: Callable[Params, Returned]) -> Callable[Params, Returned]:
-    """Wrap a function so that it raises `UserError` for an argument of another type than its parameter declares.
+    """Return a function such that an argument of another type than its parameter declares raises `UserError`.
 
-    Types of the standard library and classes of its module's names are checked; `Any` and all others take anything. A
-    call is one job of `inputs_protected`.
+    Types of the standard library and classes of its module's names are checked; `Any` and all others take anything.
+    A call is one job of `inputs_protected`.
     """
     parameters = inspect.signature(function)
 
@@ -185,7 +185,7 @@ def _in_words(kind: Any) -> str:
 
 
 def validated(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
-    """Check values against a model; raises `UserError` with the first problem in one sentence.
+    """Return a model of the values; raises `UserError` with the first problem in one sentence.
 
     where: the last words of the message, after "in".
     """

@@ -57,7 +57,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def unknown(kind: str, name: str, known: Iterable[str], then: str = "") -> UserError:
-    """Build the error for an unknown name: the name, the nearest known one, the known names, and advice (`then`)."""
+    """Return the error for an unknown name: the name, the nearest known one, the known names, and advice (`then`).
+
+    kind: what it is a name of.
+    """
     names = sorted(known)
     listed = ", ".join(names) if names else "none"
     return UserError(
@@ -67,7 +70,7 @@ def unknown(kind: str, name: str, known: Iterable[str], then: str = "") -> UserE
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault of a file. `line` counts from 1, `value` is what was found, `allowed` describes allowed values."""
+    """One fault of a file. line: from 1. value: what is there. allowed: what may be there."""
 
     line: int
     field: str

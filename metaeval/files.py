@@ -130,7 +130,7 @@ def _cell(value: object) -> object:
 
 
 def safe_name(text: str) -> str:
-    """Turn free text into a name for a file or folder that is valid on any system; at most 80 characters."""
+    """Return free text as a name of a file or folder that is valid on any system; at most 80 characters."""
     return _UNSAFE.sub("_", text)[:80]
 
 

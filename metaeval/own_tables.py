@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.cells import BLOCK, Cells
+from metaeval.column_arrays import BLOCK, Cells
 from metaeval.data_tables import TypedTable, Wrong
 from metaeval.encodings import decoded
 from metaeval.errors import UserError, shown
@@ -82,7 +82,10 @@ def table_of(name: str, records: Any, places: Sequence[str] = ()) -> TypedTable:
 
 def _not_empty(table: TypedTable) -> TypedTable:
     if not table.size:
-        raise UserError(f"{table.name} holds no rows: give a file, a data frame, or mappings with one field a column.")
+        raise UserError(
+            f"{table.name} holds no rows: give a file, a data frame, or a list of mappings (one per row) with at "
+            "least one row."
+        )
     return table
 
 
@@ -91,7 +94,7 @@ def _cells(values: Sequence[Any]) -> Cells:
 
 
 def _cell_of(value: Any) -> Any:
-    """Convert a record's value to a cell: None for blank values, a list for any kind of list or array."""
+    """Return a record's value as a cell: None for blank values, a list for any kind of list or array."""
     if getattr(value, "ndim", 0) == 1:
         value = value.tolist()
     return None if is_blank(value) else list(value) if isinstance(value, tuple) else value
@@ -141,13 +144,13 @@ def _parquet(path: Path) -> TypedTable:
                 parts.setdefault(heading, []).append(_arrow_cells(column))
         except UnicodeDecodeError as error:
             rows = f"rows {before + 1:,} to {before + batch.num_rows:,}"
-            raise UserError(f"{path} {rows}: a text is not UTF-8 ({error.reason}).") from error
+            raise UserError(f"{path} {rows}: a text is not UTF-8 ({error.reason}): save the file as UTF-8.") from error
         before += batch.num_rows
     return _not_empty(TypedTable(str(path), {heading: Cells.joined(cells) for heading, cells in parts.items()}))
 
 
 def _arrow_cells(column: Any) -> Cells:
-    """Convert an Arrow column to cells; numbers are not turned into Python objects."""
+    """Return an Arrow column as cells; numbers are not turned into Python objects."""
     types = parquet_library().types
     if types.is_floating(column.type) or (types.is_integer(column.type) and not column.null_count):
         numbers = column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
@@ -188,7 +191,10 @@ def _from_lines(path: Path, unit: str, lines: Iterable[Line]) -> TypedTable:
 
 
 def _padded(where: str, headings: Sequence[str], cells: list[Any], places: Sequence[str]) -> list[Any]:
-    """Return the cells of a line, padded to the number of headings; raises `UserError` for one without a heading."""
+    """Return the cells of a line, padded to the number of headings; raises `UserError` for one without a heading.
+
+    where: location of the line. places: locations of its cells, where they have their own.
+    """
     if len(cells) > len(headings) or "" in headings:
         for number, cell in enumerate(cells):
             if cell is not None and (number >= len(headings) or not headings[number]):

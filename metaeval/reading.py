@@ -14,7 +14,7 @@ import math
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -50,14 +50,13 @@ class MalformedError(ValueError):
 
 
 def parse_json(text: str, lone_surrogates: bool = False, constants: bool = True, long_integers: bool = False) -> Any:
-    """Parse a JSON text.
+    """Return the value of a JSON text.
 
     lone_surrogates: allow halves of a surrogate pair, which chat models write, although they have no UTF-8 form.
-    constants: allow NaN and Infinity as numbers. long_integers: round a whole number that 64 bits cannot hold to the
-    nearest float. Without these flags such texts are malformed.
-
-    Raises `MalformedError` for a text that is not JSON, an object that names a field twice, a whole number that 64 bits
-    cannot hold, and more than `DEPTH` lists and objects in one another.
+    constants: allow NaN and Infinity as numbers. long_integers: round a whole number that 64 bits cannot hold to
+    the nearest float. Without these flags such texts are malformed. Raises `MalformedError` for a text that is not
+    JSON, an object that names a field twice, a whole number that 64 bits cannot hold, and more than `DEPTH` lists
+    and objects in one another.
     """
     try:
         if text.startswith("\ufeff"):
@@ -86,7 +85,7 @@ _LINE = 10_000
 
 
 def _names(value: Any) -> int:
-    """Count the names in an object and in the objects that are its fields."""
+    """Return the number of names in an object and in the objects that are its fields."""
     if not isinstance(value, dict):
         return 0
     return len(value) + sum(len(child) for child in value.values() if isinstance(child, dict))
@@ -146,7 +145,7 @@ def _check_depth(value: object) -> None:
 
 
 def gunzipped(content: bytes) -> bytes:
-    """Decompress a gzip file with all its members; return other bytes unchanged.
+    """Return the content of a gzip file with all its members; other bytes are returned unchanged.
 
     Raises `MalformedError` for a damaged file, and for one that grows to more than `EXPANSION` times its size.
     """
@@ -205,7 +204,7 @@ def read_object(path: Path, then: str = "") -> dict[str, Any]:
 
 
 def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of a file with their locations: JSON lines or one JSON list, gzipped or not.
+    """Yield the objects of a file with their locations: JSON lines, a JSON list or one object, gzipped or not.
 
     Raises `UserError` that names the location of anything but an object, with `then` as advice.
     """
@@ -222,18 +221,31 @@ def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterat
     else:
         # Only "\n" separates lines: str.splitlines would also cut at separators that may stand inside a string.
         lines = ((f"{path} line {number}", line) for number, line in enumerate(text.split("\n"), start=1))
+        whole = _spread_object(text)
         placed = ((where, parsed(line, where)) for where, line in lines if line.strip())
+        if whole is not None:
+            placed = ((where, whole) for where in [f"{path} record 1"])
     for where, value in placed:
         if not isinstance(value, dict):
             raise UserError(f"{where} is {shown(value)}; allowed: an object{ending(then)}")
         yield where, value
 
 
-def parse_yaml(text: str) -> Any:
-    """Parse a YAML text by the rules of YAML 1.2: mappings, lists, text, numbers, booleans and null.
+def _spread_object(text: str) -> Any:
+    """Return the object of a text that holds a single one on several lines; None for another text."""
+    first, _, rest = text.strip().partition("\n")
+    if not rest or not first.startswith("{") or first.rstrip().endswith("}"):
+        return None
+    with suppress(MalformedError):
+        return parse_json(text, lone_surrogates=True)
+    return None
 
-    Raises `MalformedError` for a text that is not YAML, a mapping that names a key twice, a whole number that begins
-    with 0 (YAML 1.1 reads it in base 8), anchors, aliases and tags, and what is over a limit.
+
+def parse_yaml(text: str) -> Any:
+    """Return the value of a YAML text by the rules of YAML 1.2: mappings, lists, text, numbers, booleans and null.
+
+    Raises `MalformedError` for a text that is not YAML, a mapping that names a key twice, a whole number that
+    begins with 0 (YAML 1.1 reads it in base 8), anchors, aliases and tags, and what is over a limit.
     """
     if len(text) > _MOST_YAML:
         raise MalformedError(f"{len(text):,} characters; allowed: {_MOST_YAML:,}")
@@ -318,7 +330,7 @@ def _yaml_float(constructor: Any, node: Any) -> float:
 
 
 def _short(text: str) -> str:
-    """Shorten an error text to one line of 100 characters: parsers repeat what they read in their errors."""
+    """Return an error's text on one line of at most 100 characters: parsers repeat what they read in their errors."""
     line = "".join(character if character.isprintable() else "�" for character in " ".join(text.split()))
     return line if len(line) <= 100 else f"{line[:99]}…"
 
@@ -348,7 +360,7 @@ def csv_records(path: Path, then: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read settings from a YAML file; raises `UserError` with the line if it is not YAML, or not a mapping."""
+    """Return the settings in a YAML file; raises `UserError` with the line if it is not YAML, or not a mapping."""
     try:
         values = parse_yaml(read_text(path))
     except MalformedError as error:
@@ -357,7 +369,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise UserError(f"{path}: it should hold lines 'key: value', but it holds a {type(values).__name__}.")
+        raise UserError(f"{path} holds a {type(values).__name__}, not settings: write lines 'key: value'.")
     return values
 
 
@@ -389,7 +401,7 @@ def parquet_columns(path: Path, names: Sequence[str]) -> list[list[Any]]:
     for batch in _parquet_batches(path, 65_536):
         for name, column in zip(names, columns, strict=True):
             if name not in batch.schema.names:
-                raise UserError(f"{path} has no column {name!r}.")
+                raise UserError(f"{path} has no column {name!r}: give a file that has it.")
             column += batch.column(name).to_pylist()
     return columns
 
@@ -460,7 +472,7 @@ def _longest(texts: Any) -> int:
 
 @contextmanager
 def _parquet(path: Path, whole: bool = False) -> Iterator[tuple[Any, Any]]:
-    """Open a Parquet file, and return it as a file and as a table; whole: read it into memory first."""
+    """Yield an open Parquet file, as a file and as a table. whole: it is read into memory first."""
     pyarrow = parquet_library()
     declare("input", path)
     try:
@@ -471,4 +483,4 @@ def _parquet(path: Path, whole: bool = False) -> Iterator[tuple[Any, Any]]:
         ):
             yield file, parquet
     except (pyarrow.ArrowException, OSError) as error:
-        raise UserError(f"{path} is not a Parquet file ({_short(str(error))}).") from error
+        raise UserError(f"{path} is not a Parquet file ({_short(str(error))}): write it again.") from error

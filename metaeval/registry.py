@@ -59,11 +59,10 @@ def is_code(kind: Kind, name: str) -> bool:
 def find(kind: Kind, name: str, asked_in: Path | None = None, code: bool = False) -> Any:
     """Return the object registered under `name`, whatever its type.
 
-    code: whether 'module:attribute' may be imported, because the user typed the name or trusts its source; otherwise
-    only registered code is loaded.
-
-    Raises `UserError` with the nearest name when nothing is registered under it, when two distributions claim the name,
-    or when it cannot be imported; the sentence begins with `asked_in`, the file that holds the name, if any.
+    asked_in: the file that holds the name, if any; messages begin with it. code: whether 'module:attribute' may be
+    imported, because the user typed the name or trusts its source; otherwise only registered code is loaded. Raises
+    `UserError` with the nearest name when nothing is registered under it, when two distributions claim the name, or
+    when it cannot be imported.
     """
     try:
         return _find(kind, name, code)
@@ -75,8 +74,8 @@ def check_typed(kind: Kind, name: str) -> None:
     """Raise `UserError` for a name of code or a program that was read from data: it runs only if the user types it."""
     if is_code(kind, name):
         raise UserError(
-            f"The {kind} {name!r} is a Python file or a program. It is run only where you give its name "
-            "for scoring, so that its description cannot be shown."
+            f"The {kind} {name!r} is a Python file or a program, which is run only where you name it for scoring: "
+            "choose a registered name to see a description."
         )
 
 

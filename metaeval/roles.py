@@ -110,7 +110,7 @@ LABELS: Headings = {
 
 
 def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
-    """Parse ROLE=COLUMN texts into headings by role; raises `UserError` for another text or an unknown role."""
+    """Return the headings by role in texts ROLE=COLUMN; raises `UserError` for another text or an unknown role."""
     headings, known = {}, list(dict.fromkeys(roles))
     for pair in pairs:
         role, equals, heading = (part.strip() for part in pair.partition("="))

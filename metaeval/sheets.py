@@ -107,9 +107,6 @@ def _cell(cell: Any) -> Any:
     return None if is_blank(value) else value
 
 
-_LONGEST_CELL = 32_767
-
-
 def write_sheet(
     path: Path, headings: Sequence[str], rows: Sequence[Sequence[Any]], choices: Mapping[str, Sequence[str]]
 ) -> None:
@@ -124,7 +121,7 @@ def write_sheet(
             if not isinstance(value, str):
                 cell.value = value
                 continue
-            cell.value = illegal.sub(" ", visible(value, keep="\t\n"))[:_LONGEST_CELL]
+            cell.value = illegal.sub(" ", visible(value, keep="\t\n"))  # openpyxl cuts what a cell cannot hold
             cell.data_type = "s"  # whatever it begins with
             cell.alignment = styles.Alignment(wrap_text=True, vertical="top")
             cell.font = styles.Font(bold=number == 1)

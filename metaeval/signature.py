@@ -118,7 +118,7 @@ FACTS: Mapping[str, tuple[str, str]] = {
 
 
 def signature(fields: Mapping[str, object]) -> str:
-    """Join fields as name:value, in their order, separated by bars; bars and line breaks in a value become slashes."""
+    """Return fields as name:value, in their order, joined by bars; bars and line breaks in a value become slashes."""
     return "|".join(f"{name}:{_clean(value)}" for name, value in fields.items())
 
 
@@ -142,7 +142,7 @@ def versions(*packages: str) -> dict[str, str]:
 
 
 def parse(text: str) -> dict[str, str]:
-    """Parse a signature into its fields, in order; the inverse of `signature`, with cleaned values.
+    """Return the fields of a signature, in order; the inverse of `signature`, with cleaned values.
 
     A value may hold colons, a name may not. Raises ValueError, in one sentence, for text that is not a signature.
     """

@@ -55,8 +55,10 @@ def published_backbone(size: Size) -> Checkpoint:
 
 
 def find_backbone(size: Size, folder: Path | None, beside: Path | None) -> ModelFolder:
-    """Find RoBERTa's configuration and tokenizer (its weights are in AlignScore's file): in `folder`, else `beside` the
-    checkpoint or in a subfolder of it named roberta-large, else, where `beside` is None, on the hub.
+    """Return the files of RoBERTa's configuration and tokenizer; its weights are in AlignScore's file.
+
+    They are in `folder`, else `beside` the checkpoint or in a subfolder of it named roberta-large, else, where
+    `beside` is None, on the hub.
     """
     name = f"roberta-{size}"
     places = [folder] if folder else [beside / name, beside] if beside else []
@@ -119,7 +121,7 @@ def load_aligner(checkpoint: ModelFolder, backbone: ModelFolder, dtype: models.D
 
 
 def _read(checkpoint: ModelFolder, backbone: ModelFolder, config: Any) -> dict[str, Any]:
-    """Read the checkpoint's weights without its vocabulary head; raises `UserError` unless they are of this size."""
+    """Return the checkpoint's weights without its vocabulary head; raises `UserError` unless they are of this size."""
     import torch
 
     # mmap: the optimiser's state, two thirds of the file, is not read. weights_only: no code in the file is run.
@@ -245,7 +247,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         return {**identity, "options": options}
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[HeadLogits | None]:
-        """Compute the logits of each chunk with each sentence; None for a statement without words."""
+        """Return the logits of each chunk with each sentence; None for a statement without words."""
         chunks = {source: self._chunks(source) for source in set(sources)}
         sentences = {statement: self._sentences(statement) for statement in set(statements)}
         grid = [
@@ -272,8 +274,9 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         ]
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
-        """Average the three-class head's distributions at each sentence's chunk with the largest P(ALIGNED), in every
-        mode. `entailment` is the logarithm of the nli score.
+        """Return, in every mode, the three-class distributions averaged over sentences, each at its best chunk.
+
+        The best chunk is the one with the largest P(ALIGNED). `entailment` is the logarithm of the nli score.
         """
         return [None if seen is None else _three_way(seen) for seen in self.observe(sources, statements)]
 

@@ -76,7 +76,7 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
         return {**identity, "options": {**identity["options"], "score": self._decodes}}
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Entailed]:
-        """Ask the model about each pair with words in its statement; an empty source is a premise like any other."""
+        """Return the model's answer about each pair with words in its statement; an empty source is a premise too."""
         prompts = self.prompts.encode(sources, statements)
         answers = ask_prompts(prompts, statements, lambda prompt_ids: self.model.ask(prompt_ids, self._ask))
         return [

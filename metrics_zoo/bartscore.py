@@ -112,7 +112,7 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
         return identity
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Likelihood]:
-        """Compute each pair's likelihood. BART can read an empty text, and score its <s> and </s>."""
+        """Return each pair's likelihood. BART can read an empty text, and score its <s> and </s>."""
         direction = self.options.direction
         values = []
         if direction != "statement-to-source":
@@ -319,9 +319,10 @@ def _attend(
     scaling: float,
     **_: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Attend within each part of a row: (1, heads, tokens, dimensions of a head) -> (1, tokens, heads, the same).
+    """Return attention within each part of a row of concatenated texts.
 
-    A decoder's self-attention is causal; its cross-attention sees the whole source.
+    query, key, value: (1, heads, tokens, dimensions of a head); the result is (1, tokens, heads, the same). A
+    decoder's self-attention is causal; its cross-attention sees the whole source.
     """
     from torch.nn.functional import scaled_dot_product_attention
 

@@ -76,7 +76,7 @@ _LIMIT = 512
 
 
 def known_as(hub_id: str) -> str:
-    """Return a model's name in the tables."""
+    """Return the name that a model has in the tables of layers and baselines."""
     publisher = next((prefix for prefix in _PUBLISHERS if hub_id.startswith(prefix)), "")
     return hub_id.removeprefix(publisher)
 
@@ -260,7 +260,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
         self.texts.prepare(self._given(statements))
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[TokenMatch]:
-        """Match pairs, all statements of a source at once."""
+        """Return the token matches of pairs, all statements of a source at once."""
         pairs = list(zip(self._given(sources), self._given(statements), strict=True))
         texts = self.texts.read(text for pair in pairs for text in pair)
         sides = match_pairs(pairs, texts, lambda text: self.weights[text.ids])
@@ -303,7 +303,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
         return [span._replace(start=start, end=end) for span, start, end in ends if start < end]
 
     def _given(self, texts: Sequence[str]) -> list[str]:
-        """Return the texts as they are passed to the tokenizer."""
+        """Return the texts in the form that the tokenizer gets."""
         return [text and self.backbone.before + text for text in map(str.strip, texts)]
 
     def _idf(self, sources: Sequence[str]) -> torch.Tensor:

@@ -94,7 +94,10 @@ def sentence_places(text: str) -> list[tuple[int, int]]:
 
 
 def cover_of(shares: FloatArray, weights: FloatArray) -> Cover:
-    """Select up to five sentences greedily by covered idf. shares: cover, (words, sentences), weights: idf shares."""
+    """Return up to five sentences that cover a statement, selected greedily by covered idf.
+
+    shares: how far a sentence covers a word, (words, sentences). weights: the words' shares of the total idf.
+    """
     picked: list[int] = []
     covered, curve = np.zeros(len(weights)), [0.0]
     for _ in range(_PICKED):
@@ -111,10 +114,10 @@ def cover_of(shares: FloatArray, weights: FloatArray) -> Cover:
 def features_of(
     source: SourceWords, statement: StatementWords, exact: FlagArray, shares: FloatArray, cover: Cover
 ) -> dict[str, float]:
-    """Compute the features of a cover in the order of the heads' columns; NaN where a statement has no word of a kind.
+    """Return the features of a cover, in the order of the heads' columns; NaN where a statement has no word of a kind.
 
-    exact: whether a sentence contains a word. shares: how far a sentence covers a word, in [0, 1]. Both have the shape
-    (words, sentences).
+    exact: whether a sentence contains a word. shares: how far a sentence covers a word, in [0, 1]. Both have the
+    shape (words, sentences).
     """
     weights, covered, curve = statement.weights, cover.words, cover.curve
     anywhere: FlagArray = exact.max(axis=1)

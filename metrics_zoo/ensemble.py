@@ -56,7 +56,7 @@ class Ensemble(Combination):
         return tuple(self.options.members.split("+"))
 
     def combine(self, answers: Sequence[Sequence[PairScore]]) -> list[PairScore]:
-        """Combine the members' answers; the status of a pair without a score is the first member's that lacks one."""
+        """Return the members' combined answers; without a score the status is of the first member that lacks one."""
         scores = np.array(
             [[np.nan if answer.score is None else answer.score for answer in member] for member in answers]
         )

@@ -58,7 +58,9 @@ class FactCG(BestChunkMetric):
 
         model = self.load(AutoModelForSequenceClassification)
         if model.config.num_labels != 2:
-            raise UserError(f"{self.wanted.hub_id} has {model.config.num_labels} labels, FactCG 2: check the model id.")
+            raise UserError(
+                f"{self.wanted.hub_id} has {model.config.num_labels} labels, and FactCG has 2: check the model id."
+            )
         return PairClassifier(model, QuestionTokens(load_tokenizer(self.model_folder)), self.batch_tokens, self.device)
 
     def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:
@@ -70,9 +72,10 @@ class FactCG(BestChunkMetric):
         return [[PairScore(score, Status.OK, *counts) for score, *counts in islice(answers, len(row))] for row in rows]
 
     def chunks(self, source: str) -> list[str]:
-        """Cut a source into chunks of at most 550 words, one sentence a line; a source without words has none.
+        """Return a source's chunks of at most 550 words, one sentence a line; a source without words has none.
 
-        As in the official code, a first sentence beyond the limit leaves an empty chunk before it, which is scored too.
+        As in the official code, a first sentence beyond the limit leaves an empty chunk before it, which is
+        scored too.
         """
         chunks: list[str] = []
         chunk, size = "", 0
@@ -102,7 +105,7 @@ class QuestionTokens:
             raise UserError("This tokenizer splits FactCG's template unlike DeBERTa-v3's: check the model id.")
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
-        """Encode chunks and statements, in order; beyond the limit the end of the chunk is cut."""
+        """Return the ids of chunks and statements, in order; beyond the limit the end of the chunk is cut."""
         questions = [_QUESTION.format(statement=statement) for statement in seconds]
         known = self.texts.ids([*firsts, *questions])
         return [self._one(known[chunk], known[question]) for chunk, question in zip(firsts, questions, strict=True)]
@@ -115,7 +118,10 @@ class QuestionTokens:
 
 
 def count_words(sentence: str, splitter: SentenceSplitter) -> int:
-    """Count words as NLTK's word_tokenize does where NLTK splits the sentences; else runs of letters, and marks."""
+    """Return the number of words, as NLTK's word_tokenize counts if NLTK splits the sentences.
+
+    With other splitters, runs of letters and marks are counted.
+    """
     if not splitter.name.startswith("nltk"):
         return len(_WORD.findall(sentence))
     from nltk.tokenize import NLTKWordTokenizer

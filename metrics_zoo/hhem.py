@@ -130,7 +130,7 @@ class HHEM(ModelMetric):
 
 
 def read_config(shapes: Mapping[str, tuple[int, ...]], folder: Path) -> Any:
-    """Derive a T5's configuration from the shapes of its weights; other settings are the defaults, as in Flan-T5-base.
+    """Return a T5's configuration, derived from the shapes of its weights; other settings are as in Flan-T5-base.
 
     Raises `UserError` when these are not the weights of a T5 token classifier under the prefix `t5.`.
     """

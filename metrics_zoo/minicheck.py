@@ -73,11 +73,11 @@ class MiniCheck(BestChunkMetric, YesNoMetric):
         ]
 
     def chunks(self, source: str) -> list[str]:
-        """Cut a source into chunks; a source without words has none."""
+        """Return the chunks of a source; one without words has none."""
         return cut_chunks(source, self.options.chunk_words, self.splitter.split)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[PromptIds]:
-        """Encode (chunk, statement) pairs; a prompt has no ids if its whole statement would be cut."""
+        """Return the ids of (chunk, statement) pairs; a prompt has no ids if its whole statement would be cut."""
         prompts = self.prompts.encode([chunk for chunk, _ in pairs], [statement for _, statement in pairs])
         sizes = self.prompts.texts.ids(dict.fromkeys(statement for _, statement in pairs))
         return [
@@ -95,7 +95,7 @@ class MiniCheck(BestChunkMetric, YesNoMetric):
 
 
 def cut_chunks(text: str, words: int, split: Callable[[str], Sequence[str]]) -> list[str]:
-    """Cut a text into chunks of whole sentences with at most `words` white-space words, joined by spaces.
+    """Return a text's chunks: whole sentences with at most `words` white-space words, joined by spaces.
 
     Newlines stay; the second of two is followed by a space, as in the official code.
     """

@@ -37,7 +37,7 @@ CARD: dict[str, Any] = {
 
 
 class MiniLMOptions(MetricOptions):
-    """Options of the shipped MiniLM."""
+    """Options of metrics on the encoder all-MiniLM-L6-v2."""
 
     runtime: ClassVar[frozenset[str]] = frozenset({"batch_tokens", "device", "folder"})
 
@@ -52,7 +52,7 @@ class MiniLMOptions(MetricOptions):
 
 
 class Compared(NamedTuple):
-    """The model output for both metrics: cosine of mean vectors, precision of token vectors; empty: no words."""
+    """The encoder's output for a pair: cosine of mean vectors, precision of token vectors. empty: without words."""
 
     cosine: float
     precision: float
@@ -86,7 +86,7 @@ class _MiniLM(MiniLMMetric):
         return {"minilm": self.card.version, "weights": self.card.revision, "max_tokens": self.options.max_tokens}
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Compared]:
-        """Compute cosine and precision of pairs, for all statements of a source at once."""
+        """Return cosine and precision of pairs, for all statements of a source at once."""
         pairs = list(zip(sources, statements, strict=True))
         encoded = self.texts.read([*sources, *statements])
         sides = match_pairs(pairs, _token_vectors(encoded), _own)
@@ -126,7 +126,7 @@ class MiniLMBERTScore(_MiniLM):
         return self.explain_all([(source, statement)])[0]
 
     def explain_all(self, pairs: Sequence[tuple[str, str]]) -> list[list[Span]]:
-        """Explain several pairs, whose texts are encoded together."""
+        """Return the explanations of several pairs, whose texts are encoded together."""
         texts = self.texts.read(text for pair in pairs for text in pair)
         vectors = _token_vectors(texts)
         return [
@@ -163,7 +163,7 @@ def mean_and_tokens(states: torch.Tensor) -> torch.Tensor:
 
 
 def _own(text: EncodedText) -> torch.Tensor:
-    """Return the weight of each token: 1, and 0 for the two special tokens at the ends."""
+    """Return the weight of each token of a text: 1, and 0 for the two special tokens at the ends."""
     import torch
 
     weights = torch.ones(len(text.ids), dtype=torch.float64)

@@ -75,6 +75,6 @@ def word_spans(source: str, statement: str, weights: Mapping[str, float]) -> lis
 
 
 def lower_letters(text: str) -> str:
-    """Lower-case a text and keep its length: a letter whose lower case is two letters is unchanged."""
+    """Return a text in lower case with its length unchanged: a letter whose lower case is two letters stays."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(low if len(low := c.lower()) == 1 else c for c in text)

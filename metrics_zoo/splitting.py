@@ -43,7 +43,7 @@ class BestChunkMetric(SplittingMetric):
 
     @abstractmethod
     def chunks(self, source: str) -> list[str]:
-        """Cut a source into chunks; a source without words has none."""
+        """Return the chunks of a source; one without words has none."""
 
     @abstractmethod
     def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:

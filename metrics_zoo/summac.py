@@ -103,7 +103,7 @@ class SummaC(TwoStepMetric, SplittingMetric):
         }
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[images.NLIImage]:
-        """Compute the NLI image of each pair: the probabilities of each source unit with each statement unit."""
+        """Return the NLI image of each pair: the probabilities of each source unit with each statement unit."""
         split, (source_unit, statement_unit) = self.splitter.split, self._granularities
         read = {
             text: images.cut_units(text, source_unit, split, images.MOST_SOURCE_UNITS)
@@ -140,7 +140,7 @@ class SummaC(TwoStepMetric, SplittingMetric):
 
     @abstractmethod
     def aggregate(self, values: NDArray[np.float64]) -> float:
-        """Return the score of an NLI image, (3, source units, statement units)."""
+        """Return the score of an NLI image, whose values are (3, source units, statement units)."""
 
     @property
     def most_claims(self) -> int | None:

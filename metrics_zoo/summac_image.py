@@ -34,7 +34,7 @@ class Units(NamedTuple):
 
 
 def cut_units(text: str, granularity: str, split: Callable[[str], Sequence[str]], most: int | None = None) -> Units:
-    """Cut a text into at most `most` units; `split` returns its sentences.
+    """Return a text cut into at most `most` units. split: returns its sentences.
 
     granularity: "sentence": sentences of more than 10 characters; "2sents": each of those with the next one;
     "paragraph": text between blank lines if there are any, else lines, stripped, of more than 10 characters;
@@ -68,7 +68,7 @@ def unseen_tokens(sources: Counts, statements: Counts, cut: Counts) -> tuple[Cou
 
 
 def check_granularity(wish: Any) -> Any:
-    """Return `A` or `A-B` (source and statement) of known granularities; raises `ValueError` for anything else."""
+    """Return a known granularity, or two as `A-B` (source and statement); raises `ValueError` for anything else."""
     parts = str(wish).split("-")
     if len(parts) > 2 or not set(parts) <= set(GRANULARITIES):
         raise ValueError(
@@ -107,7 +107,7 @@ _MEANINGS = {"entailment": 0, "supports": 0, "contradiction": 1, "refutes": 1, "
 
 
 def check_model(wish: Any) -> Any:
-    """Return a name of the table, a hub id, or None; raises `ValueError` for anything else."""
+    """Return the model as it is: a name in the table, a hub id, or None; raises `ValueError` for anything else."""
     if wish in GONE:
         raise ValueError(f"{GONE[wish]} ({wish}) is no longer published; known are {', '.join(MODELS)}, or a hub id")
     if isinstance(wish, str) and wish not in MODELS and "/" not in wish:
@@ -121,7 +121,7 @@ def hub_id(wish: str | None) -> str | None:
 
 
 def as_published(tokenizer: Any) -> Any:
-    """Restore the token of ALBERT's tokenizer for white space at a text's end, with which SummaC was published.
+    """Return ALBERT's tokenizer with its token for white space at a text's end, with which SummaC was published.
 
     Transformers 5 splits at white space first, and so drops that token; scores of whole documents depend on it.
     """
@@ -135,7 +135,7 @@ def as_published(tokenizer: Any) -> Any:
 
 
 def label_order(config: Mapping[str, Any], wish: str) -> LabelOrder:
-    """Return the order of the labels by their names in the model's configuration, else by the table.
+    """Return the order of a model's labels, by their names in its configuration, else by the table of published models.
 
     Raises `UserError` when names and table differ, or neither has the order.
     """
@@ -188,7 +188,10 @@ class Passes:
         self._sizes = sizes
 
     def image(self, pair: tuple[str, str], read: Units, claimed: Units) -> NLIImage:
-        """Return the NLI image of a (source, statement), the matrix of the model's outputs for their units."""
+        """Return the NLI image of a (source, statement): the matrix of the model's outputs for their units.
+
+        read, claimed: the units of source and statement.
+        """
         sources, statements = self._counts(read.kept), self._counts(claimed.kept)
         dropped = int(self._counts([*read.dropped, *claimed.dropped]).sum())
         tokens = dropped + int(sources.sum() + statements.sum())
@@ -236,16 +239,17 @@ class Convolution:
     sha256: str
 
     def histogram(self, values: ImageValues) -> ImageValues:
-        """Count the source units in each bin, (statement units, labels * bins), of an image (3, source, statement).
+        """Return, for each statement unit, how many source units fall into each bin of each label's probability.
 
-        A bin includes its lower edge, the last one both edges.
+        values: of an NLI image, (3, source units, statement units). The result is (statement units, labels *
+        bins), for the labels that are counted. A bin includes its lower edge, the last one both edges.
         """
         places = np.searchsorted(self.edges[1:-1], values[list(self.labels)], side="right")
         counts: ImageValues = (places[..., None] == np.arange(len(self.edges) - 1)).sum(axis=1, dtype=np.float64)
         return counts.transpose(1, 0, 2).reshape(values.shape[2], -1)
 
     def score(self, values: ImageValues, agg: str) -> float:
-        """Return P(consistent) of an image; `agg` is mean, min, max or all (min, mean and max)."""
+        """Return P(consistent) of an image's values; `agg` is mean, min, max or all (min, mean and max)."""
         units = self.histogram(values) @ self.mlp + self.mlp_bias
         gathered = {"min": units.min(), "mean": units.mean(), "max": units.max()}
         features = list(gathered.values()) if agg == "all" else [gathered[agg]] * 3
@@ -254,7 +258,7 @@ class Convolution:
 
 
 def check_bins(wish: str) -> str:
-    """Return `percentile` or `evenN`; raises `ValueError` for anything else."""
+    """Return the bins `percentile` or `evenN` as they are; raises `ValueError` for anything else."""
     count = wish.removeprefix("even")
     if wish != "percentile" and not (wish != count and count.isascii() and count.isdigit() and int(count) > 1):
         raise ValueError(f"{wish!r} is neither percentile nor evenN, as even50")

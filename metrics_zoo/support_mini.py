@@ -93,10 +93,10 @@ class Support(NamedTuple):
 
 
 class SupportModel:
-    """The fitted parameters, and the support that they predict."""
+    """The fitted parameters of support-mini, with methods that predict support."""
 
     def __init__(self, parameters: bytes) -> None:
-        """Read the bytes of an .npz file; raises `UserError` if they are not such parameters."""
+        """Read the parameters from the bytes of an .npz file; raises `UserError` if they are others."""
         try:
             with np.load(io.BytesIO(parameters), allow_pickle=False) as file:
                 self._table = file["q"]
@@ -104,7 +104,10 @@ class SupportModel:
                 counted, idf = file["idf_words"].tobytes().decode().split("\n"), file["idf"].astype(float)
                 self._heads = file["heads"]
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
-            raise UserError(f"These are not parameters of support-mini ({type(error).__name__}): {error}.") from error
+            raise UserError(
+                f"The file of support-mini's fitted parameters cannot be read ({type(error).__name__}: {error}): "
+                "install metaeval again."
+            ) from error
         fits = (
             self._table.ndim == 2
             and self._table.dtype == np.int8
@@ -116,8 +119,9 @@ class SupportModel:
         )
         if not fits:
             raise UserError(
-                f"These are not parameters of support-mini: a table of {self._table.shape} for {len(pieces):,} word "
-                f"pieces, {idf.size:,} idf values for {len(counted):,} words, heads of {self._heads.shape}."
+                f"The file of support-mini's fitted parameters does not fit together (a table of {self._table.shape} "
+                f"for {len(pieces):,} word pieces, {idf.size:,} idf values for {len(counted):,} words, heads of "
+                f"{self._heads.shape}): install metaeval again."
             )
         # Rows of bytes are scaled to unit vectors.
         squares = np.square(self._table, dtype=np.int64).sum(axis=1)
@@ -128,7 +132,7 @@ class SupportModel:
         self._vector = lru_cache(50_000)(self._make_vector)
 
     def read_source(self, text: str) -> SourceWords:
-        """Split a source into sentences and look up its words."""
+        """Return the words of a source, split into sentences and looked up."""
         # A source without words is one sentence that covers nothing.
         sentences = [lower_words(text[start:end]) for start, end in sentence_places(text)] or [[]]
         numbers = {word: number for number, word in enumerate(dict.fromkeys(w for s in sentences for w in s))}
@@ -171,7 +175,7 @@ class SupportModel:
         )
 
     def judge(self, source: SourceWords, statement: StatementWords) -> Support:
-        """Cover the statement by sentences of the source, and predict both probabilities from the cover."""
+        """Return the support of a statement, predicted from the sentences of the source that best cover it."""
         _, cover, features = self._match(source, statement)
         some, full = (chance(list(features.values()), head) for head in self._heads)
         return Support(some, full, dict(zip(statement.words, cover.words.tolist(), strict=True)))

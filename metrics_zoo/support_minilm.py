@@ -66,7 +66,7 @@ class SourceWindow(NamedTuple):
 
 
 def windows_of(source: str) -> list[SourceWindow]:
-    """Cut a source into windows of whole sentences, at most 150 words each; a source without words has none."""
+    """Return the windows of a source: whole sentences, at most 150 words each; a source without words has none."""
 
     def words(place: tuple[int, int]) -> int:
         return len(source[slice(*place)].split())
@@ -121,7 +121,7 @@ class SupportMiniLM(MiniLMMetric):
         return {card.name: card.version, "weights": card.revision, "words": SHA256, "max": self.options.max_tokens}
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairFeatures]:
-        """Match pairs; each source is read and encoded once."""
+        """Return the features of pairs; each source is read and encoded once."""
         model = load_model()
         windows = {source: windows_of(source) for source in dict.fromkeys(sources)}
         texts = self.texts.read([*statements, *(window.text for part in windows.values() for window in part)])

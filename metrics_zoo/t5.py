@@ -19,7 +19,10 @@ Reply = TypeVar("Reply")
 
 
 class T5Metric(LoadedModelMetric):
-    """Base of metrics on a T5 that answers a prompt. cut: which end of a prompt is cut beyond the limit."""
+    """Base of metrics on a T5 that answers a prompt.
+
+    cut: what loses its end beyond the limit, the source or the prompt.
+    """
 
     cut: ClassVar[PromptCut] = "source"
 
@@ -75,7 +78,7 @@ def ask_prompts(
 ) -> list[tuple[PromptIds, Status, Reply | None]]:
     """Return each prompt with its status and the model's answer, which is None where the status is not OK.
 
-    ask: token ids of prompts -> an answer for each, in order.
+    ask: returns an answer for each of several prompts (as token ids), in order.
     """
     # EMPTY without words in the statement, TOO_LONG where the limit leaves a prompt no room.
     statuses = [

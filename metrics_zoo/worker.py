@@ -182,7 +182,7 @@ class Worker(Metric):
         _ = self.hello
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Send a block, and wait until each of its pairs is answered."""
+        """Return the worker's answers to a block of pairs, once each of them is answered."""
         _ = self.hello
         places = [number for number, statement in enumerate(statements) if statement.strip()]
         answers = [PairScore(None, Status.EMPTY)] * len(statements)
@@ -211,7 +211,10 @@ class Worker(Metric):
         return PairScore(answer.score, Status(answer.status), answer.tokens, answer.cut)
 
     def _line(self, kind: type[Kind], when: str) -> Kind:
-        """Return the worker's next line, parsed as `kind`; raises `UserError` if there is none or it is malformed."""
+        """Return the worker's next line as a `kind`; raises `UserError` if there is none or it is malformed.
+
+        when: what was sent before, for the message.
+        """
         try:
             line = self._process.read(self.options.timeout)
         except ProgramEndedError:

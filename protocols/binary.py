@@ -74,7 +74,7 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """Return the expected values of the measures for random scores."""
+    """Return the expected values of the measures for random scores, by measure."""
     values = {"full_rest": 0.5, "some_none": 0.5}
     gold = rows.gold[np.isin(rows.gold, list(LEVELS))]
     for key in ("ap_full", "ap_some"):

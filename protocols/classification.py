@@ -87,7 +87,8 @@ def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
 def chance_precision(positive: Bools) -> float | None:
     """Return the expected average precision of a random order; None without positives or without negatives.
 
-    Row i of n is positive with chance k / n, and then so are (k - 1) / (n - 1) of those before it.
+    positive: (n,) whether each row is positive. Row i of n is positive with chance k / n, and then so are (k - 1) /
+    (n - 1) of those before it.
     """
     n, k = positive.size, int(np.count_nonzero(positive))
     if not 0 < k < n:
@@ -116,12 +117,15 @@ def replicates(
 
 
 def _known(judgements: Judgements) -> Bools:
-    """Return which rows have gold that counts: for three-level gold, those on the three levels."""
+    """Return which rows count, (n,): all, or for three-level gold those on the three levels."""
     return np.isin(judgements.gold, list(LEVELS)) if judgements.levels else np.ones(judgements.gold.size, dtype=bool)
 
 
 def off_the_levels(known: Bools) -> tuple[str, ...]:
-    """Return a warning of rows that are left out because their gold is none of the levels. known: (n,) of all rows."""
+    """Return a warning about rows that are left out because their gold is none of the levels.
+
+    known: (n,) which rows are on the levels.
+    """
     lost = int((~known).sum())
     return (_LEFT_OUT.format(lost, known.size),) if lost else ()
 
@@ -146,7 +150,10 @@ def _of_levels(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
 
 
 def _of_pair(judgements: Judgements, n_groups: int, positive: float, negatives: tuple[float, ...]) -> Qualities:
-    """Return the context of an AUC (or, against two levels, of average precision): groups, bounds, why undefined."""
+    """Return the context of an AUC: groups, bounds, and why it may be undefined.
+
+    positive, negatives: the levels that are compared; against two levels the measure is average precision.
+    """
     rows = judgements.rows(np.isin(judgements.gold, (positive, *negatives)))
     is_positive, missing = rows.gold == positive, np.isnan(rows.score)
     nothing = bool(np.isnan(judgements.score).all())
@@ -203,7 +210,7 @@ def _of_ratings(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
 
 
 def _widest(judgements: Judgements, n_groups: int) -> tuple[float, float]:
-    """Return the concordance if every pair with an unscored row were ordered wrongly, and if correctly."""
+    """Return the concordance if every pair of rows with an unscored row were ordered wrongly, and if correctly."""
     missing = np.isnan(judgements.score)
     rows = judgements.rows(~missing)
     inside = value(concordance(rows.score, rows.gold, rows.group, n_groups), n_groups)
@@ -230,13 +237,13 @@ def _shown(judgements: Judgements) -> tuple[str, ...]:
 
 
 def _delong(high: float, low: float, gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """Return the p-value of DeLong's test on the rows of two levels."""
+    """Return the p-value of DeLong's test of two metrics (`first`, `other`) on the rows of two levels."""
     used = np.isin(gold, (high, low))
     return {"delong": delong(first[used], other[used], gold[used] == high).p}
 
 
 def _delong_of_top(gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """Return the p-value of DeLong's test of the highest level v. the rest."""
+    """Return the p-value of DeLong's test of two metrics (`first`, `other`): the highest level against the rest."""
     return {"delong": delong(first, other, gold == gold.max()).p} if gold.size else {}
 
 

@@ -47,7 +47,10 @@ def by_clusters(of_groups: OfProtocol, pooled: bool = False) -> OfProtocol:
 
 
 def _with_annotators(of: Callable[[Judgements], Influences], rows: Judgements, votes: GoldVotes) -> Influences:
-    """Return influence values with the jackknife's over annotators, whose votes are left out of the gold in turn."""
+    """Return influence values by groups and by annotators; each annotator's votes are left out in turn (jackknife).
+
+    of: returns the influence values of rows by groups.
+    """
     without = []
     for annotator in range(votes.values.shape[1]):
         gold = votes.without(annotator, rows.gold)

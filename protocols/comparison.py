@@ -49,12 +49,13 @@ def compare(
 ) -> dict[str, Difference]:
     """Compare two metrics under the measures `keys` of a protocol by a paired permutation test.
 
-    tested: the two metrics' scores on the same rows. outcomes: what the protocol's `evaluate` made of each, whose
-    replicates and influence values are used again when both scored the same rows. The interval is that of the paired
-    differences, by the method of the tables. The test exchanges the two metrics' scores group by group: scores brought
-    to one scale first, as ranks over all rows for measures that read order only, as z-scores for Pearson's r; p = (1 +
-    exchanges at least as far apart as the input) / (1 + permutations), so never 0. Measures that are not tested
-    (`Measure.normal`) have no p.
+    tested: the two metrics' scores on the same rows. outcomes: results of the protocol's `evaluate` for each, whose
+    replicates and influence values are used again when both scored the same rows. The interval is that of the
+    paired differences, by the method of the tables.
+
+    The test exchanges the two metrics' scores group by group: scores brought to one scale first, as ranks over all
+    rows for measures that read order only, as z-scores for Pearson's r; p = (1 + exchanges at least as far apart as
+    the input) / (1 + permutations), so never 0. Measures that are not tested (`Measure.normal`) have no p.
     """
     first, other = tested
     both = both_scored(first, other)
@@ -124,9 +125,10 @@ def exchange_p_values(
     options: Mapping[str, str],
     keys: Collection[str],
 ) -> dict[str, float]:
-    """Two-sided p of each measure from exchanges of two metrics' scores, group by group, on rows that both scored.
+    """Return the two-sided p of each measure from exchanges of two metrics' scores, group by group.
 
-    NaN where the measure is undefined or there is nothing to exchange.
+    pair: the two metrics on rows that both scored. NaN where the measure is undefined or there is nothing to
+    exchange.
     """
     normal = {measure.key: measure.normal for measure in protocol.measures}
     first, n_groups = regroup(pair[0])
@@ -161,7 +163,7 @@ def exchange_p_values(
 
 
 def _scaled(score: Floats, form: str) -> Floats:
-    """Return the scores as ranks, as z-scores, or as they are."""
+    """Return the scores as ranks, as z-scores, or as they are. form: see `Measure.normal`."""
     if form == "ranks":
         return midranks(score)
     if form != "z":
@@ -172,7 +174,7 @@ def _scaled(score: Floats, form: str) -> Floats:
 
 
 def _p_value(differences: Floats) -> float:
-    """differences: (1 + permutations,), the first of them the input's."""
+    """Return the two-sided p of differences (1 + permutations,), of which the first is the input's."""
     observed, permuted = differences[0], differences[1:]
     if np.isnan(observed) or not permuted.size:
         return float("nan")
@@ -188,7 +190,7 @@ def both_scored(first: Judgements, other: Judgements) -> Bools:
 
 
 def compared_by(protocol: Protocol, rows: Judgements, both: Bools, options: Mapping[str, str]) -> Judgements:
-    """Return the rows that both metrics scored, with what they are compared by in place of the score."""
+    """Return the rows that both metrics scored (`both`), with the value by which metrics are compared as the score."""
     return _judged(protocol, rows.rows(both), options)
 
 
@@ -227,7 +229,7 @@ CHANCE_DRAWS = 40
 
 @dataclass(frozen=True)
 class Expected:
-    """What random scores are expected to have, with the Monte Carlo error: 0 of a closed form."""
+    """The expected value of random scores under a measure. error: its Monte Carlo error, 0 for a closed form."""
 
     value: float
     error: float = 0.0
@@ -236,7 +238,7 @@ class Expected:
 def chance(
     protocol: Protocol, rows: Judgements, options: Mapping[str, str], keys: Collection[str]
 ) -> Mapping[str, Expected]:
-    """Return what the measures `keys` of random scores are expected to be on these rows; without undefined ones.
+    """Return the expected values of random scores on these rows under the measures `keys`, without undefined ones.
 
     A measure that `Protocol.chance` and `Measure.chance` do not give is the mean over `CHANCE_DRAWS` draws.
     """
@@ -267,13 +269,15 @@ def tested_against(
     keys: Collection[str],
     resamples: int,
 ) -> dict[tuple[str, str], dict[str, Difference]]:
-    """Compare metrics (by name) with others, metrics or controls, on the rows that both scored.
+    """Return the differences of metrics from others, metrics or controls, on the rows that both scored, by names.
 
-    The influence values of an outcome are used again where all the rows that it scored count. A control of None is what
-    random scores are expected to have. The test of a difference is Student's with its cluster standard error, at the
-    effective number of groups, as its interval, so that the two agree; of measures that the protocol resamples itself
-    it is read off paired resamples, at least `resamples` of them. Measures with neither are left out. An expectation
-    that is the mean of draws counts with its Monte Carlo error.
+    against: what each metric is compared with; None stands for the expected value of random scores. The influence
+    values of an outcome are used again where all the rows that it scored count.
+
+    The test of a difference is Student's with its cluster standard error, at the effective number of groups, as its
+    interval, so that the two agree; of measures that the protocol resamples itself it is read off paired resamples,
+    at least `resamples` of them. Measures with neither are left out. An expectation that is the mean of draws
+    counts with its Monte Carlo error.
     """
     kept: dict[tuple[int, bytes], tuple[Influences, Replicates]] = {}
     expected: dict[bytes, Mapping[str, Expected]] = {}
@@ -324,13 +328,19 @@ def tested_against(
 
 
 def _less(values: Floats, expected: Expected) -> Floats:
-    """Return values (1 + R,) less the expected one, the resamples with its Monte Carlo error."""
+    """Return the values less the expected one; noise of its Monte Carlo error is added to the resamples.
+
+    values: (1 + R,), the input's, then those of R resamples.
+    """
     error = np.random.default_rng(1).normal(0.0, expected.error, values.size)
     return np.asarray(values - expected.value - np.where(np.arange(values.size) > 0, error, 0.0))
 
 
 def _tested_by_draw(apart: Floats, rows: int, resampling: Resampling) -> Difference:
-    """apart: (1 + R,) differences, the first of them the input's."""
+    """Return the test of differences (1 + R,) under resamples, of which the first is the input's.
+
+    rows: their number.
+    """
     if np.isnan(apart[0]):
         return Difference(rows, None, note="undefined for one of the two")
     interval = percentile_interval(apart[1:], resampling.level)
@@ -340,7 +350,10 @@ def _tested_by_draw(apart: Floats, rows: int, resampling: Resampling) -> Differe
 
 
 def _tested(apart: Influence, rows: int, resampling: Resampling) -> Difference:
-    """A test with few effective groups stands, with few degrees of freedom; an interval is not given there."""
+    """Return the Student's test of a difference from its influence values (`apart`). rows: number of rows.
+
+    Few effective groups give few degrees of freedom; there is no interval then.
+    """
     by_t = replace(resampling, method="t")
     interval, note, _ = studentised_interval(apart, apart.groups, by_t)
     low, high = interval or (None, None)

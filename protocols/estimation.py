@@ -38,7 +38,10 @@ class Qualities:
 
 
 def regroup(judgements: Judgements) -> tuple[Judgements, int]:
-    """Renumber the groups that occur, scored or not, as 0 .. G - 1, and return G; these groups are resampled."""
+    """Return the rows with groups renumbered as 0 ..
+
+    G - 1, and G. Only groups that occur, scored or not, are resampled.
+    """
     compact, n_groups = numbered(judgements.group)
     return judgements.with_group(compact), n_groups
 

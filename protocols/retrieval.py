@@ -96,7 +96,7 @@ def _answerable(rows: Judgements) -> _Candidates:
 
 
 def _with_one(pool: Ints, wanted: Bools) -> Bools:
-    """Return for each row, (n,), whether its pool has a wanted row."""
+    """Return for each row, (n,), whether its pool has any row that is `wanted`."""
     has = np.zeros(pool.max(initial=-1) + 1, dtype=np.bool_)
     has[pool[wanted]] = True
     return np.asarray(has[pool])
@@ -126,7 +126,7 @@ def _gains(options: Mapping[str, str]) -> pools.Gains:
 
 
 def _range(value: Floats, pool: Ints) -> tuple[Floats, Floats, Ints]:
-    """Return the lowest and the highest value of each pool, and how many rows it has."""
+    """Return the lowest and the highest value in each pool, and how many rows it has."""
     index, n_pools = numbered(pool)
     return *group_ends(value, index, n_pools), np.bincount(index, minlength=n_pools)
 
@@ -149,7 +149,7 @@ def _blind(judgements: Judgements, support: bool = False, most: int = 0) -> str:
 
 
 def _foregone(used: _Candidates) -> tuple[str, ...]:
-    """Return a warning about pools that no metric can rank wrongly, which pull every mean towards 1."""
+    """Return a warning about pools in which every order has the highest value, which pull every mean towards 1."""
     lowest, highest, _ = _range(used.rows.gold, used.rows.pool)
     same = int((highest == lowest).sum())
     if not same:
@@ -180,7 +180,7 @@ def _pool_values(rows: Judgements, gains: pools.Gains, ties: Order, keys: Collec
 
 
 def _in_orders(rows: Judgements, gains: pools.Gains) -> dict[Order, dict[str, Floats]]:
-    """Return the values of `_pool_values` for all measures, with tied rows in each order."""
+    """Return the values of all measures on every pool, with tied rows in each order (see `_pool_values`)."""
     ranked = pools.rank_pools(rows.score, rows.gold, rows.pool)
     orders = ORDERS[: 1 if np.array_equal(ranked.first, ranked.last) else None]
     values = {order: _measured(ranked.in_order(order), gains, MEASURES) for order in orders}
@@ -207,7 +207,10 @@ def _bounds(whole: _Candidates, n_groups: int, gains: pools.Gains) -> dict[str, 
 def _ends(
     ranges: Mapping[str, tuple[Floats, Floats]], candidates: _Candidates, n_groups: int
 ) -> dict[str, tuple[float, float] | None]:
-    """Return the means over pools of the lowest and of the highest values of each measure."""
+    """Return, by measure, the means over pools of the lowest and of the highest values.
+
+    ranges: these values of each pool, and the pools, by measure.
+    """
     means = pools.pool_mean(np.concatenate([*zip(*ranges.values(), strict=True)]), candidates.pool_group, n_groups)
     worst, best = means.evaluate(np.ones((n_groups, 1), dtype=np.uint8)).reshape(2, -1)
     return {key: pair_of_bounds(*ends) for key, *ends in zip(ranges, worst, best, strict=True)}

@@ -43,7 +43,7 @@ Stream = Literal["settings", "at the value", "tests", "designs"]
 
 @dataclass(frozen=True)
 class Task:
-    """One measure of one protocol, whose simulation is asked for. seed: of all draws. test: of two metrics."""
+    """One measure (`key`) of one protocol, of which a simulation is made. seed: of all draws. test: of two metrics."""
 
     protocol: Protocol
     options: Mapping[str, str]
@@ -58,29 +58,32 @@ class Task:
         return float(self.protocol.replicate(used, n_groups, once, self.options, [self.key])[self.key][0])
 
     def compared(self, rows: Judgements) -> Judgements:
-        """Return the rows that all have a score, with what metrics are compared by in place of it."""
+        """Return the rows that all have a score, with the value by which metrics are compared as the score."""
         return self.protocol.judge(rows, self.options) if self.protocol.judge else rows
 
     def generator(self, stream: Stream, run: int) -> np.random.Generator:
-        """Return the random numbers of one sample."""
+        """Return the random generator of one sample.
+
+        stream: what the numbers are used for. run: number of the sample.
+        """
         return np.random.default_rng([self.seed, get_args(Stream).index(stream), run])
 
 
 @dataclass(frozen=True)
 class Share:
-    """`hits` of `of` samples."""
+    """A proportion: `hits` of `of` samples."""
 
     hits: int
     of: int
 
     @property
     def value(self) -> float:
-        """The share; NaN of no samples."""
+        """The proportion; NaN without samples."""
         return self.hits / self.of if self.of else math.nan
 
     @property
     def error(self) -> float:
-        """Its Monte Carlo error, one standard deviation, of a share that one hit and one miss more would give."""
+        """The proportion's Monte Carlo standard error, with one hit and one miss added so that it is never 0."""
         share = (self.hits + 1) / (self.of + 2)
         return math.sqrt(share * (1 - share) / self.of) if self.of else math.nan
 
@@ -117,7 +120,7 @@ class ModelledRows:
 
 
 def class_of(effective: float) -> int:
-    """Return the number of the class of effective groups, from 0; of none, -1."""
+    """Return the number of the class (`CLASSES`) of a number of effective groups, from 0; -1 if it is not known."""
     return -1 if math.isnan(effective) else int(np.searchsorted(CLASSES, effective, side="right")) - 1
 
 
@@ -162,9 +165,10 @@ def coverage(
     runs: int = RUNS,
     extended: bool = True,
 ) -> Coverage:
-    """Draw groups of the rows and their scores, and compare each sample's interval with the mean of all samples.
+    """Return how often the intervals of simulated samples contain the true value, the mean over all samples.
 
-    effective: groups of the input, which say what samples are like it. extended: draw more samples where few are.
+    Groups of the rows are resampled, and scores drawn from the model. effective: groups of the input, which say
+    what samples are like it. runs: number of samples. extended: draw more samples where few are.
     """
     rows, n_groups = regroup(rows)
     # Where the input has no interval, its samples have those that it would have if they were asked for.
@@ -204,7 +208,10 @@ def coverage(
 
 
 def influence_of_one(task: Task, rows: Judgements, groups: Ints) -> Influence | None:
-    """Return what each group, ascending by code, contributes to the measure; every row must have a score."""
+    """Return the influence values of the groups, ascending by code, on the task's measure.
+
+    Every row must have a score.
+    """
     return influence_of(task.protocol, task.compared(rows), groups, task.options, [task.key]).get(task.key)
 
 
@@ -254,7 +261,7 @@ def p_values(task: Task, modelled: ModelledRows, permutations: int, runs: int, g
 
 
 def _redrawn(sample: ModelledRows, groups: int, generator: np.random.Generator) -> ModelledRows:
-    """Return the models on so many groups, drawn with replacement from those of `sample`."""
+    """Return the models on `groups` groups, drawn with replacement from those of `sample`."""
     codes, compact = np.unique(sample.rows.group, return_inverse=True)
     members = np.split(np.argsort(compact, kind="stable"), np.cumsum(np.bincount(compact))[:-1])
     drawn = [members[number] for number in generator.integers(codes.size, size=groups)]
@@ -282,25 +289,26 @@ class Power:
     alpha: float
 
     def at(self, groups: int) -> float:
-        """Return the power with so many groups."""
+        """Return the power with this number of groups."""
         return power_at(self.effect, *_OF_ONE_GROUP, groups, self.alpha) if self.effect else self.alpha
 
     def groups(self, power: float) -> int | None:
-        """Return the fewest groups for a power; None where the effect is unknown."""
+        """Return the smallest number of groups with this power; None where the effect is unknown."""
         return required_groups(self.effect, *_OF_ONE_GROUP, self.alpha, power) if self.effect else None
 
     def extrapolated(self, groups: int | None) -> bool:
-        """Return whether this is far above the numbers of groups that were simulated."""
+        """Return whether a number of groups is far above those that were simulated."""
         return groups is not None and groups > _FAR * max(self.simulated)
 
 
 def simulated_power(
     task: Task, sample: ModelledRows, alpha: float, powers: Sequence[float], runs: int, expected: float | None = None
 ) -> Power:
-    """Simulate how often a true difference is significant: with the groups of the sample, then with about as many as
-    each of `powers` takes, as long as samples stay below `MOST_ROWS` rows.
+    """Return the simulated probability that a true difference is significant, by number of groups.
 
-    expected: the effect by the pilot's standard error, which decides where the simulated power is near `alpha`.
+    Simulated are the groups of the sample, then about as many as each of `powers` takes, as long as samples stay
+    below `MOST_ROWS` rows. expected: the effect by the pilot's standard error, which decides where the simulated
+    power is near `alpha`.
     """
     here = np.unique(sample.rows.group).size
     most = max(here, MOST_ROWS * here // sample.rows.gold.size)
@@ -327,7 +335,7 @@ _APPROXIMATION = 0.25
 
 
 def _fitted(simulated: Mapping[int, Share], alpha: float, expected: float | None = None) -> Power:
-    """Return the maximum-likelihood effect of the observed shares, and its error from the curvature there.
+    """Return the maximum-likelihood effect given the observed shares, and its error from the curvature there.
 
     expected: centre of a normal prior of the logarithm of the effect.
     """
@@ -350,12 +358,12 @@ def _fitted(simulated: Mapping[int, Share], alpha: float, expected: float | None
 
 
 def rejected(p: Floats, alpha: float) -> Share:
-    """Return how many of the tests that could be made reject."""
+    """Return the share of the tests that reject, among those that could be made (p is not NaN)."""
     return _share(p[~np.isnan(p)] <= alpha)
 
 
 def permutations_for(alpha: float) -> int:
-    """Permutations that a test at `alpha` needs at least in a simulation: with them it may reject `alpha` exactly."""
+    """Return the least number of permutations with which a test at `alpha` can reject a share of exactly `alpha`."""
     return max(99, math.ceil(5 / alpha) - 1)
 
 

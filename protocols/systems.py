@@ -86,7 +86,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def _disattenuated(result: Outcome, used: Judgements, n_groups: int, resampling: Resampling) -> Outcome:
-    """Add the interval of `LIMIT` and a note on it, and what is to be said of systems with few rows."""
+    """Return the result with the interval of `LIMIT`, a note on it, and warnings and notes on systems with few rows."""
     score, gold, group = _cells(used)
     limit = stats.disattenuated(score, gold, group, n_groups)
     warnings, notes = _few_rows(used, n_groups)
@@ -184,7 +184,7 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 
 
 def _cells(rows: Judgements) -> tuple[Floats, Floats, Ints]:
-    """Return the scores and gold by system and input, and the groups of the inputs."""
+    """Return the scores and the gold by system and input, and the groups of the inputs."""
     if rows.system is None:
         raise ValueError("the systems are not known")
     _, first = np.unique(rows.pool, return_index=True)

@@ -67,10 +67,10 @@ def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
 
 
 def _cut(rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    """Return the rows on one scale: unchanged, or with gold and verdicts turned into 1 and 0 at the same threshold.
+    """Return the rows on one scale: unchanged, or with gold and verdicts as 1 and 0 by the same threshold.
 
-    Verdicts that are all 0 or 1 are used unchanged. If the gold has two values and all verdicts are 0 or 1, verdict 1
-    is the higher value, also if the two values are full and none. Unscored rows stay unscored.
+    Verdicts that are all 0 or 1 are used unchanged. If the gold has two values and all verdicts are 0 or 1, verdict
+    1 is the higher value, also if the two values are full and none. Unscored rows stay unscored.
     """
     least, score = CUTS.get(options.get("against", "")), rows.score
     binary = bool(np.isin(score[~np.isnan(score)], (0.0, 1.0)).all())

@@ -14,7 +14,7 @@ FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("
 
 READS = "errors files reading"
 TABLES = "own_tables data_tables roles table_reading"
-SETTINGS = f"cells shown registry declared config config_files variants {READS} {TABLES}"
+SETTINGS = f"column_arrays shown registry declared config config_files variants {READS} {TABLES}"
 PROTOCOL = "protocols.contract protocols.comparison protocols.contrasts protocols.simulation"
 
 # What each room may import of ours; "metaeval." is left out. A module belongs to the longest room that it starts with.
@@ -24,21 +24,21 @@ ROOMS = {
     "database": "errors files",
     "files": "errors shown",
     "reading": "errors files",
-    "cells": "",
+    "column_arrays": "",
     "roles": "errors",
     "table_reading": "",
-    "data_tables": "cells table_reading errors",
+    "data_tables": "column_arrays table_reading errors",
     "encodings": READS,
     "sheets": f"data_tables shown {READS}",
-    "own_tables": f"cells shown data_tables table_reading encodings sheets {READS}",
+    "own_tables": f"column_arrays shown data_tables table_reading encodings sheets {READS}",
     "declared": "errors files",
     "signature": "",
     "llm": f"llm database {READS}",
     "registry": "errors",
     "stats": "stats",
     "protocols": "protocols stats",
-    "corpus": f"corpus cells shown {READS} {TABLES}",
-    "scoring": f"scoring cells corpus database {READS} {TABLES}",
+    "corpus": f"corpus column_arrays shown {READS} {TABLES}",
+    "scoring": f"scoring column_arrays corpus database {READS} {TABLES}",
     "metrics_zoo": "metrics_zoo scoring.contract scoring.backends corpus.sentences llm errors reading",
     "report": f"report stats.ranking stats.arrays shown {READS}",
     "config_files": f"registry {READS}",

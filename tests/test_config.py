@@ -1,5 +1,6 @@
 """A run's settings: where they come from, what is refused, and the YAML files that are shipped."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -304,3 +305,29 @@ def test_a_shipped_experiment_names_things_that_exist(path):
 def test_a_run_of_several_data_sets_says_which_command_takes_them():
     with pytest.raises(UserError, match="metaeval run --suite -c offline"):
         load_run(Path("offline"), {})
+
+
+@pytest.mark.parametrize(
+    ("setting", "allowed", "refused"),
+    [
+        ("interval.resamples", (0, 1_000_000), (-1, 1_000_001)),
+        ("interval.seed", (0,), (-1,)),
+        ("interval.level", (0.001, 0.999), (0, 1)),
+        ("interval.fewest", (2,), (1.99,)),
+        ("comparison.permutations", (0, 1_000_000), (-1, 1_000_001)),
+        ("comparison.alpha", (0.001, 0.999), (0, 1)),
+        ("executor.workers", (0, 1024), (-1, 1025)),
+        ("chunk.size", (1,), (0,)),
+        ("evidence.threshold", (0.001, 1), (0, 1.001)),
+        ("evidence.window", (0,), (-1,)),
+        ("budget", (0.001,), (0,)),
+    ],
+)
+def test_numbers_are_taken_up_to_their_bounds(setting, allowed, refused):
+    section, _, name = setting.rpartition(".")
+    for value in allowed:
+        run = load_run(None, {}, [f"{setting}={value}"])
+        assert getattr(getattr(run, section) if section else run, name) == value
+    for value in refused:
+        with pytest.raises(UserError, match=rf"{re.escape(setting)}'? (in the settings )?is '?{value}'?:"):
+            load_run(None, {}, [f"{setting}={value}"])

@@ -75,7 +75,7 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
     audit, verified = metaeval.data.audit("mini", [100]), metaeval.metrics.verify("overlap")
     assert audit.data.name == corpus.name
     assert is_html(audit._repr_html_())
-    assert (verified.agrees, repr(verified)) == (True, "<CanaryReport: overlap agrees, 13 pairs>")
+    assert (verified.agrees, repr(verified)) == (True, "<VerificationReport: overlap agrees, 13 pairs>")
     assert len(repr(audit)) < 4000
     assert len(repr(metaeval.metrics.doctor())) < 200
 
@@ -159,7 +159,7 @@ def test_results_as_html_are_escaped(ran):
     assert is_html(ran._repr_html_())
     hostile = ran[0].rows[0].model_copy(update={"metric": "<script>alert(1)</script>"})
     result = ran[0].model_copy(update={"rows": [hostile, *ran[0].rows[1:]], "significance": None})
-    shown = type(ran)([result], ran._readings)._repr_html_()
+    shown = type(ran)([result], ran._declarations)._repr_html_()
     assert is_html(shown)
     assert "<script" not in shown
     assert "&lt;script&gt;" in shown
@@ -314,7 +314,7 @@ def test_ratings_are_read_from_a_data_frame(settings):
 
     (found,) = metaeval.evaluate(data=table, columns=columns, protocols=["correlation"], **settings)
     assert [row.metric for row in found.rows if row.kind == "metric"] == ["mine"]
-    with pytest.raises(UserError, match="itself the data set: leave it or dataset='frank' out"):
+    with pytest.raises(UserError, match="is the data set: leave dataset='frank' or the data frame out"):
         metaeval.load_ratings("frank", table)
 
 

@@ -9,7 +9,7 @@ import pytest
 from metaeval import roles
 from metaeval.data_tables import warn_of_swap
 from metaeval.errors import UserError
-from metaeval.own_tables import read_table, table_of
+from metaeval.own_tables import read_table, table_of, write_table
 from metaeval.roles import read_mapping
 from metaeval.scoring.large_tables import read_pair_file
 from metaeval.table_reading import reading_tables
@@ -252,3 +252,9 @@ def test_one_vocabulary_of_roles_for_every_command():
     assert roles.mapped(roles.RATINGS, {"level": "Urteil"}) == {"gold": "Urteil"}
     assert roles.mapped(roles.CITATIONS, {"passages": "Q", "text": "A"}) == {"source": "Q", "answer": "A"}
     assert roles.mapped(roles.SCORES, {"id": "K", "pair_id": "P"}) == {"pair_id": "P"}
+
+
+def test_a_text_longer_than_a_cell_of_a_spreadsheet_is_cut_there(tmp_path):
+    pytest.importorskip("openpyxl")
+    write_table(tmp_path / "a.xlsx", ["id", "text"], [["1", "x" * 40_000], ["2", "y" * 32_767]], {})
+    assert [len(row.text("text")) for row in read_table(tmp_path / "a.xlsx").rows] == [32_767, 32_767]

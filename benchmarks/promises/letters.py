@@ -15,7 +15,7 @@ from metaeval.config import ComparisonConfig
 from metaeval.report.findings import findings
 from metaeval.report.result import Data, Interval, Result, Row, Value
 from metaeval.report.verdicts import differs
-from metaeval.runs.evaluation import column_of, readings_of
+from metaeval.runs.evaluation import column_of, declarations_of
 from metaeval.runs.significance import marked, significance
 from metaeval.stats.intervals import DEFAULT, Resampling
 from protocols.classification import PROTOCOL
@@ -27,7 +27,7 @@ ABILITIES = ("fs_ns", "fs_ps", "ps_ns")
 
 MEANS = (1.3, 1.45, 1.6, 1.75, 1.9)
 
-READINGS = readings_of([PROTOCOL])
+DECLARATIONS = declarations_of([PROTOCOL])
 
 
 def table_of(
@@ -73,9 +73,9 @@ def placement(groups: int, kind: str, means: Sequence[float], rng: np.random.Gen
     held = [row.ranks[KEY][0] <= rank <= row.ranks[KEY][1] for row, rank in zip(rows, ranks, strict=True)]
     width = [row.ranks[KEY][1] - row.ranks[KEY][0] for row in rows]
     return {
-        "contradictions": float(any(wrong)),
+        "tables with a contradiction": float(any(wrong)),
         "all ranks held": float(all(held)),
-        "mean width": float(np.mean(width)),
+        "mean width of rank intervals": float(np.mean(width)),
     }
 
 
@@ -92,24 +92,24 @@ DENIED = re.compile(r"\b(?:no metric is|no two metrics are|is not)\b", re.IGNORE
 def sentences(groups: int, kind: str, rng: np.random.Generator) -> dict[str, float]:
     """Return which claims the findings make of nine metrics without information, all of which are false."""
     result = table_of((0.0,) * 9, *metrics_of_one_value(rng, groups, kind, 9), keys=(KEY, *ABILITIES))
-    texts = [part for text in findings([result], READINGS) for part in re.split(r"(?<=\.) (?=\S)", text)]
+    texts = [part for text in findings([result], DECLARATIONS) for part in re.split(r"(?<=\.) (?=\S)", text)]
     made = [text for text in texts if not DENIED.search(text)]
     claims = {name: float(any(pattern.search(text) for text in made)) for name, pattern in CLAIMS.items()}
     return {"any false claim": max(claims.values()), **claims}
 
 
 def _tables() -> Iterator[Cell]:
-    letters = Goal("contradictions", most=0.0, before="75")
+    letters = Goal("tables with a contradiction", most=0.0, before="0.75")
     cells = (("five means", 60, MEANS), ("two pairs of equal metrics", 60, (1.3, 1.3, 1.6, 1.9, 1.9)))
     for name, groups, means in (*cells, ("equal metrics", 30, (1.5,) * 5)):
-        goals = (letters, Goal("all ranks held", least=0.95, before="-"), Goal("mean width"))
+        goals = (letters, Goal("all ranks held", least=0.95, before=""), Goal("mean width of rank intervals"))
         yield Cell(
             "letters and rank intervals", f"{name}, {groups} groups", partial(placement, groups, "equal", means), goals
         )
 
 
 def _sentences() -> Iterator[Cell]:
-    for groups, before in ((30, "29-33"), (60, "29-33"), (100, "29-33")):
+    for groups, before in ((30, "0.29-0.33"), (60, "0.29-0.33"), (100, "0.29-0.33")):
         goals = (Goal("any false claim", most=0.05, before=before), *(Goal(name) for name in CLAIMS))
         sample = partial(sentences, groups, "equal")
         yield Cell("sentences", f"nine metrics without information, {groups} groups", sample, goals)

@@ -65,7 +65,7 @@ def _cells() -> Iterator[Cell]:
     for groups in (15, 30, 60):
         for factor in (1.0, 0.3):
             goals = (
-                Goal("has a number", 1.0, before="- where power stays at alpha"),
+                Goal("has a number", 1.0, before=""),
                 # The median power lies within .7 and .9 where at most half of the pilots lie on either side.
                 *(Goal(quantity, most=0.5) for quantity in ("below .7", "above .9")),
                 Goal("power"),

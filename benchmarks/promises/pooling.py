@@ -22,7 +22,7 @@ def meta_analysis(errors: tuple[float, ...], tau: float, rng: np.random.Generato
     """Test a true mean of 0."""
     each = np.array(errors)
     summary = pooled(rng.normal(0, np.hypot(tau, each)), each)
-    return {"rejects": float(summary.p_hartung_knapp <= 0.05)}
+    return {"test rejects": float(summary.p_hartung_knapp <= 0.05)}
 
 
 def partial_pooling(rng: np.random.Generator, sets: int, tau: float) -> dict[str, float]:
@@ -33,7 +33,7 @@ def partial_pooling(rng: np.random.Generator, sets: int, tau: float) -> dict[str
     rare = shrunken(seen, errors)[-2:]
     values = np.array([value for value, _ in rare])
     return {
-        "squared error less that of raw": float(np.mean((values - true[-2:]) ** 2 - (seen - true)[-2:] ** 2)),
+        "squared error minus that of raw values": float(np.mean((values - true[-2:]) ** 2 - (seen - true)[-2:] ** 2)),
         "coverage": float(np.mean([low <= at <= high for at, (_, (low, high)) in zip(true[-2:], rare, strict=True)])),
     }
 
@@ -41,11 +41,11 @@ def partial_pooling(rng: np.random.Generator, sets: int, tau: float) -> dict[str
 def _cells() -> Iterator[Cell]:
     for name, errors in UNEQUAL.items():
         for tau in (0.0, 1.0, 2.0, 4.0):
-            goal = Goal("rejects", most=0.06, before=".04-.13")
+            goal = Goal("test rejects", most=0.06, before="0.04-0.13")
             yield Cell("meta-analysis", f"4 studies, {name}, tau {tau:g}", partial(meta_analysis, errors, tau), (goal,))
     for sets in (4, 6, 10):
         for tau in (0.0, 0.2, 0.5):
-            goals = Goal("squared error less that of raw", most=0.0), Goal("coverage", 0.93)
+            goals = Goal("squared error minus that of raw values", most=0.0), Goal("coverage", 0.93)
             sample = partial(partial_pooling, sets=sets, tau=tau)
             yield Cell("partial pooling", f"{sets} data sets, tau {tau:g}", sample, goals)
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from benchmarks.promises.cells import Cell, Goal
-from benchmarks.promises.intervals import MEASURES, judgements_of
+from benchmarks.promises.intervals import MEASURES, judgements_of, label_of
 from benchmarks.promises.processes import metrics_of_one_value
 from metaeval.config import ComparisonConfig
 from metaeval.runs.significance import significance
@@ -68,8 +68,10 @@ def _outcome(protocol: Protocol, rows: Judgements, keys: Collection[str]) -> Out
 
 def shown(tests: Mapping[str, tuple[float, bool]]) -> dict[str, float]:
     """Return whether each test rejects and contradicts its interval."""
-    rejects = {f"{key} rejects": float(p <= ALPHA) if p == p else np.nan for key, (p, _) in tests.items()}
-    return {**rejects, "contradicts": float(not all(agrees for _, agrees in tests.values()))}
+    rejects = {
+        f"{label_of(key)}: test rejects": float(p <= ALPHA) if p == p else np.nan for key, (p, _) in tests.items()
+    }
+    return {**rejects, "tests that contradict their interval": float(not all(agrees for _, agrees in tests.values()))}
 
 
 def equal_metrics(groups: int, kind: Any, form: str, rng: np.random.Generator) -> dict[str, float]:
@@ -116,11 +118,14 @@ def unequal_judges(groups: int, tied: bool, rng: np.random.Generator) -> dict[st
 
 
 def _cells() -> Iterator[Cell]:
-    agree = Goal("contradicts", most=0.0, before="22 of 1,527 pairs")
-    power = (Goal("overall rejects", least=0.6, before=".476"), Goal("fs_ns rejects"), Goal("spearman rejects"))
+    agree = Goal("tests that contradict their interval", most=0.0, before="0.014")
+    power = (
+        Goal(f"{label_of('overall')}: test rejects", least=0.6, before="0.476"),
+        *(Goal(f"{label_of(key)}: test rejects") for key in ("fs_ns", "spearman")),
+    )
     yield Cell("judges with few levels", "60 groups", partial(unequal_judges, 60, True), (*power, agree))
     yield Cell("judges with few levels", "60 groups, uncut", partial(unequal_judges, 60, False), (agree,))
-    level = tuple(Goal(f"{key} rejects", most=ALPHA, before="2.0-9.5 %") for key in KEYS)
+    level = tuple(Goal(f"{label_of(key)}: test rejects", most=ALPHA, before="0.020-0.095") for key in KEYS)
     for form in FORMS:
         for kind in ("equal", "poisson", "pareto"):
             prepare = partial(calibrate, kind) if form == FORMS[-1] else lambda: None

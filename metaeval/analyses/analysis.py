@@ -45,13 +45,16 @@ class DeclaredOptions(groups.Strict):
     untyped: ClassVar[frozenset[str]] = frozenset()
 
     def run(self, **fixed: Any) -> RunConfig:
-        """Return the run that the options describe. fixed: settings that the analysis decides by itself."""
+        """Return the configuration of the run that the options describe.
+
+        fixed: settings that the analysis decides itself.
+        """
         shared = {name: getattr(self, name) for name in RunConfig.model_fields if name in type(self).model_fields}
         set_here = (self.model_fields_set & shared.keys()) | fixed.keys()
         return RunConfig.model_construct(_fields_set=set_here, **{**shared, **fixed})
 
     def refuse(self, names: Iterable[str], reason: str) -> None:
-        """Raise `UserError` for the first of these options that was given; reason: the end of "--option is ..."."""
+        """Raise `UserError` for the first of the options `names` that was given. reason: end of "--option is ..."."""
         for name in names:
             if name in self.model_fields_set and getattr(self, name) is not None:
                 raise UserError(f"{typed_as(type(self), name)} is {reason}.")
@@ -66,7 +69,7 @@ class DeclaredOptions(groups.Strict):
 
 
 def typed_as(options: type[DeclaredOptions], name: str) -> str:
-    """Return how a field is typed on the command line: as --half-width, or with --set."""
+    """Return how a field is typed on the command line: as --half-width, or with --set if it has no option."""
     if name not in options.untyped:
         return option_of(name, options.model_fields[name])
     kinds = [get_origin(kind) or kind for kind in kinds_of(options.model_fields[name].annotation)]
@@ -74,7 +77,7 @@ def typed_as(options: type[DeclaredOptions], name: str) -> str:
 
 
 class AnalysisOptions(DeclaredOptions):
-    """Options of an analysis; their values can also be read from a file of settings."""
+    """Options of an analysis; the file `config` can give their values."""
 
     config: Annotated[Path | None, Flag("FILE", "-c")] = None
     """YAML file of settings, or name of a shipped experiment."""
@@ -148,7 +151,7 @@ class RowOptions(ScoredOptions):
 
     @property
     def names_metrics(self) -> bool:
-        """Return whether metrics are named; if none are, all published scores of a rated set are evaluated."""
+        """Return whether the user named metrics; otherwise all published scores of a rated set are evaluated."""
         return "metrics" in self.model_fields_set or self.config is not None
 
 
@@ -267,7 +270,7 @@ class Analysis:
         return [path for path in named if isinstance(path, Path)]
 
     def options_of(self, settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> DeclaredOptions:
-        """Build checked options from settings (None: not given) and `key=value` overrides; `UserError` if wrong."""
+        """Return checked options from settings (None: not given) and `key=value` overrides; `UserError` if wrong."""
         fields = self.options.model_fields
         for name, earlier in self.earlier.items():
             if earlier not in fields and settings.get(earlier) is not None:
@@ -297,7 +300,7 @@ class AnalysisFamily:
 
 GROUPS: Mapping[str, str] = {
     "cite": "Judge the citations in answers: ALCE, ALiiCE, SCiFi, CiteEval.",
-    "gate": "Fit a quality gate for answers, and check releases with it.",
+    "gate": "Fit a pass/fail gate on labels; check releases of a system.",
     "data": "Show, fetch, verify, convert, validate and audit data sets.",
     "metrics": "List, show and check metrics; serve one to another machine.",
     "shards": "Plan, show, merge and verify the shards of a job.",

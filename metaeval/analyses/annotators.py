@@ -20,8 +20,9 @@ from metaeval.runs.prepared_run import Frame, RatedSet
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.correlations import concordance, rank_correlations
+from metaeval.stats.dawid_skene import level_probabilities, mean_reliability, weighted_area
 from metaeval.stats.influence import SHARES, SIGNED
-from metaeval.stats.intervals import Found, intervals
+from metaeval.stats.intervals import Found, intervals, studentised_interval
 from metaeval.stats.resampling import replicate
 from metaeval.stats.votes import Measure, Range, drawn, identified, is_binary, measured
 from protocols.contract import Resampling
@@ -61,9 +62,9 @@ def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
 
 
 def annotator_sheets(panel: Panel) -> list[Table]:
-    """Return a table of each metric's agreement with each annotator and, for several metrics, one of their ranking.
+    """Return a table of each metric's agreement with each annotator and, for several metrics, a table of their ranks.
 
-    Raises `UserError` for data without two annotators.
+    panel: the scored rows. Raises `UserError` for data without two annotators.
     """
     source = panel.source
     if not isinstance(source, RatedSet):
@@ -80,6 +81,8 @@ def annotator_sheets(panel: Panel) -> list[Table]:
 def _values_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
     binary = is_binary(votes.values)
     soft = np.array([np.nan if np.isnan(row).all() else float(np.nanmean(row)) for row in votes.values])
+    probability = level_probabilities(votes.values)[:, 1] if binary else np.full(soft.size, np.nan)
+    reliability = mean_reliability(votes.values)
     judged = [n for n in range(len(votes.names)) if (~np.isnan(votes.values[:, n])).sum() >= FEWEST]
     each = len(votes.names) <= MOST_COLUMNS
     headings = [*(f"by {votes.names[n]}" for n in judged)] if each else ["lowest annotator", "median", "highest"]
@@ -96,6 +99,11 @@ def _values_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
             none = Range(np.nan, np.nan, True)
             open_ = identified(measure, votes.values[whole], score[whole]) if whole.sum() > 1 else none
             value_by_label = {"gold": interval_of(label=frame.gold), "soft labels": interval_of(label=soft)}
+            value_by_label["corrected"] = (
+                _weighted_area(score, probability, frame.group, panel.resampling)
+                if measure == "area"
+                else _disattenuated(value_by_label["soft labels"], reliability)
+            )
             shown = list(value_by_annotator.values()) if each else _spread(list(value_by_annotator.values()))
             cells = [cell(value.value, value.low, value.high, column) for value in (*value_by_label.values(), *shown)]
             rows.append((column.label, metric.name, [*cells, _range(open_, column)]))
@@ -116,7 +124,7 @@ def _values_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
         "annotators",
         "Metrics against each annotator",
         {"analysis": "annotators", "votes": _signed(votes)},
-        ("metric", ("gold", "soft labels", *map(plain, headings), "over all choices"), rows),
+        ("metric", ("gold", "soft labels", "corrected", *map(plain, headings), "over all choices"), rows),
         records,
         notes=_notes(frame, votes, judged),
     )
@@ -182,7 +190,7 @@ def _label(measure: Measure, binary: bool) -> results.Column:
 
 
 def _estimate_of(measure: Measure, score: Floats, label: Floats, group: Ints, resampling: Resampling) -> Found:
-    """Return a measure of scores on labels, (n,) with NaN, and its cluster interval over groups (n,)."""
+    """Return a measure of scores and labels, (n,) with NaN where missing, and its interval over groups, (n,)."""
     there = ~np.isnan(score) & ~np.isnan(label)
     if there.sum() < 2:
         return Found(None)
@@ -191,6 +199,29 @@ def _estimate_of(measure: Measure, score: Floats, label: Floats, group: Ints, re
     # Of the two coefficients of ranks the first is Spearman's.
     prepared, ends = (concordance(*arrays), SHARES) if measure == "area" else (rank_correlations(*arrays), SIGNED)
     return intervals(partial(replicate, prepared), np.bincount(compact), resampling, ends)[0]
+
+
+def _weighted_area(score: Floats, probability: Floats, group: Ints, resampling: Resampling) -> Found:
+    """Return the ROC-AUC of texts that count as positive with this probability, (n,), with its cluster interval."""
+    there = ~np.isnan(score) & ~np.isnan(probability)
+    codes, compact = np.unique(group[there], return_inverse=True)
+    influence = weighted_area(score[there], probability[there], compact.astype(np.int64), codes.size)
+    if influence is None:
+        return Found(None)
+    ends, note, effective = studentised_interval(influence, codes.size, resampling)
+    low, high = ends or (None, None)
+    return Found(influence.value, low, high, note, effective)
+
+
+def _disattenuated(estimate: Found, reliability: float) -> Found:
+    """Return a correlation with the mean of votes over the root of their reliability, at most 1 (Spearman 1904)."""
+    if estimate.value is None or not reliability > 0:
+        return Found(None)
+
+    def freed(value: float | None) -> float | None:
+        return None if value is None else float(np.clip(value / np.sqrt(reliability), -1, 1))
+
+    return estimate._replace(value=freed(estimate.value), low=freed(estimate.low), high=freed(estimate.high))
 
 
 def _of(measure: Measure, score: Floats, label: Floats) -> float:
@@ -208,7 +239,7 @@ def _less(measure: Measure, first: Floats, second: Floats, label: Floats) -> flo
 
 
 def _spread(values: Sequence[Found]) -> list[Found]:
-    """Return the lowest, median and highest value without intervals, which would ignore how they were selected."""
+    """Return the lowest, median and highest value, without intervals: those of a selected value would be too narrow."""
     defined = [estimate.value for estimate in values if estimate.value is not None]
     if not defined:
         return [Found(None)] * 3
@@ -224,6 +255,22 @@ def _range(bounds: Range, label: results.Column) -> str:
 
 def _signed(votes: AnnotatorVotes) -> str:
     return f"sha256:{sha256_json([list(votes.names), np.nan_to_num(votes.values, nan=-9e99).tolist()])[:12]}"
+
+
+def _corrected(votes: AnnotatorVotes) -> str:
+    """Say how values are freed of annotators' errors."""
+    reliability = mean_reliability(votes.values)
+    if not reliability > 0:
+        return "annotators agree no more than by chance, so that nothing can be freed of their errors"
+    area = (
+        "ROC-AUC counts a text as positive with its probability given all votes (Dawid and Skene 1979); "
+        if is_binary(votes.values)
+        else ""
+    )
+    return (
+        f"{area}Spearman by soft labels is divided by the root of their reliability, ICC(1,k) {reliability:.3f}; "
+        "intervals take both as known"
+    )
 
 
 def _notes(frame: Frame, votes: AnnotatorVotes, judged: Sequence[int]) -> list[Note]:
@@ -250,5 +297,6 @@ def _notes(frame: Frame, votes: AnnotatorVotes, judged: Sequence[int]) -> list[N
     return [
         Note("agreement", f"Krippendorff's alpha {agreement}; {disagree}"),
         Note("votes", f"{len(votes.names)} annotators, {judged_on}{few}{kind}"),
+        Note("corrected", _corrected(votes)),
         Note("choices", f"{exact}; of these very texts, where intervals are about others"),
     ]

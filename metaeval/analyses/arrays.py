@@ -66,7 +66,7 @@ def _numbers(name: str, values: Sequence[float | None]) -> NDArray[np.float64]:
 
 
 def _gold(labels: Any) -> tuple[NDArray[np.float64], bool]:
-    """Return the labels as numbers, and whether they are the three levels."""
+    """Return the labels as numbers, and whether they are the three levels of support."""
     listed = list(labels)
     if listed and all(isinstance(label, str) for label in listed):
         if unknown := sorted(set(listed) - _LEVELS.keys()):

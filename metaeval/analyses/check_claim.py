@@ -48,7 +48,7 @@ OWN = {"auc": {"labels": MEAN, "ties": "half"}, **{name: {"labels": GRADES, "tie
 
 @dataclass(frozen=True)
 class PublishedClaim:
-    """A published number: its value, its number of decimals as written, its measure and its data set."""
+    """A published number to be checked. digits: its number of decimals as written."""
 
     text: str
     value: float
@@ -63,7 +63,10 @@ class PublishedClaim:
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to compute the claimed number. is_protocol: its choices are those of the project's protocol."""
+    """One way to compute the claimed number, with its value.
+
+    is_protocol: it makes the choices of the project's protocol.
+    """
 
     split: str
     unit: str
@@ -94,7 +97,7 @@ class CheckedClaim(Recorded):
 
     @property
     def records(self) -> list[Record]:
-        """Return every variant as a record with whether it gives the number ("own" in files: `is_protocol`)."""
+        """Return every variant as a record that says whether it gives the number; "own" in files is `is_protocol`."""
         records: list[Record] = []
         for variant in self.variants:
             fields = asdict(variant)
@@ -204,7 +207,10 @@ CHUNKS = tuple(
 
 
 def _jobs(config: RunConfig, splits: Sequence[str], known: Mapping[str, float]) -> Iterator[tuple[Job, str, str]]:
-    """Yield the jobs whose rows have scores, with the unit and the rule that aggregates chunk scores to a citation."""
+    """Yield the jobs whose rows have scores, each with the unit and the rule by which chunk scores become a citation's.
+
+    known: the scores by id.
+    """
     for split in splits:
         chunk = "#" in next(iter(known))
         for chunks in CHUNKS if chunk else ({},):
@@ -292,7 +298,7 @@ def claim_sheet(checked: CheckedClaim) -> Table:
 
 
 def _without_twins(variants: Sequence[Variant]) -> list[Variant]:
-    """Return the variants, without those that have the same value as another one and differ from it in ties only."""
+    """Return the variants without those that differ from another one of the same value only in how ties are treated."""
     half = {replace(variant, is_protocol=False) for variant in variants if variant.ties == "half"}
     return [
         variant

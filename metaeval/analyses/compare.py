@@ -62,7 +62,10 @@ def _run(options: CompareOptions, progress: Progress) -> Done:
 
 
 def _runs(options: CompareOptions, plain: bool) -> Sequence[RunConfig]:
-    """Return the configuration of the run on each data set, checked before anything is scored."""
+    """Return the configuration of the run on each data set, checked before anything is scored.
+
+    plain: no further analysis is requested, so that every pair of metrics is compared.
+    """
     from metaeval.analyses.comparing.contrasts import check_comparison
     from metaeval.analyses.comparing.subgroups import check_division
     from metaeval.runs.metrics import able_defaults
@@ -83,7 +86,7 @@ def _runs(options: CompareOptions, plain: bool) -> Sequence[RunConfig]:
 
 COMPARE = Analysis(
     name="compare",
-    summary="Compare metrics: significance, agreement, combined gain.",
+    summary="Compare metrics: significance, agreement, gain of combining.",
     about="""By default every pair is compared under every protocol, and the headline measures are printed. --by,
 --bias, --agreement and --complementarity give these analyses alone.""",
     examples=[

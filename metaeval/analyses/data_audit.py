@@ -52,11 +52,10 @@ _NO_GIVEAWAY = {*GOLD_CONTROLS, "constant", "random"}
 
 
 def audit(config: RunConfig, sizes: Sequence[int]) -> Audit:
-    """Audit the run's data set, with the run's settings of data, chunks, evidence and intervals.
+    """Audit the data set of a run, with the run's settings of data, chunks, evidence and intervals.
 
-    sizes: chunk sizes in words at which whole evidence sets are counted; the run's size and whole pages are added.
-
-    Raises `UserError` for data without citations.
+    sizes: chunk sizes in words at which complete evidence sets are counted; the run's size and whole pages are
+    added. Raises `UserError` for data without citations.
     """
     corpus, name, split = load_corpus(config)
     base = config.model_copy(update={"protocols": ("classification",), "pool": "own"})
@@ -179,7 +178,10 @@ def _duplicates(corpus: Corpus, job: Job) -> Duplicates:
 
 
 def _in_several_groups(texts: Sequence[tuple[str, str]]) -> tuple[int, int]:
-    """Return how many distinct texts occur in several groups, and how often they occur; texts: (text, group)."""
+    """Return the number of distinct texts that occur in several groups, and the number of their occurrences.
+
+    texts: (text, group).
+    """
     groups: dict[str, set[str]] = defaultdict(set)
     for text, group in texts:
         groups[text].add(group)
@@ -206,7 +208,7 @@ def _votes(citations: Collection[Citation]) -> VoteAgreement | None:
 
 
 def _units(citation: Citation) -> Iterator[list[float]]:
-    """Yield the votes on a citation, or on each of its parts: level names or finite numbers; others are dropped."""
+    """Yield the votes on a citation, or on each of its parts; only level names and finite numbers are kept."""
     votes = citation.meta.get("votes")
     if not isinstance(votes, list):
         return

@@ -41,7 +41,10 @@ def _run(options: ExplainOptions, progress: Progress) -> Done:
 
 
 def _kept(of: str, paths: Sequence[str]) -> list[str]:
-    """Return lines that say whether each file is unchanged since it was written, including text and LaTeX files."""
+    """Return lines that say whether each file of a job, text and LaTeX files too, is unchanged since it was written.
+
+    of: what the user asked to explain.
+    """
     from metaeval.analyses.explaining.explain import is_file
     from metaeval.runs.job_folder import check
 
@@ -56,7 +59,10 @@ def _kept(of: str, paths: Sequence[str]) -> list[str]:
 def _described(
     options: ExplainOptions, paths: Sequence[str], names: Sequence[str], rows: Mapping[str, Mapping[str, str]]
 ) -> list[object]:
-    """Return the signature fields that all rows share, the others by row, and the commands that repeat the rows."""
+    """Return the signature fields that all rows share, those that differ by row, and the commands that repeat the rows.
+
+    paths: the files. names: of the rows. rows: signature fields by the row's name.
+    """
     leaves = {row: _leaves(fields) for row, fields in rows.items()}
     first = next(iter(leaves.values()))
     shared = {name: leaf for name, leaf in first.items() if all(row.get(name) == leaf for row in leaves.values())}
@@ -81,7 +87,7 @@ def _fields(leaves: Sequence[Leaf]) -> object:
 
 
 def _leaves(fields: Mapping[str, str]) -> dict[str, Leaf]:
-    """Return the name, value, meaning and setting of each signature field; a field of several choices gives several."""
+    """Return the name, value, meaning and setting of each signature field, and of each choice that a field holds."""
     from metaeval.analyses.explaining.explain import explain as explain_fields
 
     leaves: dict[str, Leaf] = {}
@@ -93,7 +99,7 @@ def _leaves(fields: Mapping[str, str]) -> dict[str, Leaf]:
 
 
 def _rows(leaves: Mapping[str, Sequence[Leaf]]) -> list[object]:
-    """Return the fields that differ between rows: the meaning of each, then a line of values for each row."""
+    """Return the fields that differ between rows: the meaning of each, then a line with its value in each row."""
     every = [leaf for row in leaves.values() for leaf in row]
     fields = {name.strip(): (name.strip(), "", text, setting) for name, _, text, setting in every}
     values = {row: "  ".join(f"{name.strip()}:{value}" for name, value, *_ in of) for row, of in leaves.items()}

@@ -70,10 +70,10 @@ def most_likely(some: Floats, full: Floats) -> Ints:
 def native_decisions(
     frame: Frame, chances: LevelProbabilities, options: Mapping[str, str], resampling: Resampling
 ) -> dict[str, DecisionComparison]:
-    """Compare a metric's native decisions and probabilities (first) with those learnt on the other folds (second).
+    """Compare a metric's own decisions and probabilities (first) with those learnt on the other folds (second).
 
-    Returns the comparison by measure; Brier scores have no interval. Raises `UserError` where a level has no scored
-    row, and for fewer groups than folds.
+    options: of the decision protocol. Returns the comparison by measure; Brier scores have no interval. Raises
+    `UserError` where a level has no scored row, and for fewer groups than folds.
     """
     folds, objective = int(options["folds"]), cast(Objective, options["objective"])
     rows = scored_rows(frame, chances.metric, folds)
@@ -94,7 +94,10 @@ def native_decisions(
 def native_decisions_sheet(
     panel: Panel, frame: Frame, options: Mapping[str, str], metrics: Sequence[LevelProbabilities]
 ) -> Table:
-    """Return the table of native decisions of each metric that has probabilities; `UserError` as `native_decisions`."""
+    """Return the table of the own decisions of metrics that give probabilities; errors as in `native_decisions`.
+
+    options: of the decision protocol.
+    """
     titles = {key: title for key, (title, _) in MEASURES.items()}
     titles |= {f"brier, {target}": f"Brier score, {target}" for target in TARGETS}
     rows: list[TableRow] = []
@@ -142,10 +145,10 @@ def transfer(
     options: Mapping[str, str],
     resampling: Resampling,
 ) -> Transfer:
-    """Learn one metric's thresholds on the source's rows, and evaluate them on the target's.
+    """Learn one metric's thresholds on the rows of a source data set, and evaluate them on those of a target.
 
-    The intervals take the learnt thresholds as fixed. Raises `UserError` where the two have different levels, a level
-    has no scored row in either, or the target has fewer groups than folds.
+    options: of the decision protocol. The intervals take the learnt thresholds as fixed. Raises `UserError` where
+    the two have different levels, a level has no scored row in either, or the target has fewer groups than folds.
     """
     levels = levels_of(source[0])
     if not np.array_equal(levels, levels_of(target[0])):
@@ -153,7 +156,10 @@ def transfer(
         for frame, _ in (source, target):
             names = [LEVELS[level] for level in reversed(levels_of(frame).tolist())]
             level_texts.append(f"{frame.name} has {', '.join(names[:-1])} and {names[-1]}")
-        raise UserError(f"Thresholds cannot be transferred between different levels: {', and '.join(level_texts)}.")
+        raise UserError(
+            f"Thresholds cannot be transferred between different levels: {', and '.join(level_texts)}. Choose data "
+            "sets with the same levels."
+        )
     folds, objective = int(options["folds"]), cast(Objective, options["objective"])
     learnt, rows = scored_rows(*source, folds=1), scored_rows(*target, folds=folds)
     gold, learnt_gold = np.searchsorted(levels, rows.gold), np.searchsorted(levels, learnt.gold)

@@ -59,7 +59,7 @@ def _run(options: FiguresOptions, progress: Progress) -> Done:
 
 
 def _find(results: Path, name: str) -> DoneJob:
-    """Return the job of a name; for a suite that has not been run, raises `UserError` with the command to type."""
+    """Return the job of this name; raises `UserError` with the command to type for a suite that was not run."""
     from metaeval.config_files import variants
     from metaeval.runs.job_folder import find_job
 
@@ -91,7 +91,10 @@ def _of_jobs(options: FiguresOptions, jobs: list[DoneJob]) -> Done:
 def _write(
     options: FiguresOptions, name: str, identity: Sequence[str], drawn: JobFigures, recipe: Mapping[str, Any]
 ) -> tuple[Path, str]:
-    """Write figures without making this job the latest; return their folder, and a text about its contents."""
+    """Write figures without making this job the latest; return their folder, and a text about its contents.
+
+    name, identity: what the folder is named after and hashed from. drawn: the figures. recipe: of the manifest.
+    """
     from metaeval.analyses.suites.cost import write_costs
     from metaeval.analyses.suites.figures import write_figures
     from metaeval.runs.job_folder import Command, job_folder, write_manifests

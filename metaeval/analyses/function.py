@@ -89,7 +89,10 @@ def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
 
 
 def _named(name: str, signature: inspect.Signature, args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Bind positional and keyword arguments to parameters; raises `UserError` for too many, or one given twice."""
+    """Return the arguments of a call by the name of their parameter.
+
+    name: of the function, for messages. Raises `UserError` for too many arguments, or one given twice.
+    """
     ordered = [
         parameter for parameter in signature.parameters.values() if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
     ]
@@ -136,7 +139,7 @@ _ABSENT = inspect.Parameter.empty
 
 
 def accepted(kind: Any) -> Any:
-    """Return the type that a parameter accepts: text for a path, any sequence for a tuple, a mapping for a model."""
+    """Return the type to annotate a parameter with: str for a path, any sequence for a tuple, a mapping for a model."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return accepted(parts[0])

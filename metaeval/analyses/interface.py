@@ -96,7 +96,7 @@ _STARS: Mapping[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Para
 
 
 def literal(value: Any) -> str:
-    """Return a default as a stub shows it; values without a short literal become three dots."""
+    """Return a default value as a stub shows it; values without a short literal become three dots."""
     return repr(value) if isinstance(value, str | int | float | bool | None) else "..."
 
 

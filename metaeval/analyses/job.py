@@ -26,7 +26,9 @@ RECIPE = "recipe"
 
 @dataclass(frozen=True)
 class WrittenJob:
-    """The files of a job that was written. folder: None without a job. failed: reasons why files could not be written.
+    """The files that were written for a job.
+
+    folder: None without a job. failed: reasons why files could not be written.
 
     contents: the text about the contents, for a job that its analysis wrote; `files` may be empty then.
     """
@@ -80,7 +82,7 @@ def write_result(result: Result, folder: Path) -> list[Path]:
 
 
 def folder_of(analysis: Analysis, command: Command, done: Done) -> Path | None:
-    """Return the folder of the job, named after the data of its first table or its identity; None without these."""
+    """Return the job's folder, named after the data of its first table or its identity; None if it has neither."""
     if done.sheets:
         first = done.sheets[0]
         parts = [first.data.name, *([first.data.split, str(first.settings["unit"])] if done.panels else [])]
@@ -95,12 +97,10 @@ def folder_of(analysis: Analysis, command: Command, done: Done) -> Path | None:
 
 
 def recipe_of(analysis: str, options: DeclaredOptions, read: Iterable[Path] = ()) -> dict[str, Any]:
-    """Return what reruns an analysis: its name, the options that were given, and the hashes of the files among them.
+    """Return the recipe that reruns an analysis: its name, the options given, and the hashes of the files they name.
 
-    read: further files that were read.
-
-    Options are kept as they were given, not as they were resolved: whether metrics were named decides which metrics of
-    a rated set are evaluated. Trust in a file's code is not kept.
+    read: further files that were read. Options are kept as they were given, not as they were resolved: whether
+    metrics were named decides which metrics of a rated set are evaluated. Trust in a file's code is not kept.
     """
     names = set(options.model_fields_set) - {"trust_config"}
     values = options.model_dump(mode="json", include=names)

@@ -49,8 +49,9 @@ DecisionMeasures = Mapping[str, Found]
 class MetricThreshold:
     """The threshold learnt for one metric, on the scale of its scores, and its cross-validated measures.
 
-    folds: thresholds learnt without one fold each, (folds,). out_of_fold: measures of the decisions of these thresholds
-    on the folds left out. declared: the threshold that the metric has without a calibration, if any, and its measures.
+    identity: of the metric's options. folds: thresholds learnt without one fold each, (folds,). out_of_fold:
+    measures of the decisions of these thresholds on the folds left out. declared: the threshold that the metric has
+    without a calibration, if any, and its measures.
     """
 
     metric: str
@@ -71,11 +72,14 @@ def calibrate(
     folds: int = 5,
     progress: MetricProgress | None = None,
 ) -> tuple[Panel, list[MetricThreshold]]:
-    """Learn each metric's threshold on the run's data.
+    """Learn the threshold of each metric's verdicts on the run's data; return the scored rows too.
 
-    target: lowest level that counts as supported, "full" or "partial". Raises `UserError`, for wrong settings before
-    anything is scored, for a metric that cannot judge single claims, data without human levels, labels of one kind,
-    fewer groups than folds, and a metric whose best threshold decides every row alike.
+    target: lowest level that counts as supported, "full" or "partial". objective: measure that the threshold
+    maximises. folds: number of folds of the cross-validation.
+
+    Raises `UserError`, for wrong settings before anything is scored, for a metric that cannot judge single claims,
+    data without human levels, labels of one kind, fewer groups than folds, and a metric whose best threshold
+    decides every row alike.
     """
     if target not in _LEVELS:
         raise unknown("target", target, _LEVELS)
@@ -113,7 +117,10 @@ def _threshold_of(
     gold, sign = (scored.gold >= level).astype(np.int64), metric.card.direction
     groups = np.unique(scored.group).size
     if np.unique(gold).size < 2:
-        raise UserError(f"{frame.name}: all rows that {column.name!r} scored have one label, so no threshold fits.")
+        raise UserError(
+            f"{frame.name}: all rows that {column.name!r} scored have the same label, so no threshold can be learnt: "
+            "choose another data set or target."
+        )
     if folds > groups:
         raise UserError(f"folds is {folds}; allowed: 2 to {groups}, the groups of {frame.name}.")
     threshold = float(best_thresholds(scored.score, gold, None, objective, 2)[0])
@@ -154,7 +161,10 @@ def _decision_measures(panel: Panel, predicted: Ints, gold: Ints, group: Ints) -
 def calibration_sheet(
     panel: Panel, thresholds: Sequence[MetricThreshold], target: str, objective: str, folds: int
 ) -> Table:
-    """Return the table of learnt thresholds with their out-of-fold measures, and of declared thresholds."""
+    """Return the table of learnt thresholds with their out-of-fold measures, and of declared thresholds.
+
+    target, objective, folds: as in `calibrate`.
+    """
     frame = decision_frame(panel)
     records: list[Record] = []
     learnt: list[TableRow] = []

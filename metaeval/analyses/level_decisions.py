@@ -16,7 +16,7 @@ from metaeval.report.cells import cell
 from metaeval.report.result import Result
 from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Record, Table, TableRow, known, plain
 from metaeval.runs.columns import AlignedColumn, with_controls
-from metaeval.runs.evaluation import Asked, evaluate, find_protocols
+from metaeval.runs.evaluation import ProtocolSetup, evaluate, find_protocols
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet
 from metaeval.stats.arrays import Floats, Ints
@@ -61,8 +61,8 @@ class MetricDecisions:
     calibrations: Mapping[str, Calibration]
 
 
-def prepare_decisions(panel: Panel) -> tuple[Frame, Asked]:
-    """Return the rows to decide, and the decision protocol with the run's options.
+def prepare_decisions(panel: Panel) -> tuple[Frame, ProtocolSetup]:
+    """Return the rows on which levels are decided, and the decision protocol with the run's options.
 
     Raises `UserError` for ratings, and for data of fewer than two levels.
     """
@@ -88,7 +88,7 @@ def levels_of(frame: Frame) -> Ints:
     return np.unique(frame.gold).astype(np.int64)
 
 
-def decision_table(panel: Panel, frame: Frame, protocol_setup: Asked) -> Result:
+def decision_table(panel: Panel, frame: Frame, protocol_setup: ProtocolSetup) -> Result:
     """Evaluate the panel's metrics, and the run's controls, under the decision protocol."""
     columns = list(panel.columns)
     if panel.config.controls and not isinstance(panel.source, RatedSet):
@@ -98,9 +98,10 @@ def decision_table(panel: Panel, frame: Frame, protocol_setup: Asked) -> Result:
 
 
 def cross_validated_decisions(frame: Frame, column: AlignedColumn, options: Mapping[str, str]) -> MetricDecisions:
-    """Compute a metric's decisions and calibrated probabilities, with the decision protocol's folds and thresholds.
+    """Return a metric's decisions and calibrated probabilities, with the decision protocol's folds and thresholds.
 
-    Raises `UserError` where a level has no scored row, and for fewer groups than folds.
+    column: its scores. options: of the protocol. Raises `UserError` where a level has no scored row, and for fewer
+    groups than folds.
     """
     folds, objective = int(options["folds"]), cast(Objective, options["objective"])
     rows, levels = scored_rows(frame, column, folds), levels_of(frame)
@@ -121,7 +122,10 @@ def scored_rows(frame: Frame, column: AlignedColumn, folds: int) -> Judgements:
     rows = rows.rows(~np.isnan(rows.score))
     absent = [LEVELS[level] for level in levels_of(frame) if not (rows.gold == level).any()]
     if absent:
-        raise UserError(f"Metric {column.name!r} scored no row of {frame.name} of level {' or '.join(absent)}.")
+        raise UserError(
+            f"Metric {column.name!r} scored no row of {frame.name} of level {' or '.join(absent)}, and decisions "
+            "need rows of each level: choose another metric or data set."
+        )
     groups = np.unique(rows.group).size
     if groups < folds:
         raise UserError(
@@ -154,17 +158,20 @@ class DecisionComparison:
         return cell(self.first), cell(self.second), cell(self.difference, self.low, self.high, signed=True)
 
     def record(self, first: str, second: str, difference: str) -> dict[str, float | None]:
-        """Return all values as a record; the arguments name the two values and their difference."""
+        """Return both values, their difference and its interval as a record.
+
+        first, second, difference: names of the fields.
+        """
         return dict(zip((first, second, difference, "low", "high"), astuple(self), strict=True))
 
 
 def compare_decisions(
     key: str, first_levels: Ints, second_levels: Ints, gold: Ints, groups: Ints, resampling: Resampling
 ) -> DecisionComparison:
-    """Compare two decisions on the same rows under a measure.
+    """Compare two sets of decisions on the same rows under a measure.
 
-    key: of `MEASURES`. first_levels, second_levels: decided levels, (n,). gold: levels from 0, each with a row. groups:
-    of the rows.
+    key: of `MEASURES`. first_levels, second_levels: decided levels, (n,). gold: levels from 0, each with a row.
+    groups: of the rows.
     """
     _, measure = MEASURES[key]
     codes, group = np.unique(groups, return_inverse=True)
@@ -200,7 +207,7 @@ def _thresholds(sheet: Callable[..., Table], chosen: Mapping[str, str], decision
     never = []
     names = [LEVELS[level] for level in decisions[0].levels[1:]]
     for decision in decisions:
-        never_notes = [_never(cuts, decision.levels) for cuts in decision.thresholds]
+        never_notes = [_undecided_levels(cuts, decision.levels) for cuts in decision.thresholds]
         for fold, (cuts, note) in enumerate(zip(decision.thresholds, never_notes, strict=True), start=1):
             begins = {f"{name}_from": finite(cut) for name, cut in zip(names, cuts, strict=True)}
             records.append({"metric": decision.metric, "fold": fold, **begins, "note": note})
@@ -218,8 +225,8 @@ def _thresholds(sheet: Callable[..., Table], chosen: Mapping[str, str], decision
     )
 
 
-def _never(cuts: Floats, levels: Ints) -> str:
-    """Return, as text, the levels that thresholds never decide."""
+def _undecided_levels(cuts: Floats, levels: Ints) -> str:
+    """Return, as text, the levels that no threshold in `cuts` decides."""
     ends = np.concatenate(([-np.inf], cuts, [np.inf]))
     missing = [LEVELS[level] for level in levels[ends[:-1] == ends[1:]]]
     return f"never {', '.join(missing)}" if missing else ""

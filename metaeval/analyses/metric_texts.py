@@ -7,34 +7,37 @@ import textwrap
 from metaeval.report.notebook import NotebookText
 from metaeval.report.terminal import aligned
 from metaeval.runs.doctor import Diagnosis
-from metaeval.scoring.canaries import (
+from metaeval.scoring.contract import Status
+from metaeval.scoring.verification_pairs import (
     BATCH_TOLERANCE,
     OFFICIAL_TOLERANCE,
-    CanaryReport,
     OfficialComparison,
+    VerificationReport,
     difference,
 )
-from metaeval.scoring.contract import Status
 
 
-def verified_text(verified: CanaryReport, compared: OfficialComparison | None) -> NotebookText:
-    """Return the scores of the canary pairs, and a line for each comparison. compared: with the official package."""
+def verified_text(verified: VerificationReport, compared: OfficialComparison | None) -> NotebookText:
+    """Return the report of `metrics verify`: the scores of the test pairs, and a line for each comparison.
+
+    compared: the comparison with the official package, if it was asked for.
+    """
     return NotebookText("\n".join([*_table(verified, compared), "", *_verdicts(verified, compared)]))
 
 
 def diagnosis_text(seen: Diagnosis) -> NotebookText:
-    """Return the doctor's report: the machine, what each metric needs, and known faults of installed versions."""
+    """Return the report of `metrics doctor`: the machine, what each metric needs, known faults of packages."""
     return NotebookText("\n".join([*_machine(seen), "", *_metrics(seen), *_traps(seen)]))
 
 
-def _table(verified: CanaryReport, compared: OfficialComparison | None) -> list[str]:
+def _table(verified: VerificationReport, compared: OfficialComparison | None) -> list[str]:
     headings = ["pair", "score", "tokens", "cut"]
     headings += ["alone differs by"] if verified.single else []
     headings += ["official", "differs by"] if compared else []
     rows = [headings]
-    for number, (canary, answer) in enumerate(zip(verified.canaries, verified.batched, strict=True)):
+    for number, (pair, answer) in enumerate(zip(verified.test_pairs, verified.batched, strict=True)):
         score = str(answer.status) if answer.score is None else f"{answer.score:.6f}"
-        row = [canary.name, score, f"{answer.tokens:,}", f"{answer.cut:,}" if answer.cut else "-"]
+        row = [pair.name, score, f"{answer.tokens:,}", f"{answer.cut:,}" if answer.cut else "-"]
         if verified.single:
             row.append(_small(difference(answer, verified.single[number])))
         if compared:
@@ -45,7 +48,7 @@ def _table(verified: CanaryReport, compared: OfficialComparison | None) -> list[
     return aligned(rows, right=range(1, len(headings)))
 
 
-def _verdicts(verified: CanaryReport, compared: OfficialComparison | None) -> list[str]:
+def _verdicts(verified: VerificationReport, compared: OfficialComparison | None) -> list[str]:
     rows = []
     worst = verified.batch_difference
     dtype = getattr(verified.metric.options, "dtype", "float32")
@@ -57,7 +60,7 @@ def _verdicts(verified: CanaryReport, compared: OfficialComparison | None) -> li
     for score, ours in verified.published:
         rows.append(("published", f"{score.score:.{score.decimals}f}, here {ours:.6f} ({score.where})"))
     if compared:
-        left_out = len(verified.canaries) - compared.pairs
+        left_out = len(verified.test_pairs) - compared.pairs
         without = f", {left_out} without a score of ours left out" if left_out else ""
         rows.append(
             (

@@ -87,12 +87,12 @@ def _show(options: OneMetricOptions, progress: Progress) -> Done:
 
 
 def card_lines(card: Mapping[str, object]) -> Sequence[tuple[str, str]]:
-    """Return the fields of a card with their values, in words."""
+    """Return the fields of a metric's card, each with its value as text."""
     return [(key.replace("_", " "), in_words(value)) for key, value in card.items()]
 
 
 def in_words(value: object) -> str:
-    """Return a field in words; an empty text for None."""
+    """Return a field's value as text; empty for None."""
     if isinstance(value, tuple):
         return ", ".join(map(in_words, value))
     if isinstance(value, Mapping):

@@ -47,7 +47,7 @@ def _run(options: MultiverseOptions, progress: Progress) -> Done:
 
 
 def _claimed(options: MultiverseOptions) -> Done:
-    """Compute the claimed number of a score file under every choice that the claim leaves open."""
+    """Compute the claimed number from a file of scores, under every choice that the claim leaves open."""
     from metaeval.analyses.check_claim import check_claim, claim_sentence, claim_sheet
 
     options.refuse(("axes", "measure", "metrics", "protocols", "dataset"), "set by the claim: leave it out")

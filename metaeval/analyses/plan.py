@@ -87,7 +87,10 @@ def _certified(options: PlanOptions, progress: Progress) -> Done:
 
 
 def _labels(options: PlanOptions, half_width: float) -> Done:
-    """Return the number of labels for an interval of a share; nothing is scored or written."""
+    """Return the number of labels that an interval of a share needs; nothing is scored or written.
+
+    half_width: largest half-width of the interval.
+    """
     from metaeval.analyses.comparing.planning import PLANNED, labels_needed
     from metaeval.report.table import Table, blocks_of, count
 
@@ -108,7 +111,7 @@ def _labels(options: PlanOptions, half_width: float) -> Done:
 
 PLAN = Analysis(
     name="plan",
-    summary="Plan the sample size for a difference; simulate coverage.",
+    summary="Plan sample sizes; simulate the coverage of intervals.",
     about="""By default: the citations that it takes to detect a difference between two metrics; the data are the pilot,
 and show how much it varies over groups (default: the difference found in the mean ROC-AUC). With --half-width: the
 labels that an interval of a share takes. With --certify: how often intervals hold and tests reject, with scores that

@@ -64,7 +64,10 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
         for settings in (recipe_options, *recipe_options.get("datasets", ())):
             check_file(job.folder / NAME, settings)
     if changed := changed_files(recipe):
-        raise UserError(f"{job.name} cannot be run again: {changed[0]} is missing or has changed.")
+        raise UserError(
+            f"{job.name} cannot be run again: {changed[0]} is missing or has changed. Restore the file that the job "
+            "read."
+        )
     trust = {"trust_config": options.trust_config or None} if "trust_config" in analysis.options.model_fields else {}
     before = {name: sha256_file(job.folder / name) for name in _files_of(job) if (job.folder / name).is_file()}
     nothing = [f"{name}=null" for name, value in recipe_options.items() if value is None]

@@ -55,7 +55,10 @@ def _run(options: ResultsExportOptions, progress: Progress) -> Done:
 
 
 def _write(job: Path, texts: Mapping[Path, str], folder: Path) -> Sequence[Path]:
-    """Write the files, and list those in the folder of the job in its manifest."""
+    """Write the texts to their paths, and list those in the folder of the job in its manifest.
+
+    folder: of the output.
+    """
     from metaeval.files import write_texts
     from metaeval.runs.job_folder import list_exported
 

@@ -19,13 +19,13 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError, as_value_error
 
 if TYPE_CHECKING:
-    from metaeval.report.measures import Readings
+    from metaeval.report.measures import Declarations
     from metaeval.runs.dry_run import Planned
     from metaeval.runs.run import EvaluatedRun
 
 
 class JobOptions(BatchSettings, ScoredOptions):
-    """Options of an analysis that scores metrics by name on data, or estimates the effort."""
+    """Options of an analysis that scores named metrics on data, or only estimates the cost."""
 
     untyped = frozenset({"rehash"})
 
@@ -123,22 +123,22 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
     from metaeval.report.cells import headline_grid, in_headline, lay_out
     from metaeval.report.findings import findings
     from metaeval.report.notebook import Results
-    from metaeval.runs.evaluation import readings_of
+    from metaeval.runs.evaluation import declarations_of
 
     results = outcome.results
-    readings = readings_of(outcome.protocols.values())
+    declarations = declarations_of(outcome.protocols.values())
     return Done(
         config=config,
         sheets=[lay_out(result) for result in results],
         job=partial(write_evaluated, config, outcome, command),
-        shown=[headline_grid(results, readings)],
-        sentences=findings(in_headline(results, readings), readings),
+        shown=[headline_grid(results, declarations)],
+        sentences=findings(in_headline(results, declarations), declarations),
         cautions=cautions(results),
         warnings=[
             f"Left out: {protocol} on {results[0].data.name}: {reason}" for protocol, reason in outcome.left_out.items()
         ],
-        value=Results(results, readings),
-        after=lambda _: next_step(options, config, outcome, readings),
+        value=Results(results, declarations),
+        after=lambda _: next_step(options, config, outcome, declarations),
     )
 
 
@@ -146,7 +146,9 @@ _KEPT = ("dataset", "split", "data", "columns", "unit", "pool", "results", "stor
 """Settings of the run that the next command repeats."""
 
 
-def next_step(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun, readings: Readings) -> list[str]:
+def next_step(
+    options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun, declarations: Declarations
+) -> list[str]:
     """Return a line with the next command and its purpose; empty where the results suggest none.
 
     A single metric is compared with another. Metrics without a significant difference are planned for; a metric that
@@ -161,7 +163,7 @@ def next_step(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
     from metaeval.runs.run import are_decided
 
     results = outcome.results
-    shown = headlines(results, readings)
+    shown = headlines(results, declarations)
     if outcome.source is None or not shown or not shown[0].metrics:
         return []
     first = shown[0]
@@ -190,7 +192,7 @@ def _comparison(
 ) -> tuple[list[str], str]:
     """Return the next command for the leading metrics, as words, and its purpose; empty where there is none.
 
-    metrics: all metrics, as they are typed.
+    metrics: all metrics, as they are typed. rated: whether the data are ratings.
     """
     if len(metrics) == 1:
         other = "bm25" if list(metrics) == ["overlap"] else "overlap"

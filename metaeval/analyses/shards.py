@@ -131,7 +131,7 @@ def _merge(options: MergeOptions, _: Progress) -> Done:
 
 
 def _devices(names: Sequence[str]) -> str:
-    """Return a text with the models of device where there are several: their scores can differ in the last digits."""
+    """Return a text that names the device models if there are several, whose scores can differ in the last digits."""
     return f"; on {len(names)} models of device: {', '.join(names)}" if len(names) > 1 else ""
 
 

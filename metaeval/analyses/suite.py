@@ -25,12 +25,12 @@ from metaeval.report.cautions import cautions
 from metaeval.report.cells import headline_grid
 from metaeval.report.findings import findings
 from metaeval.report.formats import write_table
-from metaeval.report.measures import Readings
+from metaeval.report.measures import Declarations
 from metaeval.report.notebook import Results, Sheets
 from metaeval.report.paper import NumberedTable, paper_tables
 from metaeval.report.result import Result
 from metaeval.report.table import Table
-from metaeval.runs.evaluation import readings_of
+from metaeval.runs.evaluation import declarations_of
 from metaeval.runs.job_folder import Command, close_job
 from metaeval.runs.run import EvaluatedRun, write_report, write_run
 from metaeval.scoring.backends.checkpoint import forget_hashes
@@ -46,13 +46,13 @@ _OF_ONE_RUN = ("corpus", "requests", "batch", "dry_run")
 class SuiteResults(Results):
     """The results of a suite, one for each data set and protocol. tables: tables of a paper."""
 
-    def __init__(self, results: Iterable[Result], readings: Readings, sheets: Sequence[Table]) -> None:
-        super().__init__(results, readings)
+    def __init__(self, results: Iterable[Result], declarations: Declarations, sheets: Sequence[Table]) -> None:
+        super().__init__(results, declarations)
         self.tables = Sheets(sheets)
 
 
 def read_suite(options: RunOptions) -> Suite:
-    """Return the suite that options describe; raises `UserError` for an option that is only for a single data set."""
+    """Return the suite that options describe; raises `UserError` for an option that is for one data set only."""
     options.refuse([name for name in _OF_ONE_RUN if getattr(options, name)], "for one data set: leave --suite out")
     if options.rehash:
         forget_hashes()
@@ -62,7 +62,7 @@ def read_suite(options: RunOptions) -> Suite:
 
 
 def run_parts(options: RunOptions, progress: Progress) -> Parts:
-    """Run each data set, leaving out metrics that cannot be run; the final output holds the tables of a paper."""
+    """Yield the output of each data set, without metrics that cannot be run; the last one holds the paper's tables."""
     suite = read_suite(options)
     parts = []
     for part in run_suite(suite, progress):
@@ -84,17 +84,17 @@ def run_parts(options: RunOptions, progress: Progress) -> Parts:
         for name, protocol in suite.protocols.items()
         if protocol.table_number
     }
-    readings = readings_of(suite.protocols.values())
+    declarations = declarations_of(suite.protocols.values())
     tables = paper_tables(results, omissions(left_out), numbered, shrunken_areas)
     return Done(
         config=suite.runs[0],
         sheets=tables,
         job=partial(_write_tables, suite, parts, tables),
-        shown=[headline_grid(results, readings)],
-        sentences=findings(results, readings),
+        shown=[headline_grid(results, declarations)],
+        sentences=findings(results, declarations),
         cautions=cautions(results),
         warnings=omission_lines(left_out),
-        value=SuiteResults(results, readings, tables),
+        value=SuiteResults(results, declarations, tables),
         exit_code=int(lacks_data(left_out)),
     )
 

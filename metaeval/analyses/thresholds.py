@@ -58,7 +58,7 @@ def _learnt(options: ThresholdsOptions, progress: Progress) -> Done:
 
 
 def _decided(options: ThresholdsOptions, progress: Progress) -> Done:
-    """Evaluate scores as decisions between the levels, with thresholds from other rows."""
+    """Evaluate scores as decisions between the levels, with cross-validated thresholds."""
     from metaeval.analyses.external_decisions import level_probabilities, native_decisions_sheet, transfer_sheet
     from metaeval.analyses.job import write_result
     from metaeval.analyses.level_decisions import (
@@ -75,7 +75,7 @@ def _decided(options: ThresholdsOptions, progress: Progress) -> Done:
     if not options.to:
         options.refuse(("to_split", "to_unit"), "about another data set: name it with --to")
     run = options.run(protocols=("decision",))
-    other = _elsewhere(run, options) if options.to else None
+    other = _on_other_data(run, options) if options.to else None
     panels = [load_panel(run, options.names_metrics, 1, progress)]
     frame, protocol = prepare_decisions(panels[0])
     settings = protocol[1]
@@ -97,8 +97,8 @@ def _decided(options: ThresholdsOptions, progress: Progress) -> Done:
     )
 
 
-def _elsewhere(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
-    """Return the same run configuration on another data set, without the options of the first data set."""
+def _on_other_data(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
+    """Return the run's configuration on the data set of --to, without the options of the first data set."""
     from metaeval.runs.columns import FILE_PREFIX
     from metaeval.runs.prepared_run import find_dataset
 

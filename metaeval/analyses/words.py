@@ -20,7 +20,10 @@ from metaeval.reading import MalformedError, parse_yaml
 def words_of(
     options: AnalysisOptions, names: Iterable[str], takes: type[DeclaredOptions], short: bool = False
 ) -> list[str]:
-    """Return the command-line words of the settings file and each setting that differs from it or its default."""
+    """Return the command-line words of the settings file, and of each setting that differs from it or its default.
+
+    names: the settings. takes: options of the other command. short: whether short forms of options are used.
+    """
     kind = type(options)
     trust = {"trust_config": getattr(options, "trust_config", None)}
     usual = load_settings(kind, options.config, trust) if options.config else kind.model_construct()
@@ -50,7 +53,7 @@ def _option(options: AnalysisOptions, name: str, value: Any, short: bool) -> lis
 
 
 def _leaves(name: str, value: Any, usual: Any) -> Iterator[tuple[str, str]]:
-    """Yield the keys (with dots) and values in which a setting differs from its usual value, as --set reads them."""
+    """Yield (key, value) of each setting that differs from its usual value, as --set reads it; keys are dotted."""
     if isinstance(value, BaseModel):
         for key, setting in value:
             if setting != getattr(usual, key):

@@ -36,7 +36,7 @@ _HINT = "name a file that --record wrote"
 
 
 def recording(ask: Ask, path: Path) -> Ask:
-    """Wrap `ask` to write every request with its outcome into a file, in the order of the requests, without duplicates.
+    """Return `ask` such that every request with its outcome is written into a file, in order, without duplicates.
 
     The file is rewritten after each call with all calls so far; an existing file is replaced.
     """
@@ -61,7 +61,10 @@ def recording(ask: Ask, path: Path) -> Ask:
 
 
 class Replay:
-    """Answers from a file. Raises `UserError` when it cannot be read, and on a request that it does not hold."""
+    """A source of replies that reads them from a file.
+
+    Raises `UserError` when it cannot be read, and on a request that it does not hold.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -76,7 +79,7 @@ class Replay:
         return request.loose and _key(request) not in self._kept and _key(request.plain) in self._kept
 
     def note(self) -> str:
-        """Return the source of the answers."""
+        """Return a line that says where the replies are from."""
         return f"replies from {self._path}"
 
     def __call__(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
@@ -95,7 +98,10 @@ def replayed_model(path: Path) -> str:
     """Return the model that a file of replies was recorded with; raises `UserError` for an empty file."""
     first = next(read_rows(path, _HINT, lone_surrogates=True), None)
     if first is None:
-        raise UserError(f"{path} holds no replies: give the model with --model, or record the file again.")
+        raise UserError(
+            f"{path} holds no recorded replies, so the model cannot be taken from it: name the model with --model, "
+            "or record the file again."
+        )
     return first.row("request").text("model")
 
 
@@ -142,9 +148,10 @@ def checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
 def chat_request(
     options: Any, content: str, form: dict[str, Any] | None = None, max_tokens: int | None = None
 ) -> ChatRequest:
-    """Return the request with this message. options: with the fields of `ChatOptions`.
+    """Return the request with this message (`content`).
 
-    form: a `response_format`, sent where a schema is enforced. max_tokens: overrides the option.
+    options: with the fields of `ChatOptions`. form: a `response_format`, sent where a schema is enforced.
+    max_tokens: overrides the option.
     """
     sampling = {"temperature": options.temperature, "top_p": options.top_p, "seed": options.seed}
     body: dict[str, Any] = {"model": options.model, options.max_tokens_name: max_tokens or options.max_tokens}
@@ -157,7 +164,7 @@ def chat_request(
 
 
 class ChatOptions(ModelOptions):
-    """A model at its servers, and the settings of a request; those of `EndpointOptions` cannot change a reply."""
+    """The chat model, its servers, and the settings of a request; those of `EndpointOptions` cannot change a reply."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -240,7 +247,7 @@ class Chat:
         return answers
 
     def note(self) -> str:
-        """Return requests and cost so far, in one line."""
+        """Return one line with the number of requests and the cost so far."""
         again = f"; {len(self.superseded):,} unparsed replies asked for again, {self._read:,} of them read then"
         return self._source.note() + (again if self.superseded else "")
 
@@ -289,7 +296,7 @@ def open_chat(
 
 
 def estimate_for(requests: Iterable[ChatRequest], options: ChatOptions) -> Estimate:
-    """Estimate the cost of the requests that lack a reply; sends nothing, and needs no key."""
+    """Return the estimated cost of the requests that lack a reply; sends nothing, and needs no key."""
     with ReplyStore(replies_path(options.replies)) as store:
         listed = list(requests)
         first = next((request for request in listed if request.loose), None)
@@ -302,7 +309,7 @@ def _in_form(requests: Sequence[ChatRequest], form: ReplyForm | None) -> list[Ch
 
 
 def _known_form(request: ChatRequest, server: str, store: ReplyStore) -> ReplyForm | None:
-    """The form of the stored replies to requests like this one; json_schema where both are stored."""
+    """Return the form of the stored replies to requests like this one; json_schema where both forms are stored."""
     if store.knows(request.settings(server)):
         return "json_schema"
     return "json" if store.knows(request.plain.settings(server)) else None
@@ -331,9 +338,9 @@ def spent_on(answers: Iterable[Answer]) -> Spent:
 
 
 class _Asker:
-    """The reply store, and the chat session that is opened only when a request has to be sent.
+    """A source of replies that opens a chat session only when a request has no stored reply.
 
-    requests: file to which requests without a stored reply are written instead of being sent.
+    requests: file to which such requests are written instead of being sent.
     """
 
     def __init__(
@@ -373,7 +380,7 @@ class _Asker:
         return _in_form(requests, self._form)
 
     def _tried(self, request: ChatRequest) -> ReplyForm:
-        """Try whether the endpoint accepts the first request with its schema."""
+        """Return the form of replies that the endpoint supports, after sending it the first request with its schema."""
         if self._requests is not None or self._options.batch is not None:
             session = None if self._options.batch is None else self._open()
             plain = isinstance(session, BatchSession) and session.holds(request.plain) and not session.holds(request)
@@ -417,9 +424,9 @@ _CUT = "cut at the token limit"
 
 
 def why_unread(answers: Sequence[Answer], max_tokens: int) -> str:
-    """Return two clauses for the end of an error about unreadable answers: the kinds of answers, and what to do.
+    """Return the end of an error about unreadable replies: how many there are of each kind, and what to do.
 
-    A higher token limit is advised only where a reply was cut at it. max_tokens: the limit of the requests.
+    max_tokens: the limit of the requests; a higher one is advised only where a reply was cut at it.
     """
     ended = Counter(map(_ended, answers))
     came = ", ".join(f"{times:,} {name}" for name, times in ended.items())

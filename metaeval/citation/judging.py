@@ -11,7 +11,7 @@ from typing import Any, Literal
 from metaeval.citation import measures
 from metaeval.citation.alce import correctness
 from metaeval.citation.alce.citations import AlceOptions, alce_lines, alce_options, statements
-from metaeval.citation.alce.qa_reader import extractive_reader
+from metaeval.citation.alce.qa_model import extractive_reader
 from metaeval.citation.aliice.claim_options import Profile, aliice_profile
 from metaeval.citation.aliice.claims import MARK, AnswerClaims, aliice_lines, answer_cvcp, mark_offsets, read_answers
 from metaeval.citation.measures import AnswerShare, Statistic
@@ -108,7 +108,10 @@ class PipelineReading:
         return {**{key: measures.means(values, ranges[key]) for key, values in self.values.items()}, **self.pooled}
 
     def judge(self, entails: Entails, soft: bool) -> PipelineJudgement:
-        """Judge the answers; soft: the backend's scores are degrees of support, without verdicts."""
+        """Return the verdicts of a backend on the answers.
+
+        soft: its scores are degrees of support, without verdicts.
+        """
         lines = self.lines(entails)
         if soft:
             degrees = measures.soften(self.answers, lines, entails, self.untitled, self.zero)
@@ -169,13 +172,12 @@ def read_claims(
     reader: str = correctness.READER,
     mauve_model: str = correctness.MAUVE_MODEL,
 ) -> PipelineReading:
-    """Read the answers as a pipeline does: sentences, and for ALiiCE their parses and claims.
+    """Return the answers as a pipeline reads them: sentences, and for ALiiCE their parses and claims.
 
-    units: sentences, or list items (ALCE on QAMPARI). measures: names of the text measures to compute; by default all
-    that need no model. reader, mauve_model: hub ids or folders, for QA-EM and QA-F1, and for MAUVE.
-
-    Raises `UserError` for an unknown pipeline, profile, parser, splitter, unit or measure, and for a model that is not
-    available or cannot be used.
+    name: "alce" or "aliice". units: sentences, or list items (ALCE on QAMPARI). measures: names of the text
+    measures to compute; by default all that need no model. reader, mauve_model: hub ids or folders, for QA-EM and
+    QA-F1, and for MAUVE. Raises `UserError` for an unknown pipeline, profile, parser, splitter, unit or measure,
+    and for a model that is not available or cannot be used.
     """
     cutter = find_sentence_splitter(splitter)
     known = (*TEXT_MEASURES, MAUVE)
@@ -276,7 +278,10 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
 
 
 def _within(read: AnswerClaims) -> bool:
-    """Return whether a mark is between two words; a mark that opens a sentence belongs to the sentence before."""
+    """Return whether any citation mark is between two words of a sentence.
+
+    A mark that opens one belongs to the one before.
+    """
     return any(
         _WORD.search(MARK.sub("", text[: mark.start()])) and _WORD.search(MARK.sub("", text[mark.end() :]))
         for text in read.texts

@@ -21,9 +21,9 @@ from metaeval.stats.resampling import Draws, Prepared, Tile, percentile_interval
 
 @dataclass(frozen=True, slots=True)
 class AnswerShare:
-    """Hits out of a total for one answer; it has no value if the total is 0.
+    """Hits out of a total for one answer, such as supported claims; it has no value if the total is 0.
 
-    open: how much the total would grow if no verdict were missing.
+    open: number of missing verdicts, by which the total would grow if none were missing.
     """
 
     hits: float
@@ -36,7 +36,7 @@ class AnswerShare:
         return self.hits / self.total if self.total else None
 
     def filled(self, hit: bool) -> AnswerShare:
-        """Return the share with every missing verdict as a hit, or as a miss: its highest or lowest possible value."""
+        """Return the share with every missing verdict as a hit, or as a miss, which is its highest or lowest value."""
         return AnswerShare(self.hits + self.open * hit, self.total + self.open)
 
 
@@ -123,9 +123,10 @@ def mean_of_groups(answers: Sequence[Answer], lines: Sequence[CitationLine]) -> 
 
 
 def sum_up(answers: Sequence[Answer], values: Iterable[tuple[str, float | None, bool]]) -> list[AnswerShare]:
-    """Add up (answer id, value, whether a verdict is missing) to shares; only a value that is None can be missing.
+    """Return the share of each answer, summed over (answer id, value, whether a verdict is missing).
 
-    Raises ValueError if two answers share an id, and for a value of an unknown answer.
+    Only a value that is None can be missing. Raises ValueError if two answers share an id, and for a value of an
+    unknown answer.
     """
     sums = {answer.id: [0.0, 0, 0] for answer in answers}
     if len(sums) != len(answers):
@@ -141,7 +142,7 @@ def sum_up(answers: Sequence[Answer], values: Iterable[tuple[str, float | None, 
 
 
 def zero_where_undefined(precision: Sequence[AnswerShare], recall: Sequence[AnswerShare]) -> list[AnswerShare]:
-    """Set the precision of answers with claims and without a citation to 0, as the released ALCE code does.
+    """Return precision with 0 for answers that have claims and no citation, as the released ALCE code does.
 
     For the macro mean only: in the micro mean they add no citations. An answer whose citations all lack a verdict
     stays without a value.
@@ -153,7 +154,10 @@ def zero_where_undefined(precision: Sequence[AnswerShare], recall: Sequence[Answ
 
 
 def filled(line: CitationLine, verdict: int) -> CitationLine:
-    """Return the line with its missing verdicts, or degrees of support, set to 0 or 1."""
+    """Return the line with `verdict` (0 or 1) in place of each missing verdict or degree of support.
+
+    0 gives the lowest possible value, 1 the highest.
+    """
     recall = verdict if table.unjudged_claim(line) else line.recall
     if line.state != "unjudged":
         return replace(line, recall=recall)
@@ -201,7 +205,10 @@ def harmonic(recall: Statistic, precision: Statistic) -> Statistic:
 
 
 def variation(numbers: Sequence[Sequence[float]]) -> Statistic:
-    """Return the coefficient of variation (population) of numbers pooled over answers; numbers: of each answer."""
+    """Return the coefficient of variation (population) of numbers pooled over answers.
+
+    numbers: those of each answer.
+    """
     pooled = [x for row in numbers for x in row]
     # Squares of the distances from the pooled mean: with squares of the numbers, most digits would cancel.
     pivot = sum(pooled) / len(pooled) if pooled else 0.0
@@ -225,9 +232,9 @@ def value_of(statistic: Statistic, rows: Ints | None = None) -> float | None:
 def bounds(
     shares: Sequence[AnswerShare], average: Callable[[Sequence[AnswerShare]], Statistic], rows: Ints | None = None
 ) -> tuple[float | None, float | None]:
-    """Return the lowest and highest possible average (`macro` or `micro`): every missing verdict set to 0, and to 1.
+    """Return the lowest and highest possible average: with every missing verdict negative, and positive.
 
-    rows: indices of the averaged answers; all if None.
+    average: `macro` or `micro`. rows: indices of the averaged answers; all if None.
     """
     least, most = (value_of(average([share.filled(hit) for share in shares]), rows) for hit in (False, True))
     return least, most
@@ -266,7 +273,10 @@ def replicates(statistic: Statistic, rows: Ints, group: Ints, draws: Draws) -> F
 
 
 def groups_with_value(statistic: Statistic, rows: Ints, group: Ints) -> int:
-    """Return how many groups have a value of their own; with fewer than two, all resamples are equal."""
+    """Return the number of groups that have a value of the statistic; with fewer than two, all resamples are equal.
+
+    rows: indices of the answers. group: (n,) codes of all answers.
+    """
     codes = np.unique(group[rows])
     if not codes.size:
         return 0
@@ -277,7 +287,10 @@ def groups_with_value(statistic: Statistic, rows: Ints, group: Ints) -> int:
 def interval_over(
     statistic: Statistic, rows: Ints, group: Ints, n_groups: int, resampling: Resampling
 ) -> ValueInterval:
-    """Return the value over some answers; without an interval where fewer than two groups have a value."""
+    """Return the value over some answers; without an interval where fewer than two groups have a value.
+
+    rows: indices of the answers. group: (n,) codes of all answers. n_groups: number of codes.
+    """
     effective = resampling if groups_with_value(statistic, rows, group) > 1 else replace(resampling, n=0)
     counts = group_totals(statistic.counts[rows], group[rows], n_groups).astype(np.int64)
     return interval_by(lambda draws: replicates(statistic, rows, group, draws), counts, effective, statistic.ends)[0]
@@ -286,12 +299,18 @@ def interval_over(
 def interval_by(
     run: Callable[[Draws], Floats], rows: Ints, resampling: Resampling, ends: Ends | None = None
 ) -> list[ValueInterval]:
-    """Return the intervals of `metaeval.stats.intervals.intervals`."""
+    """Return the intervals of values that `run` computes under each weighting of the groups.
+
+    ends: the range of the values. See `metaeval.stats.intervals.intervals`.
+    """
     return [ValueInterval(*interval[:3]) for interval in intervals(run, rows, resampling, ends)]
 
 
 def interval_of(values: Floats, level: float) -> ValueInterval:
-    """Return the value on the input and the percentile interval of the resamples, for discrete measures."""
+    """Return the first value (of the input) with the percentile interval of the others (of the resamples).
+
+    It is for discrete measures.
+    """
     if np.isnan(values[0]):
         return ValueInterval(None)
     ends = percentile_interval(values[1:], level) if values.size > 1 else None
@@ -328,11 +347,11 @@ _OPEN = "ok"
 def soften(
     answers: Sequence[Answer], lines: Sequence[CitationLine], entails: Entails, untitled: Untitled, zero: Zero
 ) -> list[CitationLine]:
-    """Replace the verdicts of a soft backend on the lines of a pipeline by degrees of support in [0, 1].
+    """Return the lines of a pipeline with degrees of support in [0, 1] in place of verdicts, for a soft backend.
 
-    A claim's recall is the score of its passages together, a citation's precision the score of its passage alone, from
-    one more call of `entails`. Lines that need no verdict (a mark without a passage, an uncited claim) and the states
-    of lines are unchanged: see `settled`.
+    A claim's recall is the score of its passages together, a citation's precision the score of its passage alone,
+    from one more call of `entails`. Lines that need no verdict (a mark without a passage, an uncited claim) and the
+    states of lines are unchanged: see `settled`.
     """
     passages = {answer.id: answer.passages for answer in answers}
     pairs: list[NliPair | None] = []
@@ -341,13 +360,16 @@ def soften(
         place, _ = table.find_place(line.citation, len(documents), zero)
         pairs.append(None)
         if line.state == "unjudged" and place is not None:
-            pairs[-1] = table.premise([documents[place]], untitled), line.claim
+            pairs[-1] = table.ClaimQuestion(line.claim, documents, (place,)).pair([place], untitled)
     known = table.verdicts_on(pairs, entails)
     return [_soft(line, None if pair is None else known[pair]) for line, pair in zip(lines, pairs, strict=True)]
 
 
 def settled(line: CitationLine, degrees: CitationLine) -> CitationLine:
-    """Return a soft backend's line for the citation table: judged where it has degrees, without a verdict."""
+    """Return a line of a soft backend for the citation table: without a verdict, but judged where it has degrees.
+
+    degrees: the line with degrees of support.
+    """
     judged = line.state == "unjudged" and not degrees.reason
     return replace(line, state="judged" if judged else line.state, reason=degrees.reason)
 

@@ -18,10 +18,11 @@ MarkProblem = Literal["out of range", "zero", "unparsable"]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One document of the model's input; answers cite it by its position, from 1."""
+    """One document of the model's input; answers cite it by its position, from 1. source: its id or address."""
 
     text: str
     title: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Answer:
 
     group: the unit of resampling, where the file names it; empty: the question (see `group_of`). system: the generator.
     reference: for measures of correctness, by the published field names (answer, qa_pairs, annotations, claims,
-    answers), unchanged. first: the number by which the text cites the first passage; 0 in some published sets. Numbers
-    everywhere else are from 1.
+    answers), unchanged; levels of support (`metaeval.citation.support.labels`). first: the number by which the text
+    cites the first passage; 0 in some published sets. Numbers everywhere else are from 1.
     """
 
     id: str
@@ -50,12 +51,12 @@ def group_of(answer: Answer) -> str:
 
 
 def writable(text: str) -> str:
-    """Return a text that files can hold: a lone surrogate, which JSON input may hold, becomes its escape."""
+    """Return a text that can be written to a file: lone surrogates, which JSON input may hold, are escaped."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def answer_cells(answer: Answer) -> dict[str, Any]:
-    """Return the first cells of a row about an answer."""
+    """Return the first cells of a table row about an answer, by column."""
     return {"answer": answer.id, "system": answer.system, "group": group_of(answer)}
 
 
@@ -105,7 +106,7 @@ class Verdict:
 
 
 def check_ids(ids: Iterable[str], what: str, where: object) -> None:
-    """Raise `UserError` for duplicate ids. what: the noun, and where: the source, of the message."""
+    """Raise `UserError` for duplicate ids. what: noun for the message ("answers"). where: source for the message."""
     repeated = [name for name, times in Counter(ids).items() if times > 1]
     if repeated:
         raise UserError(f"{where}: two {what} have the id {shown(repeated[0])}; give each its own id.")
@@ -113,6 +114,11 @@ def check_ids(ids: Iterable[str], what: str, where: object) -> None:
 
 NliPair = tuple[str, str]
 """(premise, claim)."""
+
+UNKNOWN_TEXT = "\ue0ff"
+"""The premise of sources whose texts are not known: a pair with it is not judged, and its status is `NO_TEXT`."""
+
+NO_TEXT = "no source text"
 
 Entails = Callable[[Sequence[NliPair]], Sequence[Verdict]]
 """Returns the verdicts of a batch of pairs, in order, from a metric and a threshold or from stored verdicts."""

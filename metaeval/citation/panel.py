@@ -32,7 +32,7 @@ class SystemPanel:
 
     @property
     def draws(self) -> Draws:
-        """Resamples of the groups, the same for every system and backend."""
+        """The resamples of the groups, the same for every system and backend."""
         return bootstrap(self.n_groups, self.resampling.n, self.resampling.seed)
 
     def rows(self, system: int) -> Ints:
@@ -56,7 +56,7 @@ class SystemPanel:
 
 
 def panel_of(answers: Sequence[Answer], resampling: Resampling) -> SystemPanel:
-    """Return the answers with their systems and groups."""
+    """Return the answers prepared for resampling, with the codes of their systems and groups."""
     return SystemPanel(answers, *measures.system_codes(answers), *measures.group_codes(answers), resampling)
 
 
@@ -97,7 +97,10 @@ class Rankings:
 
 @dataclass(frozen=True)
 class BackendAgreement:
-    """Agreement of two backends' rankings under one measure: Kendall's tau-b, and how many pairs of systems flip."""
+    """Agreement of two backends' rankings under one measure. tau: Kendall's tau-b. flips: number of pairs that flip.
+
+    pairs: number of pairs of systems.
+    """
 
     measure: str
     first: str
@@ -139,7 +142,7 @@ class Flip:
 
     @property
     def pair(self) -> dict[str, str]:
-        """The measure, the backends and the systems, under their names in files."""
+        """The measure, the two backends and the two systems, under their names in files."""
         backends = {"one": self.first, "other": self.second}
         return {"measure": self.measure, **backends, "ahead": self.ahead, "behind": self.behind}
 
@@ -185,7 +188,7 @@ def flips(rankings: Rankings) -> list[Flip]:
 def parts(rankings: Rankings, measure: str, backends: tuple[int, int], systems: tuple[int, int]) -> list[FlipCause]:
     """Return each answer's contribution to a flip, largest first: the change of its term in its system's mean.
 
-    Empty for a measure without shares.
+    backends, systems: numbers of the two of each. Empty for a measure without shares.
     """
     if measure not in rankings.shares:
         return []

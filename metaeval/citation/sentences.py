@@ -118,7 +118,7 @@ def brackets(text: str, styles: MarkStyles, first: int = 1) -> Iterator[tuple[in
 
 
 def _items(body: str, styles: MarkStyles, first: int) -> list[int]:
-    """The numbers of a bracket's text; empty where any part of it is unreadable."""
+    """Return the numbers in a bracket's text; empty where any part of it is unreadable."""
     items = re.split(r"[,;]", body)
     if len(items) > 1 and not styles.lists:
         return []
@@ -172,7 +172,7 @@ class LocatedText:
         return LocatedText("".join(self.text[index] for index in kept), tuple(self.at[index] for index in kept))
 
     def span(self) -> tuple[int, int]:
-        """Return its start and end in the answer, by its first and last character there; 0 and 0 without any."""
+        """Return the start and end in the answer, by its first and last character there; 0 and 0 if none is there."""
         offsets = [offset for offset in self.at if offset != _ADDED]
         return (min(offsets), max(offsets) + 1) if offsets else (0, 0)
 
@@ -192,7 +192,7 @@ class LocatedText:
 
 
 def whole(text: str) -> LocatedText:
-    """Return an answer's text with the offset of each character."""
+    """Return a text with the offset of each character, for an answer's whole text."""
     return LocatedText(text, tuple(range(len(text))))
 
 
@@ -202,7 +202,7 @@ def added(text: str) -> LocatedText:
 
 
 def joined(*readings: LocatedText) -> LocatedText:
-    """Return the concatenation."""
+    """Return the concatenation of texts, with their offsets."""
     offsets = tuple(offset for reading in readings for offset in reading.at)
     return LocatedText("".join(reading.text for reading in readings), offsets)
 
@@ -214,9 +214,10 @@ _WISHES: tuple[Literal["auto", "nltk", "rules"], ...] = ("auto", "nltk", "rules"
 
 
 def find_sentence_splitter(wish: str = "auto") -> SentenceSplitter:
-    """Return NLTK's punkt or the rules; `auto` is punkt where its data are installed.
+    """Return the sentence splitter that `wish` names: NLTK's punkt or the rules.
 
-    Raises `UserError` for another name than auto, nltk and rules, and for nltk without punkt's data.
+    "auto" is punkt where its data are installed. Raises `UserError` for another name than auto, nltk and rules, and
+    for nltk without punkt's data.
     """
     from metaeval.scoring.backends.sentences import find_splitter
 
@@ -227,7 +228,7 @@ def find_sentence_splitter(wish: str = "auto") -> SentenceSplitter:
 
 
 def prepare(text: str, lines: Literal["first", "all"] = "all") -> LocatedText:
-    """Strip the text ("all"), and also end it at the first line break ("first", as ALCE does).
+    """Return the text without white space at its ends ("all"), or cut at the first line break ("first", as ALCE does).
 
     Both delete the end-of-turn token that some generators leave.
     """
@@ -238,7 +239,7 @@ def prepare(text: str, lines: Literal["first", "all"] = "all") -> LocatedText:
 
 
 def split(reading: LocatedText, splitter: SentenceSplitter = RULES) -> list[LocatedText]:
-    """Split a text into sentences. Raises ValueError if the splitter returns a sentence that the text does not hold."""
+    """Return the sentences of a text. Raises ValueError if the splitter returns one that the text does not hold."""
     sentences: list[LocatedText] = []
     end = 0
     for sentence in splitter.split(reading.text):
@@ -253,11 +254,12 @@ def split(reading: LocatedText, splitter: SentenceSplitter = RULES) -> list[Loca
 def move_leading(
     sentences: Sequence[LocatedText], leading: Leading = "keep", styles: MarkStyles | None = None
 ) -> list[LocatedText]:
-    """Move marks that open a sentence to the sentence before, to which they belong when written after the full stop.
+    """Return the sentences with marks that open a sentence moved to the end of the sentence before.
 
-    "move first" is the released ALiiCE rule: if a sentence opens with a bracket, its first plain mark is cut out and
-    appended without a space, even if it does not open the sentence; further marks stay. "move all" moves the whole
-    group that opens the sentence. An emptied sentence stays in the list.
+    Written after the full stop, such marks belong to that sentence. "move first" is the released ALiiCE rule: if a
+    sentence opens with a bracket, its first plain mark is cut out and appended without a space, even if it does not
+    open the sentence; further marks stay. "move all" moves the whole group that opens the sentence. An emptied
+    sentence stays in the list.
     """
     moved: list[LocatedText] = []
     for sentence in sentences:
@@ -271,7 +273,7 @@ def move_leading(
 
 
 def _leading(sentence: LocatedText, leading: Leading, styles: MarkStyles | None) -> tuple[int, int] | None:
-    """Return the offsets of the marks to move."""
+    """Return the offsets of the marks that open a sentence and are moved; None if there are none."""
     if leading == "move first" and sentence.text.startswith("["):
         match = re.search(r"\[\d+\]", sentence.text)
         return match.span() if match else None

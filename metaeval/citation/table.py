@@ -10,7 +10,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from metaeval.citation.model import Answer, Claim, Entails, Mark, MarkProblem, NliPair, Passage, Verdict, answer_cells
+from metaeval.citation.model import (
+    NO_TEXT,
+    UNKNOWN_TEXT,
+    Answer,
+    Claim,
+    Entails,
+    Mark,
+    MarkProblem,
+    NliPair,
+    Passage,
+    Verdict,
+    answer_cells,
+)
 from metaeval.citation.sentences import find_marks, unread
 
 Zero = Literal["out of range", "last passage"]
@@ -35,7 +47,10 @@ def find_place(number: int | None, passages: int, zero: Zero = "out of range") -
 
 
 def premise(passages: Sequence[Passage], untitled: Untitled = "text only") -> str:
-    """Join the passages to one premise: a title line and the text of each, in order, with line breaks between."""
+    """Return the passages joined to one premise: a title line and the text of each, with line breaks between.
+
+    untitled: what stands for a missing title.
+    """
     return "\n".join(
         f"Title: {passage.title}\n{passage.text}" if passage.title or untitled == "title line" else passage.text
         for passage in passages
@@ -52,7 +67,10 @@ class ClaimQuestion:
 
     def pair(self, indices: Iterable[int], untitled: Untitled) -> NliPair:
         """Return the premise of the passages at these indices, and the claim."""
-        return premise([self.passages[index] for index in indices], untitled), self.claim
+        cited = [self.passages[index] for index in indices]
+        if all(passage.source and not passage.text for passage in cited):
+            return UNKNOWN_TEXT, self.claim
+        return premise(cited, untitled), self.claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +87,11 @@ class Judgement:
 
 
 def judge(questions: Sequence[ClaimQuestion], entails: Entails, untitled: Untitled = "text only") -> list[Judgement]:
-    """Judge all questions in three calls of `entails`, without duplicate pairs.
+    """Return the verdicts on all questions, from three calls of `entails` without duplicate pairs.
 
     The first call is for every joint verdict; the second for each passage alone, where several marks jointly entail
-    the claim; the third for the other passages, where the passage alone does not entail it. So exactly the pairs that
-    ALCE's rule needs are judged. A question without a cited passage needs no verdict.
+    the claim; the third for the other passages, where the passage alone does not entail it. So exactly the pairs
+    that ALCE's rule needs are judged. A question without a cited passage needs no verdict.
     """
     joint = [question.pair(question.cited, untitled) if question.cited else None for question in questions]
     known = verdicts_on(joint, entails)
@@ -113,9 +131,14 @@ def needed(alone: Verdict | None, rest: Verdict | None) -> bool | None:
 
 
 def verdicts_on(pairs: Iterable[NliPair | None], entails: Entails) -> dict[NliPair, Verdict]:
-    """Return the verdict on each distinct pair from one call of `entails`, or from none without a pair."""
+    """Return the verdict on each distinct pair from one call of `entails`, or from none without a pair.
+
+    A premise of unknown text has no verdict.
+    """
     distinct = list(dict.fromkeys(pair for pair in pairs if pair is not None))
-    return dict(zip(distinct, entails(distinct), strict=True)) if distinct else {}
+    known = [pair for pair in distinct if pair[0] != UNKNOWN_TEXT]
+    verdicts = dict(zip(known, entails(known), strict=True)) if known else {}
+    return verdicts | {pair: Verdict(None, status=NO_TEXT) for pair in distinct if pair not in verdicts}
 
 
 MarkState = Literal["judged", "unjudged", "uncited", "fails", "over the limit", "repeated", "no statement", "not read"]
@@ -180,7 +203,7 @@ def unjudged(lines: Sequence[CitationLine]) -> list[CitationLine]:
 
 
 def counts(lines: Sequence[CitationLine]) -> Mapping[str, int]:
-    """Count the claims, the marks, and the marks in each state and with each problem.
+    """Return the number of claims and of citation marks in a citation table, and of the marks by state and by problem.
 
     Every mark has exactly one state, so that the counts of the states add up to `marks`.
     """
@@ -198,7 +221,7 @@ def counts(lines: Sequence[CitationLine]) -> Mapping[str, int]:
 
 
 def unjudged_claim(line: CitationLine) -> bool:
-    """Return whether a claim that counts lacks its verdict."""
+    """Return whether a claim lacks the verdict that its recall needs."""
     left_out = line.state == "uncited" or (line.state == "fails" and line.precision is None)
     return line.recall is None and not left_out
 
@@ -342,7 +365,10 @@ def _recall(joint: Verdict | None) -> int | None:
 
 
 def mark_precision(joint: Verdict, alone: Verdict | None, rest: Verdict | None, cited: int) -> tuple[int | None, str]:
-    """Return the precision of one of a claim's `cited` citations, and why it is missing."""
+    """Return the precision of one citation, and why it is missing. cited: number of the claim's citations.
+
+    joint, alone, rest: verdicts on the claim's passages together, on this one, and on the others.
+    """
     if joint.entailed is None:
         return None, joint.status
     if not joint.entailed or cited == 1:

@@ -106,7 +106,7 @@ def group_of(name: str) -> typer.Typer:
 
 
 def typed(analysis: Analysis, for_list: bool = False) -> Any:
-    """Return an analysis as a command for typer. for_list: only its line in a list of commands is needed."""
+    """Return the typer command of an analysis. for_list: only its line in a list of commands is needed."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(analysis.name.rpartition(" ")[2], help=analysis.summary if for_list else None)(
         (lambda: None) if for_list else command_of(analysis)
@@ -186,7 +186,7 @@ def help_of(analysis: Analysis) -> str:
 
 
 def _example(line: str) -> str:
-    """Format an example for help; a long one is broken between words so that a shell accepts it."""
+    """Return a command line as help shows it; a long one is broken between words so that a shell accepts it."""
     whole = f"metaeval {line}"
     # Inside quotes a break would be part of the text.
     lines = [whole] if "'" in whole or '"' in whole else _IN_LINES.wrap(whole)
@@ -199,7 +199,10 @@ _IN_LINES = TextWrapper(74, subsequent_indent="  ", break_long_words=False, brea
 def conclude(
     analysis: Analysis, options: DeclaredOptions, done: Done, full: bool, quiet: bool, json: bool = False
 ) -> None:
-    """Write and print the output of an analysis. json: print only its value, as JSON on standard output."""
+    """Write and print the output of an analysis.
+
+    full: print whole tables. quiet: print verdicts only. json: print only the value, as JSON on standard output.
+    """
     brief = done.shown is not None and not (full and done.sheets)
     try:
         written = _write(analysis, options, done)

@@ -39,7 +39,10 @@ def _completion(
 
 
 def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
-    """Return a field as the parameter of a command. default: value that replaces the field's own default."""
+    """Return a field as the parameter of a command.
+
+    other: typer's arguments, and a default that replaces the field's.
+    """
     flag, kinds = flag_of(field), list(kinds_of(field.annotation))
     kind: Any = next((candidate for candidate in (Path, bool, float, int) if candidate in kinds), str)
     default = other.get("default", inspect.Parameter.empty if field.is_required() else field.get_default())
@@ -85,7 +88,7 @@ def text_parameter(name: str, field: FieldInfo) -> inspect.Parameter:
 
 
 def refuse_duplicates(command: str, parameters: Sequence[inspect.Parameter]) -> None:
-    """Raise `UserError` where two parameters of a command have one option name or letter: click would drop one."""
+    """Raise `UserError` where two parameters of a command have the same option name or letter: click would drop one."""
     seen: dict[str, inspect.Parameter] = {}
     for parameter in parameters:
         info = next((part for part in parameter.annotation.__metadata__ if isinstance(part, OptionInfo)), None)
@@ -112,6 +115,6 @@ def answered_name(option: str) -> str:
 
 
 def answered_parameter(option: str, value: type = str) -> inspect.Parameter:
-    """Return a hidden option, which the command answers with what to type instead. value: bool for a switch."""
+    """Return a hidden option, which the command answers with a hint what to type instead. value: bool for a switch."""
     kind: Any = Annotated[value | None, Option(option, hidden=True, help="Not an option any more.")]
     return inspect.Parameter(answered_name(option), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)

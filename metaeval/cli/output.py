@@ -45,7 +45,7 @@ class _Wave:
 
 @contextmanager
 def scoring_progress(quiet: bool) -> Iterator[MetricProgress | None]:
-    """Report on stderr while the block runs; what metrics have to tell goes there too, unless `quiet`."""
+    """Yield a callback that reports progress on stderr; what metrics log is printed there too, unless `quiet`."""
     logging.getLogger("metaeval").setLevel(logging.WARNING if quiet else logging.INFO)
     if quiet:
         yield None
@@ -139,7 +139,7 @@ def say(text: object, err: bool = False) -> None:
 
 
 def say_text(text: str, end: str = "\n") -> None:
-    """Print the lines of a rendered text."""
+    """Print text that may span several lines, with visible characters only. end: text after it, as in `print`."""
     lines = (visible(line, keep="\t\n") for line in f"{text}{end}".split("\r\n"))
     typer.echo("\r\n".join(lines), nl=False)  # noqa: TID251
 
@@ -274,7 +274,10 @@ def show_card(lines: Sequence[tuple[str, str]]) -> None:
 
 
 def _show(table: RichTable, rows: Sequence[Sequence[str]], aligned_under: Sequence[str] | None) -> None:
-    """Print rows in the table; if the output is not a terminal, as unwrapped lines, under these headings if given."""
+    """Print rows in a table; if the output is not a terminal, as unwrapped lines.
+
+    aligned_under: headings of these lines, if any.
+    """
     from rich.console import Console
     from rich.text import Text
 

@@ -50,7 +50,7 @@ class AnalysisSubject:
         return analysis.options_of({**values, **more})
 
     def read(self, example: str) -> DeclaredOptions:
-        """Parse an example with the command, and return its options."""
+        """Return the options that the command parses from an example."""
 
         seen: list[DeclaredOptions] = []
 

@@ -31,10 +31,9 @@ _KINDS: Mapping[str, type[Corpus | Ratings]] = {"corpus": Corpus, "ratings": Rat
 
 @dataclass
 class DatasetSubject:
-    """A data set under test.
+    """A data set under test. value: the registered object. data: a folder with its published files, or the user's file.
 
-    found: the registered object. data: a folder with its published files, or for a set that reads the user's own
-    file that file. name: the name that it is registered under; "": none.
+    name: the name that it is registered under; "": none.
     """
 
     value: Any
@@ -48,7 +47,7 @@ class DatasetSubject:
 
     @cached_property
     def splits(self) -> dict[str, Corpus | Ratings]:
-        """Load every split whose files are available, by name."""
+        """Every split whose files are available, loaded, by name."""
         splits: dict[str, Corpus | Ratings] = {}
         why = ""
         for split in self.dataset.files:
@@ -61,7 +60,7 @@ class DatasetSubject:
         return splits
 
     def load(self, split: str) -> Corpus | Ratings:
-        """Load one split; raises `UserError` if its files are not available."""
+        """Return one split; raises `UserError` if its files are not available."""
         loaded: Any = runs(
             f"Loading the split {split!r}",
             lambda: load_dataset(self.dataset, split, self.data),

@@ -77,7 +77,7 @@ class MetricSubject:
 
     @cached_property
     def direct(self) -> Sequence[PairScore]:
-        """Score `PAIRS` in one call of `score`, check that there is one answer per pair, and return the answers."""
+        """The answers to `PAIRS` from one call of `score`, after a check that there is one answer per pair."""
         metric = self.metric
         metric.prepare(SOURCES, STATEMENTS)
         columns = [source for source, _ in PAIRS], [statement for _, statement in PAIRS]

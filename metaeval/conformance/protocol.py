@@ -26,7 +26,10 @@ _COLUMNS = ("gold", "score", "group", "pool", "system")
 
 
 def judgements(n: int = 300, *, missing: float = 0.0) -> Judgements:
-    """Return synthetic rows: three levels, five systems, tied scores that follow the gold, pools of about six rows."""
+    """Return n synthetic rows: three levels, five systems, tied scores that follow the gold, pools of about six rows.
+
+    missing: share of the rows without a score.
+    """
     rng = np.random.default_rng(0)
     pool = rng.integers(0, max(1, n // 6), n)
     gold = rng.choice([0.0, 1, 2], n, p=[0.6, 0.1, 0.3])
@@ -80,12 +83,12 @@ class ProtocolSubject:
         return {name: option.default for name, option in self.protocol.options.items()}
 
     def run(self, rows: Judgements, n: int = 20, seed: int = 0, options: Mapping[str, str] | None = None) -> Outcome:
-        """Return the protocol's outcome on these rows, with resampled intervals."""
+        """Return the protocol's outcome on these rows, with resampled intervals. n: number of resamples."""
         chosen = self.options if options is None else options
         return self.protocol.evaluate(self.taken(rows), Resampling(n=n, seed=seed, method="percentile"), chosen)
 
     def taken(self, rows: Judgements) -> Judgements:
-        """Return the rows in new arrays, with scores in the form that the protocol requires."""
+        """Return the rows in new arrays, with scores in the form that the protocol takes."""
         if not self.protocol.takes_levels:
             return copied(rows)
         score = np.where(np.isfinite(rows.score), np.clip(np.round(rows.score), 0, 2), rows.score)
@@ -265,7 +268,7 @@ def influence_agrees_with_evaluate(subject: ProtocolSubject) -> None:
 
 
 def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
-    """Compare a metric with a worse one and with itself, as `compare` and `plan` do."""
+    """Check that a metric can be compared with a worse one and with itself, as `compare` and `plan` do."""
     protocol, metric = subject.protocol, subject.taken(EDGES["plain"])
     noise = np.random.default_rng(5).normal(size=metric.score.size)
     other = subject.taken(metric.with_score(metric.score + noise))

@@ -64,7 +64,10 @@ def raises(expected: type[Exception], call: Callable[[], object], sentence: str)
 def runs(
     what: str, call: Callable[[], Found], allowed: type[Exception] = ContractError, then: str = "See the traceback."
 ) -> Found:
-    """Return the result of a call; raises `ContractError` for an exception other than `allowed`."""
+    """Return the result of a call; raises `ContractError` for an exception other than `allowed`.
+
+    what: what is called, and then: what to do, for the message.
+    """
     try:
         return call()
     except (ContractError, NotCheckedError, allowed):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.cells import Coded
+from metaeval.column_arrays import Coded
 from metaeval.corpus.ratings import Floats, RatingColumns, Rows, Votes
 from metaeval.data_tables import TypedTable
 from metaeval.errors import shown

@@ -47,13 +47,13 @@ def document_sentences(document: Document) -> tuple[str, ...]:
 
 
 def splitter_name(documents: Sequence[Document]) -> str:
-    """Return which sentence split the chunks of these documents rest on: published, the rules, or both."""
+    """Return which sentence split these documents have: "published", the rules' name, or both joined by "+"."""
     kinds = {"published" if document.sentences else SPLITTER for document in documents if document.text}
     return "+".join(sorted(kinds)) or SPLITTER
 
 
 def chunk_document(document: Document, chunking: Chunking) -> tuple[Chunk, ...]:
-    """Cut one document; a document without words gives no chunk."""
+    """Return the chunks of a document; one without words has none."""
     size = None if chunking.mode == "whole-sentences" else chunking.size
     pieces = [
         (index, words)
@@ -85,6 +85,6 @@ class ChunkedCorpus:
 
 
 def chunk_corpus(corpus: Corpus, chunking: Chunking) -> ChunkedCorpus:
-    """Cut every document that is cited or could be in a retrieval pool."""
+    """Return a corpus with the chunks of every document that is cited or could be in a retrieval pool."""
     chunks = {document.id: chunk_document(document, chunking) for document in corpus.documents.values()}
     return ChunkedCorpus(corpus, chunking, chunks)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One published file. `sha256` is empty where the origin's bytes could not be pinned; `size` is in bytes."""
+    """One published file. sha256: empty where the origin's bytes could not be pinned. size: in bytes."""
 
     name: str
     url: str
@@ -46,7 +46,7 @@ class Repository:
         return {"origin": f"https://github.com/{self.name}", "commit": self.commit}
 
     def file(self, name: str, sha256: str = "", size: int = 0, folder: str = "") -> SourceFile:
-        """Return one file, in the repository's folder or another one."""
+        """Return one file of the repository, in its folder or in `folder`."""
         parts = ("https://raw.githubusercontent.com", self.name, self.commit, folder or self.folder, name)
         return SourceFile(name, "/".join(filter(None, parts)), sha256, size)
 
@@ -101,9 +101,10 @@ def own_file(
     kind: Literal["corpus", "ratings"] = "corpus",
     options: Mapping[str, Option] = MappingProxyType({}),
 ) -> Dataset:
-    """Return a data set that is one file of the user's own; `wanted` says in the error what file `data` has to name.
+    """Return a data set that is one file of the user's own.
 
-    read: gets the file, and where there are options, these.
+    read: gets the file, and where there are options, these. schema: its format. wanted: says in the error what file
+    `data` has to name.
     """
 
     def load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus | Ratings:

@@ -43,9 +43,10 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: whether a value fits, what is allowed in words, whether it must be there, and fields inside it.
+    """What is allowed in one field of a record.
 
-    inner: the fields of the object that the value is, or of each object of the list that it is.
+    fits: returns whether a value fits. allowed: the same in words. required: it must be there. inner: the fields of
+    the object that the value is, or of each object of the list that it is.
     """
 
     fits: Callable[[Any], bool]
@@ -152,7 +153,7 @@ def _check_fields(line: int, record: Record, fields: Mapping[str, Field], prefix
 
 
 def _objects(name: str, value: Any) -> list[tuple[str, Any]]:
-    """Return the object in a field, or each object in its list, with the name of its location."""
+    """Return (location, object) for the object in a field, or for each object in its list."""
     return [(f"{name}[{at}]", entry) for at, entry in enumerate(value)] if isinstance(value, list) else [(name, value)]
 
 
@@ -166,7 +167,10 @@ def citation_id(record: Record) -> str:
 
 
 def check_links(numbered: Sequence[Numbered]) -> Iterator[Problem]:
-    """Yield the problems between lines. A line that is itself malformed still counts as the target of a citation."""
+    """Yield the problems that concern several lines, such as a citation of an unknown document.
+
+    A line that is itself malformed still counts as the target of a citation.
+    """
     firsts: dict[str, dict[str, Numbered]] = {"document": {}, "statement": {}, "citation": {}}
     for number, record in numbered:
         kind = record.get("type")
@@ -322,7 +326,7 @@ def _citation(record: Record) -> Citation:
 
 
 def _chosen(record: Record, *names: str) -> Record:
-    """Return the optional fields that a record has; the class has defaults for the others."""
+    """Return the fields `names` that a record has; the class has defaults for the others."""
     return {name: record[name] for name in names if name in record}
 
 

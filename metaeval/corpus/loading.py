@@ -204,7 +204,7 @@ def download(file: SourceFile, path: Path, label: str, by_hand: str) -> None:
 
 
 class _Onward(urllib.request.HTTPRedirectHandler):
-    """Follow redirects to other web addresses, but never from an encrypted one to an unencrypted one."""
+    """A handler that follows redirects to other web addresses, but never from an encrypted to an unencrypted one."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         """Return the request to the new address; raises `HTTPError` for a redirect that is not followed."""
@@ -238,7 +238,7 @@ def _failed(file: SourceFile, why: str, by_hand: str) -> UserError:
 
 @contextmanager
 def _progress(label: str, file: SourceFile) -> Iterator[Callable[[int], None]]:
-    """Yield the function that reports downloaded bytes: a progress bar on a terminal, one line elsewhere."""
+    """Yield a function that reports the number of downloaded bytes: by a bar on a terminal, by one line elsewhere."""
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn

@@ -166,6 +166,6 @@ class Corpus:
 
 
 def _hashed(evidence: Sequence[Evidence]) -> list[Any]:
-    """Return evidence in the form that is hashed; a single set is its two lists, which keeps earlier hashes valid."""
+    """Return evidence sets as they are hashed; a single set is its two lists, which keeps earlier hashes valid."""
     sets = [[list(evidence_set.sentences), list(evidence_set.texts)] for evidence_set in evidence]
     return [sets] if len(sets) > 1 else sets[0] if sets else [[], []]

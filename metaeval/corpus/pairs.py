@@ -42,11 +42,11 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def align_evidence(evidence: Evidence, document: Sequence[frozenset[str]], threshold: float) -> EvidenceAlignment:
-    """Find the document sentences of one evidence set; the document is given as one word set per sentence.
+    """Return the sentences of a document that contain the evidence of one evidence set.
 
-    Indices are used as published. Copied text is split into sentences; each goes to the document sentence of highest
-    Jaccard similarity of word sets (the first of equals), if that reaches `threshold`. The base paper names Jaccard and
-    no threshold; 0.5 is our default.
+    document: one set of words per sentence. Indices are used as published. Copied text is split into sentences;
+    each goes to the document sentence of highest Jaccard similarity of word sets (the first of equals), if that
+    reaches `threshold`. The base paper names Jaccard and no threshold; 0.5 is our default.
     """
     placed = set(evidence.sentences)
     marked, unmatched = len(placed), 0
@@ -252,7 +252,7 @@ def place_evidence(
 
 
 def lacking(statement: Statement, has_text: bool) -> str:
-    """Return why a citation gives no pair; empty if nothing is lacking. has_text: its document has words."""
+    """Return why a citation gives no pair, as text; empty if it gives one. has_text: its document has words."""
     if not has_text:
         return "no document text"
     return "" if statement.text.strip() else "no statement text"
@@ -269,7 +269,8 @@ def united(sets: Sequence[Evidence]) -> Evidence:
 def _held(chunks: Sequence[Chunk], sets: Sequence[EvidenceAlignment]) -> list[float | None]:
     """Return for each chunk the largest share that it holds of any evidence set.
 
-    A sentence that is cut over n chunks counts 1/n in each of them. The only chunk of a document holds all.
+    sets: the document's sentences in each set. A sentence that is cut over n chunks counts 1/n in each of them. The
+    only chunk of a document holds all.
     """
     if len(chunks) == 1:
         return [1.0]
@@ -289,7 +290,7 @@ def _held(chunks: Sequence[Chunk], sets: Sequence[EvidenceAlignment]) -> list[fl
 
 
 def _level(citation: SupportLevel, held: float | None, rule: Rule) -> SupportLevel | None:
-    """Return the level of a chunk that holds this share of an evidence set."""
+    """Return the level of a chunk of a citation. held: share of an evidence set that it holds. rule: for evidence."""
     if held is None:
         return None
     if held == 0:
@@ -309,7 +310,10 @@ def pair_of(
     citation: Citation | None = None,
     held: float | None = None,
 ) -> Pair:
-    """Pair a statement with a chunk. citation: where the pair comes from; None for a chunk of a retrieval pool."""
+    """Return the pair of a statement and a chunk. citation: where it comes from; None for a chunk of a retrieval pool.
+
+    held: share of an evidence set that the chunk holds.
+    """
     return Pair(
         pair_id=pair_id,
         statement_id=statement.id,
@@ -339,10 +343,11 @@ def check_pool(pool: str) -> int:
 
 
 def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str) -> PairTable:
-    """Add to each statement the best BM25 chunks of documents that it does not cite, at level NONE.
+    """Return the table with the best BM25 chunks of documents that a statement does not cite added, at level NONE.
 
-    `own` adds nothing. The statement's own chunks are passed over by their text: a copy in another document would be
-    evidence under the wrong level. That no other added chunk supports the statement is an assumption, the base paper's.
+    pool: "own" adds nothing, "bm25:k" k chunks to each statement. Chunks with the text of one of the statement's
+    own are skipped: a copy in another document would be evidence under the wrong level. That no other added chunk
+    supports the statement is an assumption, the base paper's.
     """
     k = check_pool(pool)
     if k == 0:

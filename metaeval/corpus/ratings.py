@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.cells import Coded, Texts, interleaved, numerals, row_blocks, text_array, values_of
+from metaeval.column_arrays import Coded, Texts, interleaved, numerals, row_blocks, text_array, values_of
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError
 
@@ -52,7 +52,7 @@ class Votes:
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, float]]) -> Votes:
-        """Build from the votes of each row, by annotator."""
+        """Return the compressed votes. rows: the votes on each row, by annotator."""
         listed = list(rows)
         names = Coded.of(name for votes in listed for name in votes)
         values = np.array([value for votes in listed for value in votes.values()], dtype=np.float64)
@@ -60,7 +60,7 @@ class Votes:
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, Floats], n: int) -> Votes:
-        """Build from a column of votes (n,) for each annotator, NaN where there is none."""
+        """Return the compressed votes. columns: by annotator, (n,) votes, NaN where there is none."""
         matrix = np.column_stack([np.zeros((n, 0)), *columns.values()])
         rows, places = np.nonzero(~np.isnan(matrix))
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
@@ -180,13 +180,20 @@ class ScoreColumn(Mapping[str, "float | None"]):
 
     @classmethod
     def of(cls, rows: RatingColumns, scores: Mapping[str, float | None], where: str) -> ScoreColumn:
-        """Return a mapping's column. Raises `UserError` for an id of no row, and for a score that is not finite."""
+        """Return the column of scores by id.
+
+        Raises `UserError` for an id of no row, and for a score that is not finite.
+
+        where: source of the scores, for messages.
+        """
         if isinstance(scores, ScoreColumn) and scores.rows is rows:
             return scores
         score, known = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=np.bool_)
         for rating_id, value in scores.items():
             if (row := rows.numbers.get(rating_id)) is None:
-                raise UserError(f"{where} has a score for {rating_id!r}, which is not a rating of the set.")
+                raise UserError(
+                    f"{where} has a score for {rating_id!r}, but no rating with this id: use the ids of the ratings."
+                )
             if value is not None and not isfinite(value):
                 raise UserError(
                     f"{where} has the score {value} for {rating_id!r}; it must be finite, or null where it is missing."
@@ -242,9 +249,14 @@ class Ratings:
         object.__setattr__(self, "rows", rows)
         _check_rows(rows, where)
         if len(rows) < 2:
-            raise UserError(f"{where} holds {len(rows)} ratings; metrics cannot be evaluated with fewer than two.")
+            raise UserError(
+                f"{where} holds {len(rows)} ratings, and metrics cannot be evaluated with fewer than two: give more."
+            )
         if np.ptp(rows.gold) == 0:
-            raise UserError(f"{where}: all {len(rows)} ratings are {rows.gold[0]:g}; metrics need ratings that differ.")
+            raise UserError(
+                f"{where}: all {len(rows)} ratings are {rows.gold[0]:g}, and metrics can only be evaluated on "
+                "ratings that differ."
+            )
         object.__setattr__(self, "scores", self.score_columns)
 
     @property
@@ -287,7 +299,10 @@ class Ratings:
 
 
 def _sha256(brackets: str, parts: Iterable[str]) -> str:
-    """Return the SHA-256 of canonical JSON that is given in parts, each with some rows, a comma before each."""
+    """Return the SHA-256 of a canonical JSON text that is given in parts, without building the text.
+
+    brackets: the two brackets around it. parts: each holds some rows; commas are put between them.
+    """
     digest, begun = hashlib.sha256(brackets[:1].encode()), False
     for part in parts:
         digest.update(part[not begun :].encode("utf-8", "surrogatepass"))
@@ -297,7 +312,7 @@ def _sha256(brackets: str, parts: Iterable[str]) -> str:
 
 
 def _check_rows(rows: RatingColumns, where: str) -> None:
-    """Raise `UserError` for the first invalid row, as described at `Ratings`."""
+    """Raise `UserError` for the first invalid row, as described at `Ratings`. where: source, for messages."""
     ids, order, n = rows.id, rows.order, len(rows)
     empty = (np.asarray(rows.group.names) == "")[rows.group.codes]
     again = np.zeros(n, dtype=np.bool_)
@@ -320,8 +335,10 @@ def _check_rows(rows: RatingColumns, where: str) -> None:
             "'annotator' names the annotator of each row."
         )
     if not isfinite(rows.gold[row]):
-        raise UserError(f"{where}: rating {rating_id!r} has gold {rows.gold[row]}; it must be a finite number.")
+        raise UserError(f"{where}: rating {rating_id!r} has gold {rows.gold[row]}; allowed: a finite number.")
     if row in endless:
-        raise UserError(f"{where}: rating {rating_id!r} has a vote that is not a finite number.")
+        raise UserError(
+            f"{where}: rating {rating_id!r} has a vote that is not a finite number: correct it, or leave it out."
+        )
     other = rows.group.names[first[pairs[row]]]
     raise UserError(f"{where}: pair {rows.pair[row]!r} is in groups {other!r} and {group!r}; a pair must be in one.")

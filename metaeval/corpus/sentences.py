@@ -43,7 +43,10 @@ Item = TypeVar("Item")
 
 
 def packed(items: Iterable[Item], size: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
-    """Pack items, in order, into lists whose sizes sum to at most `most`; a larger item is a list of its own."""
+    """Yield the items, in order, packed into lists whose sizes sum to at most `most`.
+
+    A larger item is a list of its own.
+    """
     part: list[Item] = []
     load = 0
     for item in items:
@@ -124,10 +127,10 @@ _OTHERS = frozenset(
 
 
 def language_note(texts: Iterable[str]) -> str:
-    """Return a sentence for texts that look like another language than English, empty for others.
+    """Return a sentence that warns of texts which look like another language than English; empty for others.
 
-    The first 500 are read. It takes most letters in another script than Latin, or more function words of other
-    European languages than of English.
+    The first 500 are read. The texts must have most letters in another script than Latin, or more function words of
+    other European languages than of English.
     """
     words = [word for text in islice(texts, _MOST) for word in _WORD.findall(text.casefold())]
     letters = "".join(words)

@@ -42,9 +42,9 @@ _AGGREGATION = re.compile(r"(max|mean)|(mean|union):([1-9]\d*)")
 
 
 def read_aggregation(text: str) -> Aggregation:
-    """Read max, mean (of all chunks), mean:K (of the K best), or union:K (the K best, joined and scored again).
+    """Return the rule that a text names: max, mean (of all chunks), mean:K (of the K best), or union:K.
 
-    Raises `UserError` for anything else.
+    union:K joins the K best chunks and scores them again. Raises `UserError` for anything else.
     """
     match = _AGGREGATION.fullmatch(text)
     if match is None:

@@ -27,9 +27,9 @@ ItemJudge = Callable[[int], bool | None]
 class ClaimQuestions:
     """A claim and the items (pairs of passages and claim) whose labels decide its recall and precision.
 
-    items: numbers of the items by (premise, claim): its passages together, each alone, and the others without each.
-    names: ids of the items. failing: number of marks that count as imprecise whatever the answers. counts: whether
-    recall counts the claim.
+    items: numbers of the items by (premise, claim): the claim's passages together, each alone, and the others
+    without each. names: ids of the items. failing: number of marks that count as imprecise whatever the labels.
+    counts: whether recall counts the claim.
     """
 
     id: str
@@ -41,7 +41,10 @@ class ClaimQuestions:
     counts: bool
 
     def value(self, measure: ClaimMeasure, says: ItemJudge, untitled: Untitled) -> float | None:
-        """Return recall (0 or 1), or the mean precision of the marks; None if a necessary answer is missing."""
+        """Return a judge's recall (0 or 1) or mean precision of the marks; None if a necessary verdict is missing.
+
+        says: returns the judge's verdict on an item.
+        """
 
         def entails(pairs: Sequence[NliPair]) -> list[Verdict]:
             return [Verdict(says(self.items[pair])) for pair in pairs]
@@ -91,7 +94,10 @@ class Claims:
 
 
 def claims_of(answers: Sequence[Answer], pipeline: str) -> Claims:
-    """Read the claims of answers; raises `UserError` for an unknown pipeline and a parser that is not installed."""
+    """Return the claims of answers as a pipeline reads them.
+
+    Raises `UserError` for an unknown pipeline and a parser that is not installed.
+    """
     reading = read_claims(pipeline, answers, measures=("length",))
     passages = {answer.id: answer for answer in answers}
     # Which marks count does not depend on the verdicts.

@@ -41,7 +41,7 @@ HEADINGS = ("estimate", "labels alone", "metric alone (biased)", "labels saved")
 
 @dataclass(frozen=True)
 class Estimates(Recorded):
-    """Estimates of one or two files with settings and notes. differences: first file minus second, by measure."""
+    """Estimates of citation quality for one or two files. differences: first file minus second, by measure."""
 
     estimates: tuple[LabelEstimate, ...]
     differences: tuple[LabelEstimate, ...]
@@ -205,7 +205,7 @@ def _notes_of_claims(items: CitationItems, claims: Claims, measures: Mapping[str
 
 
 def estimate_sheet(estimates: Estimates) -> Table:
-    """Make the table of the estimates, with a block for each file and one for differences."""
+    """Return the table of the estimates, with a block for each file and one for differences."""
     several = len({estimate.system for estimate in estimates.estimates}) > 1
     rows: list[TableRow] = []
     both = [(estimate, False) for estimate in estimates.estimates] + [

@@ -188,7 +188,7 @@ def _scored(
     config: RunConfig | None,
     progress: MetricProgress | None = None,
 ) -> AlignedColumn:
-    """Score the items with the gate's metric and settings. where: the gate, in error messages."""
+    """Return the scores of the items by the gate's metric and settings. where: the gate, for error messages."""
     # A gate is data: it may name registered metrics, but neither code nor addresses.
     check_file(where, {"metrics": [gate.metric], "metric_options": gate.settings.get("metric_options", {})})
     config = (config or RunConfig()).model_copy(update={"metrics": (gate.metric,)})
@@ -208,12 +208,12 @@ def score_one(gate: Gate, statement: str, source: str, config: RunConfig | None 
 
 
 def average(gate: Gate) -> str:
-    """Return " on average" if the gate bounds the mean of the missed share; otherwise an empty text."""
+    """Return " on average" if the gate bounds the mean of the missed share, not the share itself; otherwise ""."""
     return " on average" if gate.promise == "mean" else ""
 
 
 def verdict(outcome: GateCheck, fail_on_drift: bool = False) -> str:
-    """Return the outcome of a check in one sentence."""
+    """Return the outcome of a check in one sentence. fail_on_drift: whether drift is a reason to fail."""
     value, low, high = outcome.unsupported
     most = outcome.gate.max_unsupported
     is_known = value == value
@@ -227,7 +227,7 @@ def verdict(outcome: GateCheck, fail_on_drift: bool = False) -> str:
 
 
 def check_sheet(outcome: GateCheck) -> Table:
-    """Make the table of the flagged and unsupported shares, with notes on drift."""
+    """Return the table of the flagged and unsupported shares, with notes on drift."""
     gate = outcome.gate
     value, low, high = outcome.unsupported
     known = None if value != value else value
@@ -271,7 +271,10 @@ def check_sheet(outcome: GateCheck) -> Table:
 
 
 def junit(outcome: GateCheck, fail_on_drift: bool = False) -> str:
-    """Return JUnit XML: a test of the unsupported share and of each kind of drift, with the flagged citations."""
+    """Return JUnit XML: a test of the unsupported share and of each kind of drift, with the flagged citations.
+
+    fail_on_drift: whether drift fails its test.
+    """
     tests = [("unsupported share", not outcome.passed, verdict(outcome))]
     for drift in outcome.drift:
         message = f"{'drift: ' if drift.drifted else ''}{drift}"
@@ -314,5 +317,5 @@ def workflow(gate: Gate, answers: str, gate_file: str, install: str, further: Se
 
 
 def _clean(text: str) -> str:
-    """Replace characters that XML cannot hold by blanks."""
+    """Return the text with blanks in place of characters that XML cannot hold."""
     return "".join(letter if letter.isprintable() else " " for letter in plain(text))

@@ -79,11 +79,11 @@ def fit(
     max_missed, confident = terms.max_missed, terms.promise == "confidence"
     several = tuple(dict.fromkeys(metrics))
     if not several:
-        raise UserError("No metric is asked for: name at least one, for example -m overlap.")
+        raise UserError("No metric is given: name at least one, for example -m overlap.")
     if not confident and len(several) > 1:
         raise UserError(
-            f"{len(several)} metrics are named; allowed: one, for a promise on the mean does not hold after a choice "
-            f"among several: name one, for example -m {several[0]}."
+            f"{len(several)} metrics are given, but a promise on the mean does not hold after a choice among "
+            f"several: give one, for example -m {several[0]}."
         )
     config = (config or RunConfig()).model_copy(update={"metrics": several})
     items = items_of(answers, mapping)
@@ -182,7 +182,7 @@ def _gate(
 
 
 def fit_sentences(fitted: Fitted) -> list[str]:
-    """Describe a fit in sentences: what the promise needs, and the gate or what would help."""
+    """Return sentences on a fit: what the promise needs, and the gate or what would help."""
     lines = [_needs(fitted)]
     if fitted.gate:
         gate = fitted.gate
@@ -232,7 +232,7 @@ def _hopeless(fitted: Fitted) -> str:
 
 
 def fit_sheet(fitted: Fitted) -> Table:
-    """Make a table with a row per metric: its last threshold that keeps the promise, else the one that misses least."""
+    """Return a table with a row per metric: its last threshold that keeps the promise, else that of fewest misses."""
     rows: list[TableRow] = []
     records = []
     names = ("threshold", "missed", "bound", "supported_flagged", "effective_labels")

@@ -133,7 +133,7 @@ class Candidate:
 def candidate_of(
     name: str, score: Floats, groups: Ints, sample: Sample, bad: Bools, terms: Terms, alpha: float
 ) -> Candidate:
-    """Choose the threshold of a metric from a labelled sample.
+    """Return a metric with the threshold that a labelled sample selects for it.
 
     score: (N,) of every item, -inf where there is none. groups: (N,) codes of the answers. bad: (n,) whether each
     labelled item is unsupported. alpha: the metric's part of the terms' alpha.

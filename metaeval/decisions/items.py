@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -15,8 +15,19 @@ import numpy as np
 
 from metaeval.citation.alce.citations import PAPER, statements
 from metaeval.citation.model import Answer, group_of, writable
-from metaeval.citation.readers.answers import answers_of, file_stem, read_answers
+from metaeval.citation.readers.answers import (
+    answers_of,
+    answers_of_table,
+    completed,
+    file_stem,
+    in_other_format,
+    is_answer,
+    read_answers,
+)
+from metaeval.citation.readers.formats.contexts import vectara_rows
 from metaeval.citation.readers.tables import answers_in, cited_columns, passages_in
+from metaeval.citation.support.judging import support_statements
+from metaeval.citation.support.labels import FIELD
 from metaeval.citation.table import premise
 from metaeval.corpus.jsonl import UNJUDGED, read_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
@@ -99,7 +110,7 @@ class CitationItems:
 
     @property
     def what(self) -> str:
-        """Return the word for these sampling units."""
+        """The word for the sampling units if single items are drawn: citations or claims."""
         return "claims" if self.claims else "items"
 
     @property
@@ -140,16 +151,20 @@ class CitationItems:
         return Corpus(self.name, documents, cited, tuple(citations))
 
 
-def items_of(answers: Any, mapping: Mapping[str, str] | None = None, pipeline: str = "") -> CitationItems:
-    """Read items from a file, a corpus, a data frame, or mappings with the fields of a table.
+def items_of(
+    answers: Any, mapping: Mapping[str, str] | None = None, pipeline: str = "", sources: Path | None = None
+) -> CitationItems:
+    """Return the items in a file, a corpus, a data frame, or mappings with the fields of a table.
 
     mapping: the column of each role (see `metaeval.roles`), where it has an unusual name. pipeline: alce or aliice,
-    whose questions become the items; empty: the items are citations. Raises `UserError` for another input, for
-    duplicate ids, and for a pipeline without answers.
+    whose questions become the items; empty: the items are citations. sources: texts of cited sources. Raises
+    `UserError` for another input, for duplicate ids, and for a pipeline without answers.
     """
     if pipeline and pipeline not in TITLES:
         raise unknown("pipeline", pipeline, TITLES)
-    content = _items_of(answers, mapping or {})
+    content = _items_of(answers, mapping or {}, sources)
+    if sources and isinstance(content, CitationItems):
+        raise UserError(f"{content.name} holds citations with their sources: leave --sources out.")
     if not isinstance(content, CitationItems):
         astray = _marks_without_passage(*content)
         return _of_claims(*content, pipeline) if pipeline else _of_answers(*content, astray)
@@ -161,30 +176,38 @@ def items_of(answers: Any, mapping: Mapping[str, str] | None = None, pipeline: s
     return content
 
 
-def _items_of(content: Any, mapping: Mapping[str, str]) -> CitationItems | tuple[Sequence[Answer], str]:
+def _items_of(
+    content: Any, mapping: Mapping[str, str], sources: Path | None = None
+) -> CitationItems | tuple[Sequence[Answer], str]:
     if isinstance(content, CitationItems):
         return content
     if isinstance(content, Corpus):
         return _of_corpus(content)
     if not isinstance(content, str | Path):
+        if isinstance(content, list) and any(map(in_other_format, content[:1])):
+            return answers_of(content, sources), "answers"
         table = table_of("the items", content)
         first = table.rows[0].cells
         if isinstance(first.get("text"), str) and isinstance(first.get("passages"), list):
-            return answers_of([row.cells for row in table.rows]), "answers"
-        return _of_table(table, "items", mapping)
+            return answers_of([row.cells for row in table.rows], sources), "answers"
+        return _of_table(table, "items", mapping, sources)
     path = Path(content)
     name = file_stem(path)
+    if path.suffix.lower() == ".md":
+        return read_answers(path, sources=sources), name
     if path.suffix.lower() in (*TABLES, ".parquet"):
-        return _of_table(read_table(path), name, mapping)
+        return _of_table(read_table(path), name, mapping, sources)
     first = next((fields for _, fields in islice(json_objects(path, f"give {HINT}", True), 1)), {})
     if first.get("type") == "corpus":
         return _of_corpus(read_corpus(path, unjudged=True))
     if first.get("schema") == PAIRS_SCHEMA:
         return _of_pairs(path, name)
     answers = {"passages", "docs", "ctxs", "data", "answers", "documents", "response"} & first.keys()
+    if is_answer(first):
+        return read_answers(path, sources=sources), name
     if not answers or (answers == {"passages"} and "text" not in first and {*map(plain_heading, first)} & {*ANSWERS}):
-        return _of_table(read_table(path), name, mapping)
-    return read_answers(path), name
+        return _of_table(read_table(path), name, mapping, sources)
+    return read_answers(path, sources=sources), name
 
 
 def _of_corpus(corpus: Corpus) -> CitationItems:
@@ -199,7 +222,7 @@ def _of_corpus(corpus: Corpus) -> CitationItems:
 
 
 def _marks_without_passage(answers: Sequence[Answer], name: str) -> int:
-    """Count the citation marks that point at no passage, and warn of them with an example."""
+    """Return the number of citation marks that cite no passage, and log a warning with an example."""
     read = ((answer, citation) for answer in answers for row in statements(answer, PAPER) for citation in row.cited)
     astray = [(answer, citation.mark.number or 0) for answer, citation in read if citation.state == "fails"]
     if astray:
@@ -212,20 +235,43 @@ def _marks_without_passage(answers: Sequence[Answer], name: str) -> int:
 def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationItems:
     rows: list[Item] = []
     uncited: list[str] = []
+    blank = 0
     for answer in answers:
         system = writable(answer.system)
+        if FIELD in answer.reference:
+            listed = list(_labelled_items(answer))
+            rows += (item for item in listed if item.source)
+            blank += sum(not item.source for item in listed)
+            uncited += [group_of(answer)] * sum(not row.cited for row in support_statements(answer))
+            continue
         for statement in statements(answer, PAPER):
             statement_id = f"{answer.id}/{statement.number or statement.claim.sentence}"
             marks = [mark for mark in statement.cited if mark.state == "judged"]
             places = [mark.place for mark in marks if mark.place is not None]
+            without_text = [place for place in places if not answer.passages[place].text.strip()]
+            blank += len(without_text)
             uncited += [group_of(answer)] * (statement.counts and not places)
-            for place in places:
+            for place in (place for place in places if place not in without_text):
                 item_id = writable(f"{statement_id}[{place + 1}]")
                 text, source = map(writable, (statement.claim.text, premise([answer.passages[place]])))
                 rows.append(Item(item_id, writable(statement_id), text, source, group_of(answer), system))
     notes = [f"read as answers with marks: {len(answers):,} answers, {len(rows):,} citations"]
     notes += [f"{astray:,} marks point at no passage, and are not items"] if astray else []
+    notes += [f"{blank:,} citations of sources without a text are not items"] if blank else []
     return CitationItems(name, tuple(rows), uncited=tuple(uncited), notes=tuple(notes))
+
+
+def _labelled_items(answer: Answer) -> Iterator[Item]:
+    """Yield the citations of an answer whose file has levels of support, with these as people's levels."""
+    group, system = group_of(answer), writable(answer.system)
+    for row in support_statements(answer):
+        statement_id = writable(f"{answer.id}/{row.claim.sentence}")
+        weights = row.labels.levels if row.labels else (None,) * len(row.cited)
+        for number, (cited, weight) in enumerate(zip(row.cited, weights, strict=True), start=1):
+            passages = [] if cited.place is None else [answer.passages[cited.place]]
+            source = writable(premise([passage for passage in passages if passage.text.strip()]))
+            item_id, level = f"{statement_id}[{number}]", None if weight is None else int(2 * weight)
+            yield Item(item_id, statement_id, writable(row.claim.text), source, group, system, level)
 
 
 def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> CitationItems:
@@ -266,11 +312,18 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
     return CitationItems(name, tuple(rows), by_column)
 
 
-def _of_table(table: TypedTable, name: str, mapping: Mapping[str, str]) -> CitationItems | tuple[Sequence[Answer], str]:
-    """Read rows as citations; without a column of statements, as answers with marks and passages."""
+def _of_table(
+    table: TypedTable, name: str, mapping: Mapping[str, str], sources: Path | None
+) -> CitationItems | tuple[Sequence[Answer], str]:
+    """Return the rows of a table as items, or, if it has no statements, as answers with marks and passages.
+
+    mapping: the column of each role. sources: texts of sources that the answers lack.
+    """
+    if not mapping and vectara_rows(table):
+        return answers_of_table(table, sources), name
     columns = cited_columns(table, mapping)
     if columns.text:
-        return answers_in(table, columns), name
+        return completed(answers_in(table, columns), table.name, sources), name
     roles, rows = columns.roles, []
     for number, row in enumerate(table.rows, start=1):
         cells = {role: row.text(heading) for role, heading in roles.items() if role != "source"}
@@ -294,7 +347,10 @@ def _of_table(table: TypedTable, name: str, mapping: Mapping[str, str]) -> Citat
 
 
 def _number_columns(table: TypedTable, taken: set[str]) -> tuple[dict[str, list[float | None]], dict[str, UserError]]:
-    """Return the other columns of numbers as scores of metrics, and the error of each that has other cells."""
+    """Return the columns of numbers, except those `taken`, as scores of metrics; and the errors of other cells.
+
+    Both are by heading; a column of numbers with another cell has an error in place of scores.
+    """
     scores: dict[str, list[float | None]] = {}
     unread: dict[str, UserError] = {}
     for heading in table.headings:

@@ -102,7 +102,10 @@ def uncertain_sizes(score: Floats) -> Floats:
 
 
 def _whole(of: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
-    """Draw whole answers, or claims, that hold about n items. of: (N,) codes of the answers or claims."""
+    """Return a sample of whole answers, or claims, that hold about n items: the items and their probabilities.
+
+    of: (N,) codes of the answers or claims.
+    """
     sizes = np.bincount(of)
     many = int(np.clip(round(n / sizes.mean()), 2, sizes.size))
     chosen = draw_simple(sizes.size, many, seed)

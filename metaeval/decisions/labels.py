@@ -11,7 +11,7 @@ from unicodedata import category
 
 import numpy as np
 
-from metaeval.cells import number_in
+from metaeval.column_arrays import number_in
 from metaeval.corpus.model import SupportLevel
 from metaeval.data_tables import Row, TypedTable
 from metaeval.decisions.items import CitationItems, Item
@@ -53,6 +53,7 @@ class ItemLabels:
     """Human labels of items: levels by item id and annotator, and the sampling design that the file states.
 
     blank: ids of rows without a level. notes: how the file was read. unit: sampling unit, if the file names it.
+    probability, stratum: by item id.
     """
 
     name: str
@@ -72,15 +73,16 @@ class ItemLabels:
 
     @property
     def three(self) -> bool:
-        """Return whether the labels use three levels, that is, whether any item is partial."""
+        """Whether the labels use three levels, that is, whether any item is partial."""
         return any(level == SupportLevel.PARTIAL for levels in self.levels.values() for level in levels)
 
 
 def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | None = None) -> ItemLabels:
-    """Read labels from a file, a data frame, records, or a mapping of ids to levels; None: the levels of the items.
+    """Return the labels of items in a file, a data frame, records, or a mapping of ids to levels.
 
-    Labels of several annotators are averaged. Raises `UserError` that names the cell and a remedy for an unknown id, an
-    unknown level, contradictory labels of one annotator, and a probability outside 0 .. 1.
+    labels=None: the levels that the items have. mapping: the column of each role. Labels of several annotators are
+    averaged. Raises `UserError` that names the cell and a remedy for an unknown id, an unknown level, contradictory
+    labels of one annotator, and a probability outside 0 .. 1.
     """
     if labels is None:
         levels = {row.id: (row.level,) for row in items.rows if row.level is not None}
@@ -98,7 +100,10 @@ def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | No
 
 
 def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping[str, str] | None) -> list[ItemLabels]:
-    """Read the labels of each file; one file of labels may label both, if their ids differ or name the file."""
+    """Return the labels of each file; one file of labels may label both, if their ids differ or name the file.
+
+    mapping: the column of each role.
+    """
     if len(files) == 1:
         return [labels_of(labels, files[0], mapping)]
     if labels is None:
@@ -120,7 +125,10 @@ def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping
         id_by_key = {f"{name}{row.id}": row.id for row in items.rows}
         kept = [{id_by_key[key]: value for key, value in part.items() if key in id_by_key} for part in parts]
         if not kept[0]:
-            raise UserError(f"{whole.name} has no label of an item of {items.name}: a difference needs labels of both.")
+            raise UserError(
+                f"{whole.name} has no label of an item of {items.name}, and a difference needs labels of both files: "
+                "label some of them too."
+            )
         blank = tuple(id_by_key[key] for key in whole.blank if key in id_by_key)
         label_sets.append(replace(whole, levels=kept[0], probability=kept[1], stratum=kept[2], blank=blank))
     return label_sets
@@ -243,7 +251,10 @@ def _probability(row: Row, heading: str) -> float:
 
 
 def _scale(table: TypedTable, heading: str) -> dict[str, SupportLevel]:
-    """Return the level of each text in the column of levels; words and numbers may not be mixed: 1 is ambiguous."""
+    """Return the level that each text in the column of levels means.
+
+    Raises `UserError` where words and numbers are mixed, since 1 would be ambiguous.
+    """
     texts = {row.text(heading): row for row in reversed(table.rows) if row.text(heading)}
     words: dict[str, SupportLevel] = {}
     numbers: dict[str, float] = {}
@@ -350,7 +361,10 @@ def judged(items: CitationItems, labels: ItemLabels) -> LabelledItems:
             design += ": whole answers, since every labelled answer is labelled whole"
     codes = groups[rows] if unit == "answer" else singles[rows]
     if np.unique(codes).size < 2:
-        raise UserError(f"{labels.name} labels only one {what}: an interval needs two, and is useful from about 20.")
+        raise UserError(
+            f"{labels.name} labels only one {what}, and an interval needs two (and is useful from about 20): label "
+            "more."
+        )
     return LabelledItems(Sample(rows, chance, codes, stratum), shares, unit, design, lost.total())
 
 

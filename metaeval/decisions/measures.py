@@ -58,7 +58,7 @@ LABELS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class LabelSide:
-    """One file of answers with its labels, its labelled sample, and the scores of one metric."""
+    """One of the files that are compared: its items, labels and labelled sample, and the scores of one metric."""
 
     items: CitationItems
     labels: ItemLabels
@@ -88,7 +88,10 @@ class LabelRows:
 
 
 def citation_rows(side: LabelSide, three: bool) -> dict[str, LabelRows]:
-    """Return the shares of citations by level, and recall if the labels determine it; three: some label is partial."""
+    """Return the rows of the shares of citations by level, and of recall if the labels determine it.
+
+    three: whether any label is partial.
+    """
     labelled, groups = side.judged, side.items.groups
     rows = {
         name: LabelRows(labelled.label(*levels), side.score, labelled.sample, groups, _metric_only(side, levels))
@@ -100,7 +103,10 @@ def citation_rows(side: LabelSide, three: bool) -> dict[str, LabelRows]:
 
 
 def _metric_only(side: LabelSide, levels: Sequence[SupportLevel]) -> float | None:
-    """Return the share by the metric's decisions, with the thresholds that fit the labels best; None for one level."""
+    """Return the share by the metric's decisions alone, with the thresholds that fit the labels best.
+
+    levels: those that count. None for labels of one level.
+    """
     gold = np.rint(side.judged.level).astype(np.int64)
     if np.unique(gold).size < 2:
         return None
@@ -141,7 +147,7 @@ def _recall_rows(side: LabelSide) -> LabelRows | None:
 
 
 def _by_cluster(items: CitationItems, groups: Sequence[str], size: Floats | None = None) -> Floats:
-    """Count the groups, or sum their weights `size`, in each of the K clusters."""
+    """Return the number of groups in each of the K clusters, or the sum of their weights `size`."""
     code = {name: number for number, name in enumerate(items.clusters)}
     return np.bincount([code[group] for group in groups], size, len(code)).astype(np.float64)
 
@@ -235,7 +241,7 @@ def wald(rows: LabelRows, level: float) -> tuple[float, float, float] | None:
 def aligned_parts(
     sides: Sequence[LabelSide], shares: Sequence[tuple[Share, Share]], estimand: Estimand
 ) -> list[list[Share]]:
-    """Give the cluster contributions of both files' shares common codes, since answers to one question are dependent.
+    """Return both files' shares with common codes of clusters, since answers to one question are dependent.
 
     If items were drawn in each file separately, the files have no unit in common.
     """
@@ -295,7 +301,7 @@ class LabelEstimate:
 def estimate_of(
     side: LabelSide, name: str, rows: LabelRows, estimate: Share, alone: Share, estimand: Estimand, level: float
 ) -> LabelEstimate:
-    """Combine the estimates of one measure of one file."""
+    """Return the estimates of one measure of one file. estimate: from labels and scores. alone: from labels alone."""
     independent = rows.size is None and (rows.settled is None or not rows.settled.any())
     return LabelEstimate(
         system=side.items.name,
@@ -318,10 +324,10 @@ NO_LABEL = "no label has it: the upper end is what as many units without one lea
 
 
 def none_labelled(side: LabelSide, name: str, rows: LabelRows, estimand: Estimand, level: float) -> LabelEstimate:
-    """Return 0 for a measure that no label counts, up to the share with which so many units would have shown one.
+    """Return 0 for a measure that no label counts, with an upper bound: a larger share would have shown in the labels.
 
-    The units are those drawn, of a process the answers (of n, 1 - (1 - level)^(1/n): the rule of three), with Kish's
-    factor for their weights. rows: of another measure of the same labels.
+    The units are those drawn, of a process the answers (of n, 1 - (1 - level)^(1/n): the rule of three), with
+    Kish's factor for their weights. rows: of another measure of the same labels.
     """
     weight = 1 / rows.sample.probability
     units = rows.sample.unit if estimand == "set" else rows.cluster[rows.sample.rows]
@@ -336,7 +342,7 @@ def none_labelled(side: LabelSide, name: str, rows: LabelRows, estimand: Estiman
 def difference_of(
     sides: Sequence[LabelSide], name: str, pairs: Sequence[Sequence[Share]], level: float
 ) -> LabelEstimate:
-    """Estimate the first file's value of a measure minus the second's. pairs: from `aligned_parts`."""
+    """Return the first file's value of a measure minus the second's, with its interval. pairs: from `aligned_parts`."""
     (first, first_alone), (second, second_alone) = pairs
     value, low, high = difference(first, second)
     variance = float((high - low) ** 2)

@@ -35,9 +35,10 @@ def item_sheet(
     settings: Mapping[str, Scalar] = MappingProxyType({"unit": "citation"}),
     subtitle: str = "",
 ) -> Table:
-    """Make a table about citations, or about shares of them.
+    """Return a table about citations, or about shares of them.
 
-    lines: the heading of the names, the headings of the columns, and the blocks. subtitle: default is the data's name.
+    lines: the heading of the names, the headings of the columns, and the blocks. subtitle: default is the data's
+    name.
     """
     stub, headings, blocks = lines
     return Table(

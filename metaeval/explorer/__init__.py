@@ -23,10 +23,10 @@ _LINE = 4_000  # characters of a line of data
 
 
 def explorer_page(title: str, blocks: Mapping[str, Any], start: str = "main") -> str:
-    """Return the page's text. Its bytes follow from the data alone.
+    """Return the explorer as an HTML page. Its bytes follow from the data alone.
 
-    blocks: JSON values by the name under which the page's script asks for them; each is unpacked when it is asked for.
-    start: the module that draws the page: main, the explorer; label, citations that were drawn to be labelled.
+    blocks: JSON values by the name under which the page's script asks for them; each is unpacked when it is asked
+    for. start: the module that draws the page: "main", the explorer, or "label", citations to be labelled.
     """
     style, script = _file("explorer.css"), bundle(start)
     return Template(_file("explorer.html")).substitute(
@@ -40,7 +40,7 @@ def explorer_page(title: str, blocks: Mapping[str, Any], start: str = "main") ->
 
 
 def bundle(start: str) -> str:
-    """Return a module of this folder and all that it imports, as one script: each in a scope of its own."""
+    """Return a JavaScript module of this folder and all that it imports, as one script: each in a scope of its own."""
     modules: dict[str, str] = {}
 
     def add(name: str) -> None:
@@ -61,7 +61,7 @@ def _file(name: str) -> str:
 
 
 def _source(text: str) -> str:
-    """Return the hash of a text in the form of a content security policy."""
+    """Return the hash of a script or style as a content security policy names it."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
@@ -74,10 +74,10 @@ def _block(name: str, value: Any) -> str:
 
 
 def drawn(rows: Sequence[tuple[str, str, int | None]], most: int) -> list[str]:
-    """Draw at most `most` rows of whole statements, each level in its share; return their ids by statement.
+    """Return the ids of at most `most` rows by statement, sampled so that each level keeps its share.
 
-    rows: id, statement and level of each. A statement stands in the stratum of its best row. The order in a stratum is
-    that of the statements' hashes.
+    rows: id, statement and level of each. Whole statements are sampled; the stratum of a statement is the level of
+    its best row. The order in a stratum is that of the statements' hashes.
     """
     of = grouped((statement, (name, -1 if level is None else level)) for name, statement, level in rows)
     if len(rows) <= most:

@@ -45,7 +45,7 @@ def _fact_lines(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _numbers(row: Mapping[str, Any]) -> list[int] | list[None]:
-    """Return the passages that a row cites; [None] if there are none, so that the row still has a line."""
+    """Return the numbers of the passages that a row cites, or [None], so that a row without any has a line too."""
     return [int(number) for number in str(row["citations"]).split()] or [None]
 
 
@@ -59,7 +59,7 @@ _COLUMN = re.compile(
 
 
 def _judges(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the columns of CiteEval's rows that hold a baseline's verdict on a statement, with their names."""
+    """Yield the columns of CiteEval's rows with a baseline's verdict on a statement, and the baselines' names."""
     for column in row:
         if match := _COLUMN.fullmatch(column):
             named = {"autoais": "AutoAIS", "attr": "AttrScore"}.get(str(match.lastgroup), "LQAC")
@@ -67,7 +67,10 @@ def _judges(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _statement_claims(row: Mapping[str, Any], column: str, reason: str) -> Iterator[Mapping[str, Any]]:
-    """Yield a statement of CiteEval as a claim with its citations."""
+    """Yield a statement of CiteEval as a claim with its citations.
+
+    column: of the verdict. reason: why it is missing.
+    """
     recall, numbers = _recall(row[column]), _numbers(row)
     where = {"answer": row["answer"], "sentence_start": row["start"], "sentence_end": row["end"]}
     verdict = {"claim": row["text"], "score": row[column], "recall": recall}

@@ -27,11 +27,10 @@ def is_cited(folder: Path) -> bool:
 
 
 def show_answers(folder: Path, answers_file: Path | None, most: int) -> dict[str, Any]:
-    """Return the block of a result of `cite`: its answers, and for each backend its verdicts on their citations.
+    """Return the page's data for a result of `cite`: its answers, and each backend's verdicts on their citations.
 
-    given: the file of answers, in place of those that the manifest names. most: answers of the page.
-
-    Raises `UserError` for a pipeline without verdicts on single citations, and where the answers cannot be read.
+    answers_file: used instead of the files that the manifest names. most: largest number of answers. Raises
+    `UserError` for a pipeline without verdicts on single citations, and where the answers cannot be read.
     """
     manifest = read_manifest(folder)
     command = str(manifest.get("command"))
@@ -39,7 +38,7 @@ def show_answers(folder: Path, answers_file: Path | None, most: int) -> dict[str
     if not lines:
         raise UserError(
             f"{folder} holds no verdicts on single citations: give a job of 'cite alce', 'cite aliice', "
-            "'cite scifi' or 'cite citeeval', which write them."
+            "'cite support', 'cite scifi' or 'cite citeeval', which write them."
         )
     answers, notes = judged_answers(folder, manifest, answers_file)
     if degrees:

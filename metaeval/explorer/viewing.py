@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from metaeval.cells import NO_CELLS
+from metaeval.column_arrays import NO_CELLS
 from metaeval.config import RunConfig
 from metaeval.config_files import shown_settings
 from metaeval.corpus.chunks import Chunking
@@ -36,7 +36,7 @@ from metaeval.report.table import Cell, Table
 from metaeval.roles import TEXTS
 from metaeval.runs.columns import FILE_PREFIX
 from metaeval.runs.cutoffs import find_cutoff
-from metaeval.runs.evaluation import named_protocols, readings_of
+from metaeval.runs.evaluation import declarations_of, named_protocols
 from metaeval.runs.job_folder import NAME, PAIRS, Kept, check, completed_run, find_job, read_pairs, settings_of
 from metaeval.runs.metrics import MetricProgress, load_metric, plug_in
 from metaeval.runs.prepared_run import Job, RatedSet, prepare, prepare_ratings
@@ -46,9 +46,9 @@ from metaeval.scoring.plan import longest_first
 
 
 def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of these rows of a job; each distinct text, statement, document, group and system once.
+    """Return the columns of these rows for the page; each distinct text, statement, document, group and system once.
 
-    kept: what the pair file keeps of each row, by its id.
+    kept: the fields of each row in the pair file, by the row's id.
     """
     corpus, config = job.corpus, job.config
     citations = {citation.id: citation for citation in corpus.citations}
@@ -97,10 +97,10 @@ _WORDS = 12
 
 
 def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], int]]:
-    """Return the names of levels 0, 1 and 2, with the ratings of each in words, and a function from rating to level.
+    """Return the names of levels 0, 1 and 2, each with its ratings in words, and a function from rating to level.
 
-    Ratings on the three-level scale keep it. Of two values each is a level, and the middle one has no name; of more,
-    each third of the scale from the lowest rating to the highest.
+    Ratings on the three-level scale keep it. Of two values each is a level, and the middle one has no name; of
+    more, each third of the scale from the lowest rating to the highest.
     """
     values = sorted(set(ratings.columns.gold.tolist()))
     low, high = values[0], values[-1]
@@ -115,7 +115,7 @@ def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], i
 
 
 def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
-    """Return the columns of these ratings without their levels; each distinct text, group and system once.
+    """Return the columns of these ratings for the page, without levels; each distinct text, group and system once.
 
     The source and the rated text are in the fields named `source` and `text`, as for pairs.
     """
@@ -217,7 +217,7 @@ def _folder_of(name: str, results: Path) -> Path:
 
 
 def show_job(folder: Path, view: View) -> dict[str, Any]:
-    """Return the blocks of a job: `job`, and of its N-th metric `spans-N` (explanations) and `replies-N`.
+    """Return the page's data for a job: `job`, and of its N-th metric `spans-N` (explanations) and `replies-N`.
 
     Raises `UserError` as `view_page` does.
     """
@@ -235,8 +235,8 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     job = source if isinstance(source, Job) else None
     files = [path for path in sorted(folder.glob("*.json")) if path.name != NAME]
     tables = [load_result(path) for path in files if read_versioned(path)[1] in SCHEMAS]
-    readings = readings_of(named_protocols(config).values())
-    headline = [headline_grid(tables, readings)] if tables else []
+    declarations = declarations_of(named_protocols(config).values())
+    headline = [headline_grid(tables, declarations)] if tables else []
     metrics: list[dict[str, Any]] = []
     spans: dict[str, Any] = {}
     for number, name in enumerate(names):
@@ -276,7 +276,7 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
         "against": AGAINST if shown.ratings else "",
         "tables": [_table(grid) for grid in (*headline, *map(lay_out, tables))],
         "notes": _changed(source.fields, head),
-        "findings": findings(tables, readings) if tables else [],
+        "findings": findings(tables, declarations) if tables else [],
         "cautions": cautions(tables),
         **shown.columns,
     }
@@ -303,7 +303,9 @@ def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mappin
     job = _prepared(folder, view, prepare)
     for key in ("unit", "chunks", "pool"):
         if (judged := head["job"].get(key)) != str(job.fields[key]):
-            raise UserError(f"{folder} was made with {key} {judged}, now {job.fields[key]}: run the job again.")
+            raise UserError(
+                f"{folder} was made with {key} {judged}, and the data now have {job.fields[key]}: run the job again."
+            )
     rows = {row.id: row for row in job.rows if row.id in kept}
     ids = drawn([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
     chosen = [rows[name] for name in ids]
@@ -333,7 +335,7 @@ def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
 
 
 def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> Source:
-    """Return the job of a folder with its data read again, from `view.data` if it is set."""
+    """Return the job of a folder with its data read again by `read`, from `view.data` if it is set."""
     settings = shown_settings(folder / NAME, settings_of(folder), view.trust)
     if view.data:
         settings["data"] = str(view.data)
@@ -361,7 +363,10 @@ def _loaded(name: str, config: RunConfig, view: View) -> Metric | None:
 
 
 def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]:
-    """Return sentences about how the data differ from what was judged: other files, or another reader version."""
+    """Return sentences about how the data differ from those judged: other files, or another reader version.
+
+    fields: of the data now. head: first line of the pair file.
+    """
     judged, here = str(head["job"].get("data")), str(fields["data"])
     if judged.rpartition("@")[2] == here.rpartition("@")[2]:  # a file may have another name now
         return []
@@ -371,7 +376,10 @@ def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]
 
 
 def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any]:
-    """Return a column's name, scale and threshold, with scores and threshold turned so that higher is more support."""
+    """Return a column's name, scale and threshold, with the sign reversed where lower scores mean more support.
+
+    control: whether the column is a control.
+    """
     about: dict[str, Any] = {"name": name, "control": control, "low": None, "high": None}
     about |= {"threshold": None, "from": "", "summary": ""}
     if metric is None:

@@ -101,7 +101,7 @@ class BatchSession:
 
 
 def open_session(options: ModelOptions, store: ReplyStore) -> ChatSession | BatchSession:
-    """Open the session that the options name: the output of a batch, or the endpoint, whose key is then needed."""
+    """Return the session that the options name: the output of a batch, or the endpoint, whose key is then needed."""
     purse = Purse(options.prices, options.budget)
     if options.batch is not None:
         return BatchSession(options.batch, options.server_name, store, purse)

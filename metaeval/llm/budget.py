@@ -14,12 +14,12 @@ from metaeval.llm.replies import ReplyStore
 
 
 def usd(amount: float) -> str:
-    """Format an amount in USD: in cents, below a dollar in hundredths of a cent."""
+    """Return an amount in USD as text: in cents, below a dollar in hundredths of a cent."""
     return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
 
 
 def usd_enough(amount: float) -> str:
-    """Format an amount in USD rounded up, so that a budget of the printed amount is enough."""
+    """Return an amount in USD as text, rounded up, so that a budget of the printed amount is enough."""
     parts = 100 if amount >= 1 else 10_000
     return usd(ceil(amount * parts) / parts)
 
@@ -116,7 +116,7 @@ class Purse:
             self.unconfirmed += most
 
     def spent_out(self, left: Sequence[ChatRequest]) -> UserError:
-        """Return the error that ends a run at its budget; left: the requests that were not answered."""
+        """Return the error that ends a run at its budget. left: the requests without a reply."""
         doubt = f", and up to {usd(self.unconfirmed)} for answers that never came" if self.unconfirmed else ""
         budget = self._budget or 0.0
         most = max((_worst_case(self.prices, request) for request in left), default=0.0) if self.prices else 0.0

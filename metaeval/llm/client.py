@@ -110,7 +110,10 @@ class ChatClient:
             await server.transport.close()
 
     def _each_once(self, requests: Sequence[ChatRequest], keys: list[bytes]) -> Iterator[tuple[bytes, ChatRequest]]:
-        """Yield the distinct requests with their keys, hashed one by one when needed. `keys` collects all keys."""
+        """Yield the distinct requests with their keys, hashed one by one when needed.
+
+        keys: list to which all are appended.
+        """
         taken = set()
         for request in requests:
             key = request.key(self._endpoint.name)
@@ -159,7 +162,7 @@ class ChatClient:
             self.stop(error)
 
     async def _asked(self, key: bytes, request: ChatRequest) -> Answer:
-        """Send a request until it is answered or has failed for good; failed attempts are repeated at other servers."""
+        """Return the reply to a request, or its failure for good; failed attempts are repeated at other servers."""
         failed_at: list[_Server] = []
         tries = 1
         while True:
@@ -258,7 +261,7 @@ class ChatClient:
         return fault.cause is Cause.UNREACHABLE and all(server.silent for server in self._servers)
 
     def _failed(self, request: ChatRequest, fault: Fault, server: _Server) -> Failure:
-        """Count a failed request, and end the run if the other requests would fail too."""
+        """Count a failed request, and return it; the run is ended if the other requests would fail too."""
         self._ledger.failed[fault.cause] += 1
         known = self._knows(request)
         its_own = fault.cause is Cause.TOO_LONG or (fault.cause in (Cause.REFUSED, Cause.TOO_LARGE) and known)

@@ -62,7 +62,7 @@ def addresses_in(base_url: str) -> list[str]:
 
 
 def _checked(value: Any) -> Any:
-    """Return base URLs, given as a list or a text with commas, as one text of distinct `checked_url`s."""
+    """Return base URLs, given as a list or a text with commas, as one text of distinct URLs, each checked."""
     if isinstance(value, list | tuple) and all(isinstance(address, str) for address in value):
         value = ",".join(value)
     if not isinstance(value, str):

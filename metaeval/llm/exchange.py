@@ -32,7 +32,7 @@ class Prompt:
         return hashlib.sha256(self.text.encode()).hexdigest()[:12]
 
     def fill(self, **values: str) -> str:
-        """Fill the placeholders; braces inside a value, and placeholders that are not named, are unchanged."""
+        """Return the text with the placeholders filled; braces in values, and other placeholders, are unchanged."""
         return _PLACE.sub(lambda match: values.get(match[1], match[0]), self.text)
 
 

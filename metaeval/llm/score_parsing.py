@@ -70,7 +70,10 @@ def find_score(text: str, scale: Scale) -> FoundScore | None:
 
 
 def _verdict(line: str, start: int) -> tuple[re.Match[str], int] | None:
-    """Match a line that is a verdict; return the match and its offset in the text, or None for other lines."""
+    """Return the match of a line that is a verdict, and its offset in the text; None for other lines.
+
+    start: offset of the line.
+    """
     bare = line.strip().strip("*_` \t")
     match = _VERDICT.fullmatch(bare) if len(bare) <= 80 else None  # characters; no verdict is longer
     return (match, start + line.index(bare)) if match else None

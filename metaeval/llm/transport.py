@@ -114,7 +114,7 @@ class Transport:
         )
 
     async def send(self, request: ChatRequest) -> Reply:
-        """Send a request once; raises `Fault` if there is no reply."""
+        """Send a request once, and return the reply; raises `Fault` if there is none."""
         if request.body.get("logprobs"):
             # 4096 bytes have room for an output token with its 20 alternatives.
             self._most = max(self._most, self._reply_bytes + 4096 * request.most_tokens_out)

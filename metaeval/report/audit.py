@@ -16,7 +16,7 @@ from metaeval.report.table import (
     Table,
     blocks_of,
     count,
-    numeral,
+    format_value,
     place_of,
     plain,
     share,
@@ -59,7 +59,10 @@ class RuleLabels:
 
 @dataclass(frozen=True)
 class Giveaway:
-    """How well a control predicts the labels: by measure, its AUC with an interval. reads: it reads the source."""
+    """A control that uses only part of the input, and how well it predicts the labels. values: its AUC, by measure.
+
+    reads: whether it reads the source.
+    """
 
     unit: str
     name: str
@@ -143,13 +146,13 @@ def as_json(audit: Audit) -> str:
 
 
 def page(audit: Audit, pictures: Sequence[Picture] = ()) -> str:
-    """Return the audit as one HTML page."""
+    """Return the audit as one HTML page. pictures: the figures at its end."""
     heading = f"Audit: {plain(audit.data.name)}, {plain(audit.data.split)}"
     return page_of(heading, [Section([(grid, "") for grid in grids(audit)], pictures=pictures)])
 
 
 def grids(audit: Audit, brief: bool = False) -> list[Table]:
-    """Return the tables of an audit. brief: for a screen, with the controls of one unit only."""
+    """Return the tables of an audit. brief: leave out the controls of all units but one, to fit a screen."""
     where = place_of(audit.data)
     tables = [_sizes(audit, where), _rules(audit, where, brief)] if audit.sizes else []
     tables.append(_giveaways(audit, where, brief))
@@ -178,7 +181,7 @@ def _rules(audit: Audit, where: str, brief: bool) -> Table:
     rows = []
     for rule in audit.rules:
         counts = (*(rule.levels.get(level, 0) for level in LEVELS), rule.left_out)
-        perfect = (numeral(rule.perfect.get(name, {}).get("FS-PS"), PERCENT) for name in detectors)
+        perfect = (format_value(rule.perfect.get(name, {}).get("FS-PS"), PERCENT) for name in detectors)
         rows.append(("", rule.rule, [*(f"{number:,}" for number in counts), *perfect]))
     return Table(
         key=("audit", "rules"),
@@ -247,7 +250,7 @@ def findings(audit: Audit, shown: str = "") -> Iterator[str]:
         perfect = {rule.rule: rule.perfect.get(FULL_SUPPORT, {}).get("FS-PS") for rule in audit.rules}
         yield (
             f"{at.whole:,} of {at.touched:,} chunks hold a whole set: a perfect detector of {FULL_SUPPORT} has full / "
-            f"partial ROC-AUC {numeral(perfect.get('touched'), PERCENT)} with evidence.rule=touched."
+            f"partial ROC-AUC {format_value(perfect.get('touched'), PERCENT)} with evidence.rule=touched."
         )
     for unit in dict.fromkeys(giveaway.unit for giveaway in audit.giveaways if giveaway.unit != shown):
         telling = [
@@ -265,12 +268,12 @@ def at_own_size(audit: Audit) -> WholeSets | None:
 
 
 def _telling(giveaway: Giveaway) -> str:
-    """Return, as text, the measures whose interval does not contain one half, with their values."""
+    """Return, as text, the measures whose interval excludes the value of a random prediction, with their values."""
     # A prediction from other groups that is wrong more often than not tells nothing of these.
     lowest = 0.0 if giveaway.name == STATEMENT_ONLY else 0.5
     known = [(name, value, value.low, value.high) for name, value in giveaway.values.items()]
     telling = {
-        name: numeral(value.value, PERCENT)
+        name: format_value(value.value, PERCENT)
         for name, value, low, high in known
         if low is not None and high is not None and (low > 0.5 or high < lowest)
     }

@@ -16,7 +16,7 @@ _CUT, _LEFT_OUT = 0.01, 0.1
 
 
 def cautions(results: Sequence[Result]) -> list[str]:
-    """Return sentences that limit the findings, one for each rule below that applies, with data sets by name."""
+    """Return the sentences of caution that apply to these results, each with the data sets that it is about."""
     of = grouped((place_of(result.data), result) for result in results)
     rules = (_simulated, _demo, _missing_levels, _unscored, _left_out, _parts_of_evidence, _few_groups, _cut, _warnings)
     names_by_text = grouped(
@@ -46,7 +46,7 @@ def _missing_levels(results: Sequence[Result]) -> Iterable[str]:
 
 
 def _left_out(results: Sequence[Result]) -> Iterable[str]:
-    """Count the chunks without a known level, which judging whole citations would keep."""
+    """Yield a sentence with the number of chunks without a known level, which judging whole citations would keep."""
     result = results[0]
     most = max(result.rows, key=lambda row: sum(row.excluded.values()), default=None)
     left = sum(most.excluded.values()) if most else 0
@@ -55,7 +55,7 @@ def _left_out(results: Sequence[Result]) -> Iterable[str]:
 
 
 def _parts_of_evidence(results: Sequence[Result]) -> Iterable[str]:
-    """Count the rows at level full that hold no complete evidence, under the first protocol."""
+    """Yield a sentence with the number of rows at level full without complete evidence, under the first protocol."""
     result, perfect = results[0], results[0].perfect
     if perfect is not None and perfect.incomplete:
         values = dict(values_by_kind(perfect.values, result.columns)).get(FULL_SUPPORT, "")
@@ -63,7 +63,7 @@ def _parts_of_evidence(results: Sequence[Result]) -> Iterable[str]:
 
 
 def _few_groups(results: Sequence[Result]) -> Iterable[str]:
-    """Count effective groups where intervals come from a standard error, or all groups where they are percentiles."""
+    """Yield a sentence on few groups: effective groups for intervals from a standard error, else all groups."""
     below = [number for result in results for number in effective(result, result.columns) if number < FEW_GROUPS]
     if below:
         yield sentences.FEW_EFFECTIVE_GROUPS.format(groups=whole_range(below), enough=FEW_GROUPS)
@@ -74,14 +74,14 @@ def _few_groups(results: Sequence[Result]) -> Iterable[str]:
 
 
 def _simulated(results: Sequence[Result]) -> Iterable[str]:
-    """State what a simulation found about the first table that has one."""
+    """Yield a sentence with the simulated coverage in the first table that has one."""
     certified = next((result for result in results if result.certificate), None)
     if certified:
         yield f"{simulation_summary(certified, with_samples=False)}."
 
 
 def _unscored(results: Sequence[Result]) -> Iterable[str]:
-    """Count each metric's missing scores, under the protocol with the most missing."""
+    """Yield a sentence with each metric's number of missing scores, under the protocol with the most of them."""
     tables = grouped((row.metric, (row, plural(result.unit))) for result in results for row in metrics_of(result))
     clauses = []
     for rows in tables.values():

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.report import notes, sentences
-from metaeval.report.measures import LEVELS, Headline, Readings, headlines, metrics_of, untested
+from metaeval.report.measures import LEVELS, Declarations, Headline, headlines, metrics_of, untested
 from metaeval.report.result import Column, Comparison, Data, Result, Row, Significance, Unit, Value, records
 from metaeval.report.table import (
     CONTROLS,
@@ -21,9 +21,9 @@ from metaeval.report.table import (
     Table,
     TableRow,
     blocks_of,
-    chance,
     count,
-    numeral,
+    format_p,
+    format_value,
     place_of,
     plain,
     short,
@@ -36,9 +36,9 @@ THREE = Column(key="", label="")
 
 
 def lay_out(result: Result) -> Table:
-    """Return the table of a result: metrics above controls, ranks among metrics only, every mark with its footnote.
+    """Return the printed table of a result: metrics above controls, ranks among metrics, a footnote for every mark.
 
-    It has a record for each metric and measure.
+    Its records hold each metric's value under each measure.
     """
     rows, columns, metrics = notes.in_blocks(result.rows), result.columns, metrics_of(result)
     reasons = notes.numbers(value_of(row, column) for row in rows for column in columns)
@@ -65,12 +65,15 @@ def lay_out(result: Result) -> Table:
 
 
 def units(unit: Unit) -> str:
-    """Return the name of the rows of the judged table: chunk pairs, citation pairs, ratings."""
+    """Return what a row of the results is, in the plural: chunk pairs, citation pairs, ratings."""
     return notes.plural(unit) if unit == "rating" else f"{unit} {notes.plural(unit)}"
 
 
 class _PrintedColumn(NamedTuple):
-    """A column as printed. spelt: whether "to" is between the ends of its intervals."""
+    """A measure of a table as it is printed.
+
+    spelt: whether an interval is printed as "low to high" instead of with a dash.
+    """
 
     column: Column
     ranks: Mapping[str, Rank]
@@ -78,9 +81,9 @@ class _PrintedColumn(NamedTuple):
 
 
 def _printed_column(column: Column, metrics: Iterable[Row], rows: Iterable[Row]) -> _PrintedColumn:
-    """Return the column of these rows, ranked among the metrics."""
+    """Return how a measure is printed for these rows. metrics: the rows that are ranked; controls are not."""
     # A dash beside a minus sign cannot be read.
-    spelt = any(numeral(value_of(row, column).low, column).startswith("-") for row in rows)
+    spelt = any(format_value(value_of(row, column).low, column).startswith("-") for row in rows)
     return _PrintedColumn(column, rank((value_of(row, column).value for row in metrics), column), spelt)
 
 
@@ -100,12 +103,12 @@ def cell(
     marks: tuple[str, ...] = (),
     spelt: bool = False,
 ) -> Cell:
-    """Format a value with its interval as its column prints it.
+    """Return a value with its interval as its column prints it.
 
-    signed: whether the value is a difference, with a sign. spelt: whether "to" is between the ends, for a table with
-    negative ends, where a dash beside a minus sign cannot be read.
+    signed: print a sign, as for a difference. marks: footnote marks behind the value. spelt: print an interval as
+    "low to high", for a table with negative ends, where a dash beside a minus sign cannot be read.
     """
-    show = _signed if signed else numeral
+    show = _signed if signed else format_value
     if value is None or low is None or high is None:
         return Cell(show(value, column), marks=marks)
     ends = show(low, column), show(high, column)
@@ -113,11 +116,11 @@ def cell(
 
 
 def rank(values: Iterable[float | None], column: Column) -> dict[str, Rank]:
-    """Return the printed numbers that are best and second best; none when only one value is defined.
+    """Return which printed values are best and second best; empty when only one value is defined.
 
     Ranks go by the printed digits: of two equal numbers in a table, neither may look better than the other.
     """
-    defined = [numeral(value, column) for value in values if value is not None]
+    defined = [format_value(value, column) for value in values if value is not None]
     if len(defined) < 2:
         return {}
     order = sorted(set(defined), key=float, reverse=True)
@@ -126,7 +129,7 @@ def rank(values: Iterable[float | None], column: Column) -> dict[str, Rank]:
 
 
 def legend(ranks: Iterable[Mapping[str, Rank]]) -> str:
-    """Explain bold and underlined numbers, if the table has any."""
+    """Return the explanation of bold and underlined numbers; "" if there are none. ranks: those of each column."""
     used = {rank for column in ranks for rank in column.values()}
     if "second" in used:
         return "Bold: highest value of a metric in the column; underlined: second highest."
@@ -156,8 +159,8 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
     ):
         cells: list[Cell | str] = [
             cell(pair.difference, pair.low, pair.high, column, signed=True),
-            Cell(chance(pair.p), marks=(reasons[notes.reason_of(_reason(pair))],) if pair.p is None else ()),
-            *(chance(pair.holm), chance(pair.bh), *([f"{pair.rows:,}"] if apart else [])),
+            Cell(format_p(pair.p), marks=(reasons[notes.reason_of(_reason(pair))],) if pair.p is None else ()),
+            *(format_p(pair.holm), format_p(pair.bh), *([f"{pair.rows:,}"] if apart else [])),
         ]
         name = f"{plain(pair.one)} {_order_sign(pair, tested.alpha)} {plain(pair.other)}"
         lines.append((plain(column.label), name, cells))
@@ -188,8 +191,8 @@ def _order_sign(pair: Comparison, alpha: float) -> str:
 
 
 def _signed(value: float | None, column: Column) -> str:
-    """Format a difference with its sign, unless it is printed as zero."""
-    text = numeral(value, column)
+    """Return a difference with its sign, unless it is printed as zero."""
+    text = format_value(value, column)
     return text if text == UNDEFINED or text.startswith("-") or float(text) == 0 else f"+{text}"
 
 
@@ -214,16 +217,17 @@ ROWS = 12
 _FEW, _EXPLAINED = 7, 5
 
 
-def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Table:
-    """Return the table of one data set's results, a column for each protocol's headline (several: `suite_grid`).
+def headline_grid(results: Sequence[Result], declarations: Declarations, most: int = ROWS) -> Table:
+    """Return the table of one data set's results: a column for each protocol's headline measure.
 
-    A single protocol shows all measures of its table, where there are few metrics. most: number of metrics shown.
+    A single protocol shows all measures of its table, where there are few metrics. most: largest number of metrics
+    shown.
     """
     if len({(result.data.name, result.data.split, result.unit) for result in results}) > 1:
-        return suite_grid(results, readings, most)
-    if result := _of_levels(results, readings):
-        return _levels_grid(result, readings, most)
-    shown = headlines(results, readings)
+        return suite_grid(results, declarations, most)
+    if result := _of_levels(results, declarations):
+        return _levels_grid(result, declarations, most)
+    shown = headlines(results, declarations)
     if len(results) == 1 and len(metrics_of(results[0])) <= _FEW:
         shown = [Headline(results[0], column) for column in results[0].columns]
     first = shown[0].result
@@ -235,37 +239,40 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
         headings=tuple(plain(headline.column.label) for headline in shown),
         groups=tuple(ColumnGroup(plain(headline.result.protocol)) for headline in shown) if several else (),
     )
-    return _with_lines(grid, shown, most, readings, intervals=True)
+    return _with_lines(grid, shown, most, declarations, intervals=True)
 
 
-def in_headline(results: Sequence[Result], readings: Readings) -> Sequence[Result]:
+def in_headline(results: Sequence[Result], declarations: Declarations) -> Sequence[Result]:
     """Return the results that the headline table and the findings are about."""
-    result = _of_levels(results, readings)
+    result = _of_levels(results, declarations)
     return [result] if result else results
 
 
-def _of_levels(results: Sequence[Result], readings: Readings) -> Result | None:
+def _of_levels(results: Sequence[Result], declarations: Declarations) -> Result | None:
     """Return the result that shows which levels metrics can distinguish, among results on one data set."""
-    able = {result.protocol: len(ability_columns(result, readings)) for result in results}
+    able = {result.protocol: len(ability_columns(result, declarations)) for result in results}
     result = max(results, key=lambda result: able[result.protocol], default=None)
     one_table = len(able) == len(results)
     return result if result and one_table and able[result.protocol] > 1 else None
 
 
-def ability_columns(result: Result, readings: Readings) -> list[Column]:
+def ability_columns(result: Result, declarations: Declarations) -> list[Column]:
     """Return the measures that show an ability, such as the ROC-AUC of two levels, and have a value."""
-    able = readings.of(result).ability
+    able = declarations.of(result).ability
     return [column for column in result.columns if column.key in able and Headline(result, column).metrics]
 
 
-def _levels_grid(result: Result, readings: Readings, most: int) -> Table:
-    """Return the first table of a run: a column for each pair of levels, and whether a metric beats word overlap."""
-    shown = [Headline(result, column) for column in ability_columns(result, readings)]
-    (ranking,) = headlines([result], readings)
+def _levels_grid(result: Result, declarations: Declarations, most: int) -> Table:
+    """Return the first table of a run: a column for each pair of levels, and whether a metric beats word overlap.
+
+    most: largest number of metrics shown.
+    """
+    shown = [Headline(result, column) for column in ability_columns(result, declarations)]
+    (ranking,) = headlines([result], declarations)
     names, left = _names([ranking], most)
     by_name = {row.metric: row for row in metrics_of(result)}
     rows = [by_name[name] for name in names]
-    controls = [row for row in controls_of(ranking, readings.aside) if row.control in ("lexical", "reference")]
+    controls = [row for row in controls_of(ranking, declarations.oracles) if row.control in ("lexical", "reference")]
     # A control stands below the line, also where it is a metric of the run.
     rows = [*(row for row in rows if row not in controls), *controls]
     reasons = notes.numbers(headline.value(row) for headline in shown for row in rows)
@@ -298,13 +305,13 @@ def _levels_grid(result: Result, readings: Readings, most: int) -> Table:
 
 
 def _plain_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> Cell:
-    """Return a cell whose only mark is the number of its reason."""
+    """Return a cell whose only mark is the number of its footnote. reasons: the footnotes' numbers by their texts."""
     full = _headline_cell(row, head, reasons, intervals=True)
     return replace(full, marks=tuple(mark for mark in full.marks if mark in reasons.values()))
 
 
 def _verdict(headline: Headline, row: Row, overlap: Row) -> str:
-    """Return whether a metric is better than word overlap, as text."""
+    """Return, as text, whether a metric is better than word overlap. overlap: the row of that control."""
     test = control_tests(headline.result, headline.column, row).get(overlap.metric)
     if test is None:
         return UNDEFINED
@@ -318,13 +325,13 @@ def named(row: Row) -> str:
     return f"{plain(row.metric)} (control)" if row.kind == "metric" and row.control else plain(row.metric)
 
 
-def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Table:
-    """Return several data sets' results in one table: a column group for each protocol, a column for each data set.
+def suite_grid(results: Sequence[Result], declarations: Declarations, most: int = ROWS) -> Table:
+    """Return one table of the results on several data sets: for each protocol, a column for each data set.
 
-    Cells have no interval. most: number of metrics shown.
+    Cells have no interval. most: largest number of metrics shown.
     """
     protocols = list(dict.fromkeys(result.protocol for result in results))
-    shown = headlines(sorted(results, key=lambda result: protocols.index(result.protocol)), readings)
+    shown = headlines(sorted(results, key=lambda result: protocols.index(result.protocol)), declarations)
     labels = {
         name: list(
             dict.fromkeys(plain(headline.column.label) for headline in shown if headline.result.protocol == name)
@@ -348,11 +355,11 @@ def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) 
             for name in protocols
         ),
     )
-    return _with_lines(grid, shown, most, readings, intervals=False)
+    return _with_lines(grid, shown, most, declarations, intervals=False)
 
 
 def _subtitle(results: Sequence[Result]) -> str:
-    """Describe the data of the result with the fewest rows: retrieval adds its pools."""
+    """Return the description of the data of the result with the fewest rows; retrieval adds its pools."""
     result = min(results, key=lambda result: sum(result.data.levels.values()))
     data = result.data
     counts = [f"{name} {data.levels[name]:,}" for name in LEVELS if name in data.levels]
@@ -365,7 +372,7 @@ def _subtitle(results: Sequence[Result]) -> str:
 
 
 def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
-    """Return the metrics of the table in the results' order, and how many are left out."""
+    """Return the names of the first `most` metrics in the results' order, and how many are left out."""
     names = list(dict.fromkeys(row.metric for headline in shown for row in metrics_of(headline.result)))
     if len(names) <= most:
         return names, 0
@@ -374,7 +381,9 @@ def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
     return best[:most], len(names) - most
 
 
-def _with_lines(grid: Table, shown: Sequence[Headline], most: int, readings: Readings, intervals: bool) -> Table:
+def _with_lines(
+    grid: Table, shown: Sequence[Headline], most: int, declarations: Declarations, intervals: bool
+) -> Table:
     names, left = _names(shown, most)
     rows = [{row.metric: row for row in metrics_of(headline.result)} for headline in shown]
     reasons = notes.numbers(
@@ -389,14 +398,14 @@ def _with_lines(grid: Table, shown: Sequence[Headline], most: int, readings: Rea
         of = zip(rows, heads, strict=True)
         return [_headline_cell(row, head, reasons, intervals) if row else Cell() for row, head in of]
 
-    best = [best_control(headline, readings.aside) for headline in shown]
+    best = [best_control(headline, declarations.oracles) for headline in shown]
     controls = dict.fromkeys(row.metric for row in best if row and row.kind == "control")
     title = f"best control{'s' if len(controls) > 1 else ''}"
     lines = [("", name, cells(of.get(name) for of in rows)) for name in names]
     lines += [(title, name, cells(row if row and row.metric == name else None for row in best)) for name in controls]
     grid = replace(grid, blocks=blocks_of(lines))
     abouts = {
-        plain(headline.column.label): plain(readings.of(headline.result).about.get(headline.column.key, ""))
+        plain(headline.column.label): plain(declarations.of(headline.result).about.get(headline.column.key, ""))
         for headline in shown
     }
     return replace(
@@ -408,7 +417,10 @@ def _with_lines(grid: Table, shown: Sequence[Headline], most: int, readings: Rea
 
 
 def _headline_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals: bool) -> Cell:
-    """Return a cell without values in brackets and leading zeros; a control has no footnotes."""
+    """Return a cell of a headline table: no values in brackets, no leading zeros, no footnotes of controls.
+
+    reasons: the footnotes' numbers by their texts. intervals: whether intervals are printed.
+    """
     full = _cell(row, head, {})
     return replace(
         full,

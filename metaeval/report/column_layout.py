@@ -23,7 +23,7 @@ _SUPERSCRIPTS = str.maketrans(
 
 @dataclass(frozen=True)
 class Shape:
-    """The widths of the parts of one column: number, marks, interval, longest value in brackets, and heading."""
+    """The widths, in characters, of a column's parts: number, marks, interval, longest value in brackets, heading."""
 
     number: int
     marks: int
@@ -41,7 +41,10 @@ class Shape:
 
 @dataclass(frozen=True)
 class Fit:
-    """The layout of a table: name width, stacked cells or not, column widths, and the columns of each part."""
+    """How a table fits a width. name: width of the names. stacked: whether intervals are below the numbers.
+
+    shapes: widths of each column's parts. parts: the columns of each table that the table is split into.
+    """
 
     name: int
     stacked: bool
@@ -50,7 +53,7 @@ class Fit:
 
 
 def superscript(marks: Sequence[str]) -> str:
-    """Return the marks as printed after a number; letters and digits are raised, other marks are raised already."""
+    """Return footnote marks as printed after a number: letters and digits raised, other marks unchanged."""
     return "".join(mark.translate(_SUPERSCRIPTS) for mark in marks)
 
 
@@ -73,12 +76,12 @@ def fit(grid: Table, width: int) -> Fit:
 
 
 def aside_lines(cell: Cell, joined: bool) -> tuple[str, ...]:
-    """Return a cell's values in brackets on one line, or each on its own."""
+    """Return a cell's values in brackets, on one line (`joined`) or each on its own."""
     return (", ".join(cell.asides),) if joined and cell.asides else cell.asides
 
 
 def broken(name: str, width: int) -> list[str]:
-    """Break a name into lines of at most `width` characters, behind its separators where it has any."""
+    """Return a name as lines of at most `width` characters, broken behind its separators where it has any."""
     lines = [""]
     for piece in re.findall(r"[^-_/:.\s]*[-_/:.\s]*", name):
         if lines[-1] and cell_len(lines[-1] + piece.rstrip()) > width:
@@ -90,7 +93,10 @@ def broken(name: str, width: int) -> list[str]:
 
 
 def shapes_of(grid: Table, folded: bool = False, apart: bool = True) -> tuple[Shape, ...]:
-    """Return the width of each column, with headings broken at spaces (`folded`), bracketed values below (`apart`)."""
+    """Return the width of each column.
+
+    folded: headings are broken at spaces. apart: values in brackets are printed below the number.
+    """
     shapes = []
     for position, heading in enumerate(grid.headings):
         cells = [line.cells[position] for line in grid.lines]
@@ -108,10 +114,10 @@ def shapes_of(grid: Table, folded: bool = False, apart: bool = True) -> tuple[Sh
 
 
 def packed(widths: Sequence[int], groups: Sequence[int], room: int) -> tuple[tuple[int, ...], ...]:
-    """Distribute columns to tables in order, as many as there is room for, at least one; keep groups whole if possible.
+    """Return the columns of each table, by index, such that a table has at most `room` characters.
 
-    widths: one for each column; groups: the numbers of columns of each group, empty for none. A column costs its width
-    and one GAP.
+    widths: of the columns; a column costs its width and one GAP. groups: number of columns of each group, empty for
+    none; groups stay whole if possible. Columns keep their order, and every table has at least one.
     """
     parts: list[list[int]] = [[]]
     used = 0

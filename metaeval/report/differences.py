@@ -17,9 +17,9 @@ IntervalEnds = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Change:
-    """A difference between two rows of the same name, in a field or number; None where only one of the two has it.
+    """A difference between two rows of the same name, in one field or number; None on the side that does not have it.
 
-    kind: "field" (`text` says what the field means), "value" or "count" (`by` is other minus one), "interval",
+    kind: "field" (`text` says what the field means), "value" or "count" (`by` is second minus first), "interval",
     "letters" (shared by metrics that are not significantly different), or "row" where only one side has the row.
     """
 
@@ -32,7 +32,7 @@ class Change:
 
 
 def missing(name: str, in_first: bool, other: bool) -> list[Change]:
-    """Return the change for a row or record that only one side has; empty if both have it."""
+    """Return the change for a row that only one side has; empty if both have it. other: whether the second has it."""
     if in_first and other:
         return []
     return [Change("row", name, "there" if in_first else None, "there" if other else None)]
@@ -87,17 +87,17 @@ def record_changes(ones: Sequence[Record], others: Sequence[Record]) -> Iterator
 
 @dataclass(frozen=True)
 class RecordValues:
-    """The numbers of a record by name ("" for its value), and its intervals by the name of the number."""
+    """The numbers of a record by name (its value has the name ""), and its intervals by the name of their number."""
 
     values: Mapping[str, float | None]
     intervals: Mapping[str, IntervalEnds]
 
 
 def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, RecordValues]:
-    """Return the numbers of each record, by a key of the record's words (system m, overlap, recall).
+    """Return the numbers of each record of a table, by a key made of the record's texts (system m, overlap, recall).
 
-    Where words are not unique, the first whole number that makes them unique is added (round 2); otherwise records with
-    the same words are numbered.
+    Where texts are not unique, the first whole number that makes them unique is added (round 2); otherwise records
+    with the same texts are numbered.
     """
     keys = _name_fields(records)
     seen: Counter[str] = Counter()
@@ -123,7 +123,7 @@ def _name_fields(records: Sequence[Mapping[str, Scalar]]) -> list[str]:
 
 
 def _values_and_intervals(values: Mapping[str, float | None]) -> RecordValues:
-    """Separate numbers and intervals: x_low and x_high are the ends of x's interval."""
+    """Return a record's numbers and its intervals: x_low and x_high are the ends of x's interval."""
     stems = [key.removesuffix("low") for key in values if key.endswith("low")]
     intervals = {stem: (f"{stem}low", f"{stem}high") for stem in stems if f"{stem}high" in values}
     ends = {end for both in intervals.values() for end in both}

@@ -13,31 +13,31 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from metaeval.report import sentences, verdicts
-from metaeval.report.measures import NAMED, Headline, Readings, headlines, listed, measures_of, metrics_of, named_in
+from metaeval.report.measures import NAMED, Declarations, Headline, headlines, listed, measures_of, metrics_of, named_in
 from metaeval.report.notes import plural
 from metaeval.report.result import Column, Result, Row
-from metaeval.report.table import count, grouped, numeral, plain, value_of
+from metaeval.report.table import count, format_value, grouped, plain, value_of
 
 _MOST_GROUPS = 3  # of columns that say the same; of more groups each metric's columns are counted
 
 
-def findings(results: Sequence[Result], readings: Readings) -> list[str]:
-    """Return at most three findings: on the leading metrics, on what metrics can do, and on the controls.
+def findings(results: Sequence[Result], declarations: Declarations) -> list[str]:
+    """Return at most three findings: which metrics lead, what they can distinguish, and how they compare with controls.
 
     Of a single metric the first says how many rows have a score.
     """
-    shown = headlines(results, readings)
+    shown = headlines(results, declarations)
     if shown and not any(headline.metrics for headline in shown):
         return [_without_values(shown[0].result)]
     first = (
-        leading(shown, readings.chance)
+        leading(shown, declarations.chance)
         if any(len(metrics_of(headline.result)) > 1 for headline in shown)
         else _coverage(shown)
     )
-    abilities = _abilities(results, readings)
+    abilities = _abilities(results, declarations)
     if results and all(result.data.demo for result in results):
         abilities = results[0].data.wording(abilities)
-    return list(filter(None, (first, abilities, _controls(shown, readings.aside))))
+    return list(filter(None, (first, abilities, _controls(shown, declarations.oracles))))
 
 
 def _without_values(result: Result) -> str:
@@ -46,7 +46,7 @@ def _without_values(result: Result) -> str:
 
 
 def _coverage(shown: Sequence[Headline]) -> str:
-    """Say how many rows of each table have a score of its only metric, and of how many groups they are."""
+    """Return a sentence with the number of rows that the only metric scored in each table, and of their groups."""
     texts = []
     for headline in shown:
         for row in headline.metrics[:1]:
@@ -60,14 +60,15 @@ def _coverage(shown: Sequence[Headline]) -> str:
 
 
 def _labelled(label: str, text: str, groups: Collection[object]) -> str:
-    """Put a label before a sentence where there are several."""
+    """Return the sentence, with the label before it where there are several groups."""
     return sentences.LABELLED.format(label=label, sentence=text) if len(groups) > 1 else text
 
 
 def leading(every: Sequence[Headline], chance: Collection[str] = ()) -> str:
     """Return the sentences on the leading metrics of each column: those not significantly worse than the highest.
 
-    Without tests they name the metric with the highest value, and where none is above the controls `chance`.
+    chance: controls whose scores carry no information. Without tests the sentence names the metric with the highest
+    value. Where no metric is significantly better than these controls, it says so.
     """
     shown = [headline for headline in every if len(headline.metrics) > 1]
     if not all(any(pair.p is not None for pair in verdicts.pairs_of(headline)) for headline in shown):
@@ -102,7 +103,10 @@ def _leading(shown: Sequence[Headline], every: Sequence[Headline]) -> list[str]:
 
 
 def _column_counts(claim: str, names_of_columns: Sequence[Collection[str]]) -> str:
-    """Say in how many columns a claim holds for each metric."""
+    """Return the number of columns in which a claim holds, for each metric.
+
+    names_of_columns: its metrics in each column.
+    """
     columns = Counter(name for names in names_of_columns for name in names)
     by_number = grouped((number, name) for name, number in columns.most_common())
     counts = [f"{listed(names)} in {number}" for number, names in by_number.items()]
@@ -112,7 +116,7 @@ def _column_counts(claim: str, names_of_columns: Sequence[Collection[str]]) -> s
 
 
 def _leaders(same: Sequence[Headline], every: Sequence[Headline]) -> str:
-    """Return the sentence on columns in which the same metrics lead."""
+    """Return the sentence on the columns `same`, in which the same metrics lead, out of all columns `every`."""
     best = [plain(name) for name in verdicts.top(same[0])]
     others = {plain(row.metric) for headline in same for row in headline.metrics} - {*best}
     if len(best) == len(same[0].metrics):
@@ -126,7 +130,10 @@ def _leaders(same: Sequence[Headline], every: Sequence[Headline]) -> str:
 
 
 def _with_measures(template: str, same: Sequence[Headline], every: Sequence[Headline], **fields: str) -> str:
-    """Fill in the measures of these columns, and of a single column the values of the best, or the two highest."""
+    """Return a template filled with the measures of the columns `same`, and other fields.
+
+    Of a single column the values of the leading metrics, or of the two highest, are added. every: all columns.
+    """
     ranked, best = verdicts.ordered(same[0]), len(verdicts.top(same[0]))
     if template == sentences.LEAD:  # the sentence names them in this order
         values = ", ".join(same[0].number(row) for row in ranked[: min(best, NAMED)])
@@ -139,7 +146,8 @@ def _with_measures(template: str, same: Sequence[Headline], every: Sequence[Head
 class _Ability(NamedTuple):
     """An ability on one data set: the metrics that were tested against chance, and those significantly above it.
 
-    open: a metric is above it here and not by the headline measure; nothing is said of it.
+    open: a metric is significantly above chance here but not by the headline measure, so that no sentence is made
+    of it.
     """
 
     text: str
@@ -151,12 +159,12 @@ class _Ability(NamedTuple):
     open: bool
 
 
-def _abilities(results: Sequence[Result], readings: Readings) -> str:
-    """Say which metrics are significantly above chance, under the measures that show an ability.
+def _abilities(results: Sequence[Result], declarations: Declarations) -> str:
+    """Return which metrics are significantly above chance, under the measures that show an ability, as text.
 
     The protocol with most such measures is chosen: the three levels come before a correlation.
     """
-    tested = [ability for result in results for ability in _tested_abilities(result, readings)]
+    tested = [ability for result in results for ability in _tested_abilities(result, declarations)]
     by_protocol = grouped((ability.result.protocol, ability) for ability in tested)
     shown = max(by_protocol.values(), key=lambda same: len({ability.text for ability in same}), default=[])
     if len({id(ability.result) for ability in shown}) > 1:
@@ -166,18 +174,19 @@ def _abilities(results: Sequence[Result], readings: Readings) -> str:
     return " ".join(map(_ability_sentence, sorted(same_metrics.values(), key=lambda same: -len(same[0].above))))
 
 
-def _tested_abilities(result: Result, readings: Readings) -> list[_Ability]:
-    reading, abilities = readings.of(result), []
+def _tested_abilities(result: Result, declarations: Declarations) -> list[_Ability]:
+    reading, abilities = declarations.of(result), []
     below = {
         row.metric
-        for headline in headlines([result], readings)
+        for headline in headlines([result], declarations)
         for row in headline.metrics
-        if verdicts.above_chance(headline, row, readings.chance) is False
+        if verdicts.above_chance(headline, row, declarations.chance) is False
     }
     for column in result.columns:
         text, chance = reading.ability.get(column.key, ""), reading.chance.get(column.key)
         rows = [
-            (row, verdicts.above_chance(Headline(result, column), row, readings.chance)) for row in metrics_of(result)
+            (row, verdicts.above_chance(Headline(result, column), row, declarations.chance))
+            for row in metrics_of(result)
         ]
         above = [row for row, verdict in rows if verdict and row.metric not in below]
         tested = [row for row, verdict in rows if verdict is False or (verdict and row.metric not in below)]
@@ -203,7 +212,10 @@ def _ability_sentence(same: Sequence[_Ability]) -> str:
 
 
 def _claim(claim: str, names: Sequence[str], tested: Collection[str], metrics: int, evidence: str = "") -> str:
-    """Say which of the tested metrics a claim holds for. metrics: their number, tested or not."""
+    """Return which of the tested metrics a claim holds for, as text.
+
+    names: those metrics. metrics: number of all, tested or not. evidence: text in brackets behind the claim.
+    """
     others = [name for name in tested if name not in names]
     if not names:
         template = sentences.NOT if len(tested) == 1 else sentences.NONE
@@ -217,10 +229,10 @@ def _claim(claim: str, names: Sequence[str], tested: Collection[str], metrics: i
 
 
 def _first_value(ability: _Ability) -> str:
-    """Return the value of the first metric with its interval."""
+    """Return the value of the first metric that has the ability, with its interval."""
     column, value = ability.column, value_of(ability.tested[0], ability.column)
-    ends = " to ".join(numeral(end, column) for end in (value.low, value.high) if end is not None)
-    return f"{plain(column.label)} {numeral(value.value, column)}{f', interval {ends}' if ends else ''}"
+    ends = " to ".join(format_value(end, column) for end in (value.low, value.high) if end is not None)
+    return f"{plain(column.label)} {format_value(value.value, column)}{f', interval {ends}' if ends else ''}"
 
 
 def _are(names: Collection[str]) -> str:
@@ -236,13 +248,16 @@ class _ControlTests(NamedTuple):
     better: Sequence[str]
 
 
-def _controls(shown: Sequence[Headline], aside: Collection[str]) -> str:
-    """Say which metrics are better than every control, which control is best, and which metrics are worse than it."""
-    best_of = [(headline, best) for headline in shown if (best := verdicts.best_control(headline, aside))]
+def _controls(shown: Sequence[Headline], oracles: Collection[str]) -> str:
+    """Return which metrics are better than every control, which control is best, and which metrics are worse than it.
+
+    oracles: controls that know the gold labels and are left out.
+    """
+    best_of = [(headline, best) for headline in shown if (best := verdicts.best_control(headline, oracles))]
     tables = []
     for headline, best in best_of:
         rows = headline.metrics
-        verdict_of = {plain(row.metric): verdicts.above_every_control(headline, row, aside) for row in rows}
+        verdict_of = {plain(row.metric): verdicts.above_every_control(headline, row, oracles) for row in rows}
         tested = [name for name, verdict in verdict_of.items() if verdict is not None]
         if tested:
             tables.append(_ControlTests(headline, best, tested, [name for name in tested if verdict_of[name]]))
@@ -253,7 +268,7 @@ def _controls(shown: Sequence[Headline], aside: Collection[str]) -> str:
 
 
 def _better_than_controls(tables: Sequence[_ControlTests]) -> str:
-    """Say which metrics are better than every control, with measures where that differs between columns."""
+    """Return which metrics are better than every control, with measures where that differs between columns, as text."""
     same_better = grouped((frozenset(table.better), table) for table in tables)
     if len(same_better) > _MOST_GROUPS:
         return _column_counts(sentences.BETTER_THAN_CONTROLS, [table.better for table in tables])
@@ -268,7 +283,7 @@ def _better_than_controls(tables: Sequence[_ControlTests]) -> str:
 
 
 def _worse_than_control(tables: Sequence[_ControlTests]) -> str:
-    """Say which metrics are significantly worse than the best control in every column."""
+    """Return which metrics are significantly worse than the best control in every column, as text."""
     if any(table.best.kind == "metric" for table in tables):
         return ""  # the tests of pairs say it
     worse = [
@@ -283,7 +298,7 @@ def _worse_than_control(tables: Sequence[_ControlTests]) -> str:
 
 
 def _best_controls(shown: Sequence[tuple[Headline, Row]]) -> str:
-    """Name the best control of each column, and of up to three columns its values."""
+    """Return the best control of each column, and of up to three columns its values, as text."""
     every = [headline for headline, _ in shown]
     by_name = grouped((plain(best.metric), (headline, best)) for headline, best in shown)
     texts = []

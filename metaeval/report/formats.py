@@ -34,7 +34,7 @@ _LAYOUT = TypeAdapter(Table)
 
 
 def write_table(table: Table, folder: Path) -> list[Path]:
-    """Write a table as NAME.json, the source of all other formats, and return the path in a list."""
+    """Write a table as NAME.json, from which all other formats are made, and return the path in a list."""
     data = {
         **_LAYOUT.dump_python(table, mode="json", exclude_defaults=True, exclude={"records"}),
         "schema": SCHEMA,
@@ -63,9 +63,9 @@ def load_table(path: Path) -> Table:
 
 
 def tables_in(path: Path) -> list[Table]:
-    """Return the tables of a JSON file of a result, an analysis or a multiverse; none of any other file.
+    """Return the tables of a JSON file of a result, an analysis or a multiverse; empty for any other file.
 
-    A table of a file of an earlier version, without layout, is not among them.
+    A table in a file of an earlier version, without its printed layout, is left out.
     """
     version = read_versioned(path)[1] if path.suffix == ".json" else None
     if version in RESULTS:
@@ -76,7 +76,7 @@ def tables_in(path: Path) -> list[Table]:
 
 
 def printed(paths: Iterable[Path]) -> dict[Path, str]:
-    """Return a job's tables as text, by file; for a file of an earlier version, the text file beside it."""
+    """Return a job's tables as text, by file. For a file of an earlier version it is the text file beside it."""
     texts = {}
     for path in paths:
         if path.suffix == ".json" and (tables := tables_in(path)):
@@ -103,7 +103,7 @@ def check_format(name: str) -> None:
 
 
 def table_text(table: Table, name: str, controls: bool = False) -> str:
-    """Return a table in the format of that name. controls: whether LaTeX includes controls. Errors: `check_format`."""
+    """Return a table in a format such as "latex". controls: whether LaTeX includes controls. Errors: `check_format`."""
     check_format(name)
     if name == "csv":
         return _csv(table)
@@ -113,7 +113,7 @@ def table_text(table: Table, name: str, controls: bool = False) -> str:
 
 
 def format_texts(path: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the tables of a file in these formats, by file ending; JSON lines with plain fields give CSV only.
+    """Return the tables of a file in these formats, by file ending. JSON lines with plain fields can only be CSV.
 
     CSV holds the first table: for a multiverse, every metric under every specification.
     """
@@ -138,7 +138,7 @@ def _csv_value(value: object) -> object:
 
 
 def _csv(table: Table) -> str:
-    """Return the records as RFC 4180 text with data set and split; without records, the table as printed.
+    """Return a table's records as RFC 4180 text with data set and split; without records, the table as printed.
 
     Numbers are raw (not scaled, not rounded) and read back to the same float; undefined is empty.
     """

@@ -22,7 +22,7 @@ from metaeval.report.cells import ability_columns, comparison_grid, headline_gri
 from metaeval.report.figures.drawing import FAINT, INK, looks_of
 from metaeval.report.figures.forest import panel_of
 from metaeval.report.findings import findings
-from metaeval.report.measures import Headline, Readings, headlines, metrics_of, named_in
+from metaeval.report.measures import Declarations, Headline, headlines, metrics_of, named_in
 from metaeval.report.result import Data, Result
 from metaeval.report.table import READING, Block, Cell, Note, Table, grouped, place_of, plain
 from metaeval.shown import Shown
@@ -32,7 +32,7 @@ _FOREST = "Headline values with their intervals, the best control of each, and w
 
 
 def escape(text: Shown) -> str:
-    """Escape text for HTML content and quoted attributes."""
+    """Return text escaped for HTML content and quoted attributes."""
     return html.escape(text)
 
 
@@ -86,7 +86,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _notes(notes: Sequence[Note], kind: str, raised: bool) -> str:
-    """Return footnotes with their raised marks, or footer lines with their labels, as HTML."""
+    """Return notes as HTML. kind: CSS class. raised: whether labels are raised marks of footnotes."""
     if not notes:
         return ""
     lines = []
@@ -103,7 +103,7 @@ def _folded(summary: str, content: str) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure for a page: what it shows, in words, and its SVG text."""
+    """A figure for a page, as SVG text. caption: what it shows."""
 
     caption: str
     svg: str
@@ -122,18 +122,18 @@ def page(
     results: Sequence[Result],
     pictures: Mapping[str, Sequence[Picture]] = MappingProxyType({}),
     title: str = "",
-    readings: Readings | None = None,
+    declarations: Declarations | None = None,
     explorer: str = "",
 ) -> str:
     """Return the HTML page of results, a section for each data set; the same arguments give the same bytes.
 
-    pictures: by data set, as `judged` names it. readings: with them the page opens with the findings, the headline
-    table and its forest plot. explorer: HTML that says where the pairs can be viewed.
+    pictures: by data set, as `judged` names it. declarations: if given, the page opens with the findings, the
+    headline table and its forest plot. explorer: HTML that says where the pairs can be viewed.
     """
     names = ", ".join(dict.fromkeys(plain(result.data.name) for result in results))
     against = Data.together([result.data for result in results]).wording("Metrics against human labels")
     heading = plain(title) or f"{against}{': ' if results else ''}{names}"
-    opening = _opening(results, readings) if readings and results else ""
+    opening = _opening(results, declarations) if declarations and results else ""
     sections = [
         Section([(lay_out(result), _folded_pairs(result)) for result in same], name, pictures.get(name, ()))
         for name, same in grouped((judged(result), result) for result in results).items()
@@ -142,12 +142,12 @@ def page(
 
 
 def judged(result: Result) -> str:
-    """Describe a result's rows: data set, split and unit."""
+    """Return what a result's rows are, as text: data set, split and unit."""
     return f"{place_of(result.data)}: {units(result.unit)}"
 
 
 def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str:
-    """Return a page of any tables and pictures; opening: HTML that comes first, above the rest, which is collapsed."""
+    """Return an HTML page of tables and pictures. opening: HTML shown first; the rest of the page is collapsed then."""
     drawn, contents, tables, figures = [], [], 0, 0
     if opening:
         contents.append('<li><a href="#findings">Findings</a></li>')
@@ -192,12 +192,12 @@ def explorer_line(command: str, link: str = "") -> str:
     return f"<p>{page}To look at the pairs one by one, type <code>{escape(Shown(command))}</code>.</p>"
 
 
-def _opening(results: Sequence[Result], readings: Readings) -> str:
-    """Return the opening of a page: findings in sentences, their limits, and the headline values."""
-    grid, shown = headline_grid(results, readings, sys.maxsize), in_headline(results, readings)
-    sentences = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(shown, readings))
+def _opening(results: Sequence[Result], declarations: Declarations) -> str:
+    """Return the opening of a page: the findings, the cautions and the headline values."""
+    grid, shown = headline_grid(results, declarations, sys.maxsize), in_headline(results, declarations)
+    sentences = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(shown, declarations))
     careful = "".join(f"<li>{escape(plain(text))}</li>" for text in cautions(results))
-    forest = Picture(_FOREST, page_forest(shown, readings))
+    forest = Picture(_FOREST, page_forest(shown, declarations))
     limits = f"<ul>{careful}</ul>\n" if careful else ""
     return f"{table_of(grid)}\n<ol>{sentences}</ol>\n{limits}{_figure(forest, 0) if forest.svg else ''}"
 
@@ -223,16 +223,14 @@ _LONGEST = 30  # characters of a name that are shown
 _ASKED = 5  # ticks of an axis, about
 
 
-def page_forest(results: Sequence[Result], readings: Readings) -> str:
-    """Return a forest plot for the page: panels side by side, a line for each metric; "" without a value.
+def page_forest(results: Sequence[Result], declarations: Declarations) -> str:
+    """Return a forest plot as HTML: panels side by side, a line for each metric; "" without a value.
 
-    There is one for each measure of an ability of a single result, else for each result's headline measure.
-
-    Lines are the results' intervals, the dashed line is the best control, the dotted one the value of random scores,
-    where it is known.
+    The panels are the measures of an ability of a single result, or each result's headline measure. Lines and
+    vertical lines are as in `metaeval.report.figures.forest.forest`.
     """
-    able = ability_columns(results[0], readings) if len(results) == 1 else []
-    shown = [Headline(results[0], column) for column in able] if len(able) > 1 else headlines(results, readings)
+    able = ability_columns(results[0], declarations) if len(results) == 1 else []
+    shown = [Headline(results[0], column) for column in able] if len(able) > 1 else headlines(results, declarations)
     shown = [headline for headline in shown if headline.metrics]
     looks = looks_of(row.metric for result in results for row in metrics_of(result))
     colours = {name: look.colour for name, look in looks.items()}
@@ -240,7 +238,7 @@ def page_forest(results: Sequence[Result], readings: Readings) -> str:
     drawn, top = [], 0
     for headline in shown:
         drawn.append(
-            f'<g transform="translate(0 {top})">{"".join(_panel(headline, shown, readings, colours, names))}</g>'
+            f'<g transform="translate(0 {top})">{"".join(_panel(headline, shown, declarations, colours, names))}</g>'
         )
         top += _HEAD + _LINE * len(headline.metrics) + _AXIS
     size = f'width="{names + _WIDTH}" height="{top}" viewBox="0 0 {names + _WIDTH} {top}"'
@@ -249,9 +247,9 @@ def page_forest(results: Sequence[Result], readings: Readings) -> str:
 
 
 def _panel(
-    headline: Headline, every: Sequence[Headline], readings: Readings, colours: dict[str, str], names: int
+    headline: Headline, every: Sequence[Headline], declarations: Declarations, colours: dict[str, str], names: int
 ) -> Iterator[str]:
-    panel = panel_of(headline, readings)
+    panel = panel_of(headline, declarations)
     values = [value for line in panel.lines for value in (line.value, *(line.ends or ()))]
     lines = (panel.control[1] if panel.control else None, panel.chance)
     ticks = _ticks([*values, *(value for value in lines if value is not None)])

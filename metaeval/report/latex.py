@@ -46,7 +46,10 @@ def table_of(grid: Table, controls: bool = False) -> str:
 
 
 def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
-    """Return one of the `of` tables of a grid with its marks; other notes and signatures come after the last."""
+    """Return table `number` of the `of` tables that a grid is split into, with the meaning of its marks.
+
+    part: indices of its columns. Other notes and signatures come after the last table.
+    """
     which = f", part {number} of {of}" if of > 1 else ""
     caption = f"{escape(grid.title)} ({escape(grid.subtitle)}{which})."
     caption += f" {escape(grid.legend)}" if grid.legend else ""
@@ -73,7 +76,10 @@ def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
 
 
 def _below(grid: Table, part: Sequence[int], last: bool) -> tuple[list[Note], list[Note], list[str]]:
-    """Return the notes below a table: the meaning of marks; after the last, other notes; and the rest as comments."""
+    """Return what is printed below a table: the meaning of marks, other notes (if it is the `last`), and comments.
+
+    part: indices of its columns.
+    """
     used = {mark for line in grid.lines for position in part for mark in line.cells[position].marks}
     marks = [note for note in grid.footnotes if note.label in used]
     reading = [note for note in grid.footer if note.label in _PRINTED and last]
@@ -86,15 +92,16 @@ def _below(grid: Table, part: Sequence[int], last: bool) -> tuple[list[Note], li
 
 
 def _brief(note: Note) -> Note:
-    """Return a note without its items, which are comments, where it has a text and nothing is missing."""
+    """Return a note without its items (they become comments), unless it is about missing values or has no text."""
     kept = not note.text or not note.items or note.label in _MISSING
     return note if kept else replace(note, text=note.text.removesuffix(":"), items=())
 
 
 def _fit(grid: Table, part: Sequence[int]) -> tuple[str, str, bool]:
-    """Return environment, size, and whether intervals are beside their numbers, judged by numbers of characters.
+    """Return environment, font size, and whether intervals are beside their numbers, for the columns `part` of a table.
 
-    The narrower environment comes first, then intervals beside the numbers, then the larger size.
+    The first of these that fits by its number of characters: a narrower environment comes before a wider one, then
+    intervals beside the numbers before those below, then the larger size.
     """
     spread = [any(line.cells[position].ends for line in grid.lines) for position in part]
     may_stand_beside = len(spread) + sum(spread) <= _BESIDE
@@ -153,7 +160,10 @@ def _tabular(grid: Table, part: Sequence[int], beside: bool) -> list[str]:
 
 
 def _over(grid: Table, part: Sequence[int], span: int) -> list[str]:
-    """Return the line of group headings, each with a rule over its columns."""
+    """Return the lines of column-group headings, each with a rule.
+
+    part: indices of columns. span: LaTeX columns of each.
+    """
     if not grid.groups:
         return []
     owners = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
@@ -211,7 +221,10 @@ def _marks(marks: Sequence[Shown]) -> str:
 
 
 def _notes(notes: Sequence[Note], colon: str) -> list[str]:
-    """Return one paragraph for each note, below the tabular and as wide as the text."""
+    """Return one paragraph for each note, below the tabular and as wide as the text.
+
+    colon: text between label and note.
+    """
     if not notes:
         return []
     lines = []
@@ -247,7 +260,7 @@ _ACCENTS |= {"\u0307": ".", "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c
 
 
 def escape(text: Shown) -> str:
-    """Escape text for a paragraph or a table cell; a character with no LaTeX spelling becomes its code, [U+4E2D]."""
+    """Return text escaped for a paragraph or a cell; a character with no LaTeX spelling becomes its code, [U+4E2D]."""
     # Two hyphens in a name are two hyphens; LaTeX would join them to a dash.
     return "{}".join("".join(map(_spelling, part)) for part in re.split("(?<=-)(?=-)", text))
 

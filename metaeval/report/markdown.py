@@ -27,7 +27,7 @@ def page_of(grid: Table) -> str:
 
 
 def escape(text: Shown) -> str:
-    """Escape text so that Markdown and HTML print it unchanged, also in a table cell."""
+    """Return text escaped so that Markdown and HTML print it unchanged, also in a table cell."""
     escaped = re.sub(r"([\\`*_\[\]<>|~$&#])", r"\\\1", text)
     # These three mean something only where a line or a list item begins.
     escaped = re.sub(r"^([-+=])", r"\\\1", escaped)

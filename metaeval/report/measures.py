@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from metaeval.report.result import Column, Result, Row, Value
-from metaeval.report.table import grouped, numeral, place_of, plain, value_of
+from metaeval.report.table import format_value, grouped, place_of, plain, value_of
 
 LEVELS = ("full", "partial", "none")
 
@@ -16,10 +16,11 @@ NAMED = 4
 
 
 @dataclass(frozen=True)
-class ProtocolReading:
-    """What a protocol declares about its measures (see `protocols.contract.Measure`), by the measures' keys.
+class ProtocolDeclarations:
+    """What a protocol declares about its measures, by their keys (see `protocols.contract.Measure`).
 
-    headline: key of the measure that metrics are ranked by; "": the table's first.
+    headline: key of the measure that metrics are ranked by ("": the table's first). about: what it measures.
+    chance: value of random scores. ability: what a metric can do that is above chance.
     """
 
     headline: str = ""
@@ -29,19 +30,20 @@ class ProtocolReading:
 
 
 @dataclass(frozen=True)
-class Readings:
-    """The declarations of all protocols about their measures. protocols: by name. aside: the oracle controls.
+class Declarations:
+    """The declarations of protocols about their measures, and the controls that findings treat in a special way.
 
-    chance: controls whose scores carry no information; a metric has an ability if it is significantly better.
+    protocols: by name. oracles: controls that know the gold labels. chance: controls whose scores carry no
+    information; a metric has an ability if it is significantly better.
     """
 
-    protocols: Mapping[str, ProtocolReading] = field(default_factory=dict)
-    aside: Collection[str] = ()
+    protocols: Mapping[str, ProtocolDeclarations] = field(default_factory=dict)
+    oracles: Collection[str] = ()
     chance: Collection[str] = ()
 
-    def of(self, result: Result) -> ProtocolReading:
+    def of(self, result: Result) -> ProtocolDeclarations:
         """Return the declarations of the result's protocol; empty ones for an unknown protocol."""
-        return self.protocols.get(result.protocol, ProtocolReading())
+        return self.protocols.get(result.protocol, ProtocolDeclarations())
 
 
 class Headline(NamedTuple):
@@ -61,7 +63,7 @@ class Headline(NamedTuple):
 
     def number(self, row: Row) -> str:
         """Return the row's value as printed."""
-        return numeral(self.value(row).value, self.column)
+        return format_value(self.value(row).value, self.column)
 
 
 def metrics_of(result: Result) -> list[Row]:
@@ -69,11 +71,11 @@ def metrics_of(result: Result) -> list[Row]:
     return [row for row in result.rows if row.kind == "metric"]
 
 
-def headlines(results: Sequence[Result], readings: Readings) -> list[Headline]:
+def headlines(results: Sequence[Result], declarations: Declarations) -> list[Headline]:
     """Return each result's headline measure; if no metric has a value there, the first measure with a value."""
     ranked_by = []
     for result in results:
-        declared = [column for column in result.columns if column.key == readings.of(result).headline]
+        declared = [column for column in result.columns if column.key == declarations.of(result).headline]
         order = [*declared, *(column for column in result.columns if column not in declared)]
         defined = (column for column in order if Headline(result, column).metrics)
         if order:
@@ -82,14 +84,14 @@ def headlines(results: Sequence[Result], readings: Readings) -> list[Headline]:
 
 
 def named_in(headline: Headline, every: Sequence[Headline]) -> str:
-    """Return a headline's measure, and its data set where there are several."""
+    """Return the name of a headline's measure, with its data set if the headlines `every` are of several."""
     label = plain(headline.column.label)
     several = len({place_of(each.result.data) for each in every}) > 1
     return f"{label} on {plain(headline.result.data.name)}" if several else label
 
 
 def measures_of(shown: Sequence[Headline], every: Sequence[Headline]) -> str:
-    """Name the measures of these columns, and their data sets if the table has several."""
+    """Return the names of these columns' measures, with their data sets if the table (`every` column) has several."""
     all_names = list(dict.fromkeys(plain(headline.result.data.name) for headline in every))
     names_by_label = grouped((plain(headline.column.label), plain(headline.result.data.name)) for headline in shown)
     if len(all_names) == 1:
@@ -102,14 +104,20 @@ def measures_of(shown: Sequence[Headline], every: Sequence[Headline]) -> str:
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
-    """Return the names in a sentence: a, b and c; a long list ends in how many more there are."""
+    """Return the names as text: a, b and c; a long list ends in how many more there are.
+
+    last: the word before the last name.
+    """
     if len(names) > NAMED + 1:
         names = [*names[:NAMED], f"{len(names) - NAMED} more"]
     return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def untested(shown: Iterable[tuple[Result, Column]]) -> str:
-    """Return the measures without a test against controls, if others have one: no mark says nothing there."""
+    """Return, as text, the measures without a test against controls, whose cells cannot have that mark.
+
+    It is empty where no measure has such a test.
+    """
     labels: dict[str, None] = {}
     for result, column in shown:
         tests = (result.significance.controls or []) if result.significance else []

@@ -26,11 +26,11 @@ MULTIVERSE = "metaeval-multiverse/1"
 
 @dataclass(frozen=True)
 class Outlook:
-    """The value and rank of one metric under one specification. `rank` is 1 + the number of metrics above it.
+    """The value and rank of one metric under one specification, that is one combination of analysis choices.
 
-    value is None where undefined; rank too, and where all metrics have one value, so that nothing is ranked: NDCG
-    over pools of a single candidate is 1 for every metric.
-    choices: axis -> value, without axes that the protocol or the unit does not depend on.
+    rank: 1 + the number of metrics above it. value: None where undefined. rank is None then, and where all metrics
+    have one value, so that nothing is ranked: NDCG over pools of a single candidate is 1 for every metric. choices:
+    the value of each axis of the multiverse, without axes that the protocol or the unit does not depend on.
     """
 
     protocol: str
@@ -43,9 +43,10 @@ class Outlook:
 
 @dataclass(frozen=True, repr=False)
 class Multiverse(Recorded):
-    """Every metric's values under every specification on one data set, and the combinations that could not be run.
+    """Every metric's value under every specification on one data set, and the combinations that could not be run.
 
-    held: axes kept at one value because the data do not depend on them, with that value. demo: of demo data.
+    outlooks: the values. held: axes kept at one value because the data do not depend on them, with that value.
+    skipped: choices and the reason. demo: whether the data are demo data.
     """
 
     dataset: str
@@ -93,7 +94,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class RankInfluence:
-    """The share of the variance of ranks that one choice explains on its own, over specifications that have it.
+    """The share of the variance of ranks that one choice (`axis`) explains alone, over specifications that have it.
 
     None where no rank ever changes. Shares of two choices may overlap where not every combination was run.
     """
@@ -113,7 +114,7 @@ class Swap:
 
 
 def standings(outlooks: Sequence[Outlook]) -> list[Standing]:
-    """Return one summary per metric that has a value somewhere, the most often first at the top."""
+    """Return a summary of each metric that has a rank somewhere; the one that ranks first most often comes first."""
     ranked = []
     for metric, of_metric in grouped((outlook.metric, outlook) for outlook in outlooks).items():
         ranks = [o.rank for o in of_metric if o.rank is not None]
@@ -125,7 +126,7 @@ def standings(outlooks: Sequence[Outlook]) -> list[Standing]:
 
 
 def influences(outlooks: Sequence[Outlook]) -> list[RankInfluence]:
-    """Return one per choice that takes several values where metrics are ranked, the most influential first.
+    """Return how much of the variance of ranks each choice with several values explains, the largest share first.
 
     The share is that of a one-way analysis of variance, pooled over the metrics: the sum of squares between the
     choice's values over the total sum of squares about each metric's own mean rank.
@@ -154,12 +155,12 @@ def swaps(outlooks: Sequence[Outlook]) -> list[Swap]:
 
 
 def specification(outlook: Outlook) -> Specification:
-    """Return an outlook's choices as a key: the same for every metric under the same choices."""
+    """Return the analysis choices of an outlook as a key; it is the same for all metrics under the same choices."""
     return tuple(outlook.choices.items())
 
 
 def by_protocol(outlooks: Sequence[Outlook]) -> Iterator[tuple[str, list[Outlook]]]:
-    """Yield the outlooks of each protocol; ranks of two protocols are never pooled."""
+    """Yield each protocol with its outlooks; ranks of two protocols are never pooled."""
     yield from grouped((outlook.protocol, outlook) for outlook in outlooks).items()
 
 
@@ -298,7 +299,7 @@ def ranks_of(values: Mapping[str, float | None]) -> dict[str, int | None]:
 
 
 def value_under(estimate: Value | None, policy: str) -> float | None:
-    """Return a value under a policy for ties: expected, worst or best; "" if there are no ties."""
+    """Return a value under a policy for tied scores: "expected" or "", "worst", "best"."""
     if estimate is None or policy in ("", "expected") or estimate.ties is None:
         return None if estimate is None else estimate.value
     return estimate.ties[0] if policy == "worst" else estimate.ties[1]

@@ -16,7 +16,7 @@ from metaeval.report.cells import headline_grid, in_headline, lay_out
 from metaeval.report.differences import Change
 from metaeval.report.findings import findings
 from metaeval.report.frame import ROWS, Recorded, frame, rows_html
-from metaeval.report.measures import Readings
+from metaeval.report.measures import Declarations
 from metaeval.report.result import Result, records
 from metaeval.report.table import Table, count
 from metaeval.report.terminal import text_of
@@ -30,7 +30,7 @@ _HEADINGS = {"first": "one", "second": "other", "text": "what it says"}  # of th
 
 
 class Fields(Table):
-    """Fields, each with its value, meaning and setting; a terminal shows the meaning below the value."""
+    """A table of fields, each with its value, meaning and setting; a terminal prints the meaning below the value."""
 
 
 class Card(list[tuple[str, str]]):
@@ -56,7 +56,7 @@ class NotebookText(str):
 
 
 class Changes(dict[str, list[Change]], Recorded):
-    """Differences between the rows of two sides, by name: with a short `repr`, a notebook table and a data frame."""
+    """Differences between two sides by the name of the row, with a short `repr`, a notebook table and a data frame."""
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -85,14 +85,14 @@ class Results(list[Result]):
     whose table is `table(results[0])`.
     """
 
-    def __init__(self, results: Iterable[Result], readings: Readings) -> None:
+    def __init__(self, results: Iterable[Result], declarations: Declarations) -> None:
         super().__init__(results)
-        self._readings = readings
+        self._declarations = declarations
 
     @property
     def findings(self) -> list[str]:
         """Return the findings of the run and their limits, as sentences."""
-        return [*findings(in_headline(self, self._readings), self._readings), *cautions(self)] if self else []
+        return [*findings(in_headline(self, self._declarations), self._declarations), *cautions(self)] if self else []
 
     def to_frame(self) -> Any:
         """Return a data frame with a row for each metric, control and measure, as the CSV files have it."""
@@ -105,18 +105,18 @@ class Results(list[Result]):
         """
         from metaeval.report.figures.forest import forest
 
-        return forest(self, self._readings)
+        return forest(self, self._declarations)
 
     def __repr__(self) -> str:
         if not self:
             return "Results([])"
-        return "\n".join([text_of(headline_grid(self, self._readings), _WIDTH), *self.findings])
+        return "\n".join([text_of(headline_grid(self, self._declarations), _WIDTH), *self.findings])
 
     def _repr_html_(self) -> str:
         if not self:
             return "<p>No results.</p>"
         sentences = "".join(f"<li>{html_report.escape(Shown(text))}</li>" for text in self.findings)
-        return f"<div>{html_report.table_of(headline_grid(self, self._readings))}\n<ol>{sentences}</ol></div>"
+        return f"<div>{html_report.table_of(headline_grid(self, self._declarations))}\n<ol>{sentences}</ol></div>"
 
 
 def _result_html(result: Result) -> str:

@@ -12,7 +12,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from metaeval.report import sentences
 from metaeval.report.measures import LEVELS, metrics_of
 from metaeval.report.result import Column, Comparison, Data, Result, Row, Significance, Unit, Value
-from metaeval.report.table import Note, chance, count, grouped, numeral, place_of, plain, share, short, span, value_of
+from metaeval.report.table import (
+    Note,
+    count,
+    format_p,
+    format_value,
+    grouped,
+    place_of,
+    plain,
+    share,
+    short,
+    span,
+    value_of,
+)
 from metaeval.report.uncertainty import few_groups, simulation_summary, uncertainty
 from metaeval.report.verdicts import differs
 from metaeval.stats.ranking import LETTERS
@@ -25,18 +37,21 @@ _RUN = 4  # letters that are shortened to the first and the last
 
 
 def numbers(values: Iterable[Value]) -> dict[str, str]:
-    """Return a number for each distinct reason, in reading order; cells with the same reason share it."""
+    """Return a footnote number for each distinct reason, in reading order; cells with the same reason share it."""
     reasons = dict.fromkeys(filter(None, map(reason_of, values)))
     return {reason: str(number) for number, reason in enumerate(reasons, start=1)}
 
 
 def reason_of(value: Value) -> str:
-    """Say why a value is undefined, or what its protocol notes about it; empty for a plain value."""
+    """Return why a value is undefined, or what its protocol notes about it; empty for a plain value."""
     return plain(value.note) or (sentences.NO_REASON if value.value is None else "")
 
 
 def marks(row: Row, column: Column, reasons: Mapping[str, str], but: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the marks of a cell except `but`: letters, controls, ties, unscored, then the number of its reason."""
+    """Return the raised marks of a cell: letters, `LEVEL`, `TIED`, `UNSCORED`, then the number of its reason.
+
+    reasons: the footnotes' numbers by their texts, from `numbers`. but: marks to leave out.
+    """
     value = value_of(row, column)
     conditions = (
         (letters(row, column), True),
@@ -51,7 +66,11 @@ def marks(row: Row, column: Column, reasons: Mapping[str, str], but: Collection[
 def footnotes(
     rows: Sequence[Row], columns: Sequence[Column], reasons: Mapping[str, str], units: str, level: str
 ) -> tuple[Note, ...]:
-    """Return the footnotes that `marks` points to, one for each mark in use. level: what `LEVEL` means."""
+    """Return one footnote for each mark that `marks` puts into the cells of a table.
+
+    reasons: the footnotes' numbers by their texts, from `numbers`. units: what the rows are, in the plural. level:
+    text of the footnote of `LEVEL`, from `not_above`.
+    """
     unscored = sentences.UNSCORED_MOVE.format(units=units)
     notes = (
         Note(LEVEL, f"{level}:", _items(rows, [_controls_not_beaten(row, columns) for row in rows])),
@@ -62,7 +81,7 @@ def footnotes(
 
 
 def not_above(results: Iterable[Result]) -> str:
-    """Return the meaning of the mark `LEVEL`; in results of earlier versions controls are compared by intervals."""
+    """Return the text of the footnote of `LEVEL`; in results of earlier versions controls are compared by intervals."""
     tested = all(result.significance and result.significance.controls is not None for result in results)
     return sentences.NOT_ABOVE_BY_TEST if tested else sentences.NOT_ABOVE_BY_INTERVAL
 
@@ -74,7 +93,7 @@ def _controls_of(row: Row, column: Column) -> list[str]:
 
 def _is_visible(ends: tuple[float, float] | None, value: Value, column: Column) -> bool:
     """Return whether the ends of a span are printed differently from the value."""
-    return ends is not None and any(numeral(end, column) != numeral(value.value, column) for end in ends)
+    return ends is not None and any(format_value(end, column) != format_value(value.value, column) for end in ends)
 
 
 def _items(rows: Sequence[Row], texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -97,12 +116,12 @@ def _ranges(row: Row, columns: Sequence[Column], kind: str) -> str:
 
 
 def asides(row: Row, column: Column) -> tuple[str, ...]:
-    """Return the values in brackets of a cell (ceiling, then published); controls have none."""
+    """Return the values in brackets of a metric's cell (its ceiling, then the published value); empty for controls."""
     return tuple(aside for aside in (_ceiling(row, column), _published(row, column)) if aside)
 
 
 def _aside_notes(result: Result) -> tuple[Note, Note]:
-    """Explain the values in brackets that occur, of ceilings and of published values, each by its first example."""
+    """Return the notes on the values in brackets, one on ceilings and one on published values, each with an example."""
     cells = [(row, column) for row in result.rows for column in result.columns]
     ceiling = next(filter(None, (_ceiling(row, column) for row, column in cells)), "")
     published = next(filter(None, (_published(row, column) for row, column in cells)), "")
@@ -117,12 +136,12 @@ def _ceiling(row: Row, column: Column) -> str:
     value = value_of(row, column)
     if row.kind == "control" or value.value is None or value.ceiling is None:
         return ""
-    ceiling = numeral(value.ceiling, column)
-    if value.ceiling <= 0 or ceiling == numeral(1.0, column):
+    ceiling = format_value(value.ceiling, column)
+    if value.ceiling <= 0 or ceiling == format_value(1.0, column):
         return ""
     percent = round(100 * value.value / value.ceiling)
     # The share is 100 only where the two numbers print alike.
-    if percent >= 100 and numeral(value.value, column) != ceiling:
+    if percent >= 100 and format_value(value.value, column) != ceiling:
         percent = 99 if value.value < value.ceiling else 101
     return sentences.CEILING.format(percent=percent, ceiling=short(ceiling))
 
@@ -131,7 +150,7 @@ def _published(row: Row, column: Column) -> str:
     value = value_of(row, column)
     if row.kind == "control" or value.published is None:
         return ""
-    return sentences.PUBLISHED.format(value=short(numeral(value.published, column)))
+    return sentences.PUBLISHED.format(value=short(format_value(value.published, column)))
 
 
 _NAMED = 3  # of more metrics with the same row counts, "all others" stands in place of the names
@@ -168,13 +187,13 @@ def footer(result: Result) -> tuple[Note, ...]:
 
 
 def of_data(data: Data, settings: Mapping[str, str]) -> tuple[Note, Note]:
-    """Return the lines on the data and on the settings."""
+    """Return the footer lines on the data and on the settings."""
     chosen = ", ".join(f"{plain(name)} {plain(value)}" for name, value in sorted(settings.items()))
     return Note("data", _data_counts(data)), Note("settings", chosen)
 
 
 def plural(unit: Unit) -> str:
-    """Name the judged rows in the plural. A rating has one text and one source, and no citation."""
+    """Return what the judged rows are, in the plural: a rating has one text and one source, and no citation."""
     return "ratings" if unit == "rating" else "pairs"
 
 
@@ -186,20 +205,23 @@ def in_blocks(rows: Sequence[Row]) -> list[Row]:
 def values_by_kind(
     values_of: Mapping[str, Mapping[str, float]], columns: Sequence[Column]
 ) -> tuple[tuple[str, str], ...]:
-    """Return each kind with its value under every measure that has one. values_of: measure to kind to value."""
+    """Return, for each kind of detector, its values under all measures as text.
+
+    values_of: value by measure, then by kind.
+    """
     kinds = dict.fromkeys(kind for column in columns for kind in values_of.get(column.key, {}))
     values = {
         kind: [(column, values_of[column.key][kind]) for column in columns if kind in values_of.get(column.key, {})]
         for kind in kinds
     }
     return tuple(
-        (plain(kind), ", ".join(f"{plain(column.label)} {numeral(value, column)}" for column, value in of))
+        (plain(kind), ", ".join(f"{plain(column.label)} {format_value(value, column)}" for column, value in of))
         for kind, of in values.items()
     )
 
 
 def _perfect_detector(result: Result) -> Note:
-    """State the values of perfect detectors, and why a detector of full support is below the maximum."""
+    """Return the note on the values of perfect detectors, and why a detector of full support is below the maximum."""
     perfect = result.perfect
     if perfect is None or not perfect.values:
         return Note("perfect detector", "")
@@ -227,7 +249,7 @@ def _level_order(name: str) -> tuple[float, str]:
 
 
 def _row_counts(rows: Sequence[Row], units: str) -> Note:
-    """Count the rows, once for all metrics or once for each group of metrics with the same counts."""
+    """Return the note on the number of rows: one count for all metrics, or one for each group that shares it."""
     names_by_counts = _names_by_text((_counts_of(row), row) for row in rows)
     if len(names_by_counts) == 1:
         return Note(units, next(iter(names_by_counts)))
@@ -251,7 +273,7 @@ def _in_brackets(counts: Mapping[str, int]) -> str:
 
 
 def _listed_counts(counts: Mapping[str, int]) -> str:
-    """List the counts that are not zero, largest first."""
+    """Return the counts that are not zero as text, largest first."""
     order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{number:,} {plain(name)}" for name, number in order if number)
 
@@ -275,7 +297,7 @@ _PAIRWISE = 6  # of more metrics the pairs are too many for a note, and the rank
 
 
 def settings(tested: Significance) -> str:
-    """Name the test and its settings."""
+    """Return the test and its settings as text."""
     family = "suite (all tables of the data set)" if tested.family == "suite" else tested.family
     tests = count(tested.tests, "test") if tested.tests else ""
     adjusted = sentences.HOLM.format(tests=tests, family=family) if tests else "Holm"
@@ -287,14 +309,17 @@ def settings(tested: Significance) -> str:
 
 
 def letters(row: Row, column: Column) -> str:
-    """Return the raised letters of a metric, four and more that follow each other as a-d; empty without any."""
+    """Return a metric's raised letters, of which four and more in a row become a-d; empty without any.
+
+    Two metrics share a letter if and only if they are not significantly different.
+    """
     text = row.letters.get(column.key, "") if row.kind == "metric" else ""
     runs = grouped((LETTERS.index(letter) - place, letter) for place, letter in enumerate(text)).values()
     return "".join("".join(run) if len(run) < _RUN else f"{run[0]}-{run[-1]}" for run in runs)
 
 
 def shared_letter(marks: Iterable[str]) -> str:
-    """Say what the letters among these marks mean; empty without any."""
+    """Return what the letters among these marks mean; empty if there are none."""
     used = [mark for mark in marks if mark[0] in LETTERS]
     if not used:
         return ""
@@ -302,13 +327,13 @@ def shared_letter(marks: Iterable[str]) -> str:
 
 
 def rank_interval(row: Row, column: Column) -> str:
-    """Return the interval of a metric's rank, as 2-4 or 1; empty where it is not known."""
+    """Return the confidence interval of a metric's rank as text, 2-4 or 1; empty where it is not known."""
     low, high = row.ranks.get(column.key, (0, 0))
     return f"{low}-{high}" if low < high else str(low or "")
 
 
 def significance_note(result: Result) -> Note:
-    """Give p for two metrics, the pairs that differ for a few, the ranks for many, measure by measure."""
+    """Return the note on the tests: p for two metrics, the different pairs for a few, the ranks for many."""
     tested, metrics = result.significance, metrics_of(result)
     if tested is None or not tested.comparisons:
         return Note("significance", "")
@@ -322,7 +347,7 @@ def significance_note(result: Result) -> Note:
         if not pairs:
             continue
         if len(metrics) == 2:
-            outcome = f"p {chance(pairs[0].p)}" if pairs[0].p is not None else ""
+            outcome = f"p {format_p(pairs[0].p)}" if pairs[0].p is not None else ""
         elif len(metrics) <= _PAIRWISE:
             outcome = _pairs_that_differ(pairs, tested.alpha)
         else:
@@ -333,14 +358,14 @@ def significance_note(result: Result) -> Note:
 
 
 def in_ranks(result: Result, column: Column) -> dict[str, list[str]]:
-    """Return the metrics by the interval of their ranks, the highest first."""
+    """Return the names of the metrics by the confidence interval of their rank, the highest rank first."""
     ranked = [row for row in metrics_of(result) if column.key in row.ranks]
     order = sorted(ranked, key=lambda row: (row.ranks[column.key], -(value_of(row, column).value or 0.0)))
     return grouped((rank_interval(row, column), plain(row.metric)) for row in order)
 
 
 def _pairs_that_differ(pairs: Sequence[Comparison], alpha: float) -> str:
-    """List the better metric of each significantly different pair with all that it beats: a > b, c; b > c."""
+    """Return as text, for each better metric, all that are significantly worse: a > b, c; b > c."""
     led = grouped(
         (plain(pair.one), plain(pair.other)) if pair.difference > 0 else (plain(pair.other), plain(pair.one))
         for pair in pairs

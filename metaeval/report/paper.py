@@ -30,7 +30,7 @@ from metaeval.report.table import (
     Rank,
     Table,
     blocks_of,
-    numeral,
+    format_value,
     place_of,
     plain,
     value_of,
@@ -58,7 +58,7 @@ def _named(results: Sequence[Result]) -> dict[str, Result]:
 
 
 def _shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
-    """Merge the footers: a note shared by all data sets is printed once, others under the data set's name."""
+    """Return the merged footers: a note that all data sets share once, others under the data set's name."""
     footers = {name: {str(note.label): note for note in notes.footer(result)} for name, result in results.items()}
     below = []
     for label in _SHARED:
@@ -71,9 +71,10 @@ def _shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
 
 
 def level_counts(results: Sequence[Result]) -> Table | None:
-    """Return one row for each data set, split and unit; None when no data set has three-level gold.
+    """Return a table with the number of rows at each level; None when no data set has three-level gold.
 
-    Protocols see different rows of one data set (retrieval adds its pools): counted are the fewest, the cited ones.
+    A line is a data set, split and unit. Protocols see different rows of one data set (retrieval adds its pools):
+    the smallest set of rows is counted, that of the cited documents.
     """
     least: dict[tuple[str, str, str], Result] = {}
     for result in results:
@@ -111,7 +112,8 @@ def _total(data: Data) -> int:
 def score_table(results: Sequence[Result], shrink: Shrink | None = None) -> Table:
     """Return one protocol's results as one table; best and second best are per data set and measure.
 
-    A measure with published values has a second column, `paper`. A metric has blank cells where a data set lacks it.
+    A measure with published values has a second column, `paper`. A metric has blank cells where a data set lacks
+    it. shrink: as in `paper_tables`.
     """
     sources = _named(results)
     parts = {name: [_measured(result, column) for column in result.columns] for name, result in sources.items()}
@@ -161,10 +163,10 @@ class _Measured(NamedTuple):
         if row is None:
             return [Cell("") for _ in self.headings]
         value = value_of(row, column)
-        number = numeral(value.value, column)
+        number = format_value(value.value, column)
         held = self.ranks.get(number, "") if kind == "metric" else ""
         mine = Cell(number, rank=held, marks=notes.marks(row, column, reasons, but=(notes.TIED, notes.UNSCORED)))
-        paper = Cell("" if value.published is None else numeral(value.published, column))
+        paper = Cell("" if value.published is None else format_value(value.published, column))
         return [mine, paper][: len(self.headings)]
 
     def padded(self, first: Cell) -> list[Cell]:
@@ -189,7 +191,10 @@ _HOW_SHRUNKEN = (
 
 
 def _empirical_bayes(measured: Sequence[_Measured], level: float, shrink: Shrink) -> list[tuple[str, list[Cell]]]:
-    """Return for each metric with a ROC-AUC of few effective groups the cells of those, drawn towards the mean."""
+    """Return, for each metric with a ROC-AUC from few effective groups, those values shrunk towards the mean, as cells.
+
+    level: confidence level of the intervals. shrink: as in `paper_tables`.
+    """
     cells: dict[str, dict[int, Cell]] = {}
     names = dict.fromkeys(name for measure in measured for name, kind in measure.rows if kind == "metric")
     for key, name in product(sorted(_AREAS), names):
@@ -217,7 +222,7 @@ def _empirical_bayes(measured: Sequence[_Measured], level: float, shrink: Shrink
 
 
 def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
-    """Explain the raised letters, the second columns and the blank cells, if the table has any."""
+    """Return notes on the raised letters, the second columns and the blank cells, if the table has any."""
     tests = dict.fromkeys(notes.settings(result.significance) for result in results if result.significance is not None)
     cells = [(row, column) for result in results for row in result.rows for column in result.columns]
     values = [value_of(row, column) for row, column in cells]
@@ -252,9 +257,9 @@ def paper_tables(
 ) -> list[Table]:
     """Return the tables of a paper; raises `UserError` where there are no results.
 
-    left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: the protocols
-    whose tables have a number, by name. shrink: (lower ends, values and upper ends of ROC-AUCs (k, 3), their effective
-    groups, level) -> those drawn towards their mean.
+    left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: the
+    protocols whose tables have a number, by name. shrink: a function that shrinks ROC-AUCs towards their mean, from
+    (k, 3) lower ends, values and upper ends, the number of effective groups of each, and the confidence level.
     """
     if not results:
         raise UserError("No results are given: a paper's tables need at least one result file.")
@@ -266,7 +271,7 @@ def paper_tables(
 
 
 def _by_protocol(results: Sequence[Result], numbered: Mapping[str, NumberedTable]) -> dict[str, list[Result]]:
-    """Return the results of each table by its file stem; files sort in the paper's order."""
+    """Return the results of each table, by the name of its file; names sort in the paper's order."""
     in_order = sorted(numbered, key=lambda name: numbered[name].number)
     groups: dict[str, list[Result]] = {}
     for name in dict.fromkeys([*in_order, *(result.protocol for result in results)]):

@@ -44,7 +44,7 @@ class _ResultModel(BaseModel):
 
 
 class Value(_ResultModel):
-    """The value of one cell: estimate, interval, and further facts (see `protocols.contract.Estimate`).
+    """The value of a cell, with its interval and further facts (see `protocols.contract.Estimate`).
 
     ceiling: the highest value that these scores could reach given their ties and those of the gold, if any.
     published: what the data set's or the base paper's authors report for the same metric on the same data.
@@ -72,7 +72,7 @@ class Column(_ResultModel):
 
 
 class Ledger(_ResultModel):
-    """The input of a metric: pairs, tokens given to it, and tokens cut by its input limit, over unique pairs."""
+    """How much input a metric was given, over unique pairs: pairs, tokens, and tokens cut off by its input limit."""
 
     pairs: int
     tokens: int
@@ -146,12 +146,12 @@ class Data(_ResultModel):
         return fields if self.demo else {name: value for name, value in fields.items() if name != "demo"}
 
     def wording(self, text: str) -> str:
-        """Return a text that calls the labels human, adapted to made-up labels of demo data."""
+        """Return a text in which labels called human are called demo labels if the data are demo data."""
         return text.replace("human", "demo") if self.demo else text
 
     @classmethod
     def together(cls, data: Sequence[Data]) -> Data:
-        """Return several data sets as one."""
+        """Return one description of several data sets, with their counts added."""
         levels: Counter[str] = Counter()
         for part in data:
             levels.update(part.levels)
@@ -189,7 +189,7 @@ class Interval(_ResultModel):
 
     @model_serializer(mode="wrap")
     def _as_earlier(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Of groups alone it says what files of earlier versions do."""
+        """Drop the fields on systems and annotators if only groups were resampled, as in files of earlier versions."""
         fields: dict[str, Any] = dump(self)
         later = () if self.cluster != "group" or self.annotators else ("cluster", "annotators", "effective")
         return {name: value for name, value in fields.items() if name not in later}
@@ -249,7 +249,7 @@ FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE = "full support", "any support", "shar
 
 
 def placed(rows: Sequence[Row], tests: Significance) -> list[Row]:
-    """Return the rows with the letters of each metric and the interval of its rank, by measure.
+    """Return the rows with the letters of each metric and the confidence interval of its rank, by measure.
 
     Two metrics share a letter if and only if they are not significantly different. All ranks lie in their intervals
     with probability 1 - alpha. Metrics without a value or without a test have neither.

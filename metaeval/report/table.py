@@ -26,10 +26,10 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Cell:
-    """One value as printed.
+    """One value as printed, with its interval as one text (empty: none) and as two ends.
 
-    `interval` is the interval as one text, empty when there is none, and `ends` its two ends; `marks` are the number of
-    the significance cluster and the names of footnotes, in the footnotes' order; `asides`: values in brackets below.
+    rank: best or second best of its column. marks: letters of significance and names of footnotes, in the
+    footnotes' order. asides: values in brackets below.
     """
 
     number: Words = Words("")
@@ -64,7 +64,7 @@ TableRow = tuple[str, str, Sequence["Cell | str"]]
 
 
 def blocks_of(rows: Iterable[TableRow]) -> tuple[Block, ...]:
-    """Return the blocks of these lines, in the order of their first lines; one without lines where there is none."""
+    """Return the blocks of these lines, in the order of their first lines; one empty block if there are no lines."""
     blocks = grouped(
         (title, TableLine(plain(name), tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)))
         for title, name, cells in rows
@@ -82,7 +82,7 @@ class ColumnGroup:
 
 @dataclass(frozen=True)
 class Note:
-    """A footnote or footer line: mark or label, a sentence, and remarks on single rows as (names, text)."""
+    """A footnote or footer line: a mark or label, a sentence, and items (names of rows, text) on single rows."""
 
     label: Words = Words("")
     text: Words = Words("")
@@ -149,7 +149,7 @@ class Table(Recorded):
         return tuple(line for block in self.blocks for line in block.lines)
 
     def noting(self, demo: bool) -> Table:
-        """Return the table, with a note if its labels are made up for a demo."""
+        """Return the table, with a note that its labels are made up if `demo` is true."""
         if not demo or any(note.text == DEMO for note in self.footer):
             return self
         return replace(self, footer=(Note("demo data", DEMO), *self.footer))
@@ -173,8 +173,8 @@ def value_of(row: Row, column: Column) -> Value:
     return row.values.get(column.key, _MISSING)
 
 
-def numeral(value: float | None, column: Column) -> str:
-    """Format a value times the column's scale with its digits; a dash when undefined; never a negative zero."""
+def format_value(value: float | None, column: Column) -> str:
+    """Return a value as printed: times the column's scale, with its digits; a dash when undefined."""
     if value is None:
         return UNDEFINED
     text = f"{value * column.scale:.{column.digits}f}"
@@ -186,26 +186,26 @@ def short(number: str) -> str:
     return re.sub(r"^(-?)0\.", r"\1.", number)
 
 
-def chance(p: float | None) -> str:
-    """Format a p-value with four decimals: 1,000 permutations can give 0.0010, and 0.0504 must not look like 0.05."""
+def format_p(p: float | None) -> str:
+    """Return a p-value with four decimals: 1,000 permutations can give 0.0010, and 0.0504 must not look like 0.05."""
     if p is None:
         return UNDEFINED
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def span(ends: tuple[float, float], column: Column) -> str:
-    """Format a worst and a best value as [worst..best]."""
+    """Return a worst and a best value as text, [worst..best]."""
     worst, best = ends
-    return f"[{numeral(worst, column)}..{numeral(best, column)}]"
+    return f"[{format_value(worst, column)}..{format_value(best, column)}]"
 
 
 def place_of(data: Data, *more: str) -> str:
-    """Return the data set, its split, and what else identifies the data of a table."""
+    """Return the data set and its split as text. more: what else identifies the data of a table."""
     return ", ".join(part for part in (plain(data.name), plain(data.split), *more) if part)
 
 
 def known(value: float) -> float | None:
-    """Return a number of the statistics as it is stored: None where it is undefined."""
+    """Return a statistic as files store it: None where it is undefined (NaN)."""
     return None if math.isnan(value) else float(value)
 
 

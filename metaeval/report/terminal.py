@@ -77,7 +77,7 @@ def _table(grid: Table, layout: Fit, part: Sequence[int]) -> RichTable:
 
 
 def _over(grid: Table, layout: Fit, part: Sequence[int]) -> str:
-    """Return the line above a table that names its column groups, each centred over its columns."""
+    """Return the line above a table that names its column groups, each centred. part: indices of the columns shown."""
     owners = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
     line = " " * (1 + layout.name)
     for number, positions in groupby(part, key=lambda position: owners[position]):
@@ -126,7 +126,7 @@ def _notes(notes: Iterable[tuple[str, Note]]) -> RichTable:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), indent: str = "") -> list[str]:
-    """Return lines of equally wide columns; right: numbers of the columns that are right-aligned."""
+    """Return lines of equally wide columns. right: indices of right-aligned columns. indent: text before each line."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

@@ -30,7 +30,10 @@ def uncertainty(result: Result) -> str:
 
 
 def interval_settings(interval: Interval, groups: int | None, behind: Sequence[float] = ()) -> str:
-    """Return how intervals were computed. groups: None where their number differs; behind: the effective numbers."""
+    """Return, as text, how intervals were computed.
+
+    groups: number of groups, None where it differs between rows. behind: numbers of effective groups.
+    """
     if interval.resamples == 0:
         return sentences.NO_INTERVALS
     all_groups = "groups" if groups is None else count(groups, "group")
@@ -64,7 +67,7 @@ def _has_own_intervals(result: Result, column: Column) -> bool:
 
 
 def level_and_method(interval: Interval) -> str:
-    """Name the level and the method of the intervals."""
+    """Return the level and the method of the intervals as text."""
     return sentences.INTERVALS.format(level=100 * interval.level, method=_METHODS[interval.method])
 
 
@@ -75,13 +78,13 @@ def effective(result: Result, columns: Sequence[Column]) -> list[float]:
 
 
 def whole_range(numbers: Sequence[float]) -> str:
-    """Format the range of these numbers, both ends rounded down, so that too few groups never look like enough."""
+    """Return the range of these numbers as text, both ends rounded down, to never make few groups look like enough."""
     low, high = int(min(numbers)), int(max(numbers))
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def few_groups(result: Result) -> str:
-    """Return the measures of a table with few effective groups, and what that means; "" without any."""
+    """Return the measures of a table with few effective groups, and a warning about them; "" without any."""
     below = {}
     for column in result.columns:
         numbers = [number for number in effective(result, [column]) if number < FEW_GROUPS]
@@ -95,7 +98,10 @@ def few_groups(result: Result) -> str:
 
 
 def simulation_summary(result: Result, with_samples: bool = True) -> str:
-    """Return what a simulation on the table's own rows showed; "" without one."""
+    """Return the coverage that a simulation on the table's own rows found, as text; "" without one.
+
+    with_samples: whether the number of simulated samples is added.
+    """
     simulated = result.certificate
     if simulated is None:
         return ""
@@ -120,7 +126,7 @@ def simulation_summary(result: Result, with_samples: bool = True) -> str:
 
 
 def share_with_error(hits: int, of: int) -> str:
-    """Format a simulated share in per cent, with its Monte Carlo standard error."""
+    """Return a simulated share in per cent, with its Monte Carlo standard error. of: number of samples."""
     if not of:
         return "none of 0"
     near = (hits + 1) / (of + 2)  # a simulated share of 0 or 1 has an error too

@@ -42,9 +42,9 @@ def ordered(headline: Headline) -> list[Row]:
 
 
 def top(headline: Headline) -> list[str]:
-    """Return the metric with the highest value and those that are not significantly worse, the highest value first.
+    """Return the metric with the highest value and those not significantly worse, the highest value first.
 
-    Alone it has the rank interval 1 to 1, where every pair was tested.
+    Where every pair was tested, a metric that is alone in the list has the rank interval 1 to 1.
     """
     names, better = [row.metric for row in ordered(headline)], better_pairs(headline)
     return [name for name in names if (names[0], name) not in better]
@@ -58,24 +58,28 @@ def control_tests(result: Result, column: Column, row: Row) -> dict[str, Compari
 
 
 def above_chance(headline: Headline, row: Row, chance: Collection[str]) -> bool | None:
-    """Return whether a metric is significantly better than the controls `chance`; None without such a test."""
+    """Return whether a metric is significantly better than the controls without information; None without such a test.
+
+    chance: the names of these controls.
+    """
     by_control = control_tests(headline.result, headline.column, row)
     tests = [test for name, test in by_control.items() if name in chance]
     return all(above(test, alpha_of(headline.result)) for test in tests) if tests else None
 
 
-def above_every_control(headline: Headline, row: Row, aside: Collection[str]) -> bool | None:
-    """Return whether a metric is significantly better than every control except the oracle controls `aside`.
+def above_every_control(headline: Headline, row: Row, oracles: Collection[str]) -> bool | None:
+    """Return whether a metric is significantly better than every control; None where tests do not say.
 
-    Return None where no test says so: a metric that was not compared with each control may be a control itself.
+    oracles: controls that know the gold labels, which are left out. A metric that was not compared with each control
+    may be a control itself.
     """
     if row.control:
         return None
     alpha, tests = alpha_of(headline.result), control_tests(headline.result, headline.column, row)
-    tests = {name: test for name, test in tests.items() if name not in aside}
+    tests = {name: test for name, test in tests.items() if name not in oracles}
     if not all(above(test, alpha) for test in tests.values()):
         return False
-    return True if tests and {control.metric for control in controls_of(headline, aside)} <= tests.keys() else None
+    return True if tests and {control.metric for control in controls_of(headline, oracles)} <= tests.keys() else None
 
 
 def below_control(headline: Headline, row: Row, control: Row) -> bool:
@@ -84,12 +88,18 @@ def below_control(headline: Headline, row: Row, control: Row) -> bool:
     return test is not None and differs(test, alpha_of(headline.result)) and (test.difference or 0.0) < 0
 
 
-def best_control(headline: Headline, aside: Collection[str]) -> Row | None:
-    """Return the control with the highest value, except the oracle controls `aside`; None without any."""
-    return max(controls_of(headline, aside), key=lambda row: headline.value(row).value or 0.0, default=None)
+def best_control(headline: Headline, oracles: Collection[str]) -> Row | None:
+    """Return the control with the highest value, or None.
+
+    oracles: controls that know the gold labels, which are left out.
+    """
+    return max(controls_of(headline, oracles), key=lambda row: headline.value(row).value or 0.0, default=None)
 
 
-def controls_of(headline: Headline, aside: Collection[str]) -> list[Row]:
-    """Return the controls with a value, including metrics that are controls, except the oracle controls `aside`."""
-    rows = (row for row in headline.result.rows if (row.kind == "control" or row.control) and row.metric not in aside)
+def controls_of(headline: Headline, oracles: Collection[str]) -> list[Row]:
+    """Return the controls with a value, including metrics that are controls.
+
+    oracles: controls that know the gold labels, which are left out.
+    """
+    rows = (row for row in headline.result.rows if (row.kind == "control" or row.control) and row.metric not in oracles)
     return [row for row in rows if headline.value(row).value is not None]

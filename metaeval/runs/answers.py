@@ -19,11 +19,11 @@ from metaeval.scoring.store import ScoreStore
 
 @dataclass(frozen=True)
 class JobAnswers:
-    """The answers of one metric to a job.
+    """The scores of one metric for a job (its answers). rows: one per judged row; higher is more support.
 
-    rows: one answer per row; a higher score is more support. read: the answer to each unique (source, statement) that
-    was scored. pairs: the answers to the pairs of the job, as the metric gave them. identity: the metric's identity for
-    these pairs. joined: its identity for the joined chunks of a union; None where nothing was joined.
+    read: the answer to each unique (source, statement) that was scored. pairs: the answers to the pairs of the job,
+    as the metric gave them. identity: the metric's identity for these pairs. joined: its identity for the joined
+    chunks of a union; None where nothing was joined.
     """
 
     rows: list[PairScore]
@@ -34,7 +34,7 @@ class JobAnswers:
 
 
 def reading(job: Job, name: str, metrics: LoadedMetrics) -> Job:
-    """Return the job as a metric reads it: a page is cut into chunks for a metric with an input limit."""
+    """Return the job with the texts that a metric reads: pages are cut into chunks for a metric with an input limit."""
     if job.config.unit != "page" or job.config.over_limit == "cut":
         return job
     metric = metrics[name]
@@ -76,7 +76,11 @@ def _rescore(
 def job_answers(
     job: Job, scored: ScoredPairs, direction: Literal[1, -1], rescore: Callable[[Sequence[TextPair]], ScoredPairs]
 ) -> JobAnswers:
-    """Aggregate the answers to a job's pairs to one answer per row. rescore: scores the joined chunks of a union."""
+    """Aggregate a metric's answers to the pairs of a job to one answer per row.
+
+    direction: 1 if higher scores mean more support, else -1. rescore: function that scores the joined chunks of a
+    union.
+    """
     how = read_aggregation(job.config.aggregate)
     rows = aggregate(scored.answers, job.rows, how, direction)
     read = dict(zip(job.texts, scored.answers, strict=True))
@@ -95,12 +99,15 @@ def job_answers(
 
 
 def joins(job: Job, how: Aggregation) -> bool:
-    """Return whether chunks of the job are joined and scored again."""
+    """Return whether an aggregation joins chunks of the job and scores them again."""
     return how.kind == "union" and any(len(row.members) > 1 for row in job.rows)
 
 
 def _join(job: Job, row: UnitRow, members: Sequence[int]) -> TextPair:
-    """Join the sources of some of a row's pairs, in the order of the page; return them with the row's statement."""
+    """Return the sources of some of a row's pairs, joined in the order of the page, with the row's statement.
+
+    members: numbers of these pairs.
+    """
     return " ".join(job.pairs[number].source for number in members), row.statement
 
 

@@ -16,10 +16,10 @@ from metaeval.errors import UserError
 from metaeval.report import result as results
 from metaeval.report.measures import listed
 from metaeval.report.result import Certificate, Result
-from metaeval.report.table import UNDEFINED, Note, Table, TableRow, known, numeral, plain
+from metaeval.report.table import UNDEFINED, Note, Table, TableRow, format_value, known, plain
 from metaeval.report.uncertainty import effective_class, share_with_error
 from metaeval.runs.columns import AlignedColumn
-from metaeval.runs.evaluation import Asked, column_of, resampling_of
+from metaeval.runs.evaluation import ProtocolSetup, column_of, resampling_of
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.scoring.contract import Status
@@ -52,23 +52,30 @@ MODEL = (
 
 
 def check_certificate(config: RunConfig, runs: int = RUNS) -> None:
-    """Refuse intervals that the simulation cannot make and a wrong number of samples, before anything is scored."""
+    """Raise `UserError`, before anything is scored, for intervals or a number of samples that cannot be simulated."""
     interval = config.interval
     if interval.method != "t":
-        raise UserError(f"A certificate is of intervals of method t; interval.method is {interval.method}.")
+        raise UserError(
+            f"A certificate simulates intervals of method t, and interval.method is {interval.method}: set "
+            "interval.method=t."
+        )
     if interval.also:
-        raise UserError(f"A certificate simulates other groups, and nothing else: leave {interval.also} out.")
+        raise UserError(f"A certificate takes groups alone as sampled: leave {interval.also} out.")
     if not interval.resamples:
-        raise UserError("A certificate is of intervals, and interval.resamples is 0: there are none.")
+        raise UserError(
+            "A certificate simulates intervals, and interval.resamples is 0, so that there are none: set it to "
+            "1000, for example."
+        )
     if not 50 <= runs <= 100_000:
-        raise UserError(f"runs is {runs}; a simulation takes 50 to 100,000 samples, for example {RUNS}.")
+        raise UserError(f"runs is {runs}; allowed: 50 to 100,000 simulated samples, for example {RUNS}.")
 
 
 def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], runs: int = RUNS) -> Certificate:
-    """Simulate intervals of the first metric, and tests of two metrics with equal values.
+    """Simulate the coverage of the first metric's intervals, and the error rate of tests of two equal metrics.
 
-    rows: by metric, with NaN for unscored rows. The second metric is scaled to the first one's value; without one, a
-    copy of the first takes its place. Raises ValueError where the measure is undefined, or does not vary.
+    task: measure and protocol. rows: by metric, with NaN for unscored rows. runs: number of samples. The second
+    metric is scaled to the first one's value; without one, a copy of the first takes its place. Raises ValueError
+    where the measure is undefined, or does not vary.
     """
     (name, judgements), *others = rows.items()
     scored = judgements.rows(~np.isnan(judgements.score))
@@ -94,7 +101,10 @@ def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], r
 def _at_ends(
     task: Task, rows: Judgements, fitted: ScoreModel, influence: Influence, resampling: Resampling, runs: int
 ) -> Iterator[Coverage]:
-    """Simulate the coverage with each end of the metric's interval as the true value, where the rows can have it."""
+    """Yield the simulated coverage with each end of the metric's interval as the true value, if the rows can have it.
+
+    fitted: the model of the scores. runs: number of samples.
+    """
     for end in t_interval(influence, resampling.level) or ():
         with suppress(ValueError):
             model = calibrated(task, rows, fitted, end)
@@ -102,14 +112,14 @@ def _at_ends(
 
 
 def _share_held(simulated: Coverage) -> float:
-    """Return the share of intervals that hold the true value; 1 without any interval."""
+    """Return the share of intervals that contain the true value; 1 without any interval."""
     return simulated.all_samples.value if simulated.all_samples.of else 1.0
 
 
 def planned(task: Task, config: RunConfig, rows: Judgements, value: float, icc: float, runs: int = RUNS) -> Certificate:
-    """Simulate the certificate of a metric with this raw value; icc: correlation of its errors within a group.
+    """Simulate the certificate of a planned metric with this raw value. icc: correlation of its errors within a group.
 
-    Raises ValueError where the rows cannot have that value.
+    runs: number of samples. Raises ValueError where the rows cannot have that value.
     """
     model = calibrated(task, rows, planned_scores(rows.gold, rows.group, icc), value)
     simulated = coverage(task, rows, model, resampling_of(config), None, runs)
@@ -127,7 +137,10 @@ def _written(
     pair: ModelledRows,
     runs: int,
 ) -> Certificate:
-    """Make a certificate. pair: metrics of equal value, which are tested where the measure has a test."""
+    """Return the certificate of a simulation, with tests of two metrics of equal value if the measure has a test.
+
+    simulated: the coverage. pair: the two metrics. runs: number of samples.
+    """
     alpha, tests = config.comparison.alpha, Share(0, 0)
     if config.comparison.permutations and task.protocol.measure(task.key).normal:
         tests = rejected(p_values(task, pair, permutations_for(alpha), runs), alpha)
@@ -146,9 +159,12 @@ def _written(
 
 
 def certified(
-    result: Result, choice: Asked, frame: Frame, columns: Sequence[AlignedColumn], config: RunConfig
+    result: Result, choice: ProtocolSetup, frame: Frame, columns: Sequence[AlignedColumn], config: RunConfig
 ) -> Result:
-    """Add the certificate of the leading metric under the headline measure to a result, where there is one."""
+    """Return the result with the certificate of the leading metric under the headline measure, if it has one.
+
+    choice: the protocol and its options.
+    """
     protocol, options = choice
     key = protocol.ranked_by([column.key for column in result.columns])
     values = {row.metric: row.values[key].value for row in result.rows if row.kind == "metric" and key in row.values}
@@ -172,20 +188,21 @@ MOST_ROWS = 2_000_000
 
 
 def designed_rows(config: RunConfig, groups: int, sizes: Sequence[float], levels: Sequence[float]) -> RatedSet:
-    """Make the rows of a planned data set as a rated set; raises `UserError` for impossible rows.
+    """Return the rows of a planned data set as a rated set; raises `UserError` for impossible rows.
 
-    sizes: number of rows of the groups, repeated in turn. levels: share of each level, the highest first. Levels are
-    assigned to the rows at random, with the run's seed.
+    sizes: number of rows of the groups, repeated in turn. levels: share of each level, the highest first. Levels
+    are assigned to the rows at random, with the run's seed.
     """
     if not 2 <= groups <= 1_000_000:
         raise UserError(f"--groups is {groups}; a plan takes 2 to 1,000,000 groups.")
     if not all(size >= 1 and size == int(size) for size in sizes):
-        raise UserError(f"--sizes is {_listed(sizes)}; it takes whole numbers of rows, 1 or more each.")
+        raise UserError(f"--sizes is {_listed(sizes)}; allowed: whole numbers of rows, 1 or more each.")
     if groups * sum(sizes) / len(sizes) > MOST_ROWS:
-        raise UserError(f"A plan has at most {MOST_ROWS:,} rows: take fewer groups, or smaller ones.")
+        raise UserError(f"A plan has at most {MOST_ROWS:,} rows: give fewer groups, or fewer rows in each.")
     if len(levels) not in (2, 3) or min(levels) <= 0:
         raise UserError(
-            f"--levels is {_listed(levels)}; it takes two or three shares above 0, the highest level first: 50,50."
+            f"--levels is {_listed(levels)}; allowed: two or three shares above 0, the highest level first, for "
+            "example 50,50."
         )
     group = np.repeat(np.arange(groups), [int(sizes[number % len(sizes)]) for number in range(groups)])
     ends = np.rint(np.cumsum(levels[::-1]) / sum(levels[::-1]) * group.size)
@@ -203,11 +220,17 @@ def _listed(numbers: Sequence[float]) -> str:
 
 
 def planned_panel(
-    config: RunConfig, rows: RatedSet | None, task: Asked, key: str, values: Sequence[float], icc: Sequence[float]
+    config: RunConfig,
+    rows: RatedSet | None,
+    task: ProtocolSetup,
+    key: str,
+    values: Sequence[float],
+    icc: Sequence[float],
 ) -> Panel:
-    """Make columns of planned metrics, without scores, on designed rows or on the rows of the run's data.
+    """Return columns of planned metrics, without scores, on designed rows or on the rows of the run's data.
 
-    values: of the measure, in its table's units. icc: correlations of errors within a group.
+    task: the protocol and its options. key: the measure. values: of the measure, in its table's units. icc:
+    correlations of errors within a group.
     """
     source: Job | RatedSet
     if rows is not None:
@@ -224,8 +247,8 @@ def planned_panel(
     for value, share in product(values, icc):
         raw_value(value, measure)
         if not 0 <= share < 1:
-            raise UserError(f"--icc is {share:g}; a correlation inside a group lies from 0 to below 1.")
-        name = f"{measure.label} {numeral(value / measure.scale, column_of(measure))}, ICC {share:g}"
+            raise UserError(f"--icc is {share:g}; allowed: a correlation within a group, from 0 to below 1.")
+        name = f"{measure.label} {format_value(value / measure.scale, column_of(measure))}, ICC {share:g}"
         scores, absent = np.full(len(numbers), np.nan), [Status.ABSENT] * len(numbers)
         columns.append(AlignedColumn(name, "metric", scores, absent, {PLANNED: f"{value:.15g},{share:.15g}"}))
     return panel
@@ -236,7 +259,7 @@ PLANNED = "planned"
 
 
 def raw_value(value: float, measure: Measure) -> float:
-    """Convert a value from table units to raw; raises `UserError` at or below chance, and out of range."""
+    """Return a value, given in table units, as a raw one; raises `UserError` at or below chance, and out of range."""
     raw, chance = value / measure.scale, measure.chance or 0.0
     if not chance < raw < measure.span:
         most = f" and below {measure.span * measure.scale:g}" if math.isfinite(measure.span) else ""
@@ -248,10 +271,11 @@ def raw_value(value: float, measure: Measure) -> float:
     return raw
 
 
-def certificate_sheet(panel: Panel, choice: Asked, key: str, runs: int) -> Table:
-    """Make the table of certificates of a panel's metrics, scored or planned, under one measure.
+def certificate_sheet(panel: Panel, choice: ProtocolSetup, key: str, runs: int) -> Table:
+    """Return the table of certificates of a panel's metrics, scored or planned, under one measure.
 
-    key: the measure, or "" for the protocol's headline. Raises `UserError` where no metric has a certificate.
+    choice: the protocol and its options. key: the measure, or "" for the protocol's headline. runs: number of
+    samples. Raises `UserError` where no metric has a certificate.
     """
     protocol, options = choice
     frame = panel.source.frame(protocol)
@@ -307,7 +331,7 @@ def _measure(protocol: Protocol, frame: Frame, key: str) -> Measure:
 
 
 def _by_value(task: Task, panel: Panel, frame: Frame) -> dict[AlignedColumn, float]:
-    """Return the values of scored metrics, the best first."""
+    """Return the scored metrics with their values, the best first."""
     value_by_column = {}
     for column in panel.columns:
         rows = judged(frame, column)
@@ -324,7 +348,7 @@ def _rows(
         behind = certificate.usual if certificate.effective is None else certificate.effective
         some = certificate.given_likewise if certificate.effective is not None else 0
         cells = (
-            numeral(values[name], column),
+            format_value(values[name], column),
             f"{certificate.alike:.2f}",
             UNDEFINED if behind is None else f"{behind:,.0f} of {certificate.groups:,}",
             share_with_error(certificate.held, certificate.given),
@@ -338,11 +362,11 @@ def _rows(
 
 
 def _worst(certificate: Certificate, column: results.Column) -> str:
-    """Return the least coverage, and the true value that it was simulated with."""
+    """Return, as text, the least simulated coverage, and the true value that it was simulated with."""
     if certificate.worst is None:
         return UNDEFINED
     share = share_with_error(certificate.held_worst, certificate.given_worst)
-    return f"{share} at {numeral(certificate.worst, column)}"
+    return f"{share} at {format_value(certificate.worst, column)}"
 
 
 def _notes(certificates: Mapping[str, Certificate], lacking: Mapping[str, str], config: RunConfig) -> list[Note]:

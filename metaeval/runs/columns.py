@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval import registry
-from metaeval.cells import Coded
+from metaeval.column_arrays import Coded
 from metaeval.config import RunConfig
 from metaeval.config_files import variants
 from metaeval.corpus.units import read_aggregation
@@ -67,7 +67,7 @@ class AlignedColumn:
 
     @property
     def is_system(self) -> bool:
-        """Whether this is the control that knows which system wrote a text."""
+        """Whether this is the control whose score only depends on the system that wrote a text."""
         return self.kind == "control" and self.name == SYSTEM
 
 
@@ -101,9 +101,10 @@ def unscored_metrics(config: RunConfig) -> LoadedMetrics:
 
 
 def scored_columns(job: Job, metrics: LoadedMetrics, progress: MetricProgress | None = None) -> list[AlignedColumn]:
-    """Return one column per metric of the run, in the run's order; the path is added to the name of a second column.
+    """Return one column of scores per metric of the run, in the run's order.
 
-    The run's score store is opened only where a metric has to be scored.
+    A second column of the same name gets the path of its score file. The score store is opened only if a metric has
+    to be scored.
     """
     with ScoreStore(job.config.store_path) if metrics.names else nullcontext() as store:
         scored = {
@@ -118,7 +119,7 @@ def scored_columns(job: Job, metrics: LoadedMetrics, progress: MetricProgress | 
 
 
 def _columns_with_scores(job: Job, name: str, files: Sequence[ScoreFile] | None) -> Sequence[AlignedColumn]:
-    """Return the columns of a score file, or of what was published with the data."""
+    """Return the columns of a score file (`files`), or the scores that were published with the data."""
     if files is not None:
         return file_columns(job, name, files)
     columns = published_columns(job)
@@ -126,24 +127,27 @@ def _columns_with_scores(job: Job, name: str, files: Sequence[ScoreFile] | None)
         return columns
     named = [column for column in columns if column.name == name]
     if not named:
-        raise UserError(f"No scores of {name!r} were published with {job.name} ({job.split}).")
+        raise UserError(
+            f"No scores of {name!r} were published with {job.name} ({job.split}): give a file of scores, or another "
+            "metric."
+        )
     return named
 
 
 def file_columns(source: Job | RatedSet, name: str, files: Sequence[ScoreFile]) -> list[AlignedColumn]:
-    """Return a column for each metric in a score file that the run names as a metric."""
+    """Return a column for each metric in a score file. name: how the run's metrics name the file."""
     content = f"sha256:{sha256_file(score_path(name))[:12]}"
     return [score_column(source, file, content) for file in files]
 
 
 def named_apart(column: AlignedColumn, others: Sequence[AlignedColumn], name: str) -> AlignedColumn:
-    """Return the column; if another column has its name, the score file's path is added to the name."""
+    """Return the column; if another column has its name, the path of the score file `name` is added to it."""
     taken = column.name in {other.name for other in others}
     return replace(column, name=f"{column.name} ({score_path(name)})") if taken else column
 
 
 def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> list[AlignedColumn]:
-    """Return the columns and one for each control; a control that is a metric of the run is that column, marked."""
+    """Return the columns and one for each control; a metric of the run that is also a control is marked as one."""
     if isinstance(source, RatedSet):
         rows = source.ratings.columns
         scored = Coded.all_of(Status.OK, len(rows))
@@ -206,7 +210,7 @@ def _control_scores(name: str, texts: tuple[tuple[str, str], ...]) -> ScoredPair
 
 
 def _control_metric(name: str) -> Metric:
-    """Make a control's metric, always with default options."""
+    """Return a control's metric, always with default options."""
     metric: Metric = registry.find("metric", name)()
     return metric
 
@@ -230,14 +234,14 @@ def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, 
 
 
 def signed_as(name: str, metric: Metric, identity: Mapping[str, Any]) -> str:
-    """Name a metric in a signature: its name (of a variant: VARIANT=METRIC), version and options."""
+    """Return how a signature names a metric: its name (of a variant: VARIANT=METRIC), version and options."""
     options = ",".join(f"{key}={value}" for key, value in identity["options"].items())
     known_as = name if name == metric.card.name else f"{name}={metric.card.name}"
     return f"{known_as}@v{metric.card.version}" + (f"({options})" if options else "")
 
 
 def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> AlignedColumn:
-    """Make a column from a score file, by pair id, or by the ids of rows (citations, ratings).
+    """Return the column of a score file, by pair id, or by the ids of rows (citations, ratings).
 
     content: the file's content hash, for the signature. A rating that the file does not score is absent. Raises
     `UserError` for scores of unknown ids, and for scores of chunks where the setting `aggregate` joins chunks.
@@ -269,7 +273,7 @@ def score_path(name: str) -> Path:
 def column_of(
     name: str, per_row: Sequence[PairScore], fields: Mapping[str, object], ledger: Ledger | None = None
 ) -> AlignedColumn:
-    """Make a metric's column from one answer per judged row."""
+    """Return a metric's column from one answer per judged row. fields: of its signature."""
     statuses = [answer.status for answer in per_row]
     cut = {row: answer.cut for row, answer in enumerate(per_row) if answer.cut}
     return AlignedColumn(name, "metric", _score_array(per_row), statuses, fields, ledger, cut=cut)
@@ -280,7 +284,7 @@ def _score_array(answers: Sequence[PairScore]) -> NDArray[np.float64]:
 
 
 def ledger_of(answers: Collection[PairScore]) -> Ledger:
-    """Count the pairs and tokens that a metric read, and what its input limit cut off."""
+    """Return the counts of pairs and tokens that a metric read, and of tokens that its input limit cut off."""
     return Ledger(
         pairs=len(answers),
         tokens=sum(answer.tokens for answer in answers),
@@ -298,7 +302,7 @@ def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
         scores = {metric: (column.score, column.fingerprint) for metric, column in source.ratings.score_columns.items()}
     else:
         if source.corpus.scores and source.config.unit not in ("citation", "page"):
-            raise UserError(f"The scores published with {source.name} belong to whole citations: add --unit citation.")
+            raise UserError(f"The scores published with {source.name} are of whole citations: add --unit citation.")
         scores = {
             metric: (np.array([by_id.get(row.id) for row in source.rows], dtype=np.float64), sha256_json(dict(by_id)))
             for metric, by_id in source.corpus.scores.items()

@@ -23,31 +23,34 @@ SHEET = "calibration"
 
 @dataclass(frozen=True, slots=True)
 class Cutoff:
-    """A threshold of a metric, above which claims count as supported. value: the raw score from which claims are
-    supported, in the direction of the metric's card; None: soft. source: where the value is from, in words.
+    """A threshold of a metric, from which claims count as supported.
+
+    value: the raw score, in the direction of the metric's card; None: none, the score itself is the degree of
+    support ("soft"). source: where the value is from, in words.
     """
 
     value: float | None
     source: str
 
 
-def read_thresholds(text: str | None, names: Sequence[str]) -> dict[str, float | None]:
+def read_thresholds(text: str | None, names: Sequence[str], option: str = "--threshold") -> dict[str, float | None]:
     """Parse thresholds by metric: one for all (0.5, soft), or NAME=X with commas.
 
-    Raises `UserError` for a name that is not among the metrics, and for a value that is neither a number nor `soft`.
+    option: its name in errors. Raises `UserError` for a name that is not among the metrics, and for a value that is
+    neither a number nor `soft`.
     """
     thresholds: dict[str, float | None] = {}
     for part in (part.strip() for part in (text or "").split(",") if part.strip()):
         # A metric's name may contain a colon, but no equals sign.
         name, equals, number = part.rpartition("=")
         if equals and name not in names:
-            raise unknown("backend in --threshold", name, names)
+            raise unknown(f"backend in {option}", name, names)
         try:
             value = None if number == SOFT else float(number)
         except ValueError:
             value = math.nan
         if value is not None and not math.isfinite(value):
-            raise UserError(f"--threshold is {number!r}; allowed: a number, soft, or NAME=X for one metric of several.")
+            raise UserError(f"{option} is {number!r}; allowed: a number, soft, or NAME=X for one metric of several.")
         thresholds |= dict.fromkeys([name] if equals else names, value)
     return thresholds
 
@@ -55,7 +58,7 @@ def read_thresholds(text: str | None, names: Sequence[str]) -> dict[str, float |
 def find_cutoff(
     name: str, metric: Metric, thresholds: Mapping[str, float | None], calibrations: Sequence[Path] = ()
 ) -> Cutoff:
-    """Find a metric's cut-off in `thresholds`, else in a calibration file, else on its card.
+    """Return a metric's threshold from `thresholds`, else from a calibration file, else from its card.
 
     Raises `UserError` where there is none, and for a calibration with other options or weights.
     """
@@ -85,7 +88,10 @@ def identity_of(name: str, metric: Metric) -> str:
 def _calibrated(name: str, metric: Metric, path: Path) -> Cutoff | None:
     sheet = load_table(path)
     if sheet.name != SHEET:
-        raise UserError(f"{path} is a table of {sheet.name!r}, not of thresholds: use 'metaeval thresholds --learn'.")
+        raise UserError(
+            f"{path} is a table of {sheet.name!r}, not of thresholds: give a file that 'metaeval thresholds --learn' "
+            "wrote."
+        )
     for record in sheet.records:
         if record.get("metric") != name:
             continue
@@ -96,7 +102,10 @@ def _calibrated(name: str, metric: Metric, path: Path) -> Cutoff | None:
             )
         value = record.get("threshold")
         if not isinstance(value, float):
-            raise UserError(f"{path}: the threshold of {name!r} is {value!r}, and should be a number.")
+            raise UserError(
+                f"{path}: the threshold of {name!r} is {value!r}, which is not a number: learn it again with "
+                "'metaeval thresholds --learn'."
+            )
         target = sheet.settings.get("target", "full")
         return Cutoff(value, f"calibrated on {sheet.data.name}/{sheet.data.split}, {target} support")
     return None
@@ -115,7 +124,7 @@ def refuse_files(names: Iterable[str]) -> None:
 
 
 def judge_of(name: str, metrics: LoadedMetrics) -> Metric:
-    """Make an unprepared metric that can judge pairs one by one; no model is loaded or fetched yet.
+    """Return a metric that can judge pairs one by one; no model is loaded or downloaded yet.
 
     Raises `UserError` for a file of scores, and for a metric whose score of a pair depends on the other pairs.
     """

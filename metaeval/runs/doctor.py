@@ -64,7 +64,7 @@ def registered() -> list[Readiness]:
 
 
 def variant_states() -> list[tuple[str, str, Readiness]]:
-    """Return every variant: its name, its description, and the state of its metric with the variant's options."""
+    """Return every variant of a metric: its name, its description, and its state with the variant's options."""
     read = {name: metric_variant(path) for name, path in variants("metrics").items()}
     return [
         (name, f"{variant.metric}: {variant.note}", _of_name(name, variant.metric)) for name, variant in read.items()
@@ -72,7 +72,7 @@ def variant_states() -> list[tuple[str, str, Readiness]]:
 
 
 def judges_keys() -> list[str]:
-    """Return the environment variables of the keys of registered judges, with default options."""
+    """Return the environment variables that hold the API keys of registered chat-model judges, with default options."""
     variables = set()
     for name in registry.names("metric"):
         try:
@@ -113,7 +113,7 @@ def _of_name(name: str, registered_as: str) -> Readiness:
 
 
 def _missing_key(options: Any) -> str:
-    """Return the environment variable of a judge's key if it is unset and needed; otherwise an empty text."""
+    """Return the environment variable of a judge's API key if it is needed and unset; otherwise an empty text."""
     variable = getattr(options, "api_key_env", "")
     defaults = {name: field.default for name, field in type(options).model_fields.items()}
     asks_default = getattr(options, "base_url", "") == defaults.get("base_url")
@@ -122,7 +122,7 @@ def _missing_key(options: Any) -> str:
 
 
 def _lacking(metric: Metric) -> str:
-    """Describe what would be downloaded; empty for nothing."""
+    """Return, as text, what the metric would download; empty for nothing."""
     card = metric.card
     if isinstance(metric, ModelMetric):
         return metric.lacking
@@ -145,7 +145,7 @@ _TRAPPED = ("setuptools", "minicheck")
 
 @dataclass(frozen=True)
 class Folder:
-    """A cache folder: its path, the reason for it, and the free bytes of its disk."""
+    """A cache folder. because: why it is this one. free: free bytes of its disk."""
 
     path: str
     because: str
@@ -154,7 +154,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class MetricCheck:
-    """A metric's state; bytes of its model in float32 (None: no model, or not known), and whether they fit here."""
+    """A metric's state. model_bytes: of its model in float32 (None: unknown or none). fits: whether they fit here."""
 
     name: str
     state: str
@@ -189,7 +189,10 @@ class Diagnosis:
 
 
 def examine() -> Diagnosis:
-    """Examine the machine and every registered metric; downloads nothing, and imports torch to list devices."""
+    """Return what the doctor reports of the machine and every registered metric.
+
+    Nothing is downloaded; torch is imported to list devices.
+    """
     packages = {name: installed(name) for name in _PACKAGES}
     versions = {name: installed(name) for name in (*_PACKAGES, *_TRAPPED)}
     states, machine = registered(), devices()
@@ -231,7 +234,10 @@ def _hub_cache() -> Folder:
 
 
 def _cache(path: Path, usual: str, *variables: str) -> Folder:
-    """Describe a cache folder. variables: those that may name it, by precedence; usual: the one that users set."""
+    """Return a cache folder with its reason. usual: the environment variable that users set to move it.
+
+    variables: all that may name it, by precedence.
+    """
     named = [name for name in variables if os.environ.get(name)]
     there = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
     because = f"by {named[0]}" if named else f"{usual} is not set"

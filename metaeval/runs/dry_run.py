@@ -25,11 +25,12 @@ from metaeval.scoring.store import ScoreStore, pair_key
 
 @dataclass(frozen=True)
 class Planned:
-    """The work that a run leaves for one metric: its state, unique pairs, stored ones, and the cost of the others.
+    """The work that a run would do for one metric: its state, unique pairs, stored ones, and the cost of the others.
 
-    stored: None if unknown, because the checkpoint is not here. estimate: the cost; empty for metrics that only take
-    time. blocks: number of blocks of the plan that lack a score. tokens: of the unscored texts, at four characters
-    each. time: the expected time with its basis, if a pace was measured here; empty for metrics with a cost.
+    stored: None if unknown, because the checkpoint is not here. estimate: the cost; empty for metrics that only
+    take time. blocks: number of blocks of the plan that lack a score. tokens: of the unscored texts, at four
+    characters each. time: the expected time with its basis, if the speed was measured here; empty for metrics with
+    a cost.
     """
 
     name: str
@@ -69,9 +70,10 @@ def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
 
 
 def expected_time(pace: ScoringPace, tokens: int, blocks: int, executor: ExecutorConfig, devices: int) -> str:
-    """Describe how long the tokens take, the basis of this estimate, and its assumption about workers.
+    """Return, as text, how long the tokens take, the basis of this estimate, and its assumption about workers.
 
-    devices: number of devices that the executor names; 0 for none.
+    pace: measured speed. blocks: number of unscored blocks. devices: number of devices that the executor names; 0
+    for none.
     """
     seconds = tokens * pace.seconds / pace.tokens
     rests = (
@@ -93,7 +95,7 @@ def duration(seconds: float) -> str:
     return f"{seconds:.{0 if seconds >= 10 else 1}f} s"
 
 
-def requests_of(config: RunConfig, path: Path, tables: bool = False) -> str:
+def requests_of(config: RunConfig, path: Path, tables: bool) -> str:
     """Write the requests that a run's metrics would send to a batch file, without sending them; return a sentence.
 
     tables: as in `plan`. Raises `UserError` as `plan` does, and where no metric sends requests.
@@ -112,7 +114,12 @@ def requests_of(config: RunConfig, path: Path, tables: bool = False) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Left:
-    """The work that one metric of a run has left. texts: sources and statements. blocks: those without scores."""
+    """The unscored part of one metric's work in a run.
+
+    texts: sources and statements. blocks: number of unscored blocks.
+
+    pairs: unique pairs. stored: those with a stored score; None if unknown.
+    """
 
     name: str
     metric: Metric
@@ -124,7 +131,7 @@ class _Left:
 
 
 def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
-    """Yield the work that each metric has left; for a large table, block of rows by block of rows."""
+    """Yield each metric's unscored work; for a large table, block of rows by block of rows. tables: as in `plan`."""
     metrics = named_metrics(config)
     table = pair_file(config) if tables else None
     if table:
@@ -146,7 +153,7 @@ def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
 def _left_of(
     name: str, metric: Metric, expected: Sequence[TextPair], whole: Sequence[TextPair], store: ScoreStore
 ) -> _Left:
-    """Return the work that a metric has left. expected: texts that it would read; whole: those of the job."""
+    """Return a metric's unscored work. expected: texts that it would read. whole: the texts of the job."""
     state = readiness(name, metric)
     unique = {pair_key(*pair): pair for pair in expected}
     with plug_in(name):

@@ -21,7 +21,7 @@ from metaeval.declared import validated
 from metaeval.errors import UserError, unknown
 from metaeval.reading import read_yaml
 from metaeval.report import result as results
-from metaeval.report.measures import ProtocolReading, Readings
+from metaeval.report.measures import Declarations, ProtocolDeclarations
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Unit
 from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.prepared_run import Frame, Job, RatedSet
@@ -32,7 +32,7 @@ from metaeval.stats.arrays import Floats
 from protocols.comparison import CHANCE_DRAWS, Tested, chance
 from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
 
-Asked = tuple[Protocol, Mapping[str, str]]
+ProtocolSetup = tuple[Protocol, Mapping[str, str]]
 """A protocol and its options."""
 
 
@@ -54,24 +54,24 @@ def named_protocols(config: RunConfig) -> dict[str, Protocol]:
     protocols = {name: registry.find("protocol", name, code=True) for name in names}
     for name, protocol in protocols.items():
         if not isinstance(protocol, Protocol):
-            raise UserError(f"{name!r} is not a protocol: it should be an instance of protocols.contract.Protocol.")
+            raise UserError(f"{name!r} is not a protocol: give the name of an instance of protocols.contract.Protocol.")
     return protocols
 
 
-def readings_of(protocols: Iterable[Protocol]) -> Readings:
-    """Return the protocols' declarations about their measures, which the findings use."""
-    readings = {}
+def declarations_of(protocols: Iterable[Protocol]) -> Declarations:
+    """Return what the protocols declare about their measures, as the findings use it."""
+    declarations = {}
     for protocol in protocols:
         abouts = {measure.key: measure.about for measure in protocol.measures}
         chances = {measure.key: measure.chance for measure in protocol.measures if measure.chance is not None}
         abilities = {measure.key: measure.ability for measure in protocol.measures if measure.ability}
-        readings[protocol.name] = ProtocolReading(protocol.headline, abouts, chances, abilities)
-    return Readings(readings, GOLD_CONTROLS, CHANCE_CONTROLS)
+        declarations[protocol.name] = ProtocolDeclarations(protocol.headline, abouts, chances, abilities)
+    return Declarations(declarations, GOLD_CONTROLS, CHANCE_CONTROLS)
 
 
-def find_protocols(config: RunConfig) -> list[Asked]:
+def find_protocols(config: RunConfig) -> list[ProtocolSetup]:
     """Return the run's protocols with their options; raises `UserError` for a wrong name, option or value."""
-    choices: list[Asked] = []
+    choices: list[ProtocolSetup] = []
     for protocol in named_protocols(config).values():
         options = config.protocol_options.get(protocol.name, {})
         for key, value in options.items():
@@ -87,21 +87,24 @@ def find_protocols(config: RunConfig) -> list[Asked]:
 
 
 class Readable(NamedTuple):
-    """The protocols of a run that can distinguish metrics on its data, each with its rows; and why others cannot."""
+    """The protocols of a run that can distinguish metrics on its data.
 
-    framed: list[tuple[Asked, Frame]]
+    framed: each with its options and its rows. left_out: why others cannot, by name.
+    """
+
+    framed: list[tuple[ProtocolSetup, Frame]]
     left_out: dict[str, str]
 
     @property
-    def protocols(self) -> list[Asked]:
+    def protocols(self) -> list[ProtocolSetup]:
         """Return the protocols without their rows."""
         return [protocol for protocol, _ in self.framed]
 
 
-def readable_protocols(protocols: Iterable[Asked], source: Job | RatedSet) -> Readable:
-    """Find the protocols that can distinguish metrics on the data; raises `UserError` if none can."""
+def readable_protocols(protocols: Iterable[ProtocolSetup], source: Job | RatedSet) -> Readable:
+    """Return the protocols that can distinguish metrics on the data; raises `UserError` if none can."""
     config = source.config
-    framed: list[tuple[Asked, Frame]] = []
+    framed: list[tuple[ProtocolSetup, Frame]] = []
     left_out: dict[str, str] = {}
     for protocol, options in protocols:
         frame = source.frame(protocol)
@@ -190,7 +193,10 @@ def evaluate(
 
 
 def _interval(frame: Frame, config: RunConfig, outcomes: Sequence[Outcome], keys: Sequence[str]) -> results.Interval:
-    """Return the settings of the intervals; of more than groups with the effective numbers over metrics and `keys`."""
+    """Return the settings of the intervals, with effective numbers if more than groups is taken as sampled.
+
+    outcomes: of the metrics. keys: the measures.
+    """
     interval = results.Interval(**config.interval.model_dump())
     if not config.interval.also:
         return interval
@@ -205,12 +211,12 @@ def _interval(frame: Frame, config: RunConfig, outcomes: Sequence[Outcome], keys
 
 
 def footer_settings(frame: Frame) -> dict[str, str]:
-    """Return the settings of the signature that a table's footer repeats."""
+    """Return the fields of the signature that a table's footer repeats."""
     return {key: str(frame.fields[key]) for key in _SETTINGS if key in frame.fields}
 
 
 def _without(blind: Mapping[str, str], outcome: Outcome) -> Outcome:
-    """Make the outcome undefined under measures that give every metric the same value. blind: reason by key."""
+    """Return the outcome with measures undefined that give every metric the same value. blind: why, by measure."""
     constant = [key for key, estimate in outcome.estimates.items() if key in blind and estimate.value is not None]
     undefined = {key: Estimate(None, note=blind[key]) for key in constant}
     influence = {**outcome.influence, **dict.fromkeys(constant)}
@@ -218,7 +224,10 @@ def _without(blind: Mapping[str, str], outcome: Outcome) -> Outcome:
 
 
 def _within_systems(protocol: Protocol, rows: Judgements, options: Mapping[str, str]) -> dict[str, str]:
-    """Return why a control that knows the system alone has no value under measures that are controlled for it."""
+    """Return, by measure, why a control that only knows the system has no value under it.
+
+    Such measures compare texts of the same system.
+    """
     code = rows.score if rows.system is None else rows.system.astype(np.float64)
     estimates = protocol.evaluate(rows.with_score(code), Resampling(n=0), options).estimates
     return {key: estimate.note for key, estimate in estimates.items() if estimate.value is None}
@@ -231,7 +240,10 @@ def _expected(
     options: Mapping[str, str],
     blind: Mapping[str, str],
 ) -> Outcome:
-    """Evaluate random scores; known expected values replace those of the draw."""
+    """Return the outcome of random scores, with expected values in place of the drawn ones where they are known.
+
+    blind: measures that are undefined, with the reason.
+    """
     drawn = protocol.evaluate(judgements, replace(resampling, n=0), options)
     defined = [key for key, estimate in drawn.estimates.items() if estimate.value is not None and key not in blind]
     known = chance(protocol, judgements, options, defined)
@@ -251,9 +263,9 @@ def _expected(
 def _rivals(
     column: AlignedColumn, judged: Mapping[AlignedColumn, Judgements], outcomes: Mapping[AlignedColumn, Outcome]
 ) -> dict[str, Tested | None]:
-    """Return the controls that a metric is compared with: neither oracle controls nor a control with its own scores.
+    """Return the controls that a metric is compared with, by name; None stands for the expected value of random scores.
 
-    None stands for the expected value of random scores.
+    Oracle controls are left out, and a control with the metric's own scores. judged, outcomes: of all columns.
     """
     return {
         other.name: None if other.is_random else (rows, outcomes[other])
@@ -342,7 +354,7 @@ def perfect(
 
 
 class PublishedTable(Strict):
-    """A published table: by metric and measure, the printed value, which is `scale` times the raw value."""
+    """A published table. values: the printed value by metric and measure, which is `scale` times the raw value."""
 
     values: dict[str, dict[str, float]]
     source: str = ""
@@ -383,7 +395,7 @@ class PublishedValues(Strict):
 
 
 def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> PublishedValues:
-    """Return the values published for this data and protocol; empty where there are none.
+    """Return the values that papers published for this data and protocol; empty where there are none.
 
     Raises `UserError` for an invalid file in configs/published.
     """
@@ -399,10 +411,10 @@ def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> Publis
 
 
 def published_files() -> list[Path]:
-    """List the YAML files of published values, the user's first; raises `UserError` for the name of a shipped file."""
+    """Return the YAML files of published values, the user's first; `UserError` for the name of a shipped file."""
     return [path for name in variants("published") if (path := config_file("published", name))]
 
 
 def read_published(path: Path) -> PublishedPaper:
-    """Read one file; raises `UserError` that names a wrong setting."""
+    """Read one file of published values; raises `UserError` that names a wrong setting."""
     return validated(PublishedPaper, read_yaml(path), str(path))

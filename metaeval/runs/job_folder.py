@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from metaeval.cells import Coded, interleaved, numerals, row_blocks
+from metaeval.column_arrays import Coded, interleaved, numerals, row_blocks
 from metaeval.config import RunConfig
 from metaeval.corpus.pairs import PAIRS_SCHEMA
 from metaeval.corpus.ratings import RatingColumns
@@ -96,9 +96,10 @@ def write_manifests(
     read: Mapping[str, Any] | None = None,
     folder: Path | None = None,
 ) -> None:
-    """Write a manifest into each folder of the written files, and into the job's. read: its further fields.
+    """Write a manifest into each folder of the written files, and into the job's.
 
-    Files that an earlier run with other settings left in the folder stay listed, under `earlier`.
+    read: further fields of the manifest, such as what was read. Files that an earlier run with other settings left
+    in the folder stay listed, under `earlier`.
     """
     judged = list(data)
     for place in dict.fromkeys([*([folder] if folder else []), *(path.parent for path in written)]):
@@ -199,8 +200,8 @@ def job_folder(
 ) -> Path:
     """Return PARENT/PART-...-HASH, whose hash covers everything on which the job's files depend.
 
-    It covers the signatures, and the options and settings that differ from their defaults, with the content of the
-    files that they name; with defaults only, it covers the signatures alone.
+    These are the signatures, and the options and settings that differ from their defaults, with the content of the
+    files that they name; with defaults only, the signatures alone.
     """
     name = "-".join(safe_name(part) for part in parts)
     options = {key: value for key, value in command.options.items() if key not in _OUTPUT_OPTIONS}
@@ -215,7 +216,7 @@ def job_folder(
 
 
 def changed(settings: BaseModel) -> dict[str, Any]:
-    """Return the settings that differ from their defaults, including those that a dump excludes."""
+    """Return the settings that differ from their defaults, including those that pydantic's dump leaves out."""
     return {
         name: changed(value) if isinstance(value, BaseModel) else value
         for name, value in settings
@@ -224,7 +225,7 @@ def changed(settings: BaseModel) -> dict[str, Any]:
 
 
 def _plain(value: Any, content: bool = False) -> Any:
-    """Convert a value to JSON types. content: replace paths of files by their SHA-256."""
+    """Return a value as JSON types. content: replace paths of files by their SHA-256."""
     if isinstance(value, Mapping):
         return {str(key): _plain(element, content) for key, element in value.items()}
     if isinstance(value, list | tuple):
@@ -246,7 +247,7 @@ def close_job(
     written: Sequence[Path],
     read: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the manifests of the job's folder and of other written folders, and point RESULTS/latest to the job's.
+    """Write the manifests of the job's folder and of other written folders, and let RESULTS/latest point to the job.
 
     read: further fields of the manifest.
     """
@@ -293,7 +294,7 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[AlignedColumn], path: 
 
 
 def _remarks(columns: Sequence[AlignedColumn], number: int) -> str:
-    """Return further JSON fields of a row: why scores are missing, and how many tokens were cut off."""
+    """Return further JSON fields of row `number`: why scores are missing, and how many tokens were cut off."""
     statuses = {column.name: column.statuses[number] for column in columns}
     missing = {name: str(status) for name, status in statuses.items() if status is not Status.OK}
     cut = {column.name: column.cut[number] for column in columns if number in column.cut}
@@ -306,14 +307,19 @@ def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any
     lines = (value for _, value in json_objects(path, ""))
     head = next(lines, {})
     if head.get("schema") != PAIRS_SCHEMA:
-        raise UserError(f"{path}: schema is {head.get('schema')!r}; this version reads {PAIRS_SCHEMA!r}.")
+        raise UserError(
+            f"{path}: schema is {head.get('schema')!r}; this version reads {PAIRS_SCHEMA!r}: run the job again."
+        )
     return head, lines
 
 
 def _rated_rows(
     ratings: RatingColumns, group: Coded[str], system: Coded[str], numbers: NDArray[np.intp]
 ) -> list[Iterable[str]]:
-    """Return the JSON lines of ratings without their ends; fields of one kind are encoded together, which is faster."""
+    """Return ratings as JSON lines without their ends; a field is encoded for all rows together, which is faster.
+
+    group, system: fields of the rows. numbers: the rows' numbers in the ratings.
+    """
     ids, gold = map(encode_basestring, ratings.id[numbers].tolist()), numerals(ratings.gold[numbers])
     known = group[numbers].tolist(), system[numbers].tolist()
     return ['{"id": ', ids, ', "group": ', known[0], ', "system": ', known[1], ', "rating": ', gold]

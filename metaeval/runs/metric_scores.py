@@ -17,7 +17,14 @@ from metaeval.report.result import Data, Interval, IntervalMethod
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, TableRow, blocks_of, place_of
 from metaeval.report.uncertainty import few_groups_of_sheet, interval_settings
 from metaeval.runs.columns import FILE_PREFIX, AlignedColumn, named_metrics, rated_columns, scored_columns
-from metaeval.runs.evaluation import Asked, Readable, find_protocols, footer_settings, readable_protocols, resampling_of
+from metaeval.runs.evaluation import (
+    ProtocolSetup,
+    Readable,
+    find_protocols,
+    footer_settings,
+    readable_protocols,
+    resampling_of,
+)
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress
 from metaeval.runs.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.scoring.scorefile import SUFFIXES
@@ -32,7 +39,7 @@ class Panel:
     config: RunConfig
     source: Job | RatedSet
     columns: list[AlignedColumn]
-    protocols: Sequence[Asked]
+    protocols: Sequence[ProtocolSetup]
 
     @property
     def resampling(self) -> Resampling:
@@ -46,7 +53,7 @@ class Panel:
 
 
 def as_metrics(names: Sequence[str]) -> list[str]:
-    """Prefix the paths of score files as in a run's metrics; leave names of metrics unchanged."""
+    """Return metrics as a run's setting `metrics` names them: paths of score files get a prefix."""
     ends = (*SUFFIXES, *TABLES)
     return [f"{FILE_PREFIX}{name}" if name.endswith(ends) and ":" not in name else name for name in names]
 
@@ -83,7 +90,7 @@ def load_panel(
 
 
 def judged(frame: Frame, column: AlignedColumn) -> Judgements:
-    """Return a metric's scores with the gold of the same rows."""
+    """Return a metric's scores with the gold labels of the same rows."""
     return frame.judgements(column.score[frame.numbers])
 
 
@@ -117,12 +124,12 @@ def make_sheet(
     intervals: bool = True,
     method: IntervalMethod | None = None,
 ) -> Table:
-    """Make a table about a panel's metrics, with the standard notes and one signature per metric.
+    """Return a table about a panel's metrics, with the standard notes and one signature per metric.
 
-    chosen: the analysis's own settings, which are part of the signatures. table: the heading of the names, the headings
-    of the columns, and the rows. groups: headings above these. notes: empty ones are left out. data: summary of the
-    data (None: of the frame). intervals: whether the numbers depend on resampling. method: of the intervals (None: the
-    run's).
+    chosen: the analysis's own settings, which are part of the signatures. table: the heading of the names, the
+    headings of the columns, and the rows. groups: headings above these. notes: empty ones are left out. data:
+    summary of the data (None: of the frame). intervals: whether the numbers depend on resampling. method: of the
+    intervals (None: the run's).
     """
     data, method = data or frame.summary, method or panel.config.interval.method
     settings: dict[str, Scalar] = {**{key: str(value) for key, value in frame.fields.items()}, **chosen}

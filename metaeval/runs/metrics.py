@@ -61,7 +61,7 @@ def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
 
 
 def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Execute:
-    """Return the function that scores metrics which share a job, in the pool or, for some metrics, in this process.
+    """Return a function that scores metrics which share a job, in the pool or (for some metrics) in this process.
 
     The measured speed is stored.
     """
@@ -122,7 +122,10 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
 
 
 def _by_argument(name: str) -> MetricVariant | None:
-    """Read `nli:MODEL_ID`: a registered metric, and the value of the option that its card declares as its argument."""
+    """Return the metric and option of a name such as `nli:MODEL_ID`; None for another name.
+
+    What follows the colon is the value of the option that the metric's card declares as its argument.
+    """
     base, colon, argument = name.partition(":")
     if not colon or base not in registry.names("metric"):
         return None
@@ -133,7 +136,7 @@ def _by_argument(name: str) -> MetricVariant | None:
 def _check_class(name: str, kind: Any) -> None:
     """Raise `UserError` for an object that is not a metric class, and for a class without a card or a method."""
     if not (isinstance(kind, type) and issubclass(kind, Metric)):
-        raise UserError(f"{name!r} is not a metric: it should be a subclass of metaeval.scoring.contract.Metric.")
+        raise UserError(f"{name!r} is not a metric: give the name of a subclass of metaeval.scoring.contract.Metric.")
     if inspect.isabstract(kind):
         raise UserError(f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}().")
     card = getattr(kind, "card", None)
@@ -162,7 +165,10 @@ def _missing(card: MetricCard) -> list[str]:
 
 
 def able_defaults(config: RunConfig) -> RunConfig:
-    """Drop default metrics whose packages are not installed, with a message; metrics that the user named stay."""
+    """Return the configuration without default metrics whose packages are not installed, with a message.
+
+    Metrics that the user named stay.
+    """
     if "metrics" in config.model_fields_set:
         return config
     lacking = {name: card for name in config.metrics if _missing(card := registry.find("metric", name).card)}
@@ -208,7 +214,7 @@ class LoadedMetrics:
         return [name for name in dict.fromkeys([*self.names, *members]) if name not in self.combinations]
 
     def fresh(self, name: str) -> Metric:
-        """Make a metric with the same options, to be prepared; it holds the model."""
+        """Return a new, unprepared metric of this name with the same options; this one will hold the model."""
         loaded = self[name]
         with plug_in(name):
             metric = type(loaded)(loaded.options)
@@ -216,7 +222,7 @@ class LoadedMetrics:
         return metric
 
     def groups(self) -> list[list[str]]:
-        """Group the single metrics that share an observation; most groups have one metric."""
+        """Return the single metrics, grouped by shared observation (output of a model); most groups have one metric."""
         groups: dict[str, list[str]] = {}
         for name in self.single:
             metric = self[name]
@@ -227,12 +233,12 @@ class LoadedMetrics:
         return list(groups.values())
 
     def check_asking(self, option: str) -> None:
-        """Raise `UserError` for an option of batches if none of these metrics, or their members, asks a chat model."""
+        """Raise `UserError` if none of these metrics, or their members, asks a chat model, which `option` needs."""
         if not any("batch" in metric.Options.model_fields for metric in self.by_name.values()):
             raise UserError(NOT_ASKING.format(", ".join(self.names), option))
 
     def check_windows(self, table: PairFile) -> None:
-        """Raise `UserError` for metrics whose scores or cost depend on the whole job, for a table in blocks."""
+        """Raise `UserError` for metrics whose scores or cost depend on the whole job, if a table is scored by block."""
         if len(table.starts) < 2:
             return
         for name in self.names:

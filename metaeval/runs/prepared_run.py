@@ -37,7 +37,10 @@ from protocols.contract import Judgements, Protocol
 
 @dataclass(frozen=True)
 class Job:
-    """The data of one run: its corpus with pairs and judged rows. name, split: where the corpus is from."""
+    """The data of one run: its corpus, the pairs to score and the rows to judge.
+
+    name, split: where the corpus is from.
+    """
 
     config: RunConfig
     name: str
@@ -63,7 +66,10 @@ class Job:
         return [(pair.source, pair.statement) for pair in self.pairs]
 
     def frame(self, protocol: Protocol) -> Frame:
-        """Return cited rows, and pool rows if the protocol uses them; raises `UserError` if no level is known."""
+        """Return the rows that a protocol sees: cited ones, and pool rows if it uses them.
+
+        Raises `UserError` if no level is known.
+        """
         if protocol.uses_pool not in self._frames:
             self._frames[protocol.uses_pool] = _frame(self, protocol.uses_pool)
         return self._frames[protocol.uses_pool]
@@ -119,7 +125,7 @@ def find_dataset(name: str, config: RunConfig | None = None) -> tuple[Dataset, s
         check_file(path, {"dataset": variant.dataset})
     dataset = registry.find("dataset", variant.dataset, path, code=trusted)
     if not isinstance(dataset, Dataset):
-        raise UserError(f"{name!r} is not a data set: it should be an instance of metaeval.corpus.dataset.Dataset.")
+        raise UserError(f"{name!r} is not a data set: give the name of an instance of metaeval.corpus.dataset.Dataset.")
     return dataset, variant.split, variant.options
 
 
@@ -141,12 +147,15 @@ def load_ratings(config: RunConfig) -> tuple[Ratings, str, str]:
     """Return the run's rated set, its name (as in `load_corpus`), and its split."""
     loaded, name, chosen = _load(config, "ratings")
     if not isinstance(loaded, Ratings):
-        raise UserError(f"{config.dataset} is not a rated set: it has documents, statements and citations.")
+        raise UserError(
+            f"{config.dataset} is not a rated set, but has documents, statements and citations: choose a rated set "
+            "(see 'metaeval data list')."
+        )
     return loaded, name, chosen
 
 
 def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, str]:
-    """Return the run's data, or None where the data set is of another kind."""
+    """Return the run's data, or None where the data set is of another kind. kind: "corpus" or "ratings"."""
     dataset, split, options = find_dataset(config.dataset, config)
     if dataset.kind != kind:
         return None, "", ""
@@ -157,7 +166,7 @@ def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, s
 
 
 def _own_columns(dataset: Dataset, config: RunConfig) -> dict[str, str]:
-    """Return the mapped columns that belong to the data; the others belong to score files."""
+    """Return the user's mapping of columns, restricted to columns of the data; the others are of score files."""
     return {role: heading for role, heading in config.columns.items() if role in dataset.options}
 
 
@@ -168,7 +177,7 @@ def ratings_in(ratings: Any, config: RunConfig) -> Ratings:
 
 
 def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:
-    """Prepare a job: load the data (or take `corpus`), cut chunks, place evidence, and make pairs, pool and rows."""
+    """Return a job: load the data (or take `corpus`), cut chunks, place evidence, and make pairs, pool and rows."""
     corpus, name, split = (corpus, corpus.name, "given") if corpus else load_corpus(config)
     return _job(config, name, split, corpus)
 
@@ -186,7 +195,7 @@ def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
 
 
 def unplaced_labels(config: RunConfig) -> tuple[int, int]:
-    """Count the citations whose label belongs to no chunk, because no evidence is marked, and all citations."""
+    """Return the number of citations whose label belongs to no chunk (no evidence is marked), and of all citations."""
     pairs = [pair for pair in prepare(config).pairs if pair.cited]
     placed = {pair.citation_id for pair in pairs if pair.held is not None}
     cited = {pair.citation_id for pair in pairs}
@@ -214,7 +223,10 @@ class RatedSet:
 
     @cached_property
     def _frame(self) -> Frame:
-        """Return every rated text; the candidates of one pool are a pair's texts, or without pairs a group's."""
+        """Every rated text as a row.
+
+        The candidates of a pool are the texts of a pair, or without pairs those of a group.
+        """
         ratings, rows, order = self.ratings, self.ratings.columns, self.ratings.columns.order
         groups = rows.group.ranks[order]
         pools = groups
@@ -252,7 +264,7 @@ class RatedSet:
 
     @property
     def _votes(self) -> GoldVotes:
-        """The votes that the gold is made of; `UserError` without them."""
+        """The annotators' votes from which the gold is computed; raises `UserError` without them."""
         rows, cut = self.ratings.columns.take(self.ratings.columns.order), self.config.dataset_options.get("cut")
         votes = votes_of_gold(rows.votes.matrix[1], rows.gold, float(cut) if cut else None)
         if votes is None:
@@ -267,17 +279,20 @@ _NO_VOTES = (
 
 
 def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedSet:
-    """Load the run's rated set (or take `ratings`); raises `UserError` for settings that only pairs can have."""
+    """Load the run's rated set (or take `ratings`); raises `UserError` for settings of cited documents."""
     check_rated(config)
     ratings, name, split = (ratings, ratings.name, "given") if ratings else load_ratings(config)
     return RatedSet(config, name, split, ratings)
 
 
 def check_rated(config: RunConfig) -> None:
-    """Raise `UserError` for settings that only cited documents can have."""
+    """Raise `UserError` for settings of cited documents, which a set of rated texts does not have."""
     for setting, value, default in (("unit", config.unit, "chunk"), ("pool", config.pool, "own")):
         if value != default:
-            raise UserError(f"{setting}={value} is about cited documents, and a rated set has none: leave it out.")
+            raise UserError(
+                f"{setting}={value} is for data with cited documents, and the texts of a rated set cite none: leave "
+                f"{setting} out."
+            )
 
 
 def pair_file(config: RunConfig) -> PairFile | None:
@@ -347,7 +362,7 @@ class Frame:
             )
 
     def unknown_levels(self) -> str:
-        """Return a sentence that counts the chunks without a known level and names another unit; empty for none."""
+        """Return a sentence on the chunks without a known level, which names another unit; empty if all are known."""
         count = sum(self.excluded.values()) if self.unit == "chunk" else 0
         return f" {count:,} chunks have no known level: try --unit citation." if count else ""
 

@@ -34,7 +34,7 @@ from metaeval.runs.columns import (
     unscored_metrics,
     with_controls,
 )
-from metaeval.runs.evaluation import Asked, evaluate, find_protocols, readable_protocols, readings_of
+from metaeval.runs.evaluation import ProtocolSetup, declarations_of, evaluate, find_protocols, readable_protocols
 from metaeval.runs.job_folder import PAIRS, Command, close_job, job_folder, write_pairs
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress, score_in, worker_pool
 from metaeval.runs.prepared_run import Job, RatedSet, find_dataset, pair_file, prepare, prepare_ratings
@@ -74,12 +74,12 @@ def write_report(
     link = EXPLORER if (folder / EXPLORER).is_file() else ""
     shown = explorer_line(f"metaeval view {code}", link) if pairs else ""
     path = folder / PAGE
-    write_text(path, page(results, pictures, title, readings_of(protocols.values()), shown))
+    write_text(path, page(results, pictures, title, declarations_of(protocols.values()), shown))
     return path
 
 
 def pictures_of(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> dict[str, list[Picture]]:
-    """Draw the bars that protocols declare, by the page's names of the data sets."""
+    """Return the bars that protocols declare as pictures, by the page's names of the data sets. protocols: by name."""
     from metaeval.report.figures.bars import measure_bars
     from metaeval.report.figures.drawing import image
 
@@ -93,14 +93,14 @@ def pictures_of(results: Sequence[Result], protocols: Mapping[str, Protocol]) ->
 
 
 def metric_looks(results: Sequence[Result]) -> dict[str, Look]:
-    """Return how each metric of the results looks in all figures."""
+    """Return how each metric of the results is drawn in all figures."""
     from metaeval.report.figures.drawing import looks_of
 
     return looks_of(row.metric for result in results for row in metrics_of(result))
 
 
 def drawn(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> Iterator[tuple[Protocol, Result]]:
-    """Yield the results for which their protocols declare a figure."""
+    """Yield the results whose protocols declare a figure, each with its protocol. protocols: by name."""
     for result in results:
         protocol = protocols.get(result.protocol)
         if protocol and protocol.figure and metrics_of(result):
@@ -150,7 +150,7 @@ def run_scores(
     return evaluate_columns(rated, rated_columns(rated, names), protocols)
 
 
-def _checked_protocols(config: RunConfig) -> list[Asked]:
+def _checked_protocols(config: RunConfig) -> list[ProtocolSetup]:
     """Return the run's protocols; raises `UserError` for wrong ones and for an impossible certificate."""
     protocols = find_protocols(config)
     if config.interval.certify:
@@ -163,7 +163,7 @@ def _checked_protocols(config: RunConfig) -> list[Asked]:
 def evaluate_columns(
     source: Job | RatedSet,
     columns: Sequence[AlignedColumn],
-    protocols: Sequence[Asked] = (),
+    protocols: Sequence[ProtocolSetup] = (),
     tested: Collection[str] | None = None,
 ) -> EvaluatedRun:
     """Evaluate columns, and the run's controls, under every protocol that distinguishes metrics.
@@ -189,7 +189,7 @@ def evaluate_columns(
 
 
 def are_decided(evaluation: EvaluatedRun) -> bool:
-    """Return whether all scores of every metric are the levels 0, 1 and 2."""
+    """Return whether all scores of every metric are levels (0, 1 or 2), so that they are decisions already."""
     scores = [column.score[~np.isnan(column.score)] for column in evaluation.columns if column.kind == "metric"]
     return all(score.size and np.isin(score, (0.0, 1.0, 2.0)).all() for score in scores)
 
@@ -225,7 +225,7 @@ def run_folder(config: RunConfig, results: Sequence[Result]) -> Path:
 
 
 def _check_batch(metrics: LoadedMetrics) -> None:
-    """Raise `UserError` for a batch's replies if no metric of the run asks a chat model."""
+    """Raise `UserError` for a file of a batch's replies if no metric of the run asks a chat model."""
     if metrics.config.batch is not None:
         metrics.check_asking("--replies")
 

@@ -56,7 +56,10 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class _Sharded:
-    """The shards of one or more metrics: identities, unique pairs by key, and plan. window: block of a large table."""
+    """The work on one or more metrics in shards: identities, unique pairs by key, and the plan of blocks.
+
+    window: the block of a large table, if the pairs are one.
+    """
 
     identities: Sequence[Mapping[str, Any]]
     unique: Mapping[bytes, TextPair]
@@ -69,7 +72,7 @@ class _Sharded:
 
 @dataclass(frozen=True)
 class ShardWritten:
-    """A written shard of one metric: its folder, its number of blocks of pairs, and the plan's number."""
+    """A written shard of one metric. blocks: its number of blocks of pairs. all_blocks: that of the plan."""
 
     metric: str
     path: Path
@@ -107,7 +110,10 @@ def export_shard(
 
 @dataclass(frozen=True)
 class _Part:
-    """The data that are planned as one job: those of a run, a table of pairs (texts), or one of its blocks."""
+    """The data that are planned as one job: a run's, or the texts of a table of pairs, or of one block of it.
+
+    window: which block.
+    """
 
     whole: Job | None
     texts: Sequence[TextPair] = ()
@@ -115,7 +121,7 @@ class _Part:
     progress: MetricProgress | None = None
 
     def job(self, group: Sequence[str], loaded: LoadedMetrics, metrics: Sequence[Metric]) -> _Sharded:
-        """Return the sharded job of a group of metrics. group: their names among the loaded ones."""
+        """Return the work on a group of metrics. group: their names in `loaded`. metrics: the metrics themselves."""
         read = reading(self.whole, group[0], loaded).texts if self.whole else self.texts
         unique = {pair_key(*pair): pair for pair in read}
         identities = [job_identity(metric, unique.values()) for metric in metrics]
@@ -221,7 +227,7 @@ def _export_group(
 
 @dataclass(frozen=True)
 class VerifiedShards:
-    """The result of scoring blocks of a plan again on this machine.
+    """The comparison of stored scores with scores computed again on this machine.
 
     differing: number of pairs whose scores differ; largest: largest difference. same_device: whether the parts were
     computed on the same device model; then scores must be equal.
@@ -273,8 +279,8 @@ def verify_shards(
 
 def _differs_here(place: Path, note: PlanNote) -> UserError:
     return UserError(
-        f"{place} does not match what this machine computes for {note.metric!r}: the data, the code "
-        "or the model's files differ here."
+        f"{place} does not match what this machine computes for {note.metric!r}: give the data, code and model files "
+        "with which the shards were scored."
     )
 
 
@@ -366,7 +372,7 @@ def batch_file(
 
 
 def _on_ray(command: str, nodes: int, cpus: int, gpus: int) -> list[str]:
-    """Return shell lines that start Ray on every node and run the command on the first, which alone gets the signal.
+    """Return shell lines that start Ray on every node and run a command on the first, which alone gets the signal.
 
     The file of the command's process id is on the first node, where the batch file runs.
     """

@@ -107,7 +107,10 @@ def as_one_family(tables: Sequence[Result]) -> list[Result]:
 
 
 def adjusted(tables: Sequence[Significance], family: Callable[[Comparison], Hashable] | None) -> list[Significance]:
-    """Adjust the p-values within each family of pairs, and of comparisons with controls; None: one family each."""
+    """Return the tests with p-values adjusted within each family of pairs, and of comparisons with controls.
+
+    family: the family of a comparison; None: all are one family.
+    """
     pairs, most = _in_families([table.comparisons for table in tables], family, lambda _, p: holm(p))
     controls, _ = _in_families([table.controls or [] for table in tables], family, _against_controls)
     return [
@@ -125,7 +128,10 @@ def _in_families(
     family: Callable[[Comparison], Hashable] | None,
     adjust: Callable[[Tests, Floats], Floats],
 ) -> tuple[list[list[Comparison]], int]:
-    """Return the tests of each table, adjusted within each family, and the size of the largest family."""
+    """Return the tests of each table, adjusted within each family, and the size of the largest family.
+
+    adjust: returns the adjusted p-values of the tests of one family.
+    """
     tests = [(number, test) for number, table in enumerate(tables) for test in table]
     names = [family(test) if family else None for _, test in tests]
     p = np.array([np.nan if test.p is None else test.p for _, test in tests])
@@ -143,7 +149,7 @@ def _in_families(
 
 
 def _against_controls(tests: Tests, p: Floats) -> Floats:
-    """Adjust the p-values of comparisons with controls; a metric counts once per measure and table."""
+    """Return adjusted p-values of comparisons with controls; a metric counts once per measure and table."""
     metrics = [(number, test.measure, test.one) for number, test in tests]
     controls = [test.other for _, test in tests]
     rows, columns = ({name: at for at, name in enumerate(dict.fromkeys(names))} for names in (metrics, controls))

@@ -19,15 +19,15 @@ from metaeval.errors import UserError
 from metaeval.files import cache_folder, sha256_json, write_text
 from metaeval.runs.metrics import load_metric, load_metrics, plug_in
 from metaeval.scoring.backends.model_metric import ModelMetric
-from metaeval.scoring.canaries import CanaryReport, OfficialComparison, compare_official, verify_metric
 from metaeval.scoring.contract import Combination, Metric
+from metaeval.scoring.verification_pairs import OfficialComparison, VerificationReport, compare_official, verify_metric
 
 Say = Callable[[str], None]
 """Called with a few words about the current step."""
 
 
-def verify(name: str, config: RunConfig) -> CanaryReport:
-    """Score the canary pairs with a metric, together and one by one.
+def verify(name: str, config: RunConfig) -> VerificationReport:
+    """Score the fixed test pairs (`VERIFICATION_PAIRS`) with a metric, together and one by one.
 
     Raises `UserError` for a wrong option, a missing package, and a model that cannot be loaded.
     """
@@ -60,8 +60,8 @@ def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
         return load_metric("worker", RunConfig(metric_options={"worker": {"command": command, "timeout": 3600}}))
 
 
-def compare(checked: CanaryReport, official: Metric) -> OfficialComparison:
-    """Score the canary pairs with the official package."""
+def compare(checked: VerificationReport, official: Metric) -> OfficialComparison:
+    """Score the fixed test pairs with the official package, and compare its scores with ours (`checked`)."""
     return compare_official(checked, official, RECIPES[checked.metric.card.name].title)
 
 

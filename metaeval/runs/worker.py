@@ -56,7 +56,7 @@ class Scorer:
         logging.getLogger("metaeval").addHandler(self._warnings)
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer a job or one of its blocks, with warnings; a `UserError` is answered as a sentence."""
+        """Return the reply to a job or one of its blocks, with warnings; a `UserError` is replied as a sentence."""
         try:
             answer = self.begin(message) if "recipe" in message else self.score(message)
         except UserError as error:
@@ -66,7 +66,7 @@ class Scorer:
         return {**answer, "said": warnings} if warnings else answer
 
     def begin(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Make a job's metrics and prepare them for its texts; those of an earlier job are released first."""
+        """Load a job's metrics and prepare them for its texts; those of an earlier job are released first."""
         if message["recipe"] != self._recipe:
             self._recipe, self._work = None, Work(())
             # Modules are found as in the calling process; packages that are installed here come first.
@@ -81,7 +81,7 @@ class Scorer:
         return {"ready": True}
 
     def score(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Score a block with each wanted metric."""
+        """Return the scores of a block by each metric that the message names."""
         sources, statements = self._context.sources, self._context.statements
         pairs = [(sources[source], statements[statement]) for source, statement in message["pairs"]]
         with plug_in(self._label):
@@ -90,7 +90,7 @@ class Scorer:
 
 
 def job_metrics(recipe: WorkerRecipe) -> list[Metric]:
-    """Make the metrics of a recipe; raises `UserError` where their scores could differ from the calling process."""
+    """Return the metrics of a recipe; raises `UserError` where their scores could differ from the calling process."""
     if (here := package_versions()) != recipe.versions:
         other = ", ".join(
             f"{key} {number}, here {here[key]}" for key, number in recipe.versions.items() if here[key] != number

@@ -16,9 +16,10 @@ _SPOILS = (Status.FAILED, Status.ABSENT, Status.TOO_LONG, Status.UNPARSED, Statu
 def aggregate(
     answers: Sequence[PairScore], rows: Sequence[UnitRow], how: Aggregation, direction: Literal[1, -1]
 ) -> list[PairScore]:
-    """Return one answer per row, oriented so that higher is more support: the best of its chunks, or their mean.
+    """Return one answer per row, oriented so that higher is more support: its chunks' best score, or their mean.
 
-    A union has the best score too; the joined chunks (`best_members`) are scored later.
+    how: the rule. direction: 1 if higher raw scores mean more support, else -1. A union has the best score too; the
+    joined chunks (`best_members`) are scored later.
     """
     return [_combine([answers[number] for number in row.members], how, direction) for row in rows]
 

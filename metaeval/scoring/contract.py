@@ -40,7 +40,7 @@ class PairScore(NamedTuple):
     cut: int = 0
 
     def oriented(self, direction: int) -> PairScore:
-        """Return the answer with its score turned so that higher is more support; direction: of the metric's card."""
+        """Return the answer with a score of which higher is more support. direction: of the metric's card."""
         return self if self.score is None else self._replace(score=direction * self.score)
 
 
@@ -189,10 +189,10 @@ class Metric(ABC):
 
     @abstractmethod
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs: return one answer per (source, statement), in order, which does not depend on other pairs."""
+        """Return one answer per (source, statement), in order; an answer does not depend on other pairs."""
 
     def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> object:
-        """Estimate the cost of scoring these pairs, as a printable object; None if it costs only time."""
+        """Return the estimated cost of scoring these pairs, as a printable object; None if it costs only time."""
         return None
 
     def requests(self, sources: Sequence[str], statements: Sequence[str]) -> Mapping[str, bytes]:
@@ -218,7 +218,10 @@ class Metric(ABC):
         raise NotImplementedError(f"{self.card.name} does not explain its scores")
 
     def explain_all(self, pairs: Sequence[tuple[str, str]]) -> list[list[Span]]:
-        """Explain several (source, statement); a metric whose model takes several at once overrides it."""
+        """Return the explanation of each (source, statement), as `explain` does, one after the other.
+
+        A metric whose model takes several pairs at once overrides it.
+        """
         return [self.explain(*pair) for pair in pairs]
 
     def replies(self, source: str, statement: str) -> list[str]:
@@ -256,7 +259,7 @@ class TwoStepMetric(Metric):
         """Return one answer per observation, in order."""
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Observe, then judge."""
+        """Return one answer per pair: `observe`, then `judge`."""
         return self.judge(self.observe(sources, statements))
 
 

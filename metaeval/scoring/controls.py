@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.cells import Coded, values_of
+from metaeval.column_arrays import Coded, values_of
 from metaeval.corpus.ratings import RatingColumns
 from metaeval.corpus.units import UnitRow
 
@@ -26,10 +26,10 @@ _RIDGE = 1.0
 
 
 def statement_only(rows: Sequence[UnitRow]) -> ControlScores:
-    """Predict the level without the source, by ridge regression on the statement's words; (rows,).
+    """Return a prediction of each row's level from the statement alone, (rows,), by ridge regression on its words.
 
-    Predictions are out of fold: the model of a row was fitted without the rows of its group. The features are hashed
-    word presences (1,024), and the target is the mean level of the statement's rows.
+    Predictions are out of fold: the model of a row was fitted without the rows of its group. The features are
+    hashed word presences (1,024), and the target is the mean level of the statement's rows.
     """
     statements = {row.statement_id: row for row in rows}
     order = sorted(statements)
@@ -104,7 +104,7 @@ CONTROLS: dict[str, Control] = {
 
 
 def rated_controls(rows: RatingColumns) -> dict[str, ControlScores]:
-    """Compute the controls of rated texts, which need no document, by name, (n,) each.
+    """Return the controls of rated texts, which need no document, by name, (n,) each.
 
     There is one of length where every text is known, and `system` where every system has texts in several groups.
     """

@@ -24,7 +24,7 @@ PairProgress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class ScoredPairs:
-    """The answers to a job's pairs, in order; the number of unique pairs, and how many of them were scored now."""
+    """The answers to a job's pairs, in order. unique: number of unique pairs. computed: how many were scored now."""
 
     answers: list[PairScore]
     identity: Mapping[str, Any]
@@ -39,15 +39,13 @@ def score_pairs(
     progress: PairProgress | None = None,
     execute: Execute | None = None,
 ) -> ScoredPairs:
-    """Score every pair: read stored scores from the store, and store each new block as soon as it is scored.
+    """Return the answers to all pairs: stored ones from the store, and others computed and stored block by block.
 
-    execute: scores the blocks; None scores them in this process, one after the other.
-
-    The plan of blocks depends on the job's texts alone, not on the store's content, and a block of which a pair is
-    missing is scored whole (see `Metric.batched`): a run that was killed and started again, or that finds some of its
-    pairs stored by another job, scores the others exactly as a run with an empty store would.
-
-    Raises `UserError` when a plug-in breaks its contract (wrong number of answers, a score that is not a number).
+    execute: scores the blocks; None scores them in this process, one after the other. The plan of blocks depends on
+    the job's texts alone, not on the store's content, and a block of which a pair is missing is scored whole (see
+    `Metric.batched`): a run that was killed and started again, or that finds some of its pairs stored by another
+    job, scores the others exactly as a run with an empty store would. Raises `UserError` when a plug-in breaks its
+    contract (wrong number of answers, a score that is not a number).
     """
     return score_jointly([metric], pairs, store, progress, execute)[0]
 
@@ -59,9 +57,10 @@ def score_jointly(
     progress: PairProgress | None = None,
     execute: Execute | None = None,
 ) -> list[ScoredPairs]:
-    """Score every pair with metrics that share an observation (`TwoStepMetric.observed`); observe each pair once.
+    """Return the answers of metrics that share an observation (`TwoStepMetric.observed`), which is made once per pair.
 
-    A single metric may be of any kind. A block that only some of the metrics still need is judged for those alone.
+    execute: as in `score_pairs`. A single metric may be of any kind. A block that only some of the metrics still
+    need is judged for those alone.
     """
     keys = [pair_key(*pair) for pair in pairs]
     unique = dict(zip(keys, pairs, strict=True))
@@ -88,7 +87,7 @@ def score_jointly(
 
 @dataclass
 class _Share:
-    """One metric's part of a joint job: its identity, answers so far by pair key, and number computed now."""
+    """One metric's part of a joint job: its identity, its answers by pair key, and the number computed now."""
 
     metric: Metric
     identity: Mapping[str, Any]
@@ -144,7 +143,10 @@ class _Job:
             time.sleep(_PAUSE)
 
     def _tasks(self, blocks: Sequence[TextBlock], named: Mapping[int, str]) -> Iterator[BlockTask]:
-        """Yield the blocks of which a pair is missing; each is checked and claimed when it is its turn."""
+        """Yield the blocks of which a pair is missing; each is checked and claimed when it is its turn.
+
+        named: ids of the blocks, by number.
+        """
         for block in blocks:
             if not self._missing(block):
                 continue
@@ -168,7 +170,7 @@ class _Job:
         return [key for key in block.keys if any(key not in share.answers for share in self.shares)]
 
     def _keep(self, done: ScoredBlock) -> None:
-        """Store a block's answers for each metric that it was scored for; existing answers are kept."""
+        """Store the answers in a scored block, for each metric that it was scored for; existing answers are kept."""
         for number, answers in zip(done.task.wanted, done.answers, strict=True):
             share = self.shares[number]
             new = {key: answer for key, answer in zip(done.task.keys, answers, strict=True) if key not in share.answers}

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.cells import NO_CELLS
+from metaeval.column_arrays import NO_CELLS
 from metaeval.data_tables import TypedTable, text_of, warn_of_swap
 from metaeval.errors import UserError, shown
 from metaeval.files import check_unchanged, marks_of, sha256_file
@@ -83,7 +83,7 @@ class PairFile:
         yield window
 
     def shifted(self, progress: _Progress | None, number: int) -> _Progress | None:
-        """Return a callback that turns the progress of one block's unique pairs into that of the whole table."""
+        """Return a callback that reports the progress of block `number` as that of the whole table."""
         if progress is None or len(self.starts) == 1:
             return progress
         start, end = (*self.starts, self.rows)[number : number + 2]
@@ -113,7 +113,7 @@ def read_pair_file(path: Path, headings: Mapping[str, str]) -> PairFile:
         if row < _FIRST:
             lengths.append((len(source), len(statement)))
     if not hashes:
-        raise UserError(f"{path} holds no rows.")
+        raise UserError(f"{path} holds no rows: give a table with at least one.")
     _check_ids(path, columns, hashes)
     warn_of_swap(str(path), columns, lengths)
     return PairFile(path, columns, sha256_file(path), marks, len(hashes), tuple(starts))
@@ -160,7 +160,7 @@ def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[Any, Any, An
             cells = {role: batch.column(heading).to_pylist() for role, heading in columns.items()}
         except UnicodeDecodeError as error:
             rows = f"rows {before + 1:,} to {before + batch.num_rows:,}"
-            raise UserError(f"{path} {rows}: a text is not UTF-8 ({error.reason}).") from error
+            raise UserError(f"{path} {rows}: a text is not UTF-8 ({error.reason}): save the file as UTF-8.") from error
         before += batch.num_rows
         sources = map(_source, cells["source"])
         yield from zip(cells.get("id") or [None] * batch.num_rows, sources, cells["statement"], strict=True)

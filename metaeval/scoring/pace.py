@@ -33,7 +33,7 @@ class ScoringPace(NamedTuple):
 
 
 def tokens_of(sources: Iterable[str], statements: Iterable[str]) -> int:
-    """Estimate how many tokens a metric reads of pairs: four characters count as one."""
+    """Return an estimate of how many tokens a metric reads of pairs: four characters count as one."""
     return sum(len(text) for side in (sources, statements) for text in side) // 4
 
 
@@ -54,10 +54,10 @@ def device_of(metric: Metric) -> str:
 
 
 def timed(execute: Execute, metrics: Sequence[Metric], workers: int = 1, devices: int = 1) -> Execute:
-    """Wrap `execute` so that it stores the metrics' measured speed when it ends, even by an error.
+    """Return `execute` such that it stores the metrics' measured speed when it ends, even by an error.
 
-    Metrics that share a model pass share its speed. devices: how many work side by side. A job with too few blocks to
-    measure a speed stores nothing.
+    Metrics that share a model pass share its speed. devices: how many work side by side. A job with too few blocks
+    to measure a speed stores nothing.
     """
 
     def run(context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:

@@ -38,10 +38,10 @@ class Plan:
 
 
 def make_plan(unique: Mapping[bytes, TextPair], block_tokens: int) -> Plan:
-    """Divide a job's pairs (by their keys) into blocks of about `block_tokens`, the longest sources first.
+    """Return a job's pairs (by their keys) in blocks of about `block_tokens`, the longest sources first.
 
-    The plan depends on the job's texts alone, not on their order, nor on what is stored. All pairs of a source are in
-    one block. A source counts once in it, each statement once per pair; four characters count as a token.
+    The plan depends on the job's texts alone, not on their order, nor on what is stored. All pairs of a source are
+    in one block. A source counts once in it, each statement once per pair; four characters count as a token.
     """
     cut = enumerate(_cut(unique, block_tokens))
     return Plan(tuple(TextBlock(number, tuple(keys)) for number, keys in cut), block_tokens)

@@ -98,7 +98,10 @@ AddRows = Callable[[Sequence[str], Sequence[PairScore]], None]
 
 @contextmanager
 def score_writer(path: Path) -> Iterator[AddRows]:
-    """Write a score file some rows at a time; it appears when the block ends. The suffix chooses the format."""
+    """Yield a function that adds rows to a score file, which appears when the block ends.
+
+    The suffix chooses the format.
+    """
     _check_suffix(path)
     pyarrow = parquet_library() if path.suffix == ".parquet" else None
     with atomic_write(path) as file:
@@ -136,7 +139,7 @@ def read_scores(path: Path, columns: Mapping[str, str] | None = None) -> list[Sc
     """
     _check_suffix(path, also=own_tables.TABLES)
     if not path.is_file():
-        raise UserError(f"Score file {path} does not exist.")
+        raise UserError(f"Score file {path} does not exist: check the path.")
     manifest = read_manifest(path)
     if path.suffix in own_tables.TABLES:
         return list(scores_of(path, own_tables.read_table(path), columns, manifest))
@@ -146,7 +149,7 @@ def read_scores(path: Path, columns: Mapping[str, str] | None = None) -> list[Sc
     else:
         rows = json_objects(path, "write one object with pair_id and score per line, null for a missing score")
     if (first := next(rows, None)) is None:
-        raise UserError(f"Score file {path} has no rows.")
+        raise UserError(f"Score file {path} has no rows: give a file with at least one score.")
     flat = columns or skips_bad_cells()
     if flat or "pair_id" not in first[1] or not {"score", "status"} & first[1].keys():
         whole = [first, *rows]

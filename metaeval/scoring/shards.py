@@ -43,9 +43,9 @@ class _File(BaseModel):
 
 
 class WindowNote(_File):
-    """The blocks of a large table that a plan covers, from 0, of `of` blocks; several if they hold the same pairs.
+    """Which blocks of a large table a plan covers: their numbers from 0; several if they hold the same pairs.
 
-    table: SHA-256 of the file.
+    table: SHA-256 of the file. of: number of blocks of the table.
     """
 
     table: str
@@ -106,7 +106,7 @@ def plan_folder(folder: Path, identity: Mapping[str, Any], plan: Plan) -> Path:
 
 
 def write_note(place: Path, note: PlanNote) -> None:
-    """Write plan.json; every task of a plan writes the same. Windows that it names already are kept."""
+    """Write plan.json into a folder; every task of a plan writes the same. Blocks of a table already in it are kept."""
     windows: dict[str, WindowNote] = {}
     for window in (*(read_note(place).windows if (place / NOTE).is_file() else ()), *note.windows):
         known = windows[window.table].numbers if window.table in windows else []
@@ -117,7 +117,7 @@ def write_note(place: Path, note: PlanNote) -> None:
 
 
 def read_note(place: Path) -> PlanNote:
-    """Read plan.json; raises `UserError` where its identity and plan are not those of its folder."""
+    """Return plan.json of a folder; raises `UserError` where its identity and plan are not those of the folder."""
     path = place / NOTE
     note = _checked(PlanNote, reading.read_object(path), path)
     if (sha256_json(note.identity)[:16], note.plan[:16]) != (place.parent.name, place.name):
@@ -249,7 +249,7 @@ class Shard:
 
 
 def read_shard(text: str) -> Shard:
-    """Parse I/N, as in 3/64, into task and number of tasks."""
+    """Return the task and the number of tasks that a text I/N names, as 3/64."""
     index, slash, count = text.partition("/")
     if not (slash and index.isdecimal() and count.isdecimal() and int(index) < int(count)):
         raise UserError(f"--shard is {text!r}; allowed: I/N, task I of N tasks, counted from 0 (0/8 to 7/8).")
@@ -327,7 +327,10 @@ def shard_states(folder: Path) -> list[PlanState]:
 
 @dataclass(frozen=True)
 class Merged:
-    """Counts of one metric's rows that were merged. kept: rows that the store had with other last digits, and keeps."""
+    """Counts of one metric's merged rows.
+
+    new: added ones. kept: rows that the store had with other last digits, and keeps.
+    """
 
     metric: str
     rows: int
@@ -338,11 +341,11 @@ class Merged:
 
 
 def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
-    """Add all parts of a folder to a score store, which keeps the scores that it has; repeating it changes nothing.
+    """Add all parts of a folder to a score store, and yield counts by metric; repeating it changes nothing.
 
-    Raises `UserError`, and stores nothing, for a file that is not a part or of another metric, and for a block of two
-    parts or a pair of two plans with different scores. Damaged rows raise it when they are read: rows before them are
-    stored.
+    The store keeps the scores that it has. Raises `UserError`, and stores nothing, for a file that is not a part or
+    of another metric, and for a block of two parts or a pair of two plans with different scores. Damaged rows raise
+    it when they are read: rows before them are stored.
     """
     by_metric: dict[str, list[Path]] = {}
     for place in plans(folder):

@@ -1,1 +1,1 @@
-"""Numbers about numbers: pure numpy / scipy functions; no files, no models, no text."""
+"""Statistics: pure numpy / scipy functions; no files, no models, no text."""

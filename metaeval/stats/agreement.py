@@ -13,11 +13,11 @@ from metaeval.stats.ties import midranks
 
 
 def cohen_kappa(counts: Floats) -> Floats:
-    """Return Cohen's kappa, 1 - observed / expected disagreement, from counts (..., K, K); values (...).
+    """Return Cohen's kappa (...), 1 - observed / expected disagreement, from counts (..., K, K).
 
-    counts: rows are one rater's category, columns the other's. NaN where no disagreement is expected: no rows, or both
-    raters give one and the same category throughout. Cohen, "A coefficient of agreement for nominal scales" (1960).
-    Raises ValueError unless the last two axes are a square of counts that are not negative.
+    counts: rows are one rater's category, columns the other's. NaN where no disagreement is expected: no rows, or
+    both raters give one and the same category throughout. Cohen, "A coefficient of agreement for nominal scales"
+    (1960). Raises ValueError unless the last two axes are a square of counts that are not negative.
     """
     if counts.ndim < 2 or counts.shape[-1] != counts.shape[-2]:
         raise ValueError(f"counts of two raters must be a square of their categories, got shape {counts.shape}")

@@ -29,10 +29,10 @@ STRIP_FLOATS = 4_000_000
 
 
 def column_sum(values: Floats) -> Floats:
-    """Sum each column of `values` (m, R), adding its rows in order; returns (R,).
+    """Return the sum of each column of `values` (m, R), (R,), with its rows added in order.
 
-    numpy adds a lone column pairwise and several columns row by row, which differ in the last bit. A result must not
-    depend on how many resamples are evaluated together, so a lone column is added row by row as well.
+    numpy adds a lone column pairwise and several columns row by row, which differ in the last bit. A result must
+    not depend on how many resamples are evaluated together, so a lone column is added row by row as well.
     """
     if values.shape[0] == 0:
         return np.zeros(values.shape[1])
@@ -42,26 +42,29 @@ def column_sum(values: Floats) -> Floats:
 
 
 def ratio(numerator: Floats | Ints, denominator: Floats | Ints) -> Floats:
-    """Divide elementwise; NaN (undefined) where the denominator is not positive."""
+    """Return the elementwise quotient; NaN (undefined) where the denominator is not positive."""
     undefined = np.full(np.shape(denominator), np.nan)
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator > 0))
 
 
 def scaled(values: Floats) -> Floats:
-    """Scale values by a power of two to at most 1, which is exact, so that no square overflows or underflows."""
+    """Return values divided by a power of two so that none exceeds 1, which is exact, so that no square overflows."""
     largest = max(values.max(initial=0.0), -values.min(initial=0.0))
     exponent = -int(np.frexp(largest)[1])
     return np.asarray(values * 2.0**exponent if abs(exponent) < 1000 else np.ldexp(values, exponent))
 
 
 def strips(width: int, height: int) -> list[slice]:
-    """Split `width` columns into slices, so that arrays of `height` rows stay small."""
+    """Return slices of `width` columns, so narrow that arrays of `height` rows stay small."""
     columns = max(1, STRIP_FLOATS // max(height, 1))
     return [slice(at, min(at + columns, width)) for at in range(0, width, columns)]
 
 
 def in_strips(evaluate: Callable[[Weights], Floats], tile: Weights, height: int) -> Floats:
-    """Evaluate group weights (n_groups, R) a few columns at a time, so that arrays of `height` rows stay small."""
+    """Return what `evaluate` gives for group weights (n_groups, R), called on a few columns at a time.
+
+    height: rows of the arrays that it makes, which stay small so.
+    """
     return np.concatenate([evaluate(tile[:, strip]) for strip in strips(tile.shape[1], height)], axis=-1)
 
 
@@ -129,10 +132,11 @@ def for_loops(weights: Weights | Floats, wide: type[np.int64 | np.float64] = np.
 
 
 def _one_at_a_time(compile_loop: Callable[[Any], Any], place: Path) -> Callable[[Any], Any]:
-    """Let one process at a time compile a loop, or read it from numba's cache in the folder `place`.
+    """Return `compile_loop` such that only one process at a time compiles a loop or reads it from numba's cache.
 
-    The cache's files are numbered, and the numbers are read and written without a lock: two processes that compile a
-    loop for different types at once could leave the code for one type under the other's number, for every later run.
+    place: folder of the cache. The cache's files are numbered, and the numbers are read and written without a lock:
+    two processes that compile a loop for different types at once could leave the code for one type under the
+    other's number, for every later run.
     """
 
     def alone(types: Any) -> Any:
@@ -148,10 +152,10 @@ def _one_at_a_time(compile_loop: Callable[[Any], Any], place: Path) -> Callable[
 
 
 def weighted_sums(moments: Floats, tile: Weights | Floats, group: Ints | None = None) -> Floats:
-    """Sum weight x moment over groups: moments (n_groups, K), weights `tile` (n_groups, R) -> (K, R).
+    """Return the sums over groups of weight x moment, (K, R). moments: (n_groups, K). tile: weights (n_groups, R).
 
-    group: (m,) the group of each row of `moments`, where a group has several or none. Rows are added in their order, so
-    that no digit depends on R or on the machine's matrix product.
+    group: (m,) the group of each row of `moments`, where a group has several or none. Rows are added in their
+    order, so that no digit depends on R or on the machine's matrix product.
     """
     total = np.zeros((moments.shape[1], tile.shape[1]))
     loops = compiled(moments.size * tile.shape[1])
@@ -180,14 +184,14 @@ def group_ends(values: Floats, group: Ints, n_groups: int) -> tuple[Floats, Floa
 
 
 def varies(ends: tuple[Floats, Floats], drawn: Bools) -> Bools:
-    """Return whether drawn groups hold two distinct values, (R,); ends: `group_ends`, drawn: (n_groups, R)."""
+    """Return whether the drawn groups hold two distinct values, (R,). ends: from `group_ends`. drawn: (n_groups, R)."""
     lowest = np.where(drawn, ends[0][:, None], np.inf).min(axis=0, initial=np.inf)
     highest = np.where(drawn, ends[1][:, None], -np.inf).max(axis=0, initial=-np.inf)
     return np.asarray(lowest < highest)
 
 
 def varies_without(ends: tuple[Floats, Floats]) -> Bools:
-    """Return whether two distinct values remain without each group in turn, (n_groups,); ends: `group_ends`."""
+    """Return whether two distinct values remain without each group in turn, (n_groups,). ends: from `group_ends`."""
     lowest, highest = np.sort(ends[0]), np.sort(ends[1])[::-1]
     second = (lowest[1], highest[1]) if lowest.size > 1 else (np.inf, -np.inf)
     low = np.where(ends[0] == lowest[0], second[0], lowest[0]) if lowest.size else lowest
@@ -206,7 +210,7 @@ def distinct(codes: Ints) -> Ints:
 
 
 def numbered(codes: Ints) -> tuple[Ints, int]:
-    """Number the distinct codes from the lowest; return the number of each row, (n,), and how many there are."""
+    """Return the number of each row's code among the distinct codes, from the lowest, (n,), and how many there are."""
     if _near(codes):
         there = np.bincount(codes) > 0
         return (np.cumsum(there) - 1)[codes], int(np.count_nonzero(there))

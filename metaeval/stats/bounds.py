@@ -112,7 +112,7 @@ def _pearson(x: Floats, y: Floats, weight: Floats) -> float:
 
 
 def extreme_ranks(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    """Replace scores by ranks, and missing ones (NaN) by ranks beyond all others; returns (worst, best), (n,) each.
+    """Return scores as ranks, (worst, best), (n,) each, with missing ones (NaN) at ranks beyond all others.
 
     Worst: missing positives below every observed score, missing negatives above; best the other way round. No two
     missing rows are tied. For measures of two classes that read ranks only (ROC-AUC, average precision, reciprocal
@@ -131,11 +131,11 @@ def extreme_ranks(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
 
 
 def extreme_scores(score: Floats, gold: Floats) -> tuple[Floats, Floats]:
-    """Replace missing scores (NaN) by the lowest or highest observed one; returns (worst, best), (n,) each.
+    """Return scores with missing ones (NaN) replaced by the lowest or highest observed one: (worst, best), (n,) each.
 
-    Worst: rows with gold above the mean gold get the lowest, the others the highest; best the other way round. This is
-    a bound by assignment of observed extremes, not a proof: a correlation can go further with scores not yet seen,
-    and with three levels another assignment can go slightly further. Needs one observed score.
+    Worst: rows with gold above the mean gold get the lowest, the others the highest; best the other way round. This
+    is a bound by assignment of observed extremes, not a proof: a correlation can go further with scores not yet
+    seen, and with three levels another assignment can go slightly further. Needs one observed score.
     """
     missing = np.isnan(score)
     lowest, highest = np.nanmin(score), np.nanmax(score)

@@ -47,7 +47,10 @@ def _of_order(measure: Callable[[Floats, Bools, Ints, int], Prepared]) -> Binary
 
 
 def _best(measure: Callable[[Floats], Floats]) -> Binary:
-    """Return a measure of counts (k, 2, 2) by true and predicted class, at the best threshold for these labels."""
+    """Return a measure of decisions as one of scores: its value at the best threshold for these labels.
+
+    measure: of counts (k, 2, 2) by true and predicted class.
+    """
 
     def found(score: Floats, positive: Bools, ties: str) -> float:
         if positive.all() or not positive.any():

@@ -131,9 +131,10 @@ def average_precision_influence(score: Floats, positive: Bools, group: Ints, n_g
 
 
 def decision_counts(predicted: Ints, gold: Ints, group: Ints, n_groups: int, n_levels: int = 3) -> Floats:
-    """Count rows by group, gold level and predicted level: (n_groups, K, K) from predicted, gold, group (n,).
+    """Return the number of rows by group, gold level and predicted level, (n_groups, K, K).
 
-    Raises ValueError if a level leaves 0 .. n_levels - 1, or a group its range, or columns differ in length.
+    predicted, gold, group: (n,). Raises ValueError if a level leaves 0 .. n_levels - 1, or a group its range, or
+    columns differ in length.
     """
     arrays.check_lengths(predicted=predicted, gold=gold, group=group)
     arrays.check_codes("predicted level", predicted, n_levels)
@@ -178,7 +179,7 @@ def accuracy(counts: Floats) -> Floats:
 
 
 def share_alike(counts: Floats) -> Floats:
-    """Return the share of rows in which both agree, whatever levels occur; NaN without rows."""
+    """Return the share of rows whose gold and predicted level are equal, whatever levels occur; NaN without rows."""
     return arrays.ratio(_diagonal(counts).sum(axis=-1), counts.sum(axis=(-2, -1)))
 
 

@@ -40,7 +40,7 @@ class StackGain:
     pairs: tuple[tuple[int, int], ...]
 
     def of(self, kind: Kind) -> tuple[float, float]:
-        """Return a stack's value and its gain."""
+        """Return the value and the gain of a stack. kind: of the best pair, or of all metrics."""
         return (self.pair, self.pair_gain) if kind == "pair" else (self.everything, self.everything_gain)
 
 

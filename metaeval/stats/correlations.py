@@ -69,11 +69,11 @@ def _of_moments(sums: Sequence[Floats], vary: Callable[[Bools], Bools]) -> Float
 
 
 def _centred(values: Floats) -> Floats:
-    """Shift to the median and scale by powers of two, so that sums of squares neither cancel nor overflow.
+    """Return values shifted to their median and scaled by powers of two, so that sums of squares stay exact.
 
-    The mean lies within one standard deviation of the median, so at most one bit is lost when the mean is taken out
-    later; and one wild value, which could drag the mean far from all others, leaves the median where it is.
-    Scaling by a power of two is exact and leaves r as it is.
+    They neither cancel nor overflow then. The mean lies within one standard deviation of the median, so at most one
+    bit is lost when the mean is taken out later; and one wild value, which could drag the mean far from all others,
+    leaves the median where it is. Scaling by a power of two is exact and leaves r as it is.
     """
     if values.size == 0:
         return values
@@ -280,7 +280,10 @@ def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats
 
 
 def residual_blocks(residual: Floats, largest: float) -> Ints:
-    """Number residuals (n,) from the lowest, (n,), those that differ only by rounding as tied; largest: of them."""
+    """Return the number of each residual (n,) from the lowest; those that differ only by rounding are tied.
+
+    largest: the largest absolute value that they are made of.
+    """
     order = np.argsort(residual)
     block = np.empty(residual.size, dtype=np.int64)
     block[order] = np.cumsum(np.diff(residual[order], prepend=-np.inf) > RESIDUAL_TIES * largest) - 1
@@ -332,7 +335,7 @@ def _cells(code: Ints, n_strata: int, group: Ints, n_groups: int) -> tuple[Ints,
 def _of_ranks(
     score: Floats, gold: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
 ) -> tuple[Moments, int, Without]:
-    """Return the same as `_of_values`, for the midranks of score and gold, which are recomputed in each resample."""
+    """Return what `_of_values` does, for the midranks of score and gold, which are recomputed in each resample."""
     block, n_blocks = tie_blocks(score)
     level, n_levels = tie_blocks(gold)
     by_score, by_gold = block_sizes(block, group, n_blocks, n_groups), block_sizes(level, group, n_levels, n_groups)

@@ -59,7 +59,9 @@ def decide(score: Floats, thresholds: Floats) -> Ints:
 
 
 def group_folds(group: Ints, n_folds: int, seed: int) -> Ints:
-    """Assign each row a fold 0 .. n_folds - 1, (n,), without splitting a group (n,), in folds of similar size.
+    """Return a fold 0 ..
+
+    n_folds - 1 for each row, (n,), such that no group (n,) is split and folds are of similar size.
 
     Groups are shuffled, then go to the smallest fold, from the largest group down. Raises ValueError unless 2 <=
     n_folds <= number of groups, or on a negative seed.
@@ -269,7 +271,7 @@ class Calibration:
 
 
 def calibration(score: Floats, positive: Bools, group: Ints, folds: int = 5, seed: int = 0) -> Calibration:
-    """Evaluate isotonic probabilities, each fitted on the groups of the other folds, as `calibrated` does."""
+    """Return the quality of isotonic probabilities, each fitted on the groups of the other folds as by `calibrated`."""
     probability = calibrated(score, positive, group, "isotonic", folds, seed)
     return Calibration(
         brier(probability, positive),

@@ -86,7 +86,7 @@ class GroupedEntries:
     opening: SmallInts
 
     def outranked(self, level: int | None = None) -> Ints:
-        """Return the same as `outranked`, among the rows of the entry's own group."""
+        """Return what `outranked` does, among the rows of the entry's own group."""
         total = _running(self, level)
         return np.asarray(total[self.first] + total[self.end] - 2 * total[self.opening])
 

@@ -86,14 +86,14 @@ class Influence:
         return round(float(expected.sum() ** 2 / squares), 9) if squares > 0 else float(self.groups)
 
     def __sub__(self, other: Influence) -> Influence:
-        """That of the difference of one measure of the same rows under two metrics."""
+        """The influence values of the difference of a measure of two metrics on the same rows."""
         ends = self.ends and (self.ends[0] - self.ends[1], self.ends[1] - self.ends[0])
         difference, error = self.value - other.value, math.hypot(self.error, other.error)
         return replace(self, value=difference, parts=self.parts - other.parts, ends=ends, error=error)
 
 
 def less(influence: Influence, known: float, error: float = 0.0) -> Influence:
-    """Return the influence values of a measure less a value that is known, or estimated elsewhere with an error."""
+    """Return the influence values of a measure minus a value that is known, or estimated elsewhere with an error."""
     ends = influence.ends and (influence.ends[0] - known, influence.ends[1] - known)
     return replace(influence, value=influence.value - known, ends=ends, error=error)
 
@@ -142,10 +142,10 @@ def t_interval(influence: Influence, level: float) -> tuple[float, float] | None
 
 
 def t_test(influence: Influence, null: float = 0.0) -> float:
-    """Two-sided p of the value `null`, which `t_interval` at level 1 - p just leaves out; NaN without standard error.
+    """Return the two-sided p of the value `null`, which `t_interval` at level 1 - p just leaves out.
 
-    A measure that no group moves is known where it is `null`, and p is 1; elsewhere p is that of the sign test of as
-    many groups as speak alike.
+    NaN without a standard error. A measure that no group moves is known where it is `null`, and p is 1; elsewhere p
+    is that of the sign test of as many groups as speak alike.
     """
     from scipy.special import logit, stdtr
 
@@ -213,7 +213,7 @@ def _around(
 
 
 def _unseen_in(influence: Influence) -> float:
-    """Return the groups in which nothing else was seen: of the part with fewest, each worth its share of the rows."""
+    """Return the effective number of groups in the part with the fewest; a group counts by its share of the rows."""
     by_clustering = [each.rows[each.rows.any(axis=1)].astype(np.float64) for each in influence.clusterings]
     return min(float((rows.sum(axis=1) ** 2 / (rows**2).sum(axis=1)).min()) for rows in by_clustering)
 

@@ -91,9 +91,9 @@ def _found(values: Floats, left_out: Floats | None, rows: Ints, resampling: Resa
 def studentised_interval(
     influence: Influence | None, groups: int, resampling: Resampling
 ) -> tuple[tuple[float, float] | None, str, float | None]:
-    """Return the interval from influence values, a note on what is amiss, and the effective groups.
+    """Return the interval from influence values, a note on why there is none, and the effective groups.
 
-    groups: of the measure's rows.
+    groups: number of groups of the measure's rows.
     """
     if not resampling.n:
         return None, "", None
@@ -110,7 +110,7 @@ def studentised_interval(
 
 
 def replicated_interval(values: Floats, groups: int, level: float) -> tuple[tuple[float, float] | None, str]:
-    """Return the percentile interval of replicated values (1 + B,), and a note on what is amiss."""
+    """Return the percentile interval of replicated values (1 + B,), and a note on why there is none."""
     resampled = values[1:]
     if resampled.size == 0:
         return None, ""

@@ -27,17 +27,20 @@ NEEDED_F = 3.0
 
 
 def draw_simple(n_items: int, n: int, seed: int) -> Ints:
-    """Draw n of n_items item numbers without replacement, in random order; ValueError unless 0 <= n <= n_items."""
+    """Return n of n_items item numbers, drawn without replacement in random order.
+
+    Raises ValueError unless 0 <= n <= n_items.
+    """
     if not 0 <= n <= n_items:
         raise ValueError(f"n must lie in 0 .. {n_items}, got {n}")
     return np.random.default_rng(seed).permutation(n_items)[:n].astype(np.int64)
 
 
 def draw_stratified(stratum: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
-    """Draw n item numbers in proportion to the strata's sizes, at least two (or all) of each.
+    """Return n item numbers, (n,), drawn in proportion to the strata's sizes, and probabilities (N,).
 
-    stratum: (N,) codes. Returns rows (n,) and probabilities (N,). Remainders go to the largest fractions. Raises
-    ValueError if n is less than two a stratum, or more than N.
+    stratum: (N,) codes; at least two items (or all) of each are drawn. Remainders go to the largest fractions.
+    Raises ValueError if n is less than two a stratum, or more than N.
     """
     codes, stratum_of_unit, size = np.unique(stratum, return_inverse=True, return_counts=True)
     least = np.minimum(2, size)
@@ -61,7 +64,7 @@ def draw_stratified(stratum: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
 
 
 def draw_in_proportion(size: Floats, n: int, seed: int) -> tuple[Ints, Floats]:
-    """Draw n item numbers with probabilities in proportion to size, at most 1; returns rows (n,), probability (N,).
+    """Return n item numbers, (n,), drawn with probabilities in proportion to size, at most 1; and these, (N,).
 
     Systematic sampling (Madow 1949) in random order: the number drawn is n and the probabilities are exact. Raises
     ValueError for a size that is not positive, or n above N.
@@ -212,7 +215,7 @@ def share(
 
 
 def with_zeros(share: Share, size: Floats, zeros: Floats, estimand: Estimand, level: float = 0.95) -> Share:
-    """Extend an estimated share to items whose labels are known to be 0.
+    """Return an estimated share extended to items whose labels are known to be 0.
 
     size: (K,) total weight of the other items by cluster; zeros: (K,) of the items known to be 0. A set's share is
     only scaled; for a process, their number is known from a sample of clusters too.

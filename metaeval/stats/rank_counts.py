@@ -103,7 +103,7 @@ def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bo
 
 
 def _in_strips(strip: Callable[[Ints], tuple[Any, ...]], height: int, weights: Ints) -> list[Any]:
-    """Return the counts of all weightings, by calling `strip` on a few at a time; height: rows of its arrays."""
+    """Return the counts of all weightings, from calls of `strip` on a few at a time. height: rows of its arrays."""
     counted = [strip(weights[:, columns]) for columns in arrays.strips(weights.shape[1], height)]
     return [np.concatenate(part, axis=-1) for part in zip(*counted, strict=True)]
 

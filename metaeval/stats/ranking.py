@@ -53,7 +53,7 @@ def _cliques(linked: Bools) -> list[list[int]]:
 
 
 def _without_redundant(cliques: list[list[int]], vertices: int) -> list[list[int]]:
-    """Drop each clique whose edges and vertices others hold."""
+    """Return the cliques without those whose edges and vertices are all in other cliques. vertices: their number."""
     holders = np.zeros((vertices, vertices), dtype=np.int64)
     for clique in cliques:
         holders[np.ix_(clique, clique)] += 1

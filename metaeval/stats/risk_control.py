@@ -25,9 +25,10 @@ Promise = Literal["confidence", "mean"]
 
 
 def tail(misses: float, labels: float, rate: float) -> float:
-    """Chance of at most `misses` misses in `labels` labels whose missed share is `rate`: the p-value of rate or more.
+    """Return the probability of at most `misses` misses in `labels` labels whose missed share is `rate`.
 
-    Effective numbers, which need not be whole, are those of the beta distribution.
+    It is the p-value of a share of `rate` or more. Effective numbers, which need not be whole, are those of the
+    beta distribution.
     """
     if misses >= labels:
         return 1.0
@@ -40,7 +41,7 @@ def upper_bound(misses: float, labels: float, alpha: float) -> float:
 
 
 def labels_for(rate: float, alpha: float, misses: int = 0) -> int:
-    """Return the least number of independent labels with which `misses` misses still tell a missed share below `rate`.
+    """Return the least number of independent labels with which `misses` misses reject a missed share of `rate` or more.
 
     29 for a rate of .1, alpha .05 and no miss: .9 ** 29 is .047.
     """
@@ -54,15 +55,18 @@ def labels_for(rate: float, alpha: float, misses: int = 0) -> int:
 
 
 def answers_for_mean(rate: float, missed: float = 0.0) -> int | None:
-    """Return the least number of unsupported answers whose mean missed share tells a mean of `rate`, or None.
+    """Return the least number of unsupported answers whose mean missed share bounds the mean by `rate`, or None.
 
-    9 for a rate of .1 and no miss: (9 * 0 + 1) / (9 + 1) is .1.
+    missed: their mean missed share. 9 for a rate of .1 and no miss: (9 * 0 + 1) / (9 + 1) is .1.
     """
     return int(np.ceil((1 - rate) / (rate - missed) - 1e-9)) if missed < rate else None
 
 
 def labels_to_tell(true: float, rate: float, alpha: float) -> int | None:
-    """Labels with which a missed share of `true` is told to be below `rate` with chance 0.8; None: over 100,000."""
+    """Return the number of labels with which a missed share of `true` is shown to be below `rate` with probability 0.8.
+
+    None: over 100,000.
+    """
     if true >= rate:
         return None
     n, allowed = labels_for(rate, alpha), -1
@@ -90,12 +94,13 @@ def design_effect(score: Floats, cluster: Ints, weight: Floats) -> float:
 
 
 def effective_labels(score: Floats, cluster: Ints, weight: Floats, thresholds: Floats) -> Floats:
-    """Return as how many independent labels these count, for the share of scores at or above each threshold; (T,).
+    """Return the number of independent labels that these are worth, for the share of scores at or above a threshold.
 
-    score, cluster, weight: (n,). thresholds: (T,) from the highest down. When a metric fails on whole answers, what it
-    misses correlates more within answers than ranks do. The design effect is therefore the larger of that of the ranks
-    and that of being at or above the threshold. Where no score is, or every score is, that correlation is unknown, and
-    k answers count as k labels: if a share r of answers fails, none of k does with chance (1 - r) ** k.
+    Returns (T,). score, cluster, weight: (n,). thresholds: (T,) from the highest down. When a metric fails on whole
+    answers, what it misses correlates more within answers than ranks do. The design effect is therefore the larger
+    of that of the ranks and that of being at or above the threshold. Where no score is, or every score is, that
+    correlation is unknown, and k answers count as k labels: if a share r of answers fails, none of k does with
+    chance (1 - r) ** k.
     """
     if not score.size:
         return np.zeros(thresholds.size)
@@ -112,7 +117,7 @@ def effective_labels(score: Floats, cluster: Ints, weight: Floats, thresholds: F
 
 
 def _clusters(cluster: Ints) -> tuple[Ints, Floats]:
-    """Return codes 0 .. k - 1 of clusters, (n,), and the labels of each, (k,)."""
+    """Return the codes 0 .. k - 1 of clusters, (n,), and the number of labels in each, (k,)."""
     code = np.unique(cluster, return_inverse=True)[1]
     return code, np.bincount(code).astype(np.float64)
 
@@ -143,11 +148,10 @@ def _intraclass_correlation(total: Floats, squares: Floats, size: Floats) -> Flo
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A threshold and what the labels say of it.
+    """A threshold and how it does on the labels. labels: effective number of unsupported labels, for this threshold.
 
-    labels: effective number of unsupported labels, for this threshold. missed: share of them at or above the
-    threshold. bound: the upper bound of the missed share, or of its mean. flagged: share of the supported below it
-    (NaN: none is labelled).
+    missed: share of them at or above the threshold. bound: the upper bound of the missed share, or of its mean.
+    flagged: share of the supported below it (NaN: none is labelled).
     """
 
     threshold: float
@@ -177,10 +181,10 @@ def choose_threshold(
     alpha: float,
     promise: Promise = "confidence",
 ) -> tuple[list[Tested], int]:
-    """Return what the labels say of each threshold, and the number of those, from the first, that keep the promise.
+    """Return how each threshold does on the labels, and the number of those, from the first, that keep the promise.
 
-    score, unsupported (0 or 1), weight (inverse probabilities), cluster: (n,) of the labelled items. thresholds: from
-    the highest down.
+    score, unsupported (0 or 1), weight (inverse probabilities), cluster: (n,) of the labelled items. thresholds:
+    from the highest down.
     """
     check_lengths(score=score, unsupported=unsupported, weight=weight, cluster=cluster)
     bad = unsupported > 0.5
@@ -210,10 +214,11 @@ def choose_threshold(
 
 
 def mean_bounds(score: Floats, weight: Floats, cluster: Ints, thresholds: Floats) -> Floats:
-    """Bound the mean missed share of the next answer, (T,); score, weight, cluster: (n,) of the unsupported.
+    """Return upper bounds of the mean missed share of the next answer, (T,).
 
-    (sum w L + max w) / (sum w + max w) over answers, L the share of an answer's unsupported labels that is missed and w
-    its mean weight: as if the next answer, of the largest weight, were missed whole. 1 without a label.
+    score, weight, cluster: (n,) of the unsupported. The bound is (sum w L + max w) / (sum w + max w) over answers,
+    L the share of an answer's unsupported labels that is missed and w its mean weight: as if the next answer, of
+    the largest weight, were missed whole. 1 without a label.
     """
     if not score.size:
         return np.ones(thresholds.size)
@@ -252,7 +257,7 @@ def corrected_share(
 
 
 def two_samples(first: Floats, one_effective: float, other: Floats, other_effective: float) -> float:
-    """Return the p-value of a Kolmogorov-Smirnov test of two samples worth so many independent values."""
+    """Return the p-value of a Kolmogorov-Smirnov test of two samples with these effective numbers of values."""
     every = np.concatenate([first, other])
     gap = [np.searchsorted(np.sort(sample), every, side="right") / sample.size for sample in (first, other)]
     d = float(np.max(np.abs(gap[0] - gap[1])))

@@ -50,11 +50,11 @@ class ScoreModel:
         return sum(self.shares)
 
     def apart(self, factor: float) -> ScoreModel:
-        """Return the same model with the differences of means multiplied by `factor`."""
+        """Return the model with the differences between the levels' means multiplied by `factor`."""
         return replace(self, mean=self.mean * factor)
 
     def of_rows(self, rows: Ints, group: Ints) -> ScoreModel:
-        """Return the model of rows (k,) taken from these, in new groups (k,); a group may be taken several times."""
+        """Return the model of rows (k,) of this one, in new groups (k,); a group may be taken several times."""
         known = int(self.cell.max(initial=0)) + 1
         cell = np.unique(group * known + self.cell[rows], return_inverse=True)[1].astype(np.int64)
         return replace(self, mean=self.mean[rows], spread=self.spread[rows], group=group, cell=cell)
@@ -120,10 +120,10 @@ def draw(
     correlations: Sequence[float] = (0.0, 0.0, 0.0),
     sign: float = 1.0,
 ) -> list[Floats]:
-    """Draw scores (n,) from one model, or from two models of the same rows.
+    """Return scores (n,) drawn from each model; two models are of the same rows.
 
-    correlations: of the two models' effects, in the order of `ScoreModel`: group, level in group, row.
-    sign: 1, or -1 for the mirror image of a draw: the mean of the two varies little.
+    correlations: of the two models' effects, in the order of `ScoreModel`: group, level in group, row. sign: 1, or
+    -1 for the mirror image of a draw: the mean of the two varies little.
     """
     parts: list[Floats] = []
     scores = []
@@ -186,7 +186,7 @@ def _rest(normal: Floats, model: ScoreModel) -> Floats:
 
 
 def _with_ties(score: Floats, values: Floats) -> Floats:
-    """Replace scores by the quantiles of `values` at their ranks, which reproduces its ties."""
+    """Return scores replaced by the quantiles of `values` at their ranks, which reproduces the ties of `values`."""
     if not values.size:
         return score
     mapped = np.empty(score.size)

@@ -39,11 +39,11 @@ class DeLong:
 
 
 def bootstrap_p(differences: Floats) -> float:
-    """Two-sided p of no difference, from the input's and those of paired resamples, (1 + R,); NaN where undefined.
+    """Return the two-sided p of no difference, from the input's difference and those of paired resamples, (1 + R,).
 
-    It is the level at which the percentile interval just leaves out 0, with the input as one resample more, so never 0
-    (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 4.4). Resamples of no difference
-    count on both sides. Undefined where fewer than half of them are defined.
+    It is the level at which the percentile interval just leaves out 0, with the input as one resample more, so
+    never 0 (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 4.4). Resamples of no
+    difference count on both sides. NaN where fewer than half of them are defined.
     """
     drawn = differences[1:][~np.isnan(differences[1:])]
     if np.isnan(differences[0]) or not drawn.size or 2 * drawn.size < differences.size - 1:
@@ -80,7 +80,7 @@ def delong(first: Floats, other: Floats, positive: Bools) -> DeLong:
 
 
 def _components(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    """Share of negatives below each positive, and share of positives above each negative; ties count one half."""
+    """Return the share of negatives below each positive, and of positives above each negative; ties count one half."""
     ranks = midranks(score)
     beaten = (ranks[positive] - midranks(score[positive])) / np.sum(~positive)
     missed = 1 - (ranks[~positive] - midranks(score[~positive])) / np.sum(positive)
@@ -141,10 +141,11 @@ def _check_correlations(*correlations: float) -> None:
 
 
 def tost(difference: float, margin: float, test: Callable[[float], float]) -> float:
-    """Two one-sided tests against -margin and +margin; p of "they differ by the margin or more", the larger of both.
+    """Return p of "they differ by the margin or more": the larger of two one-sided tests against -margin and +margin.
 
     test: a true difference -> two-sided p of the observed one. Schuirmann, "A comparison of the two one-sided tests
-    procedure and the power approach" (1987). NaN if the difference is NaN. Raises ValueError unless margin is positive.
+    procedure and the power approach" (1987). NaN if the difference is NaN. Raises ValueError unless margin is
+    positive.
     """
     _check_margin(margin)
     if math.isnan(difference):
@@ -169,20 +170,21 @@ def _check_margin(margin: float) -> None:
 
 
 def holm(p: Floats) -> Floats:
-    """Adjust p-values (m,) by Holm's step-down method, which bounds the chance of even one false rejection; (m,).
+    """Return p-values (m,) adjusted by Holm's step-down method, which bounds the chance of even one false rejection.
 
     The order is that of the input. NaN stays NaN and is not counted in m. Holm, "A simple sequentially rejective
-    multiple test procedure" (1979); agrees with statsmodels' `multipletests(method="holm")`. Raises ValueError unless
-    each p lies in 0 .. 1.
+    multiple test procedure" (1979); agrees with statsmodels' `multipletests(method="holm")`. Raises ValueError
+    unless each p lies in 0 .. 1.
     """
     return _adjusted(p, lambda rising: np.maximum.accumulate(rising * np.arange(rising.size, 0, -1)))
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
-    """Adjust p-values (m,) by Benjamini and Hochberg's method, which bounds the share of false rejections; (m,).
+    """Return p-values (m,) adjusted by Benjamini and Hochberg's method, which bounds the share of false rejections.
 
     The order is that of the input. NaN stays NaN and is not counted in m. "Controlling the false discovery rate"
-    (1995); agrees with statsmodels' `multipletests(method="fdr_bh")`. Raises ValueError unless each p lies in 0 .. 1.
+    (1995); agrees with statsmodels' `multipletests(method="fdr_bh")`. Raises ValueError unless each p lies in 0 ..
+    1.
     """
 
     def step_up(rising: Floats) -> Floats:
@@ -193,13 +195,16 @@ def benjamini_hochberg(p: Floats) -> Floats:
 
 
 def holm_against(p: Floats, difference: Floats) -> Floats:
-    """Adjust two-sided p-values of m metrics against c controls, each for the claim that its sign makes; (m, c).
+    """Return two-sided p-values of m metrics against c controls, (m, c), adjusted for the claim that each sign makes.
 
-    difference: metric less control; NaN where a pair was not tested. Above a control: Holm over the metrics, control by
-    control. The largest p of a metric that is above all is that of "above every control", by Holm over the metrics: an
-    intersection-union test needs no correction over controls (Berger, "Multiparameter hypothesis testing and acceptance
-    sampling", 1982). So a metric is above every control where each of its adjusted p is at most alpha. Below a control:
-    Holm over all metrics and controls, because which control is the best is seen in the data.
+    difference: metric less control; NaN where a pair was not tested.
+
+    Above a control: Holm over the metrics, control by control. The largest p of a metric that is above all is that
+    of "above every control", by Holm over the metrics: an intersection-union test needs no correction over controls
+    (Berger, "Multiparameter hypothesis testing and acceptance sampling", 1982). So a metric is above every control
+    where each of its adjusted p is at most alpha.
+
+    Below a control: Holm over all metrics and controls, because which control is the best is seen in the data.
     """
     tested = ~np.isnan(p)
     claim = np.where(tested & ~(difference > 0), 1.0, p)
@@ -212,7 +217,7 @@ def holm_against(p: Floats, difference: Floats) -> Floats:
 
 
 def _adjusted(p: Floats, adjust: Callable[[Floats], Floats]) -> Floats:
-    """Adjust the p-values that are defined; `adjust` gets them in ascending order."""
+    """Return the p-values with the defined ones adjusted; `adjust` gets them in ascending order."""
     if p.ndim != 1:
         raise ValueError(f"p-values must be a vector, got shape {p.shape}")
     outside = p[(p < 0) | (p > 1)]
@@ -243,9 +248,10 @@ def required_groups(
 
 
 def power_at(difference: float, standard_error: float, groups: int, n_groups: int, alpha: float = 0.05) -> float:
-    """Chance that `n_groups` groups find a true `difference` significant, with either sign; alpha at difference 0.
+    """Return the probability that `n_groups` groups find a true `difference` significant, with either sign.
 
-    standard_error, groups: of the pilot. Raises ValueError if an argument is out of range.
+    It is alpha at difference 0. standard_error, groups: of the pilot. Raises ValueError if an argument is out of
+    range.
     """
     _check_pilot(standard_error, groups, alpha)
     if n_groups < 1:
@@ -292,13 +298,13 @@ class Pooled:
 
 
 def pooled(effects: Floats, errors: Floats, level: float = 0.95) -> Pooled:
-    """Combine effects (k,) with their standard errors (k,), k at least 2, by a random-effects model.
+    """Return the mean of effects (k,), k at least 2, with standard errors (k,), by a random-effects model.
 
-    The variance between studies is Paule and Mandel's, as in statsmodels' `combine_effects(method_re="iterated")` and
-    metafor's `rma(method="PM")`; with it Hartung and Knapp's factor, modified to be at least 1, is 1. The variance of
-    their test has that of estimated weights added (Kackar and Harville, 1984), without which it rejects a mean of 0 in
-    up to 9 % where errors differ eightfold. Raises ValueError for fewer than two effects, one not finite, or an error
-    not above 0.
+    The variance between studies is Paule and Mandel's, as in statsmodels' `combine_effects(method_re="iterated")`
+    and metafor's `rma(method="PM")`; with it Hartung and Knapp's factor, modified to be at least 1, is 1. The
+    variance of their test has that of estimated weights added (Kackar and Harville, 1984), without which it rejects
+    a mean of 0 in up to 9 % where errors differ eightfold. Raises ValueError for fewer than two effects, one not
+    finite, or an error not above 0.
     """
     check_lengths(effects=effects, errors=errors)
     check_finite("effects", effects)
@@ -357,7 +363,7 @@ def shrunken(effects: Floats, errors: Floats, level: float = 0.95) -> list[tuple
 
 
 def shrunken_areas(ends: Floats, effective: Floats, level: float) -> Floats:
-    """Return ROC-AUCs with their intervals drawn towards their mean by `shrunken`, on the binormal scale; (k, 3).
+    """Return ROC-AUCs with their intervals shrunk towards their mean by `shrunken`, on the binormal scale; (k, 3).
 
     ends: (k, 3) of lower end, value and upper end, all between 0 and 1. effective: (k,) effective groups, above 1.
     """

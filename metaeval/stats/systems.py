@@ -67,7 +67,7 @@ def _coefficients(x: Floats, y: Floats) -> Floats:
 
 
 def _scaled(values: Floats) -> Floats:
-    """Return the columns in units of their largest value."""
+    """Return each column divided by its largest absolute value."""
     largest = np.abs(values).max(axis=0, initial=0.0)
     return np.asarray(values / np.where(largest > 0, largest, 1.0))
 

@@ -16,7 +16,7 @@ from metaeval.stats.resampling import Tile
 
 
 def tie_blocks(values: Floats) -> tuple[Ints, int]:
-    """Number the distinct values from the lowest; return the number of each row (n,), and how many there are."""
+    """Return the rank of each row's value among the distinct values, (n,) from 0, and the number of distinct values."""
     distinct, block = np.unique(values, return_inverse=True)
     return block.astype(np.int64, copy=False).reshape(values.shape), int(distinct.size)
 
@@ -102,7 +102,7 @@ class Entries:
 
 
 def sorted_entries(score: Floats, level: Ints, group: Ints, n_levels: int, n_groups: int) -> Entries:
-    """Sort and count rows; score: (n,) finite, level, group: (n,) codes."""
+    """Return the rows sorted by score and counted; score: (n,) finite, level, group: (n,) codes."""
     order = np.argsort(score)
     # One key for (block, level, group), sorted in place, is several times faster than a lexicographic sort.
     key = np.cumsum(run_starts(score[order]), dtype=np.int64)
@@ -122,7 +122,7 @@ def sorted_entries(score: Floats, level: Ints, group: Ints, n_levels: int, n_gro
 
 
 def sorted_by_level(score: Floats, gold: Floats, group: Ints, n_groups: int) -> tuple[Entries, int]:
-    """Number the levels of the gold, then sort and count; returns the entries and the number of levels.
+    """Return the rows sorted by score and counted, with the gold's levels numbered, and the number of levels.
 
     score, gold: (n,) finite, group: (n,) codes. The last rows are kept, by their content: several measures of one
     metric read the same order.
@@ -174,10 +174,10 @@ def self_ties(powers: Floats, tile: Tile) -> tuple[Ints, Floats]:
 
 
 def float32_collapse(score: Floats) -> tuple[int, int]:
-    """Count the distinct finite scores (n,) that share their float32 value with another; returns (those, distinct).
+    """Return how many distinct finite scores (n,) are equal to another one in float32, and how many are distinct.
 
-    Tools that store float32 rank such scores as ties. Probabilities above 0.99999994 are the usual case: NDCG@5 fell
-    from 0.713 to 0.204 that way, which keeping log-odds avoids.
+    Tools that store float32 rank such scores as ties. Probabilities above 0.99999994 are the usual case: NDCG@5
+    fell from 0.713 to 0.204 that way, which keeping log-odds avoids.
     """
     distinct = np.unique(score)
     with np.errstate(over="ignore", under="ignore"):

@@ -37,7 +37,7 @@ class GoldVotes:
     of: Callable[[Floats], Floats]
 
     def is_gold(self, gold: Floats) -> bool:
-        """Return whether the gold, (n,), is made of the votes wherever there are any."""
+        """Return whether the gold, (n,), follows from the votes wherever there are any."""
         voted = ~np.isnan(self.values).all(axis=1)
         return bool(voted.any() and np.allclose(self.of(self.values[voted]), gold[voted]))
 

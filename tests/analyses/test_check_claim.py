@@ -40,6 +40,9 @@ def tried(scores):
         ("0.71 AUC on WiCE", 0.71, 2, "auc"),
         ("71.3 ROC-AUC on wice", 0.713, 3, "auc"),
         (".5 balanced accuracy on expertqa", 0.5, 1, "balanced accuracy"),
+        ("1 AUC on wice", 1.0, 0, "auc"),
+        ("100 AUC on wice", 1.0, 2, "auc"),
+        ("1 % AUC on wice", 0.01, 2, "auc"),
     ],
 )
 def test_claims_are_read(text, value, digits, measure):
@@ -113,3 +116,11 @@ def test_variants_that_differ_in_ties_only_are_one_line(scores):
     assert {one.ties for one in tried.giving} == {"half", "optimistic", "pessimistic"}
     assert "mean of the three pairs" in words
     assert not any("ties" in text for text in words)
+
+
+@pytest.mark.parametrize(
+    ("value", "gives"),
+    [(0.705, True), (0.7149, True), (0.715, True), (0.7049, False), (0.7151, False), (np.nan, False)],
+)
+def test_a_value_gives_a_number_that_it_rounds_to(value, gives):
+    assert read_claim("0.71 AUC on WiCE").given_by(value) is gives

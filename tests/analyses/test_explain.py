@@ -2,16 +2,18 @@
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
 from metaeval.analyses.explaining.explain import explain, meaning, option_words, owners, read_signature, read_source
-from metaeval.analyses.explaining.job_files import compare
+from metaeval.analyses.explaining.job_files import compare, sources_of
 from metaeval.citation.pipelines.pipeline import fields_of
 from metaeval.config import EARLIER_INTERVALS, RunConfig, load_run
 from metaeval.declared import option_docs
 from metaeval.errors import UserError
-from metaeval.report.differences import numbers_of
+from metaeval.report.differences import numbers_of, record_changes
 from metaeval.runs.run import run, write_run
 from metaeval.signature import metric_parts, read_choices
 
@@ -211,3 +213,20 @@ def test_the_numbers_of_a_record_stand_under_its_words():
     assert found["m, f1, round 1"].intervals == {"": (None, 1.0)}
     assert list(numbers_of([{"of": "a", "x": 1.0}, {"of": "a", "x": None}])) == ["a", "a #2"]
     assert numbers_of([]) == {}
+
+
+def test_a_table_stands_for_its_numbers_only_where_they_are_beside_it(results, tmp_path):
+    numbers = Path(shutil.copy(results["one", "retrieval"], tmp_path))
+    numbers.with_suffix(".csv").write_text("the same numbers")
+    assert sources_of(str(numbers.with_suffix(".csv")), tmp_path) == [str(numbers)]
+    for name in ("lonely.csv", "other.csv", "other.json"):
+        (tmp_path / name).write_text("{}")
+    for name in ("lonely.csv", "other.csv", "other.json"):
+        assert sources_of(str(tmp_path / name), tmp_path) == [str(tmp_path / name)]
+
+
+def test_rows_of_one_table_alone_stand_beside_the_changes_of_those_of_both():
+    first = [{"metric": name, "value": 1.0, "low": 0.0, "high": 2.0} for name in ("a", "b", "c")]
+    second = [{"metric": "b", "value": 1.5, "low": 0.0, "high": 2.5}, first[2]]
+    changes = [(change.kind, change.first, change.second) for change in record_changes(first, second)]
+    assert changes == [("row", "there", None), ("value", "1", "1.5"), ("interval", "0 to 2", "0 to 2.5")]

@@ -79,7 +79,7 @@ def test_the_sheet_is_what_a_calibration_is_read_from(corpus, tmp_path):
         (SEPARATE, {}, {"objective": "f1"}, "Unknown objective 'f1'"),
         (SEPARATE, {}, {"folds": 1}, "folds is 1; allowed: 2 or more"),
         (SEPARATE, {}, {"folds": 11}, "folds is 11; allowed: 2 to 10, the groups of made"),
-        ([(4, "full"), (2, "full")], {}, {}, "have one label"),
+        ([(4, "full"), (2, "full")], {}, {}, "have the same label"),
         # Two full and one other at each score: deciding all alike is best.
         ([(2, "none"), (2, "full")], {}, {}, "gives every row the same decision"),
         (SEPARATE, {"dataset": "frank"}, {}, "learnt from levels of support, and frank holds ratings"),

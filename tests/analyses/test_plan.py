@@ -1,14 +1,16 @@
 """A dry run tells what is left to do, and does none of it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 import metaeval
+from metaeval.analyses.run import _plan_lines
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.reading import read_object
-from metaeval.runs.dry_run import duration, expected_time, plan
+from metaeval.runs.dry_run import Planned, duration, expected_time, plan
 from metaeval.runs.metrics import load_metric
 from metaeval.scoring import pace
 from metaeval.scoring.executors.contract import BlockTask, Context, ScoredBlock
@@ -140,3 +142,29 @@ def test_the_pace_of_a_pass_is_that_of_the_metrics_it_scored(monkeypatch):
     rouge, overlap = map(pace.known_pace, metrics)
     assert rouge is None
     assert overlap[:2] == (2 * 40, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "workers", "lines"),
+    [
+        ({}, 0, ["m: 1,000 pairs, 400 stored, 600 to score (ready)", "  time: about 2 s"]),
+        ({"time": ""}, 0, ["m: 1,000 pairs, 400 stored, 600 to score (ready)"]),
+        (
+            {"time": ""},
+            2,
+            [
+                "m: 1,000 pairs, 400 stored, 600 to score (ready)",
+                "  3 blocks (the most workers that have work), about 5,000 tokens",
+            ],
+        ),
+        ({"time": "", "blocks": 0, "stored": 1000}, 2, ["m: 1,000 pairs, 1,000 stored, 0 to score (ready)"]),
+        (
+            {"time": "", "stored": None, "estimate": "9 requests"},
+            2,
+            ["m: 1,000 pairs, stored: not known before the download, 1,000 to score (ready)", "  9 requests"],
+        ),
+    ],
+)
+def test_the_lines_of_a_plan(changed, workers, lines):
+    planned = replace(Planned("m", "ready", 1000, 400, "", 3, 5000, "about 2 s"), **changed)
+    assert _plan_lines(planned, RunConfig(executor={"workers": workers})) == lines

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metaeval import registry
-from metaeval.analyses.comparing.planning import needs, planned, raw_difference
+from metaeval.analyses.comparing.planning import labels_needed, needs, planned, raw_difference
 from metaeval.analyses.plan import PLAN, PlanOptions
 from metaeval.config import load_run
 from metaeval.errors import UserError
@@ -120,3 +120,35 @@ def test_the_planned_groups_have_the_promised_power():
     # Three binomial standard errors of both simulations (0.020 each), and 0.03 for the pilot of 400 groups, whose
     # standard error is known to about 4 %.
     assert hits / 400 == pytest.approx(0.8, abs=0.115), (plan, groups)
+
+
+@pytest.mark.parametrize(
+    ("half_width", "share", "items", "labels"),
+    [
+        # Wilson's half-width at .5 is .5 z / sqrt(n + z^2): n = (1.96 / .2)^2 - 3.84 = 92.2.
+        (0.1, 0.5, None, 93),
+        (0.001, 0.5, None, 960_361),
+        (0.0001, 0.5, None, None),
+        # Of N items, n labels count as n / (1 - n / N): 92.2 / (1 + 92.2 / N).
+        (0.1, 0.5, 400, 75),
+        (0.1, 0.5, 100, 48),
+        (0.1, 0.5, 2, 2),
+    ],
+)
+def test_labels_for_an_interval_of_a_share_are_those_of_wilsons_formula(half_width, share, items, labels):
+    assert labels_needed(half_width, share, items) == labels
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ((0.0, 0.5), "--half-width is 0; allowed: above 0 and below 0.5"),
+        ((0.5, 0.5), "--half-width is 0.5; allowed"),
+        ((0.1, 0.0), "--share is 0; allowed: above 0 and below 1"),
+        ((0.1, 1.0), "--share is 1; allowed"),
+        ((0.1, 0.5, 1), "--items is 1; allowed: 2 or more"),
+    ],
+)
+def test_labels_cannot_be_planned_beyond_the_bounds(settings, said):
+    with pytest.raises(UserError, match=said):
+        labels_needed(*settings)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import metaeval
-from metaeval.citation.alce import qa_reader
+from metaeval.citation.alce import qa_model
 from metaeval.citation.alce.correctness import reader_values
-from metaeval.citation.alce.qa_reader import extractive_reader
+from metaeval.citation.alce.qa_model import extractive_reader
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
@@ -141,7 +141,7 @@ def golden(request, tmp_path_factory):
 
 @pytest.mark.parametrize("batch", [1, 16])
 def test_answers_are_those_of_the_pipeline(golden, batch, monkeypatch):
-    monkeypatch.setattr(qa_reader, "_BATCH", batch)
+    monkeypatch.setattr(qa_model, "_BATCH", batch)
     model, tokenizer, answers = golden
     assert extractive_reader(model, tokenizer)(pairs()) == answers
 
@@ -189,7 +189,7 @@ def test_tokenizers_that_pad_on_the_left_are_refused(golden):
     model, tokenizer, _ = golden
     tokenizer.padding_side = "left"
     try:
-        with pytest.raises(UserError, match="allowed: fast tokenizers padding right"):
+        with pytest.raises(UserError, match="choose a model with a fast tokenizer that pads on the right"):
             extractive_reader(model, tokenizer)
     finally:
         tokenizer.padding_side = "right"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metaeval.citation.alce.qa_reader import best_span
+from metaeval.citation.alce.qa_model import best_span
 
 
 def logits(*shares):

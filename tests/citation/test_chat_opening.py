@@ -95,7 +95,7 @@ def test_nobody_to_ask_is_said_in_one_sentence(options, tmp_path):
     with pytest.raises(UserError, match="price_in and price_out"), open_chat(options(budget=1.0)):
         pass
     (tmp_path / "empty").write_text("")
-    with pytest.raises(UserError, match="holds no replies"):
+    with pytest.raises(UserError, match="holds no recorded replies"):
         replayed_model(tmp_path / "empty")
 
 

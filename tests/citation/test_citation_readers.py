@@ -142,7 +142,12 @@ FAULTS = {
         "auto",
         "line 1, passages[0]: field 'text' is missing; the row has title.",
     ),
-    "a misspelt field": ("a.jsonl", [OWN | {"grup": "x"}], "auto", "line 1: no field 'grup'. Did you mean 'group'?"),
+    "a misspelt field": (
+        "a.jsonl",
+        [OWN | {"grup": "x"}],
+        "auto",
+        "line 1: there is no field 'grup'. Did you mean 'group'?",
+    ),
     "another base": ("a.jsonl", [OWN | {"first": 2}], "auto", "line 1: field 'first' is 2; allowed: 0, 1."),
     "the same id": ("a.jsonl", [OWN, OWN], "auto", "two answers have the id \"a\"; give each"),
     "an output of numbers": ("a.json", [[ALCE | {"output": [1]}]], "auto", "record 1: field 'output' is [1]; allowed"),

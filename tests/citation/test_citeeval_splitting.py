@@ -99,7 +99,7 @@ def test_empty_lines_are_passed_over_and_stop_only_the_released_profile():
     assert [text for text, _ in cut("A b c.\n\n\nD e f.\n \nG.")] == ["A b c.", "D e f.", "G."]
     assert len(split_response(answer("A b c.\n\nD e f. It has more text."), RELEASED).statements) == 3
     for text in ("A b c.\n\n\nD.", "A b c.\n \nD."):
-        with pytest.raises(UserError, match="Answer a: an empty line"):
+        with pytest.raises(UserError, match="Answer a has an empty line"):
             split_response(answer(text), RELEASED)
 
 

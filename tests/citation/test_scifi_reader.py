@@ -67,7 +67,7 @@ def test_documents_may_go_by_ids_and_samples_by_their_number(tmp_path):
 
 
 FAULTS = {
-    "a misspelt field": ({"paragraf": "x"}, "line 1: no field 'paragraf'. Did you mean 'paragraph'?"),
+    "a misspelt field": ({"paragraf": "x"}, "line 1: there is no field 'paragraf'. Did you mean 'paragraph'?"),
     "no paragraph": ({"paragraph": 3}, "field 'paragraph' is 3; allowed: a string."),
     "no citations": ({"citations": 3}, "field 'citations' is 3; allowed: a list of objects."),
     "no position": ({"citations": [{"document": 1}]}, "citations[0]: field 'position' is missing; the row has"),

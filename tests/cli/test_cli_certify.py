@@ -1,6 +1,7 @@
 """certify as typed, and the certificate of a run: what is printed, what is written, and what is refused."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ def test_a_plan_needs_no_scores(ran):
     assert sheet.data.levels == {"0": 140, "1": 60}  # 20 groups of 2 and 20 of 8 rows
     assert [record["true"] for record in sheet.records] == pytest.approx([0.75, 0.9], abs=0.02)
     assert "median of the samples" in said(ended)
+    assert len(re.findall(r"\b\d+ of 40\b", said(ended))) == 2, "the effective number of groups of each value"
 
 
 def test_a_plan_of_three_levels_or_on_a_data_set(cli):

@@ -86,7 +86,7 @@ def test_the_budget_ends_a_run_in_one_sentence(refused, fake, answers, tmp_path)
             *("--budget", "0.001", "--record", tmp_path / "judge.jsonl", *QUICK),
         )
         assert server.attempts.total() == 0  # 4,096 tokens out at $1.5 a million are more than that
-    assert said.startswith("The budget of $0.0010 is not enough for one more: $0.0000 was spent in this run")
+    assert said.startswith("The budget of $0.0010 is not enough for one more request: $0.0000 was spent in this run")
     # Running again would change nothing; a budget of what is said would.
     enough = float(re.search(r"one request may cost up to \$([\d.]+): set a budget of at least that", said)[1])
     assert enough > 4096 * 1.5 / 1e6

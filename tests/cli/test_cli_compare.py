@@ -213,8 +213,11 @@ def test_published_metrics_are_compared_by_name_or_all(ran, tmp_path):
         (("overlap", "none.jsonl"), "none.jsonl"),
         (("overlap", "rouge", "--by", "lenght"), "Did you mean 'length'"),
         (("overlap", "rouge", "--by", "system"), "mini does not say which system"),
-        (("overlap", "rouge", "--by", "position", "-u", "citation"), "needs unit=chunk"),
-        (("overlap", "rouge", "--by", "position", "-p", "retrieval"), "No protocol of the run can be read by position"),
+        (("overlap", "rouge", "--by", "position", "-u", "citation"), "set unit=chunk"),
+        (
+            ("overlap", "rouge", "--by", "position", "-p", "retrieval"),
+            "No protocol of this run can be evaluated on parts by position",
+        ),
         (("overlap", "rouge", "--by", "dataset"), "--by dataset needs two data sets or more"),
         (("overlap", "rouge", "-d", "mini,wice"), "need --by dataset"),
         (("overlap", "rouge", "-p", "corelation"), "Did you mean 'correlation'"),
@@ -234,7 +237,7 @@ def test_wrong_input_about_ratings_is_one_sentence(refused, tmp_path):
 
     assert "Did you mean 'good'" in refused("compare", "god", "poor", *data)
     assert "1 is given: 'good'" in refused("compare", "good", *data)
-    assert "lengths are not known" in refused("compare", *data, "--by", "length", *QUICK)
+    assert "their lengths are unknown" in refused("compare", *data, "--by", "length", *QUICK)
     assert "rates whole texts" in refused("compare", *data, "--by", "position", *QUICK)
 
 

@@ -229,5 +229,5 @@ def test_a_table_is_shown_and_one_of_an_earlier_version_says_where_it_stands(cli
 
     said = refused("results", "show", path, "--format", "latex")
 
-    assert "read it as scifi-scores.txt, .md, .tex and .csv" in said
+    assert "read it as scifi-scores.txt, .md, .tex or .csv" in said
     ran("results", "explain", path)

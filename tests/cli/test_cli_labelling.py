@@ -376,7 +376,7 @@ def test_junit_holds_hostile_ids(cli, gate):
         (["--target", "ful"], "Did you mean 'full'?"),
         (["-m", "cheep"], "Did you mean 'cheap'?"),
         (["--promise", "meen"], "Did you mean 'mean'?"),
-        (["--promise", "mean", "-m", "cheap,overlap"], "2 metrics are named; allowed: one"),
+        (["--promise", "mean", "-m", "cheap,overlap"], "2 metrics are given, but a promise on the mean"),
         (["-l", "nowhere.csv"], "Cannot read nowhere.csv"),
     ],
 )

@@ -119,7 +119,7 @@ def test_verify_ends_with_1_where_a_score_moves(cli, tmp_path):
         (["verify", "factcc", "--set", "foldr=x"], "Did you mean 'folder'?"),
         (["verify", "overlap", "--set", "folder"], "--set takes key=value"),
         (["verify", "overlap", "--official"], "'overlap' has no official package"),
-        (["verify", "ensemble"], "verify these, overlap, rouge"),
+        (["verify", "ensemble"], "verify overlap, rouge instead"),
         (["verify", "worker:no-such-program"], "cannot be started (No such file or directory)"),
         (["show", "worker:"], "needs a program"),
         (["show", "factcc", "--set", "folder=/no/such"], "/no/such"),

@@ -14,7 +14,9 @@ pyarrow = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 
 import metaeval  # noqa: E402
+from metaeval.config import RunConfig  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
+from metaeval.runs.dry_run import plan  # noqa: E402
 from metaeval.runs.prepared_run import pair_file  # noqa: E402
 from metaeval.scoring import large_tables  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
@@ -83,6 +85,20 @@ def test_each_window_is_planned_and_scored_as_a_job(cli, monkeypatch):
     whole = score_pairs(Company(Company.Options()), pairs).answers
     assert list(answers(Path("whole/toys.Company.jsonl")).values()) == whole != expected
     assert Path("whole/overlap.jsonl").read_bytes() == Path("out/overlap.jsonl").read_bytes()
+    # The manifest says in how many windows the rows were scored, where that can change a score.
+    written = [json.loads(Path(f"{name}/overlap.jsonl.manifest.json").read_text()) for name in ("out", "whole")]
+    assert [manifest["job"].get("windows") for manifest in written] == ["3", None]
+    assert [manifest["pairs"] for manifest in written] == [ROWS, ROWS]
+
+
+def test_a_plan_adds_up_the_windows(cli):
+    write(made())
+    config = RunConfig(dataset="ratings", data=Path("pairs.parquet"), metrics=("overlap",), results=Path("results"))
+    (before,) = plan(config, tables=True)
+    cli("score", "-m", "overlap", *DATA, "-o", "out", "-q")
+    (after,) = plan(config, tables=True)
+    assert (before.stored, before.blocks, after.blocks) == (0, 3, 0)
+    assert before.pairs == after.pairs == after.stored > 60
 
 
 def test_row_groups_and_formats_change_nothing(cli):
@@ -257,8 +273,8 @@ def test_text_that_is_no_text_is_refused(refused):
 def test_a_metric_that_needs_all_pairs_is_refused(more, cli, refused):
     write(made())
     error = refused("score", "-m", "overlap,bm25", *DATA, "-q", *more)
-    assert "The scores of 'bm25' depend on all sources of a job" in error
-    assert "3 windows" in error
+    assert "'bm25' depends on all sources of a job" in error
+    assert "3 blocks" in error
     write(made(WINDOW))
     score(cli, *more, metrics="bm25")
 

@@ -116,6 +116,8 @@ def test_wrong_decisions_are_one_sentence(refused, args, said):
 def test_data_of_one_level_or_with_few_groups_are_refused(refused, write_corpus, small_rows):
     data = ("-d", "jsonl", "--data", "small.jsonl", "--set", "chunk.size=7")
     write_corpus()
-    assert "5 folds need 5 groups, and small has 3" in refused("thresholds", "overlap", *data)
+    assert "5 folds need at least 5 groups, and overlap scored only 3 groups of small" in refused(
+        "thresholds", "overlap", *data
+    )
     write_corpus([row | ({"level": "none"} if row["type"] == "citation" else {}) for row in small_rows])
     assert "every row of small is none." in refused("thresholds", "overlap", *data)

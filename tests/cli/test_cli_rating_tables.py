@@ -229,12 +229,22 @@ def test_annotators_in_columns_and_in_rows_are_one(cli, tmp_path):
     (ranked,) = load_table(folder / "annotators-ranking.json").records
     assert (ranked["metric"], ranked["annotators"], ranked["exact"]) == ("mine", 3, True)
     assert ranked["survives"] == (ranked["lowest"] > 0)
+    names = ("gold", *(f"vote {one}" for one in people))
+    less = {name: found["auc", "mine", name] - found["auc", "noise", name] for name in names}
+    assert ranked["difference"] == pytest.approx(less.pop("gold"), abs=1e-12)
+    assert ranked["annotators that agree"] == np.mean([value > 0 for value in less.values()])
+    assert ranked["lowest"] <= ranked["difference"] <= ranked["highest"]
+    assert ranked["choices that agree"] > 0.9
 
 
 def test_one_metric_beside_annotators_has_no_ranking(cli, tmp_path):
     # One of the annotators is called as the gold is.
-    texts = {"id": np.repeat(range(24), 2), "gold": np.tile([0, 1, 1], 16), "mine": np.repeat(range(24), 2)}
-    write(tmp_path / "own.csv", {**texts, "annotator": ["gold", "b"] * 24})
+    texts = {
+        "id": np.repeat(range(20), 2),
+        "gold": np.tile([0, 0, 1, 1, 0, 1, 1, 1], 5),
+        "mine": np.repeat(range(20), 2),
+    }
+    write(tmp_path / "own.csv", {**texts, "annotator": ["gold", "b"] * 20})
     evaluated(cli, "own.csv", "--annotators")
     (folder,) = tmp_path.glob("results/evaluate/own-*")
     assert not (folder / "annotators-ranking.json").exists()

@@ -30,7 +30,7 @@ def values(path):
 
 
 def test_a_score_file_beside_ratings_that_is_not_there_is_one_sentence(refused, own):
-    assert "Score file gone.jsonl does not exist." in refused("evaluate", "gone.jsonl", *own)
+    assert "Score file gone.jsonl does not exist: check the path." in refused("evaluate", "gone.jsonl", *own)
 
 
 # FRANK's paper on all data, Pearson and Spearman with the system held constant: the README of ../shared/data.

@@ -100,7 +100,7 @@ def test_columns_of_ratings_are_mapped_too(ran, tmp_path):
 def test_a_column_that_is_mapped_and_not_there_is_told(refused, small, tmp_path):
     (tmp_path / "mine.csv").write_text("pair_id,one\na,1\n")
     assert 'no column "two"' in refused("evaluate", "mine.csv", "--map", "score=two", *small)
-    assert refused("evaluate", "mine.csv", "--map", "points=one", *small).startswith("--map points=one: no such role")
+    assert refused("evaluate", "mine.csv", "--map", "points=one", *small).startswith("--map points=one: unknown role")
     for value in ("5", "null", "[1]", "score"):
         assert "it should be settings of its own" in refused(
             "evaluate", "mine.csv", "--set", f"columns={value}", *small

@@ -71,7 +71,7 @@ def test_replies_are_verified_beside_the_scores(cli, ran, small, change, fake, t
 
 def test_a_store_that_is_not_there_is_not_made(refused, tmp_path):
     assert refused("store", "verify").startswith("There is no score store at results/scores.sqlite: give its path with")
-    assert refused("store", "compact", "--store", "x.sqlite").startswith("There is no score store x.sqlite")
+    assert refused("store", "compact", "--store", "x.sqlite").startswith("There is no score store at x.sqlite")
     assert list(tmp_path.iterdir()) == []
 
 

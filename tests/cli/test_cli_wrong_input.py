@@ -42,7 +42,11 @@ SETTINGS = {
     "name": ("intervl.seed=3", ["'intervl'", "Did you mean 'interval'?"]),
     "nested name": (
         "interval.sed=3",
-        ["'interval.sed'", "Did you mean 'seed'?", "Known: certify, fewest, level, method, resamples, seed."],
+        [
+            "'interval.sed'",
+            "Did you mean 'seed'?",
+            "Known: annotators, certify, cluster, fewest, level, method, resamples, seed.",
+        ],
     ),
     "no equals sign": ("seed", ["--set takes key=value", "--set interval.seed=3", "'seed'"]),
     "no key": ("=3", ["--set takes key=value"]),
@@ -132,7 +136,7 @@ def test_jsonl_without_a_file_says_which_file_it_needs(refused):
 def test_an_object_of_another_kind_is_refused(refused, option, sentence):
     said = refused("run", option, "os:path", *([] if option == "-m" else ["-m", "overlap"]))
 
-    assert f"'os:path' {sentence}: it should be" in said
+    assert f"'os:path' {sentence}: give the name of" in said
 
 
 def test_a_variant_with_the_name_of_a_registered_thing_is_refused(refused, tmp_path):

@@ -14,7 +14,7 @@ from own.rivers import RIVERS, load
 from pydantic import BeforeValidator, ConfigDict
 
 from metaeval.citation.pipelines.pipeline import Layout, ReadsAnswers
-from metaeval.corpus.dataset import Option
+from metaeval.corpus.dataset import Option, SourceFile
 from metaeval.declared import Flag
 from metaeval.report.table import Table
 from metaeval.scoring.contract import Metric, MetricOptions, PairScore, Span, Status
@@ -111,6 +111,40 @@ class Pathed(SharedWords):
         return {**super().identity(), "made": id(self)}
 
 
+class OpenRange(SharedWords):
+    card = dataclasses.replace(CARD, low=1.0, high=1.0)
+
+
+class OneLimit(SharedWords):
+    card = dataclasses.replace(CARD, input_limit=512)
+
+
+class SameForAll(SharedWords):
+    def one(self, source, statement):
+        return super().one(source, statement)._replace(score=0.5 if statement else None)
+
+
+class Doubtful(SharedWords):
+    def one(self, source, statement):
+        answer = super().one(source, statement)
+        return answer._replace(status=Status.EMPTY) if len(source) > 100 else answer
+
+
+class CutMore(SharedWords):
+    def one(self, source, statement):
+        answer = super().one(source, statement)
+        return answer._replace(cut=answer.tokens + 1)
+
+
+class CutUnseen(SharedWords):
+    card = dataclasses.replace(CARD, input_limit=512, truncation="source")
+
+
+class Heavy(SharedWords):
+    def explain(self, source, statement):
+        return [Span("source", 0, 1, 1.5)] if source and statement.strip() else []
+
+
 class Beyond(SharedWords):
     def explain(self, source, statement):
         return [Span("source", 0, len(source) + 1, 1.0)] if source and statement.strip() else []
@@ -126,6 +160,33 @@ NO_SPLIT = dataclasses.replace(RIVERS, default_split="test")
 NO_TITLE = dataclasses.replace(RIVERS, title="")
 ODD_DEFAULT = dataclasses.replace(RIVERS, options={"kind": Option("c", "Kind of river.", ("a", "b"))})
 ONE_GROUP = dataclasses.replace(RIVERS, load=_one_group)
+
+
+def _loading(change):
+    """The data set, whose corpus is changed after it was read."""
+    return dataclasses.replace(RIVERS, load=lambda split, paths, options: change(load(split, paths, options)))
+
+
+def _one_level(corpus):
+    citations = tuple(dataclasses.replace(citation, level=corpus.citations[0].level) for citation in corpus.citations)
+    return dataclasses.replace(corpus, citations=citations)
+
+
+def _textless(corpus):
+    first = dataclasses.replace(corpus.statements["s0"], text=" ")
+    return dataclasses.replace(corpus, statements={**corpus.statements, "s0": first})
+
+
+NO_HELP = dataclasses.replace(RIVERS, options={"kind": Option("a", "", ("a", "b"))})
+NO_URL = dataclasses.replace(RIVERS, files={"all": (SourceFile("rivers.csv", ""),)})
+SHORT_SUM = dataclasses.replace(RIVERS, files={"all": (SourceFile("rivers.csv", "https://x", "ab12", 9),)})
+SIZELESS = dataclasses.replace(RIVERS, files={"all": (SourceFile("rivers.csv", "https://x", "0" * 64),)})
+OTHER_KIND = dataclasses.replace(RIVERS, kind="rivers")
+UNJUDGED = _loading(lambda corpus: dataclasses.replace(corpus, citations=()))
+TEXTLESS = _loading(_textless)
+ONE_LEVEL = _loading(_one_level)
+COUNTLESS = _loading(lambda corpus: dataclasses.replace(corpus, dropped={"no text": 0}))
+SHUFFLED = _loading(lambda corpus: dataclasses.replace(corpus, name=f"rivers {next(Cumulative.calls)}"))
 LISTED = dataclasses.replace(RIVERS, load=lambda split, paths, options: [])
 LOST = dataclasses.replace(RIVERS, load=lambda split, paths, options: paths["rivers.jsonl"])
 
@@ -172,6 +233,46 @@ TWO_WAYS = dataclasses.replace(GAP, replicate=_other)
 MUTE = dataclasses.replace(GAP, about="")
 OLD_OPTIONS = dataclasses.replace(GAP, options={"form": ("plain", "halved")})
 HEADLESS = dataclasses.replace(GAP, headline="gapp")
+NO_MEASURES = dataclasses.replace(GAP, measures=())
+TWICE = dataclasses.replace(GAP, measures=GAP.measures * 2)
+WORDLESS = dataclasses.replace(GAP, measures=(dataclasses.replace(GAP.measures[0], about=""),))
+FLAT = dataclasses.replace(GAP, measures=(dataclasses.replace(GAP.measures[0], scale=0.0),))
+SPANLESS = dataclasses.replace(GAP, measures=(dataclasses.replace(GAP.measures[0], span=0.0),))
+SHOWS_NONE = dataclasses.replace(GAP, shown=lambda judgements: ())
+TABLED = dataclasses.replace(GAP, table_measures=("gapp",))
+SIGNED = dataclasses.replace(GAP, options={**GAP.options, "seed": GAP.options["form"]})
+
+
+def _estimating(**changed):
+    """The protocol, whose estimates with a value are changed afterwards."""
+
+    def evaluate_changed(judgements, resampling, options):
+        outcome = evaluate(judgements, resampling, options)
+        estimates = {
+            key: estimate if estimate.value is None else dataclasses.replace(estimate, **changed)
+            for key, estimate in outcome.estimates.items()
+        }
+        return dataclasses.replace(outcome, estimates=estimates)
+
+    return dataclasses.replace(GAP, evaluate=evaluate_changed)
+
+
+def _ending(**changed):
+    """The protocol, whose outcomes are changed afterwards."""
+    return dataclasses.replace(GAP, evaluate=lambda *arguments: dataclasses.replace(evaluate(*arguments), **changed))
+
+
+HALF_OPEN = _estimating(low=0.0, high=None)
+TURNED = _estimating(low=1.0, high=0.0)
+TURNED_TIES = _estimating(ties=(0.4, 0.3))
+INFINITE = _estimating(value=np.inf)
+WHOLE_NUMBER = _estimating(value=1)
+SILENT = _estimating(value=None, low=None, high=None, note="")
+EMPTY_REASON = _ending(excluded={"no reason": 0})
+MORE_KEYS = _ending(estimates={"gap": Estimate(None, note="none"), "gulf": Estimate(None, note="none")})
+FEWER_KEYS = _ending(estimates={})
+MUMBLED = _ending(warnings=("few rows",))
+UNENDED = _ending(warnings=("Few rows",))
 EMPTY_TIES = dataclasses.replace(GAP, tie_orders=True)
 LISTS = dataclasses.replace(GAP, evaluate=lambda judgements, resampling, options: [Outcome({}, 0, 0, ())])
 
@@ -251,6 +352,12 @@ def _writing(options, progress):
     return run(options, progress)
 
 
+def _storing(options, progress):
+    for name in ("scores.sqlite", "replies.sqlite-wal"):
+        Path(name).write_text("stored")
+    return run(options, progress)
+
+
 def _changing(options, progress):
     return dataclasses.replace(run(options, progress), verdict=[str(next(Cumulative.calls))])
 
@@ -275,4 +382,5 @@ ELSEWHERE = dataclasses.replace(LEVELS, examples=["levels -d wice --data nowhere
 NONE = dataclasses.replace(LEVELS, run=lambda options, progress: None)
 PRINTING = dataclasses.replace(LEVELS, run=_printing)
 WRITING = dataclasses.replace(LEVELS, run=_writing)
+STORING = dataclasses.replace(LEVELS, run=_storing)
 CHANGING_RUN = dataclasses.replace(LEVELS, run=_changing)

@@ -219,7 +219,9 @@ class TestLocalMirror:
         assert loading.locate(self.toy, "all", tmp_path) == {"a.jsonl": inside}
 
     def test_a_missing_file_is_never_fetched(self, origin: str, tmp_path: Path) -> None:
-        with pytest.raises(UserError, match=rf"neither toy_folder/a\.jsonl nor a\.jsonl.*{origin}/a.*{SHA256}"):
+        with pytest.raises(
+            UserError, match=rf"neither the file toy_folder/a\.jsonl nor a\.jsonl.*{origin}/a.*{SHA256}"
+        ):
             loading.locate(dataset(f"{origin}/a"), "all", tmp_path)
 
     def test_a_changed_file_is_refused_with_both_checksums(self, tmp_path: Path) -> None:

@@ -6,7 +6,17 @@ import pytest
 
 from metaeval.corpus.chunks import Chunking, chunk_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-from metaeval.corpus.pairs import GIVEN, INCOMPLETE, UNMATCHED, UNPLACED, WHOLE, Pair, Rule, build_pairs
+from metaeval.corpus.pairs import (
+    GIVEN,
+    INCOMPLETE,
+    UNMATCHED,
+    UNPLACED,
+    WHOLE,
+    Pair,
+    Rule,
+    build_pairs,
+    place_evidence,
+)
 from metaeval.errors import UserError
 
 RULES = get_args(Rule)
@@ -246,3 +256,20 @@ def test_a_corpus_without_citations_says_what_its_loader_left_out():
         table_of(dropped={"no page text": 7, "odd": 2})
     with pytest.raises(UserError, match=r"no pair to judge: it has no citations\. Choose"):
         table_of()
+
+
+@pytest.mark.parametrize(
+    ("evidence", "chunking", "pieces", "unplaced"),
+    [
+        (at(1, 2), Chunking(4), {0: {"Two rivers."}, 1: {"Three floods."}}, []),
+        (at(0, 1), Chunking(4), {0: {"One rain.", "Two rivers."}, 1: set()}, []),
+        # Chunks of three words: "One rain. Two", "rivers. Three floods."
+        (at(1), Chunking(3, "words"), {0: {"Two"}, 1: {"rivers."}}, []),
+        (said("Three floods!", "Nothing of it."), Chunking(4), {0: set(), 1: {"Three floods."}}, ["Nothing of it."]),
+        (at(0, 2), None, {0: {"One rain.", "Three floods."}}, []),
+    ],
+)
+def test_evidence_is_located_word_for_word_in_each_chunk(evidence, chunking, pieces, unplaced):
+    citation = Citation("c", "s", "three", FULL, (evidence,))
+    placed = place_evidence(DOCUMENTS[0], citation, 0.5, chunking)
+    assert (placed.pieces, placed.unplaced) == (pieces, unplaced)

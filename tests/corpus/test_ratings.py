@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metaeval import cells
+from metaeval import column_arrays
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.errors import UserError
 from metaeval.files import sha256_json
@@ -22,9 +22,12 @@ ROWS = tuple(Rating(f"r{n}", f"g{n // 2}", float(n), "s", text=f"text {n}") for 
         ((*ROWS, ROWS[1]), "rating id 'r1' is used twice"),
         ((*ROWS, Rating("", "g", 1.0)), "rating '' of group 'g' has an empty id or group"),
         ((*ROWS, Rating("r9", "", 1.0)), "rating 'r9' of group '' has an empty id or group"),
-        ((*ROWS, Rating("r9", "g", float("nan"))), "rating 'r9' has gold nan; it must be a finite number"),
-        ((*ROWS, Rating("r9", "g", float("-inf"))), "rating 'r9' has gold -inf; it must be a finite number"),
-        (tuple(replace(row, gold=2) for row in ROWS), "all 4 ratings are 2; metrics need ratings that differ"),
+        ((*ROWS, Rating("r9", "g", float("nan"))), "rating 'r9' has gold nan; allowed: a finite number"),
+        ((*ROWS, Rating("r9", "g", float("-inf"))), "rating 'r9' has gold -inf; allowed: a finite number"),
+        (
+            tuple(replace(row, gold=2) for row in ROWS),
+            "all 4 ratings are 2, and metrics can only be evaluated on ratings that differ",
+        ),
     ],
 )
 def test_ratings_that_cannot_judge_are_one_sentence(rows, says):
@@ -35,7 +38,7 @@ def test_ratings_that_cannot_judge_are_one_sentence(rows, says):
 @pytest.mark.parametrize(
     ("scores", "says"),
     [
-        ({"r0": 1.0, "r7": None}, "metric 'm' has a score for 'r7', which is not a rating of the set"),
+        ({"r0": 1.0, "r7": None}, "metric 'm' has a score for 'r7', but no rating with this id"),
         ({"r0": float("inf")}, "metric 'm' has the score inf for 'r0'; it must be finite"),
     ],
 )
@@ -65,7 +68,7 @@ WHOLE = (
 
 @pytest.fixture(params=[2, 65_536])
 def block(request, monkeypatch):
-    monkeypatch.setattr(cells, "BLOCK", request.param)
+    monkeypatch.setattr(column_arrays, "BLOCK", request.param)
 
 
 def test_rows_are_the_ratings_that_were_given(block):

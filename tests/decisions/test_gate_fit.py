@@ -2,8 +2,9 @@
 
 import pytest
 
-from metaeval.decisions.gate_fit import fit, fit_sentences
+from metaeval.decisions.gate_fit import fit, fit_sentences, fit_sheet
 from metaeval.decisions.gate_model import Terms
+from metaeval.errors import UserError
 
 
 def citations(unsupported, supported=32, size=1):
@@ -54,3 +55,22 @@ def test_supported_labels_of_a_gate_count_by_how_flags_go_together():
         gate = fit(changed, levels, ["first"]).gate
         assert gate.flagged == pytest.approx(len(flagged) / 60)
         assert gate.supported_labels == pytest.approx(labels)
+
+
+def test_a_metric_without_a_usable_threshold_has_a_line_without_numbers():
+    # No supported citation has a score, so that each threshold flags them all.
+    rows, levels = citations(3, 40)
+    fitted = fit([{**row, "first": None if row["first"] > 0.5 else row["first"]} for row in rows], levels, ["first"])
+    (record,) = fit_sheet(fitted).records
+    numbers = ("threshold", "missed", "bound", "supported_flagged", "effective_labels")
+    assert [record[name] for name in numbers] == [None] * 5
+    assert record["promise"] == "no"
+    assert "every threshold flags more than" in fit_sentences(fitted)[-1]
+
+
+@pytest.mark.parametrize("name", ["max_missed", "max_flagged", "alpha"])
+@pytest.mark.parametrize("value", [0.0, 1.0, 1.5])
+def test_terms_lie_between_0_and_1(name, value):
+    with pytest.raises(UserError, match=rf"--{name.replace('_', '-')} is {value:g}; allowed: above 0 and below 1"):
+        Terms(**{name: value})
+    assert getattr(Terms(**{name: 0.99}), name) == 0.99

@@ -5,11 +5,13 @@ import random
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.estimate import estimate, estimate_sheet
 from metaeval.decisions.items import items_of
+from metaeval.decisions.label_sheet import draw, uncertain_sizes
 from metaeval.decisions.labels import judged, labels_of
 from metaeval.errors import UserError
 
@@ -224,7 +226,7 @@ BAD = {
     "id,level\nc1,full?\nc2,none\n": r"line 2.* is \"full\?\", which is not a level",
     "id,level\nc1,full\nc11x,none\n": r"delete the row\. Did you mean 'c11'\?$",
     "id,what\nc1,full\n": r"no column for the level",
-    "id,level\nc1,full\n": r"labels one item only",
+    "id,level\nc1,full\n": r"labels only one item",
     "id,level\n,full\nc1,none\n": r"line 2.*is blank: write the item's id",
 }
 
@@ -274,3 +276,47 @@ def test_a_table_without_statements_or_sources_says_so():
     for row, role in (({"id": "a", "passage": "x"}, "statement"), ({"id": "a", "claim": "x"}, "source")):
         with pytest.raises(UserError, match=f"no column for the {role}"):
             items_of([row])
+
+
+@pytest.mark.parametrize(("labelled", "unit"), [(("c0", "c1"), "item"), (("c0", "c2", "c3"), "answer")])
+def test_answers_are_the_unit_where_one_of_several_items_is_labelled_whole(labelled, unit):
+    # Answers a0 and a1 of one item each, a2 of two: labels of single items alone are a sample of items.
+    rows = [{**row, "answer_id": f"a{number}"} for row, number in zip(citations(4), (0, 1, 2, 2), strict=True)]
+    items = items_of(rows)
+    assert judged(items, labels_of(dict.fromkeys(labelled, "full"), items)).unit == unit
+
+
+def pair_file(path, *rows, columns=("overlap", "rouge")):
+    head = {"schema": "metaeval-pairs/1", "columns": columns}
+    path.write_text("".join(json.dumps(row) + "\n" for row in (head, *rows)))
+    return path
+
+
+def test_the_pairs_of_a_run_are_items_with_their_scores(tmp_path):
+    pair = {"id": "s/1", "statement": "s", "group": "g", "system": "old", "level": 2, "scores": [0.5, None]}
+    items = items_of(pair_file(tmp_path / "pairs.jsonl", pair, {"id": "t/1", "statement": "t", "scores": [0.1, 0.2]}))
+    first, second = items.rows
+    assert (first.id, first.statement_id, first.group, first.system, first.level) == ("s/1", "s", "g", "old", 2)
+    assert (second.id, second.group, second.system, second.level) == ("t/1", "t", "", None)
+    assert items.scores == {"overlap": [0.5, 0.1], "rouge": [None, 0.2]}
+
+
+@pytest.mark.parametrize("changed", [{"scores": [0.5]}, {"scores": None}, {"scores": [1, 2, 3]}, {"statement": None}])
+def test_a_pair_without_its_scores_or_statement_is_refused(tmp_path, changed):
+    pair = {name: value for name, value in ({"id": "1", "statement": "s", "scores": [1, 2]} | changed).items() if value}
+    with pytest.raises(UserError, match=r"pairs\.jsonl line 2 should hold a citation with 2 scores"):
+        items_of(pair_file(tmp_path / "pairs.jsonl", pair))
+
+
+@pytest.mark.parametrize(("n", "strata"), [(9, 1), (20, 2), (49, 4), (100, 5)])
+def test_a_stratified_draw_has_up_to_five_strata_of_ten_items_each(n, strata):
+    drawing = draw(items_of(citations(200, 200)), n, "stratified", metric="metric")
+    assert sorted(set(drawing.stratum)) == [f"score {number} of {strata}" for number in range(1, strata + 1)]
+    # In proportion to the strata's sizes, which are equal: each item has the same probability.
+    assert drawing.probability == pytest.approx(np.full(n, n / 200), rel=0.2)
+
+
+def test_an_uncertain_draw_prefers_the_middle_of_the_scores():
+    sizes = uncertain_sizes(np.array([0.9, 0.1, 0.5, 0.3, 0.7]))
+    # Ranks 1, 0, 1/2, 1/4 and 3/4: .2 at the ends, 1 in the middle.
+    assert sizes == pytest.approx([0.2, 0.2, 1.0, 0.6, 0.6])

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from metaeval.config import RunConfig
+from metaeval.decisions import pytest_gate
+from metaeval.decisions.gate_check import read_gate
 from metaeval.decisions.gate_fit import fit
 from metaeval.decisions.gate_model import write_gate
 from metaeval.files import csv_text
@@ -83,3 +85,20 @@ def test_a_changed_gate_is_an_error(run, folder):
     path = folder / "gate.json"
     path.write_text(path.read_text().replace('"alpha": 0.05', '"alpha": 0.04'))
     assert "was changed after fitting" in run("--citation-gate", "gate.json")
+
+
+@pytest.fixture
+def citation_gate(folder):
+    """The gate that the plugin reads from --citation-gate."""
+    return read_gate(folder / "gate.json")
+
+
+_gate_run, assert_supported = pytest_gate._gate_run, pytest_gate.assert_supported
+
+
+@pytest.mark.parametrize(("statement", "result"), [("the bridge is old", "score 0"), (" ", "no score")])
+def test_a_failure_names_the_score_or_that_there_is_none(assert_supported, statement, result):
+    assert assert_supported("the bridge is old", "The bridge is old and grey.") == 1
+    expected = rf"Not supported: '{statement}' \(overlap: {result}; supported from 0\.\d+ on\)"
+    with pytest.raises(pytest.fail.Exception, match=expected):
+        assert_supported(statement, "Cats sleep.")

@@ -13,7 +13,7 @@ from metaeval.report.findings import findings
 from metaeval.report.measures import headlines
 from metaeval.report.result import Comparison, load_result
 from metaeval.report.verdicts import above_every_control, best_control
-from metaeval.runs.evaluation import readings_of
+from metaeval.runs.evaluation import declarations_of
 from metaeval.scoring.controls import GOLD_CONTROLS
 
 HERE = Path(__file__).parents[2]
@@ -69,14 +69,16 @@ def test_it_is_small_and_holds_every_set_and_no_text():
         assert all(not cell or float(cell) == float(cell) for row in rows for cell in row[1:])
 
 
-READINGS = readings_of(registry.find("protocol", name) for name in ("classification", "correlation", "retrieval"))
+DECLARATIONS = declarations_of(
+    registry.find("protocol", name) for name in ("classification", "correlation", "retrieval")
+)
 
 
 def claims(result):
     """What the sentences under a table claim: of a metric and a measure, whether it has an ability."""
     metrics = [row.metric for row in result.rows if row.kind == "metric"]
-    abilities = READINGS.of(result).ability
-    for sentence in findings([result], READINGS):
+    abilities = DECLARATIONS.of(result).ability
+    for sentence in findings([result], DECLARATIONS):
         for clause in re.split(r"\. (?=Every|Only|No|\w+)", sentence):
             named = [name for name in metrics if re.search(rf"(^|[ ,(]){re.escape(name)}([ ,.;]|$)", clause)]
             if clause.startswith("Every metric but "):
@@ -99,12 +101,12 @@ def test_no_sentence_contradicts_a_mark(name):
                 key,
             )
             said += 1
-        (one,) = headlines([result], READINGS)
+        (one,) = headlines([result], DECLARATIONS)
         for row in one.metrics:
             above = above_every_control(one, row, GOLD_CONTROLS)
             # Without a verdict a metric has no mark: it is a control itself, or was not tested.
             assert (above is False) == bool(row.not_above.get(one.column.key))
-        last = findings([result], READINGS)[-1]
+        last = findings([result], DECLARATIONS)[-1]
         (worse,) = re.findall(r"\. ([^.]*?) (?:is|are) significantly worse than the best control", last) or [""]
         for row in one.metrics:
             if re.search(rf"(^|[ ,]){re.escape(row.metric)}([ ,]|$)", worse):

@@ -23,7 +23,7 @@ def test_the_estimate_counts_what_is_still_to_be_asked(fake, new_session, questi
     assert found.dearest == pytest.approx(328.5 / 1e6)
     assert "at most about $0.0003 (a budget of at least $0.0004, for the dearest request at" in str(found)
     assert "2 requests to ask, 1 replies already stored; about 201 tokens in" in str(found)
-    assert "both price_in and price_out" in str(estimate(questions, server.url, store, None))
+    assert "set price_in and price_out" in str(estimate(questions, server.url, store, None))
 
 
 def test_money_is_counted_from_the_servers_own_tokens(fake, new_session, question):

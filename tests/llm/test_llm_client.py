@@ -1,18 +1,21 @@
 """The client against a server that misbehaves: everything asked is answered or counted, and paid for once."""
 
+import asyncio
 import gzip
 import json
 import re
 import threading
 import time
+from email.utils import formatdate
 
 import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.errors import UserError
-from metaeval.llm.endpoint import Cause, Endpoint, checked_url
+from metaeval.llm.endpoint import Cause, Endpoint, Fault, checked_url, fault_of_status
 from metaeval.llm.exchange import Failure, Reply
+from metaeval.llm.transport import Pace
 
 
 def echo(body):
@@ -412,3 +415,39 @@ def test_log_probabilities_are_not_counted_against_the_limit(fake, new_session, 
             session.ask([question("a")])
         (reply,) = session.ask([question("a", logprobs=True)])
     assert len(reply.logprobs) == 1000
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("7", 7.0),
+        ("0.5", 0.5),
+        ("-3", 0.0),
+        (lambda: formatdate(time.time() + 90, usegmt=True), pytest.approx(90, abs=5)),
+        (lambda: formatdate(time.time() - 90, usegmt=True), 0.0),
+        ("soon", None),
+        (None, None),
+    ],
+)
+def test_the_rest_that_a_server_asks_for_is_a_number_or_a_date(header, seconds):
+    headers = {} if header is None else {"retry-after": header() if callable(header) else header}
+    assert fault_of_status(429, "", headers).retry_after == seconds
+
+
+def test_all_requests_wait_as_long_as_the_server_asks_but_no_longer_than_five_minutes():
+    async def resting(asked):
+        pace = Pace(None, backoff=0.0)
+        before = asyncio.get_running_loop().time()
+        await pace.back_off(Fault(Cause.RATE_LIMIT, "HTTP 429", asked), 1)
+        return pace._resting_until - before if pace._resting_until else None
+
+    rests = [asyncio.run(resting(asked)) for asked in (None, 20.0, 300.0, 900.0)]
+    assert rests == [None, *(pytest.approx(rest, abs=2) for rest in (20, 300, 300))]
+
+
+def test_a_server_that_asks_for_more_than_five_minutes_is_not_asked_again(fake, new_session, question):
+    refused = (429, {"error": {"message": "come back later"}})
+    answer = (*refused, {"Retry-After": "301"})
+    with fake.ChatServer(answer=lambda body: answer) as server, pytest.raises(UserError, match="come back later"):
+        new_session(server.url, backoff=0, retries=4).ask([question("a")])
+    assert server.attempts.total() == 1

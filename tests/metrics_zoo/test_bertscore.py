@@ -229,7 +229,7 @@ def test_idf_makes_the_identity_depend_on_the_jobs_sources(tiny):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"layer": 4}, "has 3 layers, not 4"),
+        ({"layer": 4}, "has only 3 layers: set 'layer' lower"),
         ({"model": "someone/unheard-of", "layer": None}, "no recommended layer for someone/unheard-of.*'layer'"),
         ({"rescale": True}, "No baseline is known for layer 2 of roberta-large.*'baseline'"),
         ({"folder": Path("nowhere")}, "nowhere does not exist"),
@@ -242,7 +242,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(tiny, options, sentence):
 
 
 def test_a_model_that_is_no_encoder_is_refused(tiny):
-    with pytest.raises(UserError, match=r"does not run on the family 'bart': allowed are albert, bert"):
+    with pytest.raises(UserError, match=r"cannot use the family 'bart'; allowed: albert, bert"):
         score_pairs(made(tiny.folder("bart")), PAIRS[:1])
 
 

@@ -249,7 +249,7 @@ def test_the_estimate_needs_neither_key_nor_server():
     [
         ({}, r"https://api.openai.com/v1 needs a key, and the environment variable OPENAI_API_KEY is not set"),
         ({"api_key_env": "MY_KEY", "base_url": "http://127.0.0.1:9/v1"}, r"variable MY_KEY is not set"),
-        ({"budget": 5.0}, r"in USD per million tokens: both price_in and price_out"),
+        ({"budget": 5.0}, r"in USD per million tokens: set both price_in and price_out"),
     ],
 )
 def test_what_is_missing_is_said_before_anything_is_asked(options, sentence):
@@ -272,3 +272,14 @@ def test_what_is_missing_is_said_before_anything_is_asked(options, sentence):
 def test_options_that_make_no_sense_are_refused(kind, options):
     with pytest.raises(ValueError, match=r"validation error"):
         kind.Options(**options)
+
+
+def test_the_replies_of_a_pair_are_those_of_each_sample_and_of_its_second_attempt(tmp_path):
+    answers = iter(["no number here", "Prediction: 2"])
+    store = {"replies": tmp_path / "replies.sqlite"}
+    with fake.ChatServer(answer=lambda body: next(answers)) as server:
+        judge(server.url, **store).score([SOURCE], [STATEMENT])
+        again = judge(server.url, **store, ask_again="unparsed")
+        assert [answer.score for answer in again.score([SOURCE], [STATEMENT])] == [2]
+        assert again.replies(SOURCE, STATEMENT) == ["no number here", "Prediction: 2"]
+        assert again.replies(SOURCE, " ") == []

@@ -271,3 +271,11 @@ def test_an_origin_that_does_not_answer_is_one_sentence(origin, monkeypatch, tmp
     with pytest.raises(UserError, match=r"no connection.*Do it by hand"):
         fetch_file("http://127.0.0.1:9/conv.bin", "0" * 64, len(content), "Do it by hand.")
     assert not list((tmp_path / "cache").rglob("*.bin"))
+
+
+@pytest.mark.parametrize("bins", ["percentile", "even2", "even50"])
+def test_bins_are_part_of_the_identity_and_anything_else_is_refused(bins):
+    assert SummaCConv.Options(bins=bins).bins == bins
+    for wrong in ("even1", "even", "50", "even5.0", "even٣", "percentiles"):
+        with pytest.raises(ValueError, match="neither percentile nor evenN"):
+            SummaCConv.Options(bins=wrong)

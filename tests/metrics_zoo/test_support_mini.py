@@ -183,11 +183,11 @@ def test_the_shipped_arrays_are_read_from_any_file_that_holds_them():
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (lambda: b"no zip", "These are not parameters of support-mini"),
+        (lambda: b"no zip", "The file of support-mini's fitted parameters cannot be read"),
         (lambda: changed(q=np.zeros((5, 96), np.int8)), r"a table of \(5, 96\) for 30,522 word pieces"),
         (lambda: changed(q=np.zeros((30522, 96), np.float32)), "a table of"),
         (lambda: changed(idf=np.zeros(3)), "3 idf values for 23,716 words"),
-        (lambda: changed(idf=np.full(23716, np.nan)), "These are not parameters"),
+        (lambda: changed(idf=np.full(23716, np.nan)), "fitted parameters does not fit together"),
         (lambda: changed(heads=np.zeros((2, 4, 36))), r"heads of \(2, 4, 36\)"),
         (lambda: changed(heads=np.array([{}])), "allow_pickle"),  # an object would have to be unpickled
     ],

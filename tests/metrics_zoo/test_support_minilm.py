@@ -41,6 +41,12 @@ def test_windows_hold_whole_sentences_and_at_most_150_words():
     assert windows_of(" \n ") == []
 
 
+@pytest.mark.parametrize(("words", "windows"), [((50, 50, 50), [150]), ((50, 50, 51), [100, 51])])
+def test_a_window_is_full_at_150_words(words, windows):
+    source = " ".join(f"{'word ' * (count - 1)}end." for count in words)
+    assert [len(window.text.split()) for window in windows_of(source)] == windows
+
+
 def test_features_are_those_of_their_definition(observed):
     encoder = minilm.load_encoder(None, 512, 2048, "cpu")
     mini = support_mini.load_model()

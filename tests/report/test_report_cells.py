@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metaeval.report.cells import lay_out
 from metaeval.report.result import Column, Interval, Ledger, Result, Value
-from metaeval.report.table import Cell, Note, Table, numeral, plain, share
+from metaeval.report.table import Cell, Note, Table, format_value, plain, share
 
 
 def _cells(grid: Table) -> dict[str, tuple[Cell, ...]]:
@@ -30,7 +30,7 @@ def _with_values(result: Result, key: str, values: list[Value]) -> Result:
 
 @given(value=st.floats(-1, 1), scale=st.sampled_from([1.0, 100.0]), digits=st.integers(0, 6))
 def test_a_printed_number_is_within_half_a_unit_of_its_last_digit(value, scale, digits):
-    text = numeral(value, Column(key="k", label="K", scale=scale, digits=digits))
+    text = format_value(value, Column(key="k", label="K", scale=scale, digits=digits))
     assert abs(Decimal(text) - Decimal(value * scale)) <= Decimal("0.5") * Decimal(10) ** -digits
     assert len(text.partition(".")[2]) == digits
     assert not (text.startswith("-") and float(text) == 0)

@@ -7,7 +7,7 @@ import pytest
 from metaeval.errors import UserError
 from metaeval.report.cells import comparison_grid, lay_out
 from metaeval.report.result import Comparison, Significance, placed
-from metaeval.report.table import chance
+from metaeval.report.table import format_p
 
 
 def _many(full, count, different):
@@ -69,7 +69,7 @@ def test_a_few_metrics_get_the_pairs_that_differ_and_many_their_ranks(full, coun
     ("p", "expected"), [(1 / 1001, "0.0010"), (0.0504, "0.0504"), (1.0, "1.0000"), (0.00002, "<0.0001"), (None, "–")]
 )
 def test_p_is_never_nothing(p, expected):
-    assert chance(p) == expected
+    assert format_p(p) == expected
 
 
 def test_the_grid_has_a_row_for_each_pair_and_measure(full):
@@ -102,6 +102,6 @@ def test_a_result_of_one_metric_has_no_pairs(result):
     with pytest.raises(UserError) as caught:
         comparison_grid(result)
     assert str(caught.value) == (
-        "The retrieval result of 'x_y%[wice]' has no pairs of metrics: they need two metrics in one run, "
-        "and resampling."
+        "The retrieval result of 'x_y%[wice]' compares no pairs of metrics: run at least two metrics together, "
+        "with resampling."
     )

@@ -13,14 +13,16 @@ from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, P
 from metaeval.report.terminal import text_of
 from metaeval.report.uncertainty import FEW_GROUPS
 from metaeval.report.verdicts import top
-from metaeval.runs.evaluation import readings_of
+from metaeval.runs.evaluation import declarations_of
 
 AUC = [
     Column(key=key, label=label, scale=100.0, digits=1)
     for key, label in (("fs_ns", "FS-NS"), ("fs_ps", "FS-PS"), ("ps_ns", "PS-NS"), ("overall", "Overall"))
 ]
 SPEARMAN = [Column(key="pearson", label="Pearson"), Column(key="spearman", label="Spearman")]
-READINGS = readings_of(registry.find("protocol", name) for name in ("classification", "correlation", "retrieval"))
+DECLARATIONS = declarations_of(
+    registry.find("protocol", name) for name in ("classification", "correlation", "retrieval")
+)
 
 
 def area(value, half=0.02, **more):
@@ -132,7 +134,7 @@ C = metric("c", 0.7, 0.5, 0.6, 0.6)
 
 def first(*results):
     """The sentence about who leads."""
-    return findings(results, READINGS)[0]
+    return findings(results, DECLARATIONS)[0]
 
 
 class TestWhoLeads:
@@ -210,7 +212,7 @@ class TestWhoLeads:
         found = made([A, B], [("a", "b")])
         untested = [one.model_copy(update={"p": None, "holm": None}) for one in found.significance.comparisons]
         tested = found.significance.model_copy(update={"comparisons": untested})
-        assert top(headlines([found.model_copy(update={"significance": tested})], READINGS)[0]) == ["a", "b"]
+        assert top(headlines([found.model_copy(update={"significance": tested})], DECLARATIONS)[0]) == ["a", "b"]
 
     def test_one_metric_is_not_ranked_but_what_it_rests_on_is_said(self):
         assert first(made([A])) == "a has a score for all 100 pairs, of 40 groups."
@@ -232,7 +234,7 @@ class TestWhatMetricsCanDo:
     constant = control("constant", 0.5, 0.5, 0.5, 0.5)
 
     def sentence(self, *rows, **more):
-        return findings([made([*rows, self.constant], **more)], READINGS)[1]
+        return findings([made([*rows, self.constant], **more)], DECLARATIONS)[1]
 
     def test_all_none_and_some(self):
         assert self.sentence(A, B, C) == (
@@ -257,7 +259,7 @@ class TestWhatMetricsCanDo:
         marked = A.model_copy(update={"not_above": {"fs_ps": [chance]}})
         assert marked.values["fs_ps"].low > 0.5
         rows = [marked, self.constant, control("random", 0.5, 0.5, 0.5, 0.5)]
-        assert "a is not shown to tell full from partial support" in findings([made(rows)], READINGS)[1]
+        assert "a is not shown to tell full from partial support" in findings([made(rows)], DECLARATIONS)[1]
         assert "a is shown to tell full from no support, tell full from partial" in self.sentence(A)
 
     def test_of_a_metric_at_chance_by_the_headline_no_ability_is_said_nor_denied(self):
@@ -284,11 +286,11 @@ class TestWhatMetricsCanDo:
 
     def test_without_tests_nothing_is_said(self):
         for rows, more in (([A, self.constant], {"significance": None}), ([A, control("place", *[0.5] * 4)], {})):
-            assert not any(" tell " in text for text in findings([made(rows, **more)], READINGS))
+            assert not any(" tell " in text for text in findings([made(rows, **more)], DECLARATIONS))
 
     def test_several_data_sets_are_counted(self):
         results = [made([A, B, self.constant], name=name) for name in ("one", "other")]
-        assert findings(results, READINGS)[1] == (
+        assert findings(results, DECLARATIONS)[1] == (
             "Over 2 columns, these metrics are shown to tell full from no support: a and b in 2. "
             "Over 2 columns, these metrics are shown to tell full from partial support: a in 2. "
             "Over 2 columns, these metrics are shown to tell partial from no support: a and b in 2."
@@ -302,7 +304,7 @@ class TestControls:
     worse = "c is significantly worse than it."
 
     def sentence(self, *rows, **more):
-        return findings([made([*rows, self.words, self.oracle], **more)], READINGS)[-1]
+        return findings([made([*rows, self.words, self.oracle], **more)], DECLARATIONS)[-1]
 
     def flagged(self, row):
         return row.model_copy(update={"not_above": {key: ["lexical overlap"] for key in row.values}})
@@ -353,7 +355,7 @@ class TestControls:
             (None, "The best control by "),
         ):
             tested = result.significance.model_copy(update={"controls": tests})
-            assert findings([result.model_copy(update={"significance": tested})], READINGS)[-1].startswith(said)
+            assert findings([result.model_copy(update={"significance": tested})], DECLARATIONS)[-1].startswith(said)
 
     def test_several_best_controls_are_said_by_their_measures(self):
         # bm25 is the control BM25 under another name. c is significantly below both.
@@ -368,7 +370,7 @@ class TestControls:
             for row, rho in zip(rows, (0.5, 0.6, 0.6, 0.4), strict=True)
         ]
         results = [made(rows), made(ranked, protocol="correlation", columns=SPEARMAN)]
-        assert findings(results, READINGS)[-1] == (
+        assert findings(results, DECLARATIONS)[-1] == (
             "No metric is significantly better than every control. The best control by Overall (70.0) is words. The "
             "best control by Spearman (0.600) is BM25, which is bm25 itself. c is significantly worse than the best "
             "control by Overall and Spearman."
@@ -379,7 +381,7 @@ class TestControls:
             row.model_copy(update={"values": {key: Value(value=0.9) for key in A.values}}) for row in (A, self.words)
         ]
         for found in (made(bare, significance=None), made([A, B])):
-            assert not any("control" in text for text in findings([found], READINGS))
+            assert not any("control" in text for text in findings([found], DECLARATIONS))
 
 
 class TestCautions:
@@ -388,8 +390,8 @@ class TestCautions:
         found = made([lost, metric("b", 0.8, None, None, None)], levels=(30, 0, 70))
         assert "No pair is partial, so FS-PS, PS-NS and Overall cannot be computed." in cautions([found])
         # The headline is then the first measure that has a value.
-        assert [one.column.key for one in headlines([found], READINGS)] == ["fs_ns"]
-        assert "By FS-NS, no two metrics are" in findings([found], READINGS)[0]
+        assert [one.column.key for one in headlines([found], DECLARATIONS)] == ["fs_ns"]
+        assert "By FS-NS, no two metrics are" in findings([found], DECLARATIONS)[0]
 
     def test_chunks_that_are_left_out_name_the_unit_that_keeps_them(self):
         whole = A.scored + A.unscored
@@ -442,22 +444,22 @@ def test_nothing_scored_says_so_and_why():
     values = {key: Value(value=None, note="no scored pairs") for key in A.values}
     lost = {"values": values, "scored": 0, "unscored": 100, "statuses": {"error": 100}}
     result = made([A.model_copy(update=lost)])
-    assert findings([result], READINGS) == ["No metric has a value here: no scored pairs."]
+    assert findings([result], DECLARATIONS) == ["No metric has a value here: no scored pairs."]
     assert cautions([result]) == ["Rows without a score are left out: a 100 of 100 pairs (error)."]
-    assert "–¹" in text_of(headline_grid([result], READINGS), 80)
+    assert "–¹" in text_of(headline_grid([result], DECLARATIONS), 80)
 
 
 def test_no_sentence_is_longer_than_a_screen_can_hold():
     rows = [metric(f"metric-{number}-with-a-long-name", 0.9, 0.5, 0.8, 0.7) for number in range(30)]
-    for sentence in findings([made(rows)], READINGS):
+    for sentence in findings([made(rows)], DECLARATIONS):
         assert len(sentence) < 400
 
 
 class TestHeadlineTable:
     def test_one_protocol_shows_its_measures_several_their_headlines(self):
         ratings = made([A, B], protocol="other")
-        assert headline_grid([ratings], READINGS).headings == ("FS-NS", "FS-PS", "PS-NS", "Overall")
-        both = headline_grid([ratings, correlated({"a": 0.4, "b": 0.3})], READINGS)
+        assert headline_grid([ratings], DECLARATIONS).headings == ("FS-NS", "FS-PS", "PS-NS", "Overall")
+        both = headline_grid([ratings, correlated({"a": 0.4, "b": 0.3})], DECLARATIONS)
         assert both.headings == ("FS-NS", "Spearman")
         assert [group.title for group in both.groups] == ["other", "correlation"]
 
@@ -465,7 +467,7 @@ class TestHeadlineTable:
         words = control("overlap", 0.9, 0.5, 0.8, 0.7, control="lexical")
         learnt = metric("support-mini", 0.9, 0.6, 0.8, 0.71, control="reference")
         results = [made([A, B, C, learnt, words]), correlated({"a": 0.4, "b": 0.3})]
-        grid = headline_grid(results, READINGS)
+        grid = headline_grid(results, DECLARATIONS)
         assert grid.headings == ("FS-NS", "FS-PS", "PS-NS", "better than word overlap?")
         verdicts = {line.name: line.cells[-1].number for line in grid.lines}
         assert verdicts == {"a": "yes", "b": "not shown", "c": "worse", "overlap": "–", "support-mini": "not shown"}
@@ -474,42 +476,42 @@ class TestHeadlineTable:
         assert "controls: support-mini (reference), overlap (lexical)" in below
         assert not any(cell.marks for line in grid.lines for cell in line.cells)
         untested = made([A, words], significance=None)
-        assert headline_grid([untested], READINGS).headings == ("FS-NS", "FS-PS", "PS-NS")
+        assert headline_grid([untested], DECLARATIONS).headings == ("FS-NS", "FS-PS", "PS-NS")
 
     def test_controls_are_folded_into_the_best_of_each_column(self):
         words, place = control("words", 0.9, 0.5, 0.8, 0.7), control("place", 0.6, 0.6, 0.6, 0.6)
         oracle = control("oracle", 1.0, 1.0, 1.0, 1.0)
-        grid = headline_grid([made([A, B, words, place, oracle], protocol="other")], READINGS)
+        grid = headline_grid([made([A, B, words, place, oracle], protocol="other")], DECLARATIONS)
         _, controls = grid.blocks
         assert controls.title == "best controls"
         shown = {line.name: [cell.number for cell in line.cells] for line in controls.lines}
         assert shown == {"words": ["90.0", "", "80.0", "70.0"], "place": ["", "60.0", "", ""]}
 
     def test_numbers_below_one_have_no_nought_and_negative_ends_no_dash(self):
-        grid = headline_grid([made([A, B], protocol="other"), correlated({"a": 0.4, "b": 0.01})], READINGS)
+        grid = headline_grid([made([A, B], protocol="other"), correlated({"a": 0.4, "b": 0.01})], DECLARATIONS)
         assert [line.cells[1].number for line in grid.lines] == [".400", ".010"]
         assert grid.lines[1].cells[1].interval == "-.010 to .030"
 
     def test_of_many_metrics_the_best_are_shown_and_the_rest_counted(self):
         rows = [metric(f"m{number}", 0.5, 0.5, 0.5, 0.5 + number / 100) for number in range(ROWS + 3)]
-        grid = headline_grid([made(rows)], READINGS)
+        grid = headline_grid([made(rows)], DECLARATIONS)
         assert [line.name for line in grid.lines] == [f"m{number}" for number in range(ROWS + 2, 2, -1)]
         assert any("3 more metrics" in note.text for note in grid.footnotes)
 
     def test_of_many_a_metric_at_nought_stands_before_one_below(self):
-        grid = headline_grid([correlated({"a": -0.4, "b": 0.0, "c": 0.1})], READINGS, most=2)
+        grid = headline_grid([correlated({"a": -0.4, "b": 0.0, "c": 0.1})], DECLARATIONS, most=2)
         assert [line.name for line in grid.lines] == ["c", "b"]
 
     def test_marks_are_those_of_the_table_and_each_is_explained(self):
         flagged = A.model_copy(update={"not_above": {"overall": ["words"]}, "letters": {"overall": "a", "fs_ns": "a"}})
         rows = [flagged, B, control("words", 0.9, 0.5, 0.8, 0.7)]
-        grid = headline_grid([made(rows, protocol="other")], READINGS)
+        grid = headline_grid([made(rows, protocol="other")], DECLARATIONS)
         assert grid.lines[0].cells[3].marks == ("a", "†")
         assert [note.label for note in grid.footnotes] == ["a", "†"]
 
     def test_data_sets_stand_side_by_side(self):
         one, other = made([A, B], name="one"), made([B, C], name="other")
-        grid = suite_grid([one, correlated({"a": 0.4, "b": 0.3}, name="one"), other], READINGS)
+        grid = suite_grid([one, correlated({"a": 0.4, "b": 0.3}, name="one"), other], DECLARATIONS)
         assert grid.headings == ("one", "other", "one")
         assert [(group.title, group.columns) for group in grid.groups] == [
             ("classification: Overall", 2),
@@ -525,12 +527,12 @@ class TestHeadlineTable:
             correlated({row.metric: 0.3 for row in rows}),
             correlated({row.metric: 0.3 for row in rows}).model_copy(update={"protocol": "retrieval"}),
         ]
-        lines = text_of(headline_grid(results, READINGS), 80).splitlines()
+        lines = text_of(headline_grid(results, DECLARATIONS), 80).splitlines()
         assert max(map(len, lines)) <= 80
-        said = sum(-(-len(text) // 70) for text in findings(results, READINGS))
+        said = sum(-(-len(text) // 70) for text in findings(results, DECLARATIONS))
         assert len(lines) + 1 + said + 5 <= 40
 
     def test_a_hostile_name_reaches_the_terminal_as_plain_text(self):
         result = made([metric("a\x1b[31m[bold]", 0.9, 0.6, 0.8, 0.77), B])
-        assert "\x1b" not in text_of(headline_grid([result], READINGS), 80)
-        assert "\x1b" not in "".join(findings([result], READINGS))
+        assert "\x1b" not in text_of(headline_grid([result], DECLARATIONS), 80)
+        assert "\x1b" not in "".join(findings([result], DECLARATIONS))

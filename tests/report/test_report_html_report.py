@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from metaeval import registry
 from metaeval.report.html_report import Picture, explorer_line, judged, page, page_forest
-from metaeval.report.measures import Readings, headlines
+from metaeval.report.measures import Declarations, headlines
 from metaeval.report.table import plain
 from metaeval.runs.run import pictures_of
 
@@ -120,7 +120,7 @@ def test_a_heading_sorts_the_rows_of_each_block(result, chromium, tmp_path):
 def test_with_readings_it_opens_with_findings_and_headline_values(result):
     named = result.rows[0].model_copy(update={"metric": "a <b>metric</b>"})
     result = result.model_copy(update={"rows": [named, *result.rows[1:]]})
-    shown = page([result], readings=Readings())
+    shown = page([result], declarations=Declarations())
 
     assert shown.index('id="findings"') < shown.index('id="t1"')
     assert '<li><a href="#findings">' in shown
@@ -129,9 +129,9 @@ def test_with_readings_it_opens_with_findings_and_headline_values(result):
 
 
 def test_the_forest_has_a_mark_at_each_value_and_a_line_over_its_interval(result):
-    drawn = ElementTree.fromstring(page_forest([result], Readings(aside=("oracle",))))
+    drawn = ElementTree.fromstring(page_forest([result], Declarations(oracles=("oracle",))))
 
-    space, (one,) = "{http://www.w3.org/2000/svg}", headlines([result], Readings())
+    space, (one,) = "{http://www.w3.org/2000/svg}", headlines([result], Declarations())
     texts = [text for text in drawn.iter(f"{space}text") if text.get("text-anchor") == "middle"]
     (first, left), *_, (last, right) = [(float(text.text), float(text.get("x"))) for text in texts]
 
@@ -148,7 +148,7 @@ def test_the_forest_has_a_mark_at_each_value_and_a_line_over_its_interval(result
 
 def test_without_a_value_there_is_no_forest(result):
     controls = result.model_copy(update={"rows": [row for row in result.rows if row.kind == "control"]})
-    assert page_forest([controls], Readings()) == ""
+    assert page_forest([controls], Declarations()) == ""
 
 
 def test_every_link_has_its_target(result, full):

@@ -173,3 +173,37 @@ def test_any_name_leaves_the_table_whole(result, name):
     # Six cells a row after the name: an ampersand in a name must not make a seventh.
     assert {len(re.findall(r"(?<!\\)&", line)) for line in body.splitlines() if "scriptsize" in line} == {6}
     assert len(text.splitlines()) == len(table_text(lay_out(result), "latex").splitlines())
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        # A name of n characters takes 5n + 8 points at \small, a value beside its interval 5 * 5 + 4 * 13 + 8 = 85, one
+        # above it what its heading takes, 5 * 13 + 8 = 73: two columns of 219 points hold n = 8 and n = 13.
+        (2, {1: "table small beside", 9: "table footnotesize beside", 11: "table scriptsize beside"}),
+        (2, {12: "table scriptsize beside", 13: "table small below", 14: "table footnotesize below"}),
+        (2, {18: "table scriptsize below", 22: "table scriptsize below", 23: "table* small beside"}),
+        (2, {55: "table* small beside", 56: "table* footnotesize beside", 63: "table* scriptsize beside"}),
+        (2, {71: "table* scriptsize beside", 72: "table* scriptsize below"}),
+        # The headings of more than three measures would be too wide beside.
+        (3, {38: "table* small beside", 39: "table* footnotesize beside", 52: "table* footnotesize below"}),
+        (4, {1: "table* small below", 31: "table* small below", 32: "table* footnotesize below"}),
+    ],
+)
+def test_a_table_takes_the_narrower_width_then_intervals_beside_then_the_larger_size(result, columns, expected):
+    chosen = {}
+    for length in expected:
+        rows = [result.rows[0].model_copy(update={"metric": "m" * length})]
+        text = table_of(lay_out(result.model_copy(update={"rows": rows, "columns": result.columns[1:2] * columns})))
+        (environment,), (size,) = re.findall(r"\\begin\{(table\*?)\}", text), re.findall(r"(?m)^  \\(\w+)$", text)[1:]
+        chosen[length] = f"{environment} {size} {'beside' if 'r@{}l' in text else 'below'}"
+    assert chosen == expected
+
+
+def test_a_column_without_intervals_takes_one_column_of_the_seven_that_are_too_many(result):
+    value = result.rows[0].values["auc"]
+    alone = value.model_copy(update={"low": None, "high": None})
+    rows = [result.rows[0].model_copy(update={"metric": "m" * 20, "values": {"auc": value, "ndcg5": alone}})]
+    for plain, beside in ((0, True), (1, False)):
+        columns = [*result.columns[1:2] * 3, *result.columns[:1] * plain]
+        assert ("r@{}l" in table_of(lay_out(result.model_copy(update={"rows": rows, "columns": columns})))) is beside

@@ -48,7 +48,7 @@ def test_another_schema(tmp_path, document):
 def test_a_gate_is_told_from_a_result(tmp_path):
     path = tmp_path / "gate.json"
     assert _error(path, {"schema": "metaeval-gate/1"}).startswith(
-        f" is a gate: 'metaeval gate check FILE {path}' holds"
+        f" is a gate and not a result: type 'metaeval gate check FILE {path}'"
     )
 
 

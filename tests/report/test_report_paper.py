@@ -115,7 +115,7 @@ def test_what_is_true_of_all_data_sets_is_said_once(two):
 def test_two_results_of_one_data_set_are_refused(two):
     with pytest.raises(UserError) as caught:
         score_table([two[0], two[0]])
-    assert str(caught.value) == "Two correlation results are of wice, test, unit chunk: leave one out."
+    assert str(caught.value) == "Two correlation results are of wice, test, unit chunk: leave one of them out."
     units = [two[0], two[0].model_copy(update={"unit": "citation"})]
     assert [group.title for group in score_table(units).groups] == ["wice, test (chunk)", "wice, test (citation)"]
 

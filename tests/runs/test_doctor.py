@@ -172,3 +172,13 @@ def test_a_model_larger_than_the_memory_does_not_fit(monkeypatch):
     assert fits["factcc"] is True  # 0.44 GB
     assert fits["autoais"] is False  # 45 GB
     assert fits["overlap"] is None
+
+
+@pytest.mark.parametrize(("system", "counted", "cores"), [("linux", 64, 3), ("darwin", 64, 64), ("darwin", None, 1)])
+def test_cores_are_those_that_the_process_may_use(monkeypatch, system, counted, cores):
+    monkeypatch.setattr(ready.os, "sched_getaffinity", lambda _: {0, 1, 5})
+    monkeypatch.setattr(ready.os, "cpu_count", lambda: counted)
+    monkeypatch.setattr(ready, "devices", lambda: [])
+    monkeypatch.setattr(ready, "registered", lambda: [])
+    monkeypatch.setattr(ready.sys, "platform", system)
+    assert examine().cores == cores

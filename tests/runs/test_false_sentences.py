@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from metaeval.report.findings import findings
 from metaeval.report.result import Comparison, Data, Interval, Result, Row, Significance, Value
-from metaeval.runs.evaluation import column_of, readings_of
+from metaeval.runs.evaluation import column_of, declarations_of
 from metaeval.runs.significance import adjusted, marked
 from protocols import classification, comparison
 from protocols.contract import Judgements, Resampling
@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 METRICS = [f"metric {number}" for number in range(9)]
 CONTROLS = [f"control {number}" for number in range(4)]
 RESAMPLING = Resampling(n=1000, seed=0)
-READINGS = readings_of([classification.PROTOCOL])
+DECLARATIONS = declarations_of([classification.PROTOCOL])
 KEYS = ["fs_ns", "fs_ps", "ps_ns", "overall"]
 
 
@@ -103,7 +103,7 @@ def false_claims(samples: int, groups: int, kind: str) -> dict[str, float]:
     found = {"can": 0, "worse": 0, "above": 0}
     for seed in range(samples):
         result = table(*uninformative(np.random.default_rng([groups, seed]), groups, kind))
-        text = " ".join(findings([result], READINGS)[1:])
+        text = " ".join(findings([result], DECLARATIONS)[1:])
         found["can"] += bool(re.search(r"(?<!No metric )(is|are) shown to tell", text))
         found["worse"] += "worse than" in text
         found["above"] += bool(re.search(r"(?<!No metric )(is|are) significantly better than every control", text))

@@ -64,7 +64,7 @@ def test_every_file_names_data_metrics_and_measures_that_exist():
     ("text", "says"),
     [
         ("dataset: [", "not YAML"),
-        ("- 1", "it should hold lines 'key: value', but it holds a list"),
+        ("- 1", "holds a list, not settings: write lines 'key: value'"),
         ("dataset: wice\nunit: chunk\nsource: s", "Setting 'tables' is missing"),
         ("dataset: wice\nunit: book\nsource: s\ntables: {}", "Setting 'unit'"),
         (

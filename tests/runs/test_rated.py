@@ -144,10 +144,10 @@ def test_two_ratings_give_one_roc_auc():
     ("settings", "says"),
     [
         ({"scores": {"m": {"x9": 1.0}}}, "1 of the 1 ids in m are not ratings of mine (given), for example 'x9'"),
-        ({"scores": {"m": {"r00": float("inf")}}}, "is inf; give None for a missing score"),
+        ({"scores": {"m": {"r00": float("inf")}}}, "has the score inf; give None for a missing score"),
         ({"ratings": Ratings("bare", ROWS)}, "bare comes without published scores: give a score file"),
-        ({"unit": "citation"}, "unit=citation is about cited documents, and a rated set has none"),
-        ({"pool": "bm25:3"}, "pool=bm25:3 is about cited documents, and a rated set has none"),
+        ({"unit": "citation"}, "unit=citation is for data with cited documents"),
+        ({"pool": "bm25:3"}, "pool=bm25:3 is for data with cited documents"),
     ],
 )
 def test_what_cannot_be_evaluated_is_one_sentence(settings, says):
@@ -163,5 +163,5 @@ def test_corpus_and_ratings_exclude_each_other():
 def test_a_corpus_is_no_rated_set_and_the_other_way_round():
     with pytest.raises(UserError, match="mini is not a rated set"):
         api.load_ratings("mini")
-    with pytest.raises(UserError, match=r"frank has ratings of texts .* 'metaeval evaluate -d frank'"):
+    with pytest.raises(UserError, match=r"frank has ratings of texts, .* 'metaeval evaluate -d frank'"):
         api.load_corpus("frank")

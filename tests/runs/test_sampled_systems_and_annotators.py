@@ -32,13 +32,14 @@ def evaluated(tmp_path, rows, **settings):
 
 
 def test_both_effective_numbers_stand_under_the_table_and_pairs_are_tested_by_t(tmp_path):
-    by_area, by_rank = evaluated(tmp_path, ratings(), **CLUSTER)
+    by_area, by_rank = evaluated(tmp_path, ratings(), **CLUSTER, comparison={"test": "exchange"})
     alone, _ = evaluated(tmp_path, ratings())
 
     (systems, _, most), (groups, _, most_groups) = (by_area.interval.effective[name] for name in ("system", "group"))
     assert (systems, groups) == (8, 20)
     assert most <= 8 < most_groups <= 20
-    assert by_area.significance.permutations == 0 < alone.significance.permutations
+    # An exchange of whole groups would take systems as fixed.
+    assert by_area.significance.test == "t"
     for row, other in zip(by_area.rows[:2], alone.rows[:2], strict=True):
         value, narrower = row.values["auc"], other.values["auc"]
         assert value.value == narrower.value
@@ -73,12 +74,16 @@ def voted():
 
 
 def test_annotators_are_sampled_too(tmp_path):
-    settings = {"protocols": ("correlation",), "interval": {"annotators": True, "fewest": 2}}
+    settings = {
+        "protocols": ("correlation",),
+        "interval": {"annotators": True, "fewest": 2},
+        "comparison": {"test": "exchange"},
+    }
     (result,) = evaluated(tmp_path, voted(), **settings)
     (alone,) = evaluated(tmp_path, voted(), protocols=("correlation",))
 
     assert {name: number for name, (number, *_) in result.interval.effective.items()} == {"group": 20, "annotator": 3}
-    assert result.significance.permutations == 0
+    assert result.significance.test == "t"
     value, narrower = result.rows[0].values["spearman"], alone.rows[0].values["spearman"]
     assert value.value == narrower.value
     assert value.high - value.low >= narrower.high - narrower.low

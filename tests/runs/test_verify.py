@@ -1,4 +1,4 @@
-"""`verify`: the canary pairs, what counts as agreement, and environments that cannot be made."""
+"""`verify`: the test pairs, what counts as agreement, and environments that cannot be made."""
 
 import importlib
 import json
@@ -12,8 +12,8 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.runs import verify as environments
 from metaeval.runs.verify import RECIPES, Environment, compare, official_metric, verify
-from metaeval.scoring.canaries import CANARIES, PUBLISHED, OfficialComparison, Published, difference
 from metaeval.scoring.contract import PairScore, Status
+from metaeval.scoring.verification_pairs import PUBLISHED, VERIFICATION_PAIRS, OfficialComparison, Published, difference
 from tests.cli.samples import with_options
 
 PLUG_IN = """
@@ -48,13 +48,13 @@ def odd(tmp_path, monkeypatch):
     return make
 
 
-def test_canaries_cover_what_metrics_trip_over():
-    names = [canary.name for canary in CANARIES]
+def test_verification_pairs_cover_what_metrics_trip_over():
+    names = [pair.name for pair in VERIFICATION_PAIRS]
     assert len(set(names)) == len(names) >= 12
     kinds = {"supported", "contradicted", "unrelated", "partial", "negation", "numbers", "unicode", "short"}
     assert kinds <= set(names)
-    assert max(len(canary.source.split()) for canary in CANARIES) > 512
-    assert all(canary.statement.strip() and canary.source.strip() for canary in CANARIES)
+    assert max(len(pair.source.split()) for pair in VERIFICATION_PAIRS) > 512
+    assert all(pair.statement.strip() and pair.source.strip() for pair in VERIFICATION_PAIRS)
 
 
 def test_a_steady_metric_agrees_with_itself():
@@ -129,7 +129,7 @@ def test_the_official_package_is_held_to_the_tolerance(odd, tmp_path, monkeypatc
     official = load_metric("worker", RunConfig(metric_options={"worker": {"command": command}}))
     monkeypatch.setitem(RECIPES, "odd", RECIPES["bertscore"])
     compared = compare(verified, official)
-    assert compared.pairs == len(CANARIES) - 1
+    assert compared.pairs == len(VERIFICATION_PAIRS) - 1
     assert compared.largest == pytest.approx(float(shift), abs=1e-12)
     assert compared.agrees is agrees
 
@@ -228,12 +228,12 @@ def test_options_are_read_as_yaml_and_names_may_hold_dots():
     json.dumps(config.metric_options)
 
 
-def test_canaries_are_scored_in_company_of_their_own_length(odd):
-    """Batches hold texts of about one length: without company each canary would be alone in its batch anyway."""
+def test_verification_pairs_are_scored_in_company_of_their_own_length(odd):
+    """Batches hold texts of about one length: without company each pair would be alone in its batch anyway."""
     verified = verify(odd("float(sum(len(other) == len(statement) for other in statements))"), RunConfig())
-    for canary, answer in zip(CANARIES, verified.batched, strict=True):
+    for pair, answer in zip(VERIFICATION_PAIRS, verified.batched, strict=True):
         # Words turned round keep a text's length where nothing but single spaces stands between them.
-        if len(canary.statement.split()) > 2 and canary.statement == " ".join(canary.statement.split()):
+        if len(pair.statement.split()) > 2 and pair.statement == " ".join(pair.statement.split()):
             assert answer.score >= 3
     assert {answer.score for answer in verified.single} == {1.0}
-    assert len(verified.batched) == len(CANARIES)
+    assert len(verified.batched) == len(VERIFICATION_PAIRS)

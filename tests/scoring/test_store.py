@@ -7,7 +7,9 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
+from functools import partial
 
 import pytest
 
@@ -119,10 +121,13 @@ def test_another_run_leaves_the_log_of_a_store_that_one_process_has_open_twice(t
         assert seen.stdout == f"({len(ANSWERS) + 1},)\n"
 
 
-@pytest.mark.parametrize("times", [1, 20, 100])
-def test_a_file_that_is_no_database_is_one_sentence(tmp_path, times):
+NO_DATABASE = "this is not a database, and long enough to have a header of its own"
+
+
+@pytest.mark.parametrize("text", ["x", NO_DATABASE, NO_DATABASE * 20, NO_DATABASE * 100])
+def test_a_file_that_is_no_database_is_one_sentence(tmp_path, text):
     path = tmp_path / "scores.sqlite"
-    path.write_text("this is not a database, and long enough to have a header of its own" * times)
+    path.write_text(text)
     with pytest.raises(UserError, match=r"scores\.sqlite.*not a database.*--store"):
         ScoreStore(path)
 
@@ -469,9 +474,26 @@ def test_a_store_that_another_run_holds_is_one_sentence(store, monkeypatch):
     with closing(sqlite3.connect(store.path)) as other, ScoreStore(store.path) as waiting:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(
-            UserError, match=r"database is locked\. Another run holds it: wait for that one, or name an"
+            UserError, match=r"database is locked\. Another run holds it: wait for that one, or give another"
         ):
             waiting.put(ONE, ANSWERS.items())
         other.rollback()
         waiting.put(ONE, ANSWERS.items())
         assert waiting.find(ONE, KEYS) == ANSWERS
+
+
+def test_a_store_that_another_run_switches_to_a_log_is_waited_for(tmp_path, monkeypatch):
+    """SQLite refuses at once, without its timeout, while another connection switches the same file."""
+    until = time.monotonic() + 0.5
+
+    class Switching(sqlite3.Connection):
+        def execute(self, text, *values):
+            if text == "PRAGMA journal_mode=WAL" and time.monotonic() < until:
+                raise sqlite3.OperationalError("database is locked")
+            return super().execute(text, *values)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Switching))
+    with ScoreStore(tmp_path / "scores.sqlite") as store:
+        store.put(ONE, ANSWERS.items())
+        assert store.find(ONE, KEYS) == ANSWERS
+    assert time.monotonic() >= until

@@ -173,3 +173,31 @@ def test_scores_that_err_on_no_label_are_not_taken_for_perfect(wrong):
         found = share(label[rows], score, sample, np.arange(2000))
         covered += found.low <= label.mean() <= found.high
     assert covered >= 0.93 * 200
+
+
+@pytest.mark.parametrize("estimand", ["set", "process"])
+def test_labels_that_all_agree_count_by_kishs_number_where_weights_differ(estimand):
+    # Weights 2 (ten times) and 10 (twice): 40^2 / (10 * 4 + 2 * 100) = 6.67 labels of equal weight, of 12.
+    probability = np.array([0.5] * 10 + [0.1] * 2)
+    codes = np.arange(12)
+    sample = Sample(codes, probability, codes, np.zeros(12, dtype=np.int64))
+    agreed = share(np.ones(12), np.zeros(40), sample, np.arange(40), estimand)
+    drawn = 1 - probability.mean() if estimand == "set" else 1.0
+    assert (agreed.value, agreed.high) == (1.0, 1.0)
+    assert agreed.low == pytest.approx(wilson(1.0, 0.0, 40**2 / 240, agreed.df, 0.95, drawn)[0], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("strata", "together"), [((0, 0, 1, 2), (0, 0, 1, 1)), ((0, 0, 0, 1), (0, 0, 0, 0)), ((0, 1, 2, 3), (0, 0, 0, 0))]
+)
+def test_strata_of_one_unit_stand_together_or_with_all_others(strata, together):
+    # A single unit shows no variance of its stratum: it is that of the single ones, or of all where there is but one.
+    codes, probability = np.arange(4), np.array([0.5, 0.5, 0.2, 0.1])
+    lone, whole = (
+        share(
+            np.array([1.0, 0.0, 1.0, 0.0]), np.zeros(12), Sample(codes, probability, codes, np.array(of)), np.arange(12)
+        )
+        for of in (strata, together)
+    )
+    assert (lone.variance, lone.df, lone.low) == pytest.approx((whole.variance, whole.df, whole.low))
+    assert lone.variance > 0

@@ -16,9 +16,21 @@ from metaeval.report.measures import Headline
 from metaeval.report.notes import letters, rank_interval
 from metaeval.report.result import Column, Result, Significance
 from metaeval.report.sentences import TESTS
-from metaeval.report.table import UNDEFINED, Block, Cell, Note, Record, Table, TableLine, chance, count, numeral, plain
+from metaeval.report.table import (
+    UNDEFINED,
+    Block,
+    Cell,
+    Note,
+    Record,
+    Table,
+    TableLine,
+    count,
+    format_p,
+    format_value,
+    plain,
+)
 from metaeval.report.verdicts import alpha_of
-from metaeval.runs.evaluation import Asked, evaluate
+from metaeval.runs.evaluation import ProtocolSetup, evaluate
 from metaeval.runs.metric_scores import Panel, headline, judged
 from protocols.contrasts import Contrast, contrasts
 
@@ -34,7 +46,7 @@ _MANY = 6
 
 @dataclass(frozen=True)
 class PairTables:
-    """The result of one protocol, the table of its pairs of metrics, and the part of that table for the headline."""
+    """The result of one protocol, the table of its pairs of metrics, and the part of that table shown as headline."""
 
     result: Result
     sheet: Table
@@ -42,7 +54,7 @@ class PairTables:
 
 
 def check_comparison(config: RunConfig, margin: float) -> None:
-    """Refuse, before anything is scored, a run without resamples or tests, and a margin not above 0."""
+    """Raise `UserError`, before anything is scored, for a run without resamples or tests, and a margin not above 0."""
     if not (math.isfinite(margin) and margin > 0):
         raise UserError(f"The margin is {margin:g}; it must be a number above 0, for example 0.02.")
     if config.interval.resamples < 2:
@@ -53,11 +65,11 @@ def check_comparison(config: RunConfig, margin: float) -> None:
         raise UserError(f"comparison.alpha is {config.comparison.alpha:g}; equivalence needs one below 0.5.")
 
 
-def compare_pairs(panel: Panel, protocol_setup: Asked, margin: float) -> PairTables:
+def compare_pairs(panel: Panel, protocol_setup: ProtocolSetup, margin: float) -> PairTables:
     """Compare every two metrics under one protocol and each measure of its table.
 
-    margin: largest raw difference at which two metrics count as equally good. The run's settings must have passed
-    `check_comparison`.
+    protocol_setup: the protocol and its options. margin: largest raw difference at which two metrics count as
+    equally good. The run's settings must have passed `check_comparison`.
     """
     protocol, options = protocol_setup
     frame = panel.source.frame(protocol)
@@ -88,7 +100,10 @@ def compare_pairs(panel: Panel, protocol_setup: Asked, margin: float) -> PairTab
 
 
 def ranking(result: Result, keys: Sequence[str]) -> Note:
-    """Return a note with the metrics by value under each measure, with letters and the intervals of their ranks."""
+    """Return a note with the metrics in order of their value under each measure, with letters and rank intervals.
+
+    keys: the measures.
+    """
     entries = []
     for column in result.columns:
         if column.key not in keys:
@@ -98,7 +113,7 @@ def ranking(result: Result, keys: Sequence[str]) -> Note:
         texts = []
         for row in order:
             place = ", ".join(filter(None, (rank_interval(row, column), letters(row, column))))
-            number = numeral(row.values[column.key].value, column)
+            number = format_value(row.values[column.key].value, column)
             texts.append(f"{plain(row.metric)} {number}{f' ({place})' if place else ''}")
         if texts:
             entries.append((plain(column.label), "; ".join(texts)))
@@ -109,7 +124,10 @@ def ranking(result: Result, keys: Sequence[str]) -> Note:
 def _grid(
     result: Result, tested: Significance, pair_contrasts: Sequence[Contrast], keys: Sequence[str], margin: float
 ) -> Table:
-    """Return the report's table of pairs with further columns: closed forms, equivalence, groups needed."""
+    """Return the table of pairs with further columns: closed-form tests, equivalence, groups needed.
+
+    tested: the tests of the result. keys: the measures. margin: as in `compare_pairs`.
+    """
     columns = [column for column in result.columns if column.key in keys]
     plain_grid = comparison_grid(result, keys)
     pair_contrasts = [contrast for contrast in pair_contrasts if contrast.measure in keys]
@@ -130,7 +148,7 @@ def _grid(
         blocks.append(Block(block.title, tuple(lines)))
     reading, *others = plain_grid.footer
     one_difference = len({(column.scale, column.digits) for column in columns}) == 1
-    margin_text = f"±{numeral(margin, columns[0])}" if one_difference else f"±{margin:g} (unscaled)"
+    margin_text = f"±{format_value(margin, columns[0])}" if one_difference else f"±{margin:g} (unscaled)"
     return replace(
         plain_grid,
         headings=(*plain_grid.headings, *tests.values(), f"equal within {margin_text}", "groups needed"),
@@ -140,7 +158,10 @@ def _grid(
 
 
 def _neighbours(grid: Table, result: Result, tested: Significance, key: str) -> Table:
-    """Return all pairs of few metrics; of many, the pairs that are neighbours by value."""
+    """Return the table with all pairs of few metrics; of many metrics, only pairs that are next to each other by value.
+
+    key: the measure.
+    """
     pairs = [pair for pair in tested.comparisons if pair.measure == key]
     if len(pairs) <= _MANY or not grid.blocks:
         return grid
@@ -154,10 +175,10 @@ def _neighbours(grid: Table, result: Result, tested: Significance, key: str) -> 
 
 
 def _cells(contrast: Contrast, column: Column, tests: Mapping[str, str]) -> tuple[Cell, ...]:
-    closed = [Cell(chance(getattr(contrast, key))) for key in tests]
+    closed = [Cell(format_p(getattr(contrast, key))) for key in tests]
     equal = UNDEFINED
     if contrast.equal_within is not None:
-        equal = f"{'yes' if contrast.equivalent else 'no'}, ±{numeral(contrast.equal_within, column)}"
+        equal = f"{'yes' if contrast.equivalent else 'no'}, ±{format_value(contrast.equal_within, column)}"
     return (*closed, Cell(equal), Cell(UNDEFINED if contrast.needed is None else f"{contrast.needed:,}"))
 
 
@@ -209,7 +230,7 @@ def headline_pairs(pairs: Sequence[PairTables]) -> Table:
 
 
 def _reading(pairs: Sequence[PairTables], blocks: Sequence[Block]) -> str:
-    """Return the meanings of the signs between the names, for the signs that occur."""
+    """Return what the signs between two metrics' names mean, for the signs that occur in `blocks`."""
     texts = (note.text for tables in pairs for note in tables.headline.footer if note.label == "reading")
     parts = dict.fromkeys(part for text in texts for part in text.split("; "))
     signs = {sign for block in blocks for line in block.lines for sign in line.name.replace("<", ">").split()}
@@ -217,7 +238,7 @@ def _reading(pairs: Sequence[PairTables], blocks: Sequence[Block]) -> str:
 
 
 def _holm(result: Result) -> str:
-    """Return a text that says which tests p is adjusted over."""
+    """Return, as text, the family of tests over which p is adjusted."""
     tested = result.significance
     if tested is None:
         return ""
@@ -225,7 +246,10 @@ def _holm(result: Result) -> str:
 
 
 def comparison_findings(pairs: Sequence[PairTables], others: Sequence[Table]) -> list[str]:
-    """Return sentences: which metric leads, the difference of two, the agreement of rankings, the gain of stacks."""
+    """Return the sentences below the tables: leading metric, difference of two, agreement of rankings, gain of stacks.
+
+    others: the tables of the further analyses.
+    """
     headlines = [
         Headline(tables.result, column)
         for tables in pairs
@@ -235,15 +259,15 @@ def comparison_findings(pairs: Sequence[PairTables], others: Sequence[Table]) ->
     by_name = {sheet.name: sheet.records for sheet in others}
     texts = (
         leading(headlines),
-        _apart(pairs, headlines),
+        _difference_sentence(pairs, headlines),
         _alike(by_name.get("agreement", ())),
         _gains(by_name.get("complementarity", ())),
     )
     return [text for text in texts if text]
 
 
-def _apart(pairs: Sequence[PairTables], headlines: Sequence[Headline]) -> str:
-    """Return the difference of two metrics under each headline measure, as a paper reports it; "" for more metrics."""
+def _difference_sentence(pairs: Sequence[PairTables], headlines: Sequence[Headline]) -> str:
+    """Return the sentence on the difference of two metrics under each headline measure; "" for more metrics."""
     columns = {(measure.result.protocol, measure.column.key): measure.column for measure in headlines}
     differences = []
     for tables in pairs:
@@ -255,7 +279,7 @@ def _apart(pairs: Sequence[PairTables], headlines: Sequence[Headline]) -> str:
             ends = [end for end in (difference, low, high, p) if isinstance(end, float)]
             if column is None or len(ends) < 4:
                 continue
-            value, *interval = (numeral(end, column) for end in ends[:3])
+            value, *interval = (format_value(end, column) for end in ends[:3])
             level = f"{100 * tables.result.interval.level:g} %"
             differences.append(
                 f"{plain(column.label)} {value} ({level} interval {' to '.join(interval)}; p = {ends[3]:.2g})"
@@ -276,9 +300,9 @@ def _alike(records: Sequence[Record]) -> str:
         return ""
     (low, least), (high, most) = known[0], known[-1]
     if len(known) == 1:
-        return f"The rankings of {most} correlate with {numeral(high, _CORRELATION)} (Spearman of the rows)."
-    text = f"The rankings of {most} are most alike (Spearman of the rows {numeral(high, _CORRELATION)})"
-    return f"{text}, those of {least} least ({numeral(low, _CORRELATION)})."
+        return f"The rankings of {most} correlate with {format_value(high, _CORRELATION)} (Spearman of the rows)."
+    text = f"The rankings of {most} are most alike (Spearman of the rows {format_value(high, _CORRELATION)})"
+    return f"{text}, those of {least} least ({format_value(low, _CORRELATION)})."
 
 
 def _gains(records: Sequence[Record]) -> str:

@@ -15,7 +15,7 @@ from metaeval.analyses.comparing.subgroups import by_part, check_division, state
 from metaeval.errors import UserError
 from metaeval.report.cells import cell
 from metaeval.report.table import Note, Table, TableRow, count, known, plain
-from metaeval.runs.evaluation import Asked
+from metaeval.runs.evaluation import ProtocolSetup
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet
 from metaeval.stats.agreement import rank_correlation_matrix
@@ -41,9 +41,9 @@ _NAMES = {2.0: "full", 1.0: "partial", 0.0: "none"}
 
 @dataclass(frozen=True)
 class ScoreBias:
-    """Spearman correlation of a metric's score with a property of a row, in one level or as their mean (`WITHIN`).
+    """Spearman correlation of a metric's score with a property of a row, at one level or as their mean (`WITHIN`).
 
-    of: the property. value: None where the score or the property is constant. rows, groups: those that were used.
+    of: the property. value: None where the score or the property is constant. rows, groups: numbers of those used.
     """
 
     metric: str
@@ -59,9 +59,10 @@ class ScoreBias:
 def score_biases(
     metric: str, rows: Judgements, of: str, values: Floats, stratum: Ints, names: Sequence[str], resampling: Resampling
 ) -> list[ScoreBias]:
-    """Correlate one metric's scores with `values` (n,) in each stratum (codes (n,) into `names`), and average them.
+    """Correlate one metric's scores with a property of the rows in each stratum, and average these correlations.
 
-    The mean weights a stratum by its rows in the resample, and leaves out strata where the correlation is undefined.
+    of: name of the property. values: the property, (n,). stratum: codes (n,), which are indices into `names`. The
+    mean weights a stratum by its rows in the resample, and leaves out strata where the correlation is undefined.
     """
     codes, compact = np.unique(rows.group, return_inverse=True)
     scored = ~np.isnan(rows.score)
@@ -101,7 +102,7 @@ def score_biases(
     ]
 
 
-def bias_sheet(panel: Panel, protocol_setup: Asked) -> Table:
+def bias_sheet(panel: Panel, protocol_setup: ProtocolSetup) -> Table:
     """Return the dependence of each metric's scores on length and position, given the label, with cluster intervals.
 
     Raises `UserError` where the rated texts are not in the data.
@@ -168,8 +169,11 @@ def _notes(properties: Sequence[str], names: Sequence[str]) -> list[Note]:
     ]
 
 
-def agreement_sheet(panel: Panel, protocol_setup: Asked) -> Table:
-    """Return the Spearman correlations of the metrics' scores, on the rows of a protocol that both metrics scored."""
+def agreement_sheet(panel: Panel, protocol_setup: ProtocolSetup) -> Table:
+    """Return the Spearman correlations of the scores of every two metrics, on the rows that both scored.
+
+    protocol_setup: the protocol whose rows are used, and its options.
+    """
     frame = panel.source.frame(protocol_setup[0])
     scores = np.array([column.score[frame.numbers] for column in panel.columns])
     matrix = rank_correlation_matrix(scores)
@@ -218,8 +222,8 @@ class Gain:
     """The cross-validated gain of one kind of stack under one objective.
 
     single, stack, gain: values of the best single metric and of the stack, and their difference; means over
-    `PARTITIONS` partitions into folds. low, high: cluster interval of the gain. least, most: range of the gain over the
-    partitions. best_single, best_stack: the choice of most folds, with the share of these folds.
+    `PARTITIONS` partitions into folds. low, high: cluster interval of the gain. least, most: range of the gain over
+    the partitions. best_single, best_stack: the one chosen in most folds, with the share of these folds.
     """
 
     objective: str
@@ -237,8 +241,8 @@ class Gain:
     best_stack_share: float
 
 
-def complementarity_sheet(panel: Panel, protocol_setup: Asked) -> Table:
-    """Return the gains of the best pair and of all metrics over the best single one, on the rows that all scored.
+def complementarity_sheet(panel: Panel, protocol_setup: ProtocolSetup) -> Table:
+    """Return the gains of stacking the best pair, and all metrics, over the best single one, on rows that all scored.
 
     Raises `UserError` with fewer groups than folds.
     """
@@ -334,10 +338,11 @@ def _gain_notes(gains: Sequence[Gain], called: Mapping[Kind, str], resamples: in
 def further_sheets(
     panels: Sequence[Panel], by: str | None, bias: bool, agreement: bool, gain: bool
 ) -> tuple[list[Table], list[str]]:
-    """Return the requested analyses of each panel, and sentences about those that could not be made.
+    """Return the tables of the requested analyses of each panel, and sentences about those that could not be made.
 
-    Without a request these are the agreement of the metrics, and the gain of stacks unless there are too few groups.
-    Raises `UserError` where a requested analysis cannot be made.
+    by: divide into subgroups. bias: dependence of scores on length and position. agreement: correlations of scores.
+    gain: stacks. Without a request the agreement is computed, and the gain unless there are too few groups. Raises
+    `UserError` where a requested analysis cannot be made.
     """
     plain = not (by or bias or agreement or gain)
     sheets = by_part(list(panels), check_division(by, panels[0].config)) if by else []

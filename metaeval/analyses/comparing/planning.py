@@ -15,8 +15,8 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.report.cells import cell, units
 from metaeval.report.result import Column
-from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Table, TableRow, count, known, numeral, plain
-from metaeval.runs.evaluation import Asked, column_of, find_protocols, named_protocols
+from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Table, TableRow, count, format_value, known, plain
+from metaeval.runs.evaluation import ProtocolSetup, column_of, find_protocols, named_protocols
 from metaeval.runs.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.runs.prepared_run import Frame
 from metaeval.stats.influence import Influence, resampled
@@ -35,11 +35,11 @@ DEFAULT_PROTOCOL = "classification"
 
 @dataclass(frozen=True)
 class Need:
-    """The sample that a true difference needs to be significant with probability `power`, at the pilot's rows a group.
+    """The sample with which a true difference is significant with probability `power`, with the pilot's rows a group.
 
-    power_now: power with the pilot's groups, with its Monte Carlo error. groups: None where neither the simulation nor
-    the pilot's standard error shows the difference; low and high: for the standard errors of 95 % of resampled pilots.
-    citations: None where the data have none. extrapolated: more groups than were simulated.
+    power_now: power with the pilot's groups, with its Monte Carlo error. groups: None where neither the simulation
+    nor the pilot's standard error shows the difference; low and high: for the standard errors of 95 % of resampled
+    pilots. citations: None where the data have none. extrapolated: more groups than were simulated.
     """
 
     difference: float
@@ -54,7 +54,7 @@ class Need:
     extrapolated: bool = False
 
 
-def planned(config: RunConfig, key: str, differences: Sequence[float], name: str = "") -> Asked:
+def planned(config: RunConfig, key: str, differences: Sequence[float], name: str = "") -> ProtocolSetup:
     """Return the protocol to plan for, with the run's options; checked before anything is scored.
 
     key: a measure; "": the protocol's headline. differences: in the units of the measure's table. name: as for
@@ -64,7 +64,7 @@ def planned(config: RunConfig, key: str, differences: Sequence[float], name: str
     if config.interval.resamples < 2:
         raise UserError(f"A plan needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
     if config.interval.also:
-        raise UserError(f"A plan is of more groups, and of nothing else: leave {config.interval.also} out.")
+        raise UserError(f"A plan takes groups alone as sampled: leave {config.interval.also} out.")
     protocol, options = protocol_of(config, key, name)
     measure = protocol.measure(key or protocol.headline or protocol.measures[0].key)
     for difference in differences:
@@ -72,7 +72,7 @@ def planned(config: RunConfig, key: str, differences: Sequence[float], name: str
     return protocol, options
 
 
-def protocol_of(config: RunConfig, key: str, name: str = "") -> Asked:
+def protocol_of(config: RunConfig, key: str, name: str = "") -> ProtocolSetup:
     """Return the protocol that has the measure `key`, or this name, with the run's options.
 
     key: "" for the protocol's headline. name: "" for the protocol that has the measure, or `DEFAULT_PROTOCOL`. Raises
@@ -92,7 +92,10 @@ def protocol_of(config: RunConfig, key: str, name: str = "") -> Asked:
 
 
 def raw_difference(difference: float, measure: Measure) -> float:
-    """Convert a difference from the units of the measure's table; `UserError` where it is off the measure's scale."""
+    """Return a difference, given in the units of the measure's table, as a raw one.
+
+    Raises `UserError` where it is off the measure's scale.
+    """
     raw, most = difference / measure.scale, measure.span * measure.scale
     if not 0 < raw < measure.span:
         unit = f"points of {most:g}" if most != 1 else "parts of 1"
@@ -107,7 +110,7 @@ def raw_difference(difference: float, measure: Measure) -> float:
 def needs(
     difference: float, simulation: Power, likely: tuple[float, float] | None, groups: int, rows: int, citations: int
 ) -> list[Need]:
-    """Return the sample that a true difference needs at each of `POWERS`, from simulated power.
+    """Return the sample that a true difference needs at each power in `POWERS`, from simulated power.
 
     likely: lowest and highest squared standard error of resampled pilots, relative to this pilot's. groups, rows,
     citations (0: the data have none): counts of the pilot.
@@ -128,7 +131,7 @@ def needs(
     return needed
 
 
-def plan_sheet(panel: Panel, protocol_setup: Asked, key: str, differences: Sequence[float]) -> Table:
+def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, differences: Sequence[float]) -> Table:
     """Return the plan for the panel's two metrics under one measure.
 
     key: the measure, or "" for the protocol's headline. differences: in the units of the measure's table (points where
@@ -191,7 +194,7 @@ def _notes(
     powers: Sequence[Power],
     needs_by_difference: Sequence[Sequence[Need]],
 ) -> list[Note]:
-    """Return the notes below a plan. pilot: the observed difference, with its interval."""
+    """Return the notes below a plan. pilot: the observed difference, with the ends of its interval."""
     data = frame.summary
     pilot_cell = cell(*pilot, column, signed=True, spelt=True)
     size = [count(data.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
@@ -240,7 +243,10 @@ SAMPLES = 200
 def _simulated(
     task: Task, rows: tuple[Judgements, Judgements], frame: Frame, alpha: float, spread: Spread, difference: float
 ) -> Power:
-    """Simulate the power for a true difference, placed symmetrically around the mean of the two metrics."""
+    """Simulate the power for a true difference, with the two metrics' values at equal distance from their mean.
+
+    task: measure and protocol. spread: of the observed difference.
+    """
     middle, half = sum(map(task.value, rows)) / 2, math.copysign(difference / 2, spread.observed)
     try:
         pair = paired(task, *rows, (middle + half, middle - half))
@@ -251,13 +257,19 @@ def _simulated(
 
 
 def _at(simulation: Power, difference: float, other: float, groups: int) -> str:
-    """Return the power for another difference with this number of groups, in per cent."""
+    """Return, as text, the power for another difference with this number of groups, in per cent.
+
+    simulation: for `difference`, from which that of `other` follows.
+    """
     effect = None if simulation.effect is None else simulation.effect * other / difference
     return f"{100 * replace(simulation, effect=effect).at(groups):.0f} %"
 
 
 def _pilots(panel: Panel, influence: Influence | None) -> tuple[float, float] | None:
-    """Return the 95 % range of squared standard errors of resampled pilots, relative to this pilot's."""
+    """Return the 95 % range of squared standard errors of resampled pilots, relative to this pilot's; None if unknown.
+
+    influence: influence values of the observed difference.
+    """
     if influence is None or not (error := influence.standard_error) > 0:
         return None
     draws = bootstrap(influence.rows.shape[1], max(panel.config.interval.resamples, 200), panel.config.interval.seed)
@@ -267,7 +279,7 @@ def _pilots(panel: Panel, influence: Influence | None) -> tuple[float, float] | 
 
 
 def _spread(
-    panel: Panel, protocol_setup: Asked, frame: Frame, measure: Measure
+    panel: Panel, protocol_setup: ProtocolSetup, frame: Frame, measure: Measure
 ) -> tuple[Spread, Influence | None, tuple[Judgements, Judgements]]:
     """Return the observed difference with its spread, its influence values, and the rows that both metrics scored."""
     protocol, options = protocol_setup
@@ -300,7 +312,7 @@ def _rows(every: Sequence[Sequence[Need]], column: Column) -> Iterator[TableRow]
                 groups = f"about {groups}, extrapolated"
             cells.append(Cell(groups, f"{low}–{high}", (low, high)) if need.groups_low else groups)
             cells.append(_number(need.rows if need.citations is None else need.citations, need.extrapolated))
-        yield "", numeral(now.difference, column), cells
+        yield "", format_value(now.difference, column), cells
 
 
 def _number(number: int | None, extrapolated: bool) -> str:
@@ -319,9 +331,8 @@ _COUNTABLE = 10_000_000
 def labels_needed(half_width: float, share: float, items: int | None = None) -> int | None:
     """Return the least number of independent labels whose 95 % interval of a share has at most this half-width.
 
-    items: size of the set that is estimated (None: unlimited). The interval is Wilson's, without help from a metric.
-    Returns None where more labels are needed than there are items, or than ten million.
-
+    share: the expected share. items: size of the set that is estimated (None: unlimited). The interval is Wilson's,
+    without help from a metric. Returns None where more labels are needed than there are items, or than ten million.
     Raises `UserError` for a half width outside 0 .. 0.5, a share outside 0 .. 1, and fewer than 2 items.
     """
     if not 0 < half_width < 0.5:

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.cells import Coded
+from metaeval.column_arrays import Coded
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import safe_name
 from metaeval.report.cells import cell
 from metaeval.report.notes import numbers
 from metaeval.report.result import Column, Data, Interval, Value
-from metaeval.report.table import Cell, Note, Record, Scalar, Table, TableRow, chance, count, numeral, plain
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, TableRow, count, format_p, format_value, plain
 from metaeval.report.uncertainty import level_and_method
-from metaeval.runs.evaluation import Asked, column_of
+from metaeval.runs.evaluation import ProtocolSetup, column_of
 from metaeval.runs.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet, find_dataset
 from metaeval.stats.arrays import Bools
@@ -60,13 +60,14 @@ class Subgroup:
 
 
 def check_division(by: str, config: RunConfig) -> str:
-    """Return the name of a division; `UserError` for an unknown one, and for one that the run's unit does not have.
+    """Return the name of a division of the rows (`by`), such as "length".
 
-    Fields of ratings are checked by `parts_of`, when their file has been read.
+    Raises `UserError` for an unknown one, and one that the run's unit does not have. Fields of ratings are checked
+    by `parts_of`, when their file has been read.
     """
     if by == "position" and config.unit != "chunk":
         raise UserError(
-            f"A place in a document is a chunk's: --by position needs unit=chunk (unit is {config.unit!r})."
+            f"--by position divides chunks by their position in the document: set unit=chunk (unit is {config.unit!r})."
         )
     if by not in DIVISIONS and find_dataset(config.dataset, config)[0].kind != "ratings":
         raise unknown("division", by, DIVISIONS)
@@ -74,9 +75,10 @@ def check_division(by: str, config: RunConfig) -> str:
 
 
 def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Subgroup]:
-    """Return all rows of a protocol, then its subgroups; `UserError` where the data do not have the division.
+    """Return a protocol's rows, all together and then divided into subgroups.
 
-    panels: one, or with by="dataset" one a data set.
+    panels: one panel, or for by="dataset" one for each data set. Raises `UserError` where the data do not have the
+    division.
     """
     if by == "dataset":
         frames = [panel.source.frame(protocol) for panel in panels]
@@ -97,7 +99,7 @@ def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Subgr
 
 
 def _values(by: str, panel: Panel, frame: Frame) -> PartNames:
-    """Divide by the values of a field of the ratings; numbers are sorted by value."""
+    """Return the division of rows by the values of the field `by` of the ratings; numbers are sorted by value."""
     source = panel.source
     columns: dict[str, Coded[Any]] = {}
     if isinstance(source, RatedSet):
@@ -109,7 +111,8 @@ def _values(by: str, panel: Panel, frame: Frame) -> PartNames:
     values = sorted(set(names))
     if len(values) > MOST_PARTS:
         raise UserError(
-            f"{frame.name} has {len(values):,} values of {shown(by)}, and a table {MOST_PARTS} parts at most."
+            f"{frame.name} has {len(values):,} values of {shown(by)}, and a table at most {MOST_PARTS} parts: choose "
+            "another --by."
         )
     return names, sorted(values, key=lambda name: (float(name) if _NUMBER.fullmatch(name) else math.inf, name))
 
@@ -133,12 +136,17 @@ def statement_words(panel: Panel, frame: Frame) -> NDArray[np.int64]:
     else:
         texts = [source.rows[number].statement for number in frame.numbers]
     if not all(texts):
-        raise UserError(f"{frame.name} does not hold every text that was rated, so lengths are not known.")
+        raise UserError(
+            f"{frame.name} lacks the text of some rated rows, so that their lengths are unknown: choose another --by."
+        )
     return np.array([len(text.split()) for text in texts], dtype=np.int64)
 
 
 def _lengths(panel: Panel, frame: Frame) -> PartNames:
-    """Divide into quarters of the distinct statements, or of the rated texts, by their number of words."""
+    """Return the division of rows into quarters by the length in words of their statement or rated text.
+
+    A text counts once in the quarters.
+    """
     words = distinct = statement_words(panel, frame)
     source = panel.source
     if not isinstance(source, RatedSet):
@@ -152,10 +160,13 @@ def _lengths(panel: Panel, frame: Frame) -> PartNames:
 
 
 def _places(panel: Panel, frame: Frame) -> PartNames:
-    """Divide chunks by the third of the document that contains their middle."""
+    """Return the division of rows by the third of the document in which the middle of their chunk lies."""
     source = panel.source
     if isinstance(source, RatedSet):
-        raise UserError(f"A place in a document is a chunk's, and {frame.name} rates whole texts.")
+        raise UserError(
+            f"--by position divides chunks by their position in the document, and {frame.name} rates whole texts: "
+            "choose another --by."
+        )
     chunks: dict[str, int] = {}
     for pair in source.pairs:
         chunks[pair.document_id] = max(chunks.get(pair.document_id, 0), pair.chunk + 1)
@@ -179,10 +190,10 @@ FEW = 10
 
 
 def by_part(panels: Sequence[Panel], by: str) -> list[Table]:
-    """Return each metric's headline measure on every subgroup, one table for each protocol that reads the data.
+    """Return each metric's headline measure on every subgroup, one table for each protocol that the data allow.
 
-    panels: one, or with by="dataset" one a data set, with the same metrics. Raises `UserError` where the data do
-    not have the division.
+    panels: one panel, or for by="dataset" one for each data set, with the same metrics. Raises `UserError` where
+    the data do not have the division.
     """
     sheets = [_sheet(panels, setup, by, parts_of(panels, setup[0], by)) for setup in readable_by(panels, by)]
     # A protocol without a value on any subgroup is left out, unless all are.
@@ -190,8 +201,11 @@ def by_part(panels: Sequence[Panel], by: str) -> list[Table]:
     return telling or sheets
 
 
-def readable_by(panels: Sequence[Panel], by: str) -> list[Asked]:
-    """Return the protocols that read every data set, without protocols of pools where the division splits pools."""
+def readable_by(panels: Sequence[Panel], by: str) -> list[ProtocolSetup]:
+    """Return the protocols that can be evaluated on every data set, with their options.
+
+    Protocols of pools are left out where the division splits pools.
+    """
     shared_setups = panels[0].readable.protocols
     for panel in panels[1:]:
         names = {protocol.name for protocol, _ in panel.readable.protocols}
@@ -200,11 +214,14 @@ def readable_by(panels: Sequence[Panel], by: str) -> list[Asked]:
         cut = by == "position" or isinstance(panels[0].source, RatedSet)
         shared_setups = [setup for setup in shared_setups if not (cut and setup[0].uses_pool)]
     if not shared_setups:
-        raise UserError(f"No protocol of the run can be read by {by}: ask for correlation or classification.")
+        raise UserError(
+            f"No protocol of this run can be evaluated on parts by {by}: name one that can, such as correlation or "
+            "classification."
+        )
     return shared_setups
 
 
-def _sheet(panels: Sequence[Panel], protocol_setup: Asked, by: str, parts: Sequence[Subgroup]) -> Table:
+def _sheet(panels: Sequence[Panel], protocol_setup: ProtocolSetup, by: str, parts: Sequence[Subgroup]) -> Table:
     protocol, options = protocol_setup
     measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
     column = column_of(measure)
@@ -234,11 +251,11 @@ def _sheet(panels: Sequence[Panel], protocol_setup: Asked, by: str, parts: Seque
         data=Data.together([part.frame.summary for part in parts]) if by == "dataset" else None,
         method=panels[0].config.interval.method,
     )
-    return replace(sheet, footer=tuple(_own(note, panels[0]) for note in sheet.footer))
+    return replace(sheet, footer=tuple(_of_subgroups(note, panels[0]) for note in sheet.footer))
 
 
-def _own(note: Note, panel: Panel) -> Note:
-    """Adapt the note on resampling to subgroups."""
+def _of_subgroups(note: Note, panel: Panel) -> Note:
+    """Return the note on intervals, reworded for subgroups; other notes are unchanged."""
     interval = panel.config.interval
     if note.label != "uncertainty" or not interval.resamples:
         return note
@@ -249,7 +266,7 @@ def _own(note: Note, panel: Panel) -> Note:
     return Note(note.label, f"{intervals}, {resampled}")
 
 
-def _records(part: Subgroup, protocol_setup: Asked, by: str, key: str) -> list[Record]:
+def _records(part: Subgroup, protocol_setup: ProtocolSetup, by: str, key: str) -> list[Record]:
     protocol, options = protocol_setup
     records: list[Record] = []
     for column in part.panel.columns:
@@ -282,7 +299,7 @@ _NAMES = ("mean", "Hartung-Knapp", "a new data set")
 
 @dataclass(frozen=True)
 class Study:
-    """The raw difference of two metrics on one data set, on the rows that both scored, with its cluster error."""
+    """The raw difference of two metrics on one data set, on the rows that both scored. error: its standard error."""
 
     name: str
     rows: int
@@ -309,10 +326,10 @@ class PairMetaAnalysis:
         return f"{plain(self.first)} less {plain(self.second)}"
 
 
-def across(parts: Sequence[Subgroup], protocol_setup: Asked) -> tuple[list[PairMetaAnalysis], dict[str, str]]:
-    """Return the meta-analysis of every two metrics, one part a data set; and why some pairs have none, by their title.
+def across(parts: Sequence[Subgroup], protocol_setup: ProtocolSetup) -> tuple[list[PairMetaAnalysis], dict[str, str]]:
+    """Return the meta-analysis of every two metrics over data sets; and, by their title, why some pairs have none.
 
-    A data set on which the difference has no standard error is left out.
+    parts: one for each data set. A data set on which the difference has no standard error is left out.
     """
     protocol, options = protocol_setup
     measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
@@ -333,14 +350,19 @@ def across(parts: Sequence[Subgroup], protocol_setup: Asked) -> tuple[list[PairM
 
 
 def across_sheets(panels: Sequence[Panel]) -> list[tuple[Table, list[PairMetaAnalysis]]]:
-    """Return the meta-analyses of the headline of each protocol that reads every data set; panels: one a data set."""
+    """Return the meta-analyses of each protocol's headline measure. panels: one for each data set."""
     setups = readable_by(panels, "dataset")
     sheets = (across_sheet(parts_of(panels, setup[0], "dataset"), setup) for setup in setups)
     return [sheet for sheet in sheets if sheet]
 
 
-def across_sheet(parts: Sequence[Subgroup], protocol_setup: Asked) -> tuple[Table, list[PairMetaAnalysis]] | None:
-    """Return the table of a protocol's meta-analyses, and the meta-analyses for forest plots; None without any."""
+def across_sheet(
+    parts: Sequence[Subgroup], protocol_setup: ProtocolSetup
+) -> tuple[Table, list[PairMetaAnalysis]] | None:
+    """Return the table of a protocol's meta-analyses, and the meta-analyses for forest plots; None if there are none.
+
+    parts: one for each data set.
+    """
     protocol, options = protocol_setup
     pooled_pairs, lacking = across(parts, protocol_setup)
     if not pooled_pairs:
@@ -407,12 +429,12 @@ def _rows(pair: PairMetaAnalysis) -> Iterator[TableRow]:
         value = cell(study.difference, study.low, study.high, pair.column, signed=True, spelt=True)
         yield pair.title, study.name, [value, "", f"{study.groups:,}", f"{100 * weight:.0f} %"]
     summary = pair.pooled
-    p = {_NAMES[0]: chance(summary.p), _NAMES[1]: chance(summary.p_hartung_knapp)}
+    p = {_NAMES[0]: format_p(summary.p), _NAMES[1]: format_p(summary.p_hartung_knapp)}
     for name, ends in _summary(summary).items():
         value = cell(summary.mean, *ends, pair.column, signed=True, spelt=True)
         yield pair.title, name, [value, p.get(name, ""), "", ""]
-    between = f"{numeral(summary.tau, pair.column)}, I² {100 * summary.between:.0f} %"
-    yield pair.title, "between", [between, chance(summary.heterogeneity), "", ""]
+    between = f"{format_value(summary.tau, pair.column)}, I² {100 * summary.between:.0f} %"
+    yield pair.title, "between", [between, format_p(summary.heterogeneity), "", ""]
 
 
 def _pooled_records(pair: PairMetaAnalysis, protocol: str) -> list[Record]:

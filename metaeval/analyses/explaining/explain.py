@@ -43,7 +43,7 @@ def _pipelines() -> list[Any]:
 
 @cache
 def owners() -> tuple[type, ...]:
-    """Return every class of options whose fields occur in signatures, as the registered pipelines declare them."""
+    """Return every class of options of the registered pipelines whose fields occur in signatures."""
     pipelines = _pipelines()
     taken = (owner for pipeline in reversed(pipelines) for owner in pipeline.owners.values())
     return tuple(dict.fromkeys([*taken, *(owner for pipeline in pipelines for owner in pipeline.signed)]))
@@ -51,14 +51,14 @@ def owners() -> tuple[type, ...]:
 
 @cache
 def _prompts() -> Mapping[str, tuple[str, str]]:
-    """Return the question of each prompt, and the hash of the shipped wording, by its name in signatures."""
+    """Return what each prompt asks, and the hash of its shipped wording, by the prompt's name in signatures."""
     declared = {name: prompt for pipeline in _pipelines() for name, prompt in pipeline.prompts.items()}
     return {name: (asks, read_prompt(file, ()).fingerprint) for name, (asks, file) in declared.items()}
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """The meaning of a field, and the option that changes it (empty: no option does)."""
+    """What a field of a signature means, and the option that changes the field's value (empty: none does)."""
 
     text: str
     setting: str = ""
@@ -72,7 +72,7 @@ def command_of(fields: Mapping[str, str]) -> str:
 
 
 def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
-    """Return the meaning of a field in a signature of these fields, or None for an unknown field."""
+    """Return the meaning of a field of a signature; None for an unknown field. fields: all fields of the signature."""
     command = command_of(fields)
     if command == META and name in option_docs(registry.find("pipeline", "meta").owners["meta"]):
         return Meaning(option_words(name, value), name)  # cite meta has no flag for it
@@ -111,7 +111,10 @@ def _earlier_interval(name: str, value: str) -> Iterator[str]:
 
 
 def choice_meaning(field: str, name: str, value: str, fields: Mapping[str, str]) -> Meaning:
-    """Return the meaning of one choice in a field that holds several; empty for an unknown choice."""
+    """Return the meaning of the choice `name` in a field that holds several; an empty one for an unknown choice.
+
+    fields: all fields of the signature.
+    """
     if text := prompt_words(name, value):
         return Meaning(text, prompt_setting(name))
     text = option_words(name, value, chat=field != "asking" or "questions" in fields)
@@ -136,7 +139,7 @@ def _of_protocol(name: str, value: str, protocols: Sequence[str]) -> Meaning | N
 
 
 def _of_command(name: str, command: str) -> Meaning | None:
-    """Return the description of a pipeline's option: the command's own pipeline is searched first."""
+    """Return the description of a pipeline's option, searched first among the options of this command."""
     current = command.removeprefix("cite ")
     for pipeline in sorted(registry.names("pipeline"), key=lambda pipeline: pipeline != current):
         field = registry.find("pipeline", pipeline).options.model_fields.get(name)
@@ -153,7 +156,7 @@ def _of_run(path: str) -> str:
 
 
 def option_words(name: str, value: str, chat: bool = False) -> str:
-    """Return what an option decides, and its other possible values; empty for an unknown option.
+    """Return what an option decides, and its other possible values, as text; empty for an unknown option.
 
     chat: whether the options of chat models (`ChatOptions`) are searched first.
     """
@@ -178,9 +181,10 @@ def _sentence(text: str) -> str:
 
 
 def prompt_words(name: str, value: str) -> str:
-    """Return what a prompt asks, and whether its wording is the shipped one; empty for an unknown prompt.
+    """Return what a prompt asks, and whether its wording is the shipped one, as text; empty for an unknown prompt.
 
-    value: the hash, behind `own@` or `file@` where the signature says so.
+    value: the prompt's value in the signature, its hash, with `own@` or `file@` before it if the user gave the
+    prompt.
     """
     if name not in _prompts():
         return ""
@@ -296,7 +300,7 @@ def _schema(path: Path) -> object:
 
 
 def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield a table's signatures, named by the first field that differs in all (`_DISTINGUISHING`), or numbered."""
+    """Yield a table's signatures under names: the first field that differs in all (`_DISTINGUISHING`), or numbers."""
     read = [read_signature(text) for text in texts]
     key = next(
         (name for name in _DISTINGUISHING if len({fields.get(name, "") for fields in read} - {""}) == len(read)), ""

@@ -35,10 +35,10 @@ _NONE = frozenset({"as the profile", "paper"})  # values of a pipeline's options
 
 
 def compare(first: str, second: str, row: str | None = None) -> dict[str, list[Change]]:
-    """Return the differences of two signatures or files by the name of the row; an empty list means: no difference.
+    """Return the differences of two signatures or files, by the name of the row; empty if there is no difference.
 
-    Rows of the same name are compared; the only row of each side is compared whatever its name. A row that only one
-    file has is a difference. Numbers of tables are compared under `NUMBERS`.
+    Rows of the same name are compared; the only row of each side is compared whatever its name. row: compare this
+    row only. A row that only one file has is a difference. Numbers of tables are compared under the name `NUMBERS`.
 
     Raises `UserError` for unreadable files, and for two sources of different kinds.
     """
@@ -72,7 +72,7 @@ def _rows(first: SignatureSource, second: SignatureSource) -> dict[str, list[Cha
 
 
 def _fields(first: str, second: str) -> list[Change]:
-    """Return the fields that differ; of a field with several choices, the choices that differ."""
+    """Return the fields in which two signatures differ; of a field with several choices, the choices that differ."""
     sides = read_signature(first), read_signature(second)
     changes: list[Change] = []
     for name, values in signatures.differences(*sides).items():
@@ -93,7 +93,7 @@ def _field(name: str, values: tuple[str | None, str | None], texts: Sequence[str
 
 
 def _choices(name: str, first: str | None, second: str | None) -> dict[str, tuple[str | None, str | None]]:
-    """Return the choices of a field that differ; empty where either side does not hold several choices."""
+    """Return the choices in which two values of a field differ; empty where either value is not several choices."""
     if name not in signatures.COMPOSITE or first is None or second is None:
         return {}
     read = [signatures.read_choices(text) for text in (first, second)]
@@ -102,8 +102,8 @@ def _choices(name: str, first: str | None, second: str | None) -> dict[str, tupl
 
 
 def _sheets(first: Table, second: Table, row: str | None) -> dict[str, list[Change]]:
-    """Compare two tables beyond their signatures: other settings, and numbers."""
-    named_settings = _told(first) | _told(second)
+    """Return the differences of two tables that their signatures do not show: other settings, and numbers."""
+    named_settings = _settings_in_signatures(first) | _settings_in_signatures(second)
     settings = []
     for sheet in (first, second):
         settings.append({name: str(value) for name, value in sheet.settings.items() if name not in named_settings})
@@ -116,14 +116,17 @@ def _sheets(first: Table, second: Table, row: str | None) -> dict[str, list[Chan
     return changes
 
 
-def _told(sheet: Table) -> set[str]:
-    """Return the settings that all signatures of a table name; empty for a table without signatures."""
+def _settings_in_signatures(sheet: Table) -> set[str]:
+    """Return the settings that all signatures of a table contain; empty for a table without signatures."""
     named = [set(read_signature(text)) for text in sheet.signatures]
     return set.intersection(*named) | _ELSEWHERE if named else set()
 
 
 def difference_lines(rows: Mapping[str, Sequence[Change]], of_file: bool) -> list[str]:
-    """Return the differences of `compare` as lines. of_file: whether files were compared, and not signatures."""
+    """Return the differences from `compare` as lines of text.
+
+    of_file: whether files were compared, and not signatures.
+    """
     if not any(rows.values()):
         numbers = "the sheet" if NUMBERS in rows else count(len(rows), "row")
         return [f"The same in every choice{f', and every number of {numbers}' if of_file or NUMBERS in rows else ''}."]
@@ -146,19 +149,22 @@ def _table(changes: Sequence[Change]) -> list[str]:
 
 
 def sources_of(of: str, results: Path) -> list[str]:
-    """Return the result files and tables of a job, or the file or signature that is given.
+    """Return the result files and tables that the user's text `of` names: those of a job, or one file or signature.
 
-    A folder stands for the latest job in it; a table as text, CSV, Markdown or LaTeX for the file of its numbers; any
-    other file of a job, such as its report, for the job. Raises `UserError` for a job without results and tables.
+    A folder stands for the latest job in it; a table as text, CSV, Markdown or LaTeX for the file of its numbers;
+    any other file of a job, such as its report, for the job. Raises `UserError` for a job without results and
+    tables.
     """
-    of = _beside(of)
+    of = _source_of_file(of)
     if not _is_job(of):
         return [of]
     job = find_job(Path(of), LATEST) if isdir(of) else find_job(results, of)
     signed_files = [path for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]
     paths = [str(path) for path in signed_files or recorded(job.folder) if holds_signatures(path)]
     if not paths:
-        raise UserError(f"{job.folder} holds no result file and no table.")
+        raise UserError(
+            f"{job.folder} holds no result file and no table: choose another job (see 'metaeval results list')."
+        )
     return paths
 
 
@@ -175,7 +181,10 @@ def jobs_with(signature: str, results: Path) -> list[Path]:
 
 
 def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tuple[str, str], str]:
-    """Return the signatures of all rows, or of one metric's, by file and row; `UserError` where there is none."""
+    """Return the signature of each row, or of one metric's, by file and row; raises `UserError` if there is none.
+
+    of: what the user named, for the message. paths: its files.
+    """
     if metric is not None and not is_file(paths[0]):
         raise UserError("--metric selects rows of a result file, and a signature is not a file: leave --metric out.")
     texts = {
@@ -192,7 +201,7 @@ def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tu
 
 
 def titled(paths: Sequence[str], path: str, row: str) -> str:
-    """Return the name of a row, with the names of its file and job where these are needed to make it unique."""
+    """Return the name of a row, with its file and job if `paths` has several, so that it is unique."""
     if len(paths) < 2:
         return row
     several = len({Path(name).parent for name in paths}) > 1
@@ -202,12 +211,13 @@ def titled(paths: Sequence[str], path: str, row: str) -> str:
 def differences(
     first: str, second: str, metric: str | None, results: Path
 ) -> tuple[dict[str, dict[str, list[Change]]], list[list[str]]]:
-    """Compare two signatures or files, or the files of one name of two jobs; also return the files of only one job.
+    """Compare two signatures, files or jobs; also return the files that only one of the two jobs has.
 
-    The differences are those of `compare` by the file's name ("" for signatures and files). Raises `UserError` as
-    `compare` does, and where a job is compared with a file, or the jobs have no file of one name.
+    The differences are those of `compare` by the file's name ("" for signatures and files). Jobs are compared file
+    by file. Raises `UserError` as `compare` does, and where a job is compared with a file, or the jobs have no file
+    of the same name.
     """
-    first, second = _beside(first), _beside(second)
+    first, second = _source_of_file(first), _source_of_file(second)
     others = [text for text in (first, second) if not _is_job(text)]
     if len(others) == 2:
         return {"": compare(first, second, metric)}, [[], []]
@@ -231,8 +241,8 @@ def _is_job(of: str) -> bool:
     return (of == LATEST or is_hash(of) or isdir(of)) and not is_file(of)
 
 
-def _beside(of: str) -> str:
-    """Return the file of numbers for a table's other files, the folder for a job's other files, or else the text."""
+def _source_of_file(of: str) -> str:
+    """Return the JSON file of a table in another format, the folder of another file of a job, or else the text."""
     if not is_file(of) or of.endswith(".json"):
         return of
     numbers = Path(of).with_suffix(".json")

@@ -32,7 +32,7 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a metric on a sample of `pairs`: CPU seconds, or USD per 1,000 pairs; None where not known.
+    """The cost of scoring a sample of `pairs` with a metric: CPU seconds, or USD per 1,000 pairs; None where not known.
 
     usd_per_1000: an upper bound, estimated from the prices in the metric's options.
     """
@@ -85,7 +85,7 @@ def write_costs(costs: Sequence[Cost], path: Path) -> Path:
 def cost_figures(
     costs: Sequence[Cost], results: Sequence[Result], protocols: Mapping[str, Protocol]
 ) -> dict[str, Figure]:
-    """Plot each result's headline measure against the metrics' speed, and against money where any is paid."""
+    """Plot each result's headline measure against the metrics' speed, and against money where a metric costs any."""
     from metaeval.report.figures.cost import CostPoint, cost_quality
 
     drawn: dict[str, Figure] = {}

@@ -23,7 +23,7 @@ from metaeval.report.measures import LEVELS, headlines
 from metaeval.report.result import SCHEMAS, Result, load_result, read_versioned
 from metaeval.runs.columns import FILE_PREFIX
 from metaeval.runs.cutoffs import find_cutoff
-from metaeval.runs.evaluation import named_protocols, readings_of
+from metaeval.runs.evaluation import declarations_of, named_protocols
 from metaeval.runs.job_folder import NAME, PAIRS, DoneJob, completed_run, read_manifest, read_pairs, settings_of
 from metaeval.runs.metrics import load_metric
 from metaeval.runs.run import drawn, metric_looks
@@ -54,7 +54,7 @@ class JobFigures:
 
 
 def draw_jobs(jobs: Sequence[DoneJob], trust: bool, cost: bool = False) -> JobFigures:
-    """Draw jobs; raises `UserError` where there is nothing to draw.
+    """Return the figures of jobs; raises `UserError` where there is nothing to draw.
 
     trust: whether the jobs' manifests may name code. cost: measure metrics too, on pairs that are scored again.
     """
@@ -72,12 +72,15 @@ def draw_jobs(jobs: Sequence[DoneJob], trust: bool, cost: bool = False) -> JobFi
     if others:
         _draw(others, trust, cost, job_figures)
     if not job_figures.figures:
-        raise UserError(f"{', '.join(job.name for job in jobs)}: there is nothing to draw.")
+        raise UserError(
+            f"{', '.join(job.name for job in jobs)}: there is nothing to draw. Choose a job with results (see "
+            "'metaeval results list')."
+        )
     return job_figures
 
 
 def _figures_of_command(folder: Path) -> Callable[..., dict[str, Figure]] | None:
-    """Return the function that draws the jobs of the command that wrote a folder; None for results and pairs."""
+    """Return the function that draws jobs of the command that wrote a folder; None if results and pairs are drawn."""
     name = str(read_manifest(folder).get("command", "")).replace(" ", ".")
     if name not in registry.names("analysis"):
         return None
@@ -93,7 +96,7 @@ def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
 
 
 def _draw(jobs: Sequence[DoneJob], trust: bool, cost: bool, job_figures: JobFigures) -> None:
-    """Add the figures of results and scores, each metric with one look."""
+    """Add the figures of the jobs' results and scores to `job_figures`; a metric is drawn alike in all of them."""
     files = [path for job in jobs for path in (recorded(job.folder) or sorted(job.folder.glob("*.json")))]
     results: dict[Path, list[Result]] = {}
     for path in files:
@@ -126,14 +129,14 @@ def figures_of(results: Sequence[Result], protocols: Mapping[str, Protocol] | No
     from metaeval.report.figures.forest import ability_forest, forest, has_abilities
 
     known = protocols or {name: registry.find("protocol", name) for name in registry.names("protocol")}
-    readings, looks = readings_of(known.values()), metric_looks(results)
+    declarations, looks = declarations_of(known.values()), metric_looks(results)
     figures: dict[str, Figure] = {}
-    if any(headline.metrics for headline in headlines(results, readings)):
-        figures["figure-forest"] = forest(results, readings, looks)
+    if any(headline.metrics for headline in headlines(results, declarations)):
+        figures["figure-forest"] = forest(results, declarations, looks)
     for result in results:
-        if has_abilities(result, readings):
+        if has_abilities(result, declarations):
             figures[f"figure-forest-{safe_name(result.protocol)}-{_name(result)}"] = ability_forest(
-                result, readings, looks
+                result, declarations, looks
             )
     for protocol, result in drawn(results, known):
         stem = protocol.figure_name or f"figure-{safe_name(protocol.name)}"
@@ -159,7 +162,7 @@ class JudgedScores:
     scores: Mapping[str, Floats]
 
     def levels(self) -> dict[str, Bools]:
-        """Return which rows are at each level, (n,), the highest first; for ratings, in each third of them."""
+        """Return which rows are at each level, (n,), the highest level first; ratings are divided into thirds."""
         if not self.rated:
             return {name: self.gold == level for level, name in zip((2, 1, 0), LEVELS, strict=True)}
         ends = np.quantile(self.gold, (1 / 3, 2 / 3))
@@ -190,7 +193,8 @@ def read_judged_scores(folder: Path) -> JudgedScores:
 def score_figures(folder: Path, config: RunConfig, looks: Mapping[str, Look]) -> dict[str, Figure]:
     """Return figures of a job's scores by the names of their files, without those that its rows do not allow.
 
-    config: the job's settings, from which the metrics' thresholds are read. looks: by metric.
+    config: the job's settings, from which the metrics' thresholds are read. looks: colour and marker of each
+    metric.
     """
     from metaeval.report.figures import scores as drawing
 
@@ -247,7 +251,7 @@ def distributions_of(scored: JudgedScores) -> dict[str, list[Histogram]]:
 
 
 def reliability_of(scored: JudgedScores) -> dict[str, list[Bins]]:
-    """Return reliability bins of each metric whose scores all lie between 0 and 1: mean outcome in bins of scores."""
+    """Return reliability bins (mean outcome in bins of scores) of each metric whose scores all lie between 0 and 1."""
     from metaeval.report.figures.scores import Bins
 
     bins: dict[str, list[Bins]] = {}
@@ -267,7 +271,7 @@ def reliability_of(scored: JudgedScores) -> dict[str, list[Bins]]:
 
 
 def _thresholds(scored: JudgedScores, config: RunConfig) -> dict[str, float]:
-    """Return the thresholds of the metrics that have one, turned so that higher scores are more support."""
+    """Return the thresholds of the metrics that have one, with reversed sign where lower scores mean more support."""
     known: dict[str, float] = {}
     for name in scored.scores:
         if name not in config.metrics or name.startswith(FILE_PREFIX):

@@ -64,10 +64,10 @@ def explore(
     tick: Callable[[int, int], None] | None = None,
     measure: str = "",
 ) -> Multiverse:
-    """Evaluate every distinct combination of choices, without intervals; scores come from the store.
+    """Return the metrics' values under every distinct combination of choices, without intervals; scores are stored.
 
-    tick: called before each combination, with (combinations done, all of them). measure: the key of the measure that
-    metrics are ranked by, under the protocols that have it; "": each protocol's own.
+    tick: called before each combination, with (combinations done, all of them). measure: the key of the measure
+    that metrics are ranked by, under the protocols that have it; "": each protocol's own.
 
     A combination that the data do not allow (chunks without marked evidence) is skipped. Raises `UserError` for a
     wrong axis or value before anything is scored, and when no combination can be run.
@@ -139,7 +139,7 @@ def write_rank_stability(multiverse: Multiverse, folder: Path) -> list[Path]:
 
 
 def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
-    """Yield each combination of settings once, without `ties`, which is read from one result."""
+    """Yield each combination of the axes' values once. The axis `ties` is left out: one result has all its values."""
     names = [name for name in axes if name != TIES]
     for values in product(*(axes[name] for name in names)):
         choices = dict(zip(names, values, strict=True))
@@ -151,7 +151,7 @@ def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]
 
 
 def _configured(config: RunConfig, choices: Mapping[str, str], protocols: Mapping[str, Protocol]) -> RunConfig:
-    """Return the run configuration with these choices; all orders of tied scores are read from one result."""
+    """Return the run's configuration with these choices; one result holds all orders of tied scores."""
     values: dict[str, Any] = config.model_dump(mode="python", exclude={"controls", "interval", "comparison"})
     values["trust_config"] = config.trust_config  # dumps leave it out
     overrides = [f"{name}={value}" for name, value in choices.items()]

@@ -31,7 +31,7 @@ from protocols.contract import Protocol
 class Omission:
     """A metric that was not run on a data set, or a protocol that cannot compare metrics there, with the reason.
 
-    metric, protocol: both empty for a whole data set.
+    metric, protocol: both empty if the whole data set was left out.
     """
 
     dataset: str
@@ -70,7 +70,7 @@ def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple
 
 
 def _only(config: RunConfig, metrics: list[str]) -> RunConfig:
-    """Return the run with these metrics, without the options of other metrics."""
+    """Return the run's configuration with these metrics, without the options of other metrics."""
     known = {*metrics, *(name.partition(":")[0] for name in metrics)}
     options = {name: values for name, values in config.metric_options.items() if name in known}
     return config.model_copy(update={"metrics": tuple(metrics), "metric_options": options})
@@ -79,7 +79,7 @@ def _only(config: RunConfig, metrics: list[str]) -> RunConfig:
 def _sort_out(
     config: RunConfig, names: Sequence[str], check: Callable[[str, ScoreStore], None]
 ) -> tuple[list[str], list[Omission]]:
-    """Return the metrics that pass the check, and an omission for each that does not, with the error as its reason."""
+    """Return the metrics that pass `check`, and an omission with the reason for each that raises an error."""
     able, left_out = [], []
     with ScoreStore(config.store_path) as store:
         for name in dict.fromkeys(names):
@@ -92,7 +92,7 @@ def _sort_out(
 
 
 def _check(name: str, config: RunConfig, job: Job, store: ScoreStore) -> None:
-    """Raise `UserError` when this metric cannot score the job here; its checkpoint is fetched if it is needed."""
+    """Raise `UserError` when this metric cannot score the job here; its checkpoint is downloaded if it is needed."""
     metrics = named_metrics(_only(config, [name]))
     for single in metrics.single:
         with plug_in(single):
@@ -108,7 +108,7 @@ def _check(name: str, config: RunConfig, job: Job, store: ScoreStore) -> None:
 
 @dataclass(frozen=True)
 class Suite:
-    """A name, and one run for each data set."""
+    """Several data sets that are run and reported together: a name, and the configuration of each run."""
 
     name: str
     runs: tuple[RunConfig, ...]
@@ -131,7 +131,7 @@ class Suite:
 
 @dataclass(frozen=True)
 class Part:
-    """One data set of a suite: its evaluation (None where nothing could be run), and what was left out."""
+    """The run of a suite on one data set: its evaluation (None where nothing could be run), and what was left out."""
 
     evaluated: EvaluatedRun | None
     left_out: list[Omission]
@@ -156,10 +156,10 @@ class Part:
 def suite_of(
     path: Path | None, settings: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], datasets: Sequence[str] = ()
 ) -> Suite:
-    """Return the suite of the named data sets, of the entries of a file, or of the default data set.
+    """Return the suite of the named data sets, of the entries of a settings file, or of the default data set.
 
-    path: the file, after which the suite is named. settings: of all its runs. entries: data sets with settings of their
-    own, which override these. Raises `UserError` as `load_run` does.
+    path: the file, after which the suite is named. settings: of all its runs. entries: data sets with settings of
+    their own, which override these. Raises `UserError` as `load_run` does.
     """
     known = {str(entry["dataset"]): entry for entry in entries}
     chosen = [known.get(name, {"dataset": name}) for name in datasets] or entries or [{}]
@@ -212,7 +212,7 @@ def recorded_omissions(folder: Path) -> list[Omission]:
 
 
 def omissions(left_out: Sequence[Omission]) -> list[tuple[str, str]]:
-    """Return what was left out with the reason, each reason once."""
+    """Return (what was left out, reason) for each omission; a reason is given once."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for omission in left_out:
         reasons.setdefault((omission.metric or omission.protocol, omission.reason), []).append(omission.dataset)

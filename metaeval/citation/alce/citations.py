@@ -104,7 +104,7 @@ def statements(answer: Answer, options: AlceOptions, splitter: SentenceSplitter 
 
 
 def _items(reading: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[LocatedText]:
-    """Yield the items of a list, each preceded by the question.
+    """Yield the items of a list in the answer, each preceded by the question.
 
     Full stops and then commas at the end of the list are cut, as in the released code.
     """
@@ -142,7 +142,7 @@ def _statement(unit: LocatedText, number: int, answer: Answer, options: AlceOpti
 
 
 def _cited(unit: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[CitedMark]:
-    """Yield the marks that the profile reads in a statement, each with its state (limit, repeats, range of numbers)."""
+    """Yield the marks that the options read in a statement, each with its state (limit, repeats, range of numbers)."""
     seen: set[int] = set()
     cited: list[CitedMark] = []
     for mark in unit.marks(options.styles, answer.first):
@@ -167,7 +167,7 @@ def _cited(unit: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[
 
 
 def clean(unit: LocatedText, answer: Answer, options: AlceOptions) -> LocatedText:
-    """Remove the citation marks from a unit (sentence or list item), as `options.cleaning` says."""
+    """Return a unit (sentence or list item) without its citation marks, removed as `options.cleaning` says."""
     if options.cleaning == "pattern":
         # The released code makes four replacements in this order: each can create matches of the next.
         for pattern in (r" \[\d+", r"\[\d+", r" \|", r"\]"):
@@ -185,7 +185,8 @@ def alce_lines(
 ) -> list[CitationLine]:
     """Return the citation table of all answers (`judged_lines`); a statement without a citation has recall 0.
 
-    stated: the `statements` of each answer, if they are already known; by default they are computed with the splitter.
+    entails: gives the verdicts. stated: the `statements` of each answer, if they are already known; by default they
+    are computed with the splitter.
     """
     stated = stated or [statements(answer, options, splitter) for answer in answers]
     return judged_lines(answers, stated, entails, options.untitled)

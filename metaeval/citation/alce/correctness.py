@@ -39,20 +39,21 @@ MEASURES = ("str_em", "str_hit", "rougeLsum", "claims_nli", *_LISTS, "length")
 
 
 def clean_answer(answer: Answer, options: AlceOptions = PAPER) -> str:
-    """Return the part of the answer that the profile reads, without its marks."""
+    """Return the part of the answer that the options say to read, without its marks."""
     return clean(prepare(answer.text, options.lines), answer, options).text
 
 
 def normalise(text: str) -> str:
-    """Return SQuAD's normal form: small letters, no ASCII punctuation, no articles, single spaces."""
+    """Return a text in SQuAD's normal form: small letters, no ASCII punctuation, no articles, single spaces."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
 
 def short_answers(text: str, wanted: Sequence[Sequence[str]]) -> AnswerShare | None:
-    """Count the questions (ASQA) of which a short answer occurs in the text, both in normal form.
+    """Count the sub-questions (ASQA) of which a short answer occurs in the text, both in normal form.
 
-    `str_em` is the mean of `value` over answers, `str_hit` the share of answers whose value is 1. None without
-    questions. An alias that is empty in normal form occurs in every text, as in the released code.
+    wanted: the short answers of each sub-question. `str_em` is the mean of `value` over answers, `str_hit` the
+    share of answers whose value is 1. None without sub-questions. An alias that is empty in normal form occurs in
+    every text, as in the released code.
     """
     if not wanted:
         return None
@@ -68,11 +69,11 @@ def short_answers_of(answer: Answer) -> list[list[str]]:
 
 
 def list_scores(text: str, wanted: Sequence[Sequence[str]]) -> dict[str, float | None]:
-    """Compare the comma-separated items of the text (QAMPARI) with the gold answers, each a list of aliases.
+    """Return the scores of a comma-separated list of answers (QAMPARI), compared with the gold answers.
 
-    Returns the number of items, precision, recall, recall of five gold answers at most, and F1 with either recall;
-    empty without gold answers. Items and aliases are compared in normal form; items that are empty in it are left out.
-    A gold answer counts once, however many items name it.
+    wanted: the aliases of each gold answer. The scores are the number of items, precision, recall, recall of five
+    gold answers at most, and F1 with either recall; empty without gold answers. Items and aliases are compared in
+    normal form; items that are empty in it are left out. A gold answer counts once, however many items name it.
     """
     if not wanted:
         return {}
@@ -181,7 +182,10 @@ def exact_match(gold: str, prediction: str) -> bool:
 
 
 def token_f1(gold: str, prediction: str) -> float:
-    """Return the F1 of the words in normal form, repeats counted; if a side has no words, 1 if neither has any."""
+    """Return the F1 of the words of two texts in normal form, repeats counted.
+
+    Where a text has no words, it is 1 if neither has any, else 0.
+    """
     gold_words, words = normalise(gold).split(), normalise(prediction).split()
     if not gold_words or not words:
         return float(gold_words == words)
@@ -297,7 +301,7 @@ def mauve_text(question: str, text: str) -> str:
 
 @contextmanager
 def _no_bars() -> Iterator[None]:
-    """Switch off the package's progress bars through the environment variable that it reads."""
+    """Switch off progress bars inside the block, through the environment variable that the package reads."""
     before = os.environ.get("DISABLE_TQDM")
     os.environ["DISABLE_TQDM"] = "1"
     try:

@@ -60,11 +60,11 @@ def read_labels(path: Path) -> list[LabelledAnswer]:
 
     Raises `UserError` with item and field where the file has another layout.
     """
-    layout = "it should be data set, model, id and item, one in another"
+    layout = "it should be objects nested as data set, model, id, item"
     content = DataRow(f"{path}", read_object(path, layout))
     for models in content.fields.values():
         if not isinstance(models, dict) or not all(isinstance(items, dict) for items in models.values()):
-            raise UserError(f"{path} does not have the expected layout: {layout}.")
+            raise UserError(f"{path} does not have the layout of ALCE's human labels: {layout}.")
     labelled = [
         _labelled(dataset, model, key, content.row(dataset).row(model).row(key))
         for dataset in content.fields
@@ -102,7 +102,10 @@ def _one_each(item: DataRow, name: str, sentences: Sequence[int]) -> list[Any]:
 def _gated(
     item: DataRow, name: str, recall: tuple[int, ...], scores: Sequence[Sequence[Any]]
 ) -> tuple[tuple[int, ...], ...]:
-    """Return citation labels as 0 or 1, with 0 for all citations of a sentence that is not supported."""
+    """Return citation labels as 0 or 1, with 0 for all citations of a sentence that is not supported.
+
+    recall: labels of the sentences. scores: labels of the citations in each, as in the file.
+    """
     return tuple(
         tuple(_level(item, name, value, _PARTIAL) if supported else 0 for value in sentence_scores)
         for supported, sentence_scores in zip(recall, scores, strict=True)

@@ -109,7 +109,7 @@ TOO_LONG = "fallback: sentence too long to parse"
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """One claim of a sentence: its text, its citation marks, and the rule that made it (`Claim.made_by`).
+    """A claim of a sentence: its text, its citation marks, and the rule by which it was made (`Claim.made_by`).
 
     places: indices of its words in the parse; empty if the claim is the whole sentence.
     """
@@ -127,7 +127,10 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSentence:
-    """A sentence prepared for the parser. text: what the parser reads; None if the claims (`stated`) need no parse."""
+    """A sentence prepared for the parser. clean: without what disturbs the parser. words, groups: of `clean`.
+
+    text: what the parser reads; None if the claims (`stated`) need no parse.
+    """
 
     sentence: str
     clean: LocatedText
@@ -167,7 +170,7 @@ def read_sentences(sentences: Sequence[str], parser: Parser, profile: Profile) -
 
 
 def draft(sentence: str, profile: Profile) -> PreparedSentence:
-    """Prepare a sentence for the parser, or state its claims where it needs no parse."""
+    """Return a sentence prepared for the parser, or with its claims where these need no parse."""
     as_is = whole(sentence)
     if not has_mark(sentence):
         return PreparedSentence(sentence, as_is, stated=(Stated(sentence, (), "sentence"),))
@@ -179,7 +182,7 @@ def draft(sentence: str, profile: Profile) -> PreparedSentence:
 
 
 def read(ready: PreparedSentence, parse: Parse, profile: Profile) -> SentenceClaims:
-    """Return the claims of a sentence, given the parse of its text."""
+    """Return the claims of a prepared sentence, given the parse of its text."""
     if profile.hangs_on == "offset":
         places = _nodes_by_offset(ready, parse)
     else:
@@ -215,7 +218,10 @@ def read(ready: PreparedSentence, parse: Parse, profile: Profile) -> SentenceCla
 
 
 def _node_of(group: CitationGroup, words: tuple[str, ...], parse: Parse) -> int | None:
-    """Return the nearest token that contains the group's word or is contained in it; of equally near ones the first."""
+    """Return the nearest token that contains a group's word or is contained in it; of equally near ones the first.
+
+    words: of the sentence.
+    """
     if group.word >= len(words):
         return None
     word = words[group.word]
@@ -224,7 +230,7 @@ def _node_of(group: CitationGroup, words: tuple[str, ...], parse: Parse) -> int 
 
 
 def _nodes_by_offset(ready: PreparedSentence, parse: Parse) -> list[int | None]:
-    """Return the last token of each group's word, without punctuation at the word's end."""
+    """Return, for each group, the last token of its word, without punctuation at the word's end."""
     starts = zip(_starts(parse, ready.text or ""), parse.tokens, strict=True)
     spans = [(start, start + len(token) if start >= 0 else start) for (start, _), token in starts]
     ends = list(accumulate(len(word) + 1 for word in ready.words))
@@ -240,7 +246,10 @@ def _nodes_by_offset(ready: PreparedSentence, parse: Parse) -> list[int | None]:
 
 
 def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace: list[AppliedRule]) -> tuple[int, ...]:
-    """Return the token indices of node i's claim, without what belongs to other nodes; append rules to `trace`."""
+    """Return the token indices of node i's claim, without what belongs to the claims of other nodes.
+
+    nodes: of all groups. The rules that were applied are appended to `trace`.
+    """
     others = [node for node in nodes if node != i]
     if profile.rules == "expanded":
         return expanded(tree, i, others)
@@ -254,7 +263,10 @@ def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace:
 
 
 def _text(parse: Parse, places: Sequence[int], glued: frozenset[int]) -> str:
-    """Join the tokens at these indices by spaces, except before a glued token that follows its neighbour."""
+    """Return the tokens at these indices joined by spaces, except before a glued token that follows its neighbour.
+
+    glued: indices from `_glued`.
+    """
     written = ""
     for at, place in enumerate(places):
         follows = places[at - 1] == place - 1 or parse.tokens[place] == ","
@@ -263,7 +275,7 @@ def _text(parse: Parse, places: Sequence[int], glued: frozenset[int]) -> str:
 
 
 def _glued(parse: Parse, text: str) -> frozenset[int]:
-    """Return the indices of the tokens that follow the previous one without white space, and of all commas."""
+    """Return the indices of the tokens that follow the one before without white space in `text`, and of all commas."""
     starts = enumerate(_starts(parse, text))
     return frozenset(place for place, (start, before) in starts if start == before or parse.tokens[place] == ",")
 
@@ -280,7 +292,7 @@ def _starts(parse: Parse, text: str) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerClaims:
-    """An answer with its claims. sentences: with citation marks, moved (`Profile.leading`) and rewritten as [n]."""
+    """An answer with its claims. sentences: with marks moved (`Profile.leading`) and rewritten as [n]."""
 
     answer: Answer
     sentences: tuple[SentenceClaims, ...]
@@ -336,7 +348,10 @@ def _cited(stated: Stated, sentence: LocatedText, number: int) -> Claim:
 
 
 def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profile) -> list[CitationLine]:
-    """Return the citation table of all answers (`judged_lines`); an uncited claim has no recall."""
+    """Return the citation table of all answers (`judged_lines`); an uncited claim has no recall.
+
+    read: the answers with their claims. entails: gives the verdicts.
+    """
     stated = [
         [_statement(claim, each.answer, number, profile) for number, claim in enumerate(each.claims, start=1)]
         for each in read

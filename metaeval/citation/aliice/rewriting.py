@@ -38,7 +38,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A claim that the parse tree gave. answer, number: indices of the answer, and of the claim among its claims.
+    """A claim that was cut out of a sentence. answer, number: indices of the answer, and of the claim among its claims.
 
     sentence: the sentence without its marks.
     """
@@ -51,7 +51,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A claim and its rewriting by the model; text is None unless the state is "rewritten"."""
+    """A claim and its rewording by the model; text is None unless the state is "rewritten"."""
 
     fragment: Fragment
     state: RewritingState
@@ -59,7 +59,7 @@ class Rewriting:
 
     @property
     def new_words(self) -> tuple[str, ...]:
-        """Return the words of the new claim that neither the sentence nor the old claim has, case-folded, in order."""
+        """The case-folded words, in order, that the new wording has, and neither the sentence nor the old wording."""
         old = _WORD.findall(f"{self.fragment.sentence} {self.fragment.claim}".casefold())
         return tuple(dict.fromkeys(word for word in _WORD.findall((self.text or "").casefold()) if word not in old))
 
@@ -67,7 +67,7 @@ class Rewriting:
 def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Fragment]:
     """Return the claims that the parse tree gave and that omit a part of their sentence, in order.
 
-    whole: whether claims that are whole sentences are included (those of sentences with one citation group).
+    whole: include claims that are whole sentences (those of sentences with one citation group).
     """
     cut = []
     for place, each in enumerate(read):
@@ -87,7 +87,7 @@ def request_for(fragment: Fragment, prompt: Prompt, chat: ChatOptions) -> ChatRe
 
 
 def rewrite(cut: Sequence[Fragment], ask: Ask, prompt: Prompt, chat: ChatOptions) -> list[Rewriting]:
-    """Return the model's rewriting of each claim, from one call of `ask`."""
+    """Return the model's rewording of each claim, from one call of `ask` (which sends requests and returns replies)."""
     answers = ask([request_for(each, prompt, chat) for each in cut])
     read = [read_answer(answer, read_claim) for answer in answers]
     return [
@@ -109,7 +109,7 @@ def read_claim(text: str) -> str | None:
 
 
 def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting]) -> list[AnswerClaims]:
-    """Return the answers with the new claims in place of the old; a claim without a rewriting stays as it is."""
+    """Return the answers with the new wordings of claims; a claim without one stays as it is."""
     new = {
         (rewriting.fragment.answer, rewriting.fragment.number): rewriting.text
         for rewriting in rewritings
@@ -127,7 +127,7 @@ def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting
 
 
 def _letters(text: str) -> str:
-    """Return the case-folded characters that cleaning and spacing do not change."""
+    """Return the case-folded characters of a text that cleaning and spacing do not change."""
     return re.sub(r"[\W_]+", "", text).casefold()
 
 
@@ -157,7 +157,7 @@ def prompt_of(options: RewriteOptions) -> Prompt:
 
 
 def estimated(cut: Sequence[Fragment], options: RewriteOptions) -> Estimate:
-    """Estimate what rewriting these claims would still cost, without sending a request or needing a key."""
+    """Return an estimate of what rewriting these claims would still cost; sends no request and needs no key."""
     prompt = prompt_of(options)
     return estimate_for([request_for(each, prompt, options) for each in cut], options)
 
@@ -168,7 +168,7 @@ ClaimKey = tuple[str, int]
 
 @dataclass(frozen=True, eq=False)
 class Rejudged:
-    """Claims judged in their old and in their new wordings.
+    """Claims judged in their old and in their new wordings. read: the answers with their claims.
 
     before, after: the citation tables of the old and of the new wordings. by_group: see `citation_shares`.
     """
@@ -233,7 +233,7 @@ class Rejudged:
         }
 
     def wordings(self) -> list[Measured]:
-        """Return the shares of the claims that were sent, by what the model replied."""
+        """Return shares of the claims that were sent to the model, by how it replied."""
         states, sent = Counter(rewriting.state for rewriting in self.rewritings), len(self.rewritings)
         done = [rewriting for rewriting in self.rewritings if rewriting.text is not None]
         unchanged = sum(rewriting.text == rewriting.fragment.claim for rewriting in done)
@@ -246,7 +246,7 @@ class Rejudged:
         ]
 
     def compared(self, panel: SystemPanel) -> list[Measured]:
-        """Compare the verdicts on the two wordings, over the claims that have both."""
+        """Return measures of how verdicts on the two wordings differ, over the claims that have both."""
         rows = [(*self.verdicts(rewriting), panel.group[rewriting.fragment.answer]) for rewriting in self.rewritings]
         before, after, group = np.array([row for row in rows if None not in row], dtype=np.int64).reshape(-1, 3).T
         # The verdicts on the old wordings take the place of the human labels.
@@ -262,7 +262,7 @@ class Rejudged:
         ]
 
     def bounds(self) -> dict[str, tuple[float | None, float | None]]:
-        """Return the least and the most that each share could be, whatever the missing verdicts are."""
+        """Return the lowest and highest possible value of each share, whatever the missing verdicts are."""
         left = Counter(answer for answer, _ in self.left_out)
         verdicts = [self.verdicts(rewriting) for rewriting in self.rewritings]
         known = [pair for pair in verdicts if None not in pair]

@@ -22,10 +22,10 @@ NOWHERE = -1
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The nodes below `root`; a node that cannot be reached from it is no longer part of the tree.
+    """The nodes of a dependency tree below `root`; a node not reachable from it is no longer part of the tree.
 
-    tokens, labels, heads: by token index; a subtree that was cut off keeps its indices and loses its head.
-    doubled: a child that is under the root twice, because the released code moved it there (see `separated`).
+    tokens, labels, heads: by token index; a subtree that was cut off keeps its indices and loses its head. doubled:
+    a child that is under the root twice, because the released code moved it there (see `separated`).
     """
 
     tokens: tuple[str, ...]
@@ -50,7 +50,7 @@ class Tree:
         return tuple(place for place, head in enumerate(self.heads) if head == node and place != self.root)
 
     def joints(self, node: int, labels: Collection[str]) -> list[int]:
-        """Return the node's children that are commas, or have one of the labels."""
+        """Return the node's children that are commas or have one of the labels, such as those of conjunctions."""
         return [child for child in self.children(node) if self.tokens[child] == "," or self.labels[child] in labels]
 
     def subtree(self, node: int) -> tuple[int, ...]:
@@ -79,7 +79,7 @@ class Tree:
         return replace(self, heads=_set(self.heads, {node: NOWHERE}), root=node, doubled=NOWHERE)
 
     def lifted(self, node: int, over: int) -> Tree:
-        """Return the tree with `node`, unlabelled, in the place of `over`, whose other children are cut off."""
+        """Return the tree with `node`, unlabelled, in place of `over`, whose other children are cut off."""
         heads = _set(self.heads, {node: self.heads[over], over: NOWHERE})
         return replace(self, heads=heads, labels=_set(self.labels, {node: ""}))
 
@@ -107,9 +107,9 @@ Step = tuple[Tree, str]
 
 
 def separated(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
-    """Remove from the claim of node i what belongs to the claim of node j; both are nodes of the tree.
+    """Return the tree without what belongs to the claim of node j, for the claim of node i, and the rule applied.
 
-    replace_root: see `Profile`.
+    Both are nodes of the tree. replace_root: see `Profile`.
     """
     lca = tree.lca(i, j)
     if tree.doubled in tree.path(lca):
@@ -210,7 +210,10 @@ def _separated(tree: Tree, i: int, j: int, nouns: Substitutes) -> Tree:
 
 
 def _standing_alone(tree: Tree, i: int, below: int, nouns: Substitutes) -> Tree | None:
-    """Return the lowest clause under `below` that holds i and has a subject; None if there is none."""
+    """Return the lowest clause under `below` that holds i and has a subject; None if there is none.
+
+    nouns: by which pronouns are replaced.
+    """
     path = tree.path(i)
     inside = path[: path.index(below)]
     clause = next((node for node in inside if tree.labels[node] in _CLAUSES and _subjects(tree, node)), None)
@@ -238,7 +241,7 @@ def _without(tree: Tree, i: int, *nodes: int) -> Tree:
 
 
 def _in_place_of(tree: Tree, conjunct: int, left: int) -> Tree:
-    """Replace the conjunct `left` by the one that is joined to it, together with what the two share."""
+    """Return the tree with the conjunct `left` replaced by the one joined to it, together with what the two share."""
     if _is_verb(tree, left) and any(tree.labels[child] == "pobj" for child in tree.children(conjunct)):
         # A prepositional phrase joined to a verb: the verb keeps it instead of the adjuncts between the two.
         between = (child for child in tree.joints(left, _REPLACED) if left < child < conjunct)
@@ -276,6 +279,6 @@ def _subjects(tree: Tree, node: int) -> list[int]:
 
 
 def _neighbours(tree: Tree, lca: int, cut: int) -> list[int]:
-    """Return the commas and conjunctions next to a subtree that is cut."""
+    """Return the commas and conjunctions among the children of `lca` next to a subtree that is cut."""
     held = tree.subtree(cut)
     return [child for child in tree.joints(lca, COORDINATIONS) if child in (held[0] - 1, held[-1] + 1)]

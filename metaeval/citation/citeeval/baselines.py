@@ -75,7 +75,10 @@ TRIPLE = ("precision", "recall", "f1")
 
 
 def triple(precision: Open, recall: Open) -> Triple:
-    """Return precision, recall and F1. F1 grows with both, so that its bounds follow from theirs."""
+    """Return precision, recall and F1, each with the bounds that missing verdicts leave.
+
+    F1 grows with both, so that its bounds are the F1 of their lower and of their upper bounds.
+    """
     if precision.least is None or precision.most is None or recall.least is None or recall.most is None:
         return dict.fromkeys(TRIPLE, UNDEFINED)
     sure = precision.point is not None and recall.point is not None
@@ -175,7 +178,7 @@ MakeRequest = Callable[[str, dict[str, Any]], ChatRequest]
 
 @dataclass(frozen=True)
 class QuestionKind:
-    """A kind of question. name: of its prompt's file and form. field: of the reply, with one of `choices`.
+    """A kind of question to the judge. name: of its prompt's file and form. field: of the reply, with one of `choices`.
 
     places: placeholders that its prompt must contain.
     """
@@ -187,7 +190,7 @@ class QuestionKind:
 
     @property
     def form(self) -> dict[str, Any]:
-        """The `response_format`: an object of the thinking, followed by the choice."""
+        """The `response_format` of a request: an object of the model's reasoning, followed by the choice."""
         choice = {"type": "string", "enum": list(self.choices)}
         return reply_form(self.name, **{"thinking": {"type": "string"}, self.field: choice})
 
@@ -249,7 +252,7 @@ class LqacStatement:
     states: Counter[State] = field(default_factory=Counter)
 
     def with_values(self, recall: Open, relevance: Sequence[Open]) -> LqacStatement:
-        """Return the statement with its values by a recall and the relevance of its citations."""
+        """Return the statement with values computed from a recall and the relevance of its citations."""
         precision = mean(relevance) if relevance else known(0.0)
         return replace(self, values=triple(precision, recall), recall=recall, relevance=tuple(relevance))
 
@@ -262,9 +265,10 @@ class LqacStatement:
 def lqac_inquiries(responses: Sequence[Response], splits: Sequence[Split], make: MakeRequest) -> list[Inquiry]:
     """Return the questions of LQAC, one per request, by response and in the order of its statements.
 
-    About a cited statement: how far its passages together support it, and whether each is relevant. About another:
-    whether it needs a citation. There are no questions about citations without a passage or with an empty one, and
-    about responses that say that they found no answer. Raises ValueError if the lengths differ.
+    make: returns the chat request of a message. About a cited statement: how far its passages together support it,
+    and whether each is relevant. About another: whether it needs a citation. There are no questions about citations
+    without a passage or with an empty one, and about responses that say that they found no answer. Raises
+    ValueError if the lengths differ.
     """
     prompts = {kind.name: kind.prompt() for kind in KINDS}
     inquiries: list[Inquiry] = []
@@ -362,7 +366,7 @@ def _statement(
 
 
 def _counted(states: Iterable[State | None]) -> Counter[State]:
-    """Count the outcomes of questions; None: not asked."""
+    """Return the number of questions by outcome; None: the question was not asked."""
     return Counter(state for state in states if state is not None)
 
 
@@ -406,7 +410,7 @@ def attrscore(labels: Sequence[str | None], mode: Mode = "strict", otherwise: Ot
 def attrscore_inquiries(responses: Sequence[Response], splits: Sequence[Split], make: MakeRequest) -> list[Inquiry]:
     """Return the questions of AttrScore, one for each citation of a passage with text.
 
-    Raises ValueError if the lengths differ.
+    make: returns the chat request of a message. Raises ValueError if the lengths differ.
     """
     prompt = LABEL.prompt()
     inquiries: list[Inquiry] = []
@@ -419,7 +423,7 @@ def attrscore_inquiries(responses: Sequence[Response], splits: Sequence[Split], 
 
 
 def attrscore_by_model(splits: Sequence[Split], answers: Sequence[tuple[Inquiry, Answer]]) -> list[list[AttrStatement]]:
-    """Return the labels by a chat model. answers: to each question of `attrscore_inquiries`."""
+    """Return AttrScore's labels as given by a chat model. answers: to each question of `attrscore_inquiries`."""
     labels: dict[_Where, str | None] = {}
     states: dict[_Where, State] = {}
     for inquiry, answer in answers:
@@ -433,9 +437,9 @@ def attrscore_by_model(splits: Sequence[Split], answers: Sequence[tuple[Inquiry,
 def attrscore_by_metric(
     responses: Sequence[Response], splits: Sequence[Split], label: LabelPairs
 ) -> list[list[AttrStatement]]:
-    """Return the labels by a metric, computed in one batch; a passage is read below its title.
+    """Return AttrScore's labels as given by a metric, in one batch; a passage is read below its title.
 
-    Raises ValueError if the lengths differ.
+    label: returns the labels of pairs. Raises ValueError if the lengths differ.
     """
     cited = _cited_passages(responses, splits)
     pairs = {where: (premise([passage]), statement.text) for where, _, statement, passage in cited}
@@ -464,7 +468,10 @@ def _cited_passages(
 def _labelled(
     splits: Sequence[Split], labels: Mapping[_Where, str | None], states: Mapping[_Where, State]
 ) -> list[list[AttrStatement]]:
-    """Collect the labels of every statement's citations, and the outcomes of the questions about them."""
+    """Return the labels of every statement's citations, and the outcomes of the questions about them.
+
+    labels, states: by the indices of response, statement and citation.
+    """
 
     def of(number: int, place: int, statement: ResponseStatement) -> AttrStatement:
         keys = [(number, place, citation) for citation in range(len(statement.citations))]

@@ -74,7 +74,7 @@ class StatementValues:
 
     @property
     def row(self) -> dict[str, Cell]:
-        """The same as cells of a table, by column."""
+        """The values as cells of a table, by column."""
         statement, auto = self.statement, self.values["auto"]
         return {
             "statement": statement.number,
@@ -109,7 +109,7 @@ class ResponseValues:
     unread: tuple[Mark, ...] = ()
 
     def row(self, scenario: CitedScenario) -> dict[str, Cell]:
-        """The same as cells of a table, by column."""
+        """Return the values in a scenario as cells of a table, by column."""
         auto, judged = self.values["auto", scenario], self.judged
         return {
             **{column: self.values[measure, scenario].value for column, measure in _COLUMNS.items()},
@@ -145,7 +145,10 @@ def questions(
     baselines: Collection[Baseline] = (),
     options: BaselineOptions | None = None,
 ) -> list[JudgeQuestion | Inquiry]:
-    """Return the questions of CiteEval and of the baselines. Raises ValueError if the lengths differ."""
+    """Return the questions to the judge of CiteEval, and to the baselines (as `options` say).
+
+    splits: the statements of each response. Raises ValueError if the lengths differ.
+    """
     make = partial(chat_request, asking, max_tokens=(options or BaselineOptions()).baseline_max_tokens)
     return [
         *questions_of(responses, splits, asking),
@@ -164,10 +167,11 @@ def evaluate(
     baseline_options: BaselineOptions | None = None,
     coefficients: Coefficients = PUBLISHED,
 ) -> CiteEvalResults:
-    """Ask all questions in one call of `ask`, and rate the responses. splits: their statements.
+    """Ask all questions in one call of `ask`, and return CiteEval's and the baselines' values of the responses.
 
-    A `ChatSession` keeps every reply as it arrives: an interrupted run continues where it stopped, and asks only the
-    requests again that failed.
+    splits: the statements of each response. asking: options of the judge's requests. A `ChatSession` keeps every
+    reply as it arrives: an interrupted run continues where it stopped, and asks only the requests again that
+    failed.
     """
     all_questions = questions(responses, splits, asking, baselines, baseline_options)
     replies: list[list[Answer]] = [[] for _ in splits]
@@ -229,9 +233,9 @@ def bounds(
 
 
 def counts(results: Sequence[ResponseValues]) -> dict[str, int]:
-    """Count the questions by outcome, and the problems in the replies, those of edits (see `edit_problems`) included.
+    """Return the number of questions by outcome, and of problems in the replies, including those of edits.
 
-    For marks that cite nothing see `unread_marks`.
+    See `edit_problems`; for marks that cite nothing see `unread_marks`.
     """
     totals: Counter[str] = Counter()
     for result in results:

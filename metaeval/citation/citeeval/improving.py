@@ -35,7 +35,9 @@ _CLOSING = frozenset(".,;:!?…)]}»”’。，；：！？、）」』")
 
 @dataclass(frozen=True, slots=True)
 class Improved:
-    """The answer after the edits. done: the applied edits, in order; fates: outcomes; both by a statement's number.
+    """The answer after the edits.
+
+    done: the applied edits, in order; fates: their outcomes; both by a statement's number.
 
     problems: counts of skipped edits by reason, and of "own knowledge", which adds no mark.
     """
@@ -108,7 +110,10 @@ def improved(
 def judged_round(
     answers: Sequence[Answer], splits: Sequence[Split], ask: Ask, asking: Asking, options: CiteEvalOptions = PAPER
 ) -> Round:
-    """Judge some answers, and apply the judge's edits."""
+    """Judge the citations of some answers, apply the judge's edits, and return both.
+
+    ask: sends requests and returns replies. asking: options of the requests.
+    """
     results = evaluate(answers, splits, ask, asking, options).results
     edits = [
         improved(answer, split, result.judged.edits, options)
@@ -142,7 +147,10 @@ def further_rounds(
 
 
 def _after(last: Round, moving: Sequence[int], again: Round) -> Round:
-    """Return the next round: the answers that changed as they were judged again, all others as before."""
+    """Return the next round.
+
+    again: the judgement of the answers that changed (indices `moving`); all others are as in `last`.
+    """
 
     def texts(split: Split) -> list[str]:
         return [statement.text for statement in split.statements]
@@ -222,7 +230,7 @@ def _marks(opening: str, closing: str, caret: str, numbers: Sequence[int], first
 
 
 def _applied(text: str, changes: Sequence[_Change]) -> str:
-    """Apply the changes to a text; superfluous white space around a removed bracket is removed too."""
+    """Return the text with the changes applied, without the white space that becomes superfluous around brackets."""
     joined: list[_Change] = []
     for start, end, new in sorted(changes):
         # Removed brackets with only white space between them are removed as one.
@@ -251,7 +259,10 @@ def _with_space(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def counts_of(before: Round, after: Round | None, numbers: Sequence[int]) -> dict[str, int]:
-    """Count the edits between two rounds over some answers; after=None: the edits that the last round leaves undone."""
+    """Return counts of the edits between two rounds over some answers, whose indices are `numbers`.
+
+    after=None: the edits that the last round proposes, which are not applied.
+    """
     changed = before.moving if after is None else after.changed
     changed_answers = [n for n in numbers if n in changed]
     fates = Counter(

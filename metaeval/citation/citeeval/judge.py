@@ -61,8 +61,8 @@ _LONGEST_NUMBER = 9  # digits; nothing that is numbered here has more, and Pytho
 class ParsedReply:
     """A judge's verdicts on statements, by number: contexts (1 to 4), edits, stars (1 to 5).
 
-    problems: counts of "out of schema" (an unreadable entry), "no such statement", and "said twice" (both entries are
-    ignored). Statements that the judge skipped are not counted.
+    problems: counts of "out of schema" (an unreadable entry), "no such statement", and "said twice" (both entries
+    are ignored). Statements that the judge skipped are not counted.
     """
 
     contexts: Mapping[int, int] = field(default_factory=dict)
@@ -72,9 +72,9 @@ class ParsedReply:
 
 
 def reply_schema(module: Module) -> dict[str, Any]:
-    """Return the `response_format` of a chat request of a module.
+    """Return the `response_format` of a chat request of a module (attribution or editing).
 
-    Both are {"statements": [one object per statement]}, in which the thinking precedes the judgement.
+    Both are {"statements": [one object per statement]}, in which the reasoning precedes the judgement.
     """
     return exchange.reply_form(module, statements={"type": "array", "items": _STATEMENTS[module]})
 
@@ -137,7 +137,10 @@ def read_tags(
 
 
 def _once(entries: Sequence[tuple[int, T]], numbers: Collection[int], problems: Counter[str]) -> dict[int, T]:
-    """Return the entries of requested statements that occur once; count the others in `problems`."""
+    """Return the entries by statement, for requested statements that occur once; count the others in `problems`.
+
+    numbers: of the requested statements.
+    """
     times = Counter(number for number, _ in entries)
     problems["no such statement"] += sum(number not in numbers for number, _ in entries)
     problems["said twice"] += sum(number in numbers and count > 1 for number, count in times.items())
@@ -189,7 +192,7 @@ PROMPTS = Path(__file__).parent / "prompts"
 
 @dataclass(frozen=True, kw_only=True)
 class Asking:
-    """Options of the judge's requests; each field can change an answer."""
+    """Options of the requests to CiteEval's judge; each field can change a reply."""
 
     model: str
     """Chat model that is asked."""
@@ -227,10 +230,10 @@ class Asking:
 
 
 def load_prompts(asking: Asking) -> dict[Module, Prompt]:
-    """Return the prompt of each module: the project's own, or the named file.
+    """Return the prompt of each module: the project's own, or that of a file which the options name.
 
-    Raises `UserError` for a file that cannot be read or lacks a placeholder, and for output=tags with the project's own
-    prompts, which ask for JSON.
+    Raises `UserError` for a file that cannot be read or lacks a placeholder, and for output=tags with the project's
+    own prompts, which ask for JSON.
     """
     prompts: dict[Module, Prompt] = {}
     for module, file in zip(MODULES, (asking.attribution_file, asking.editing_file), strict=True):
@@ -278,7 +281,7 @@ def parts(statements: Sequence[ResponseStatement], asking: Asking) -> list[Seque
 
 
 def part_prompt() -> Prompt:
-    """Return the prompt that is appended where a response is judged in parts."""
+    """Return the text that is added to a prompt where a response is judged in parts."""
     return read_prompt(PROMPTS / "part.txt", ("first", "last"))
 
 
@@ -312,7 +315,7 @@ def request_for(
 
 
 def shown(text: str) -> str:
-    """Return a text whose characters <, > and & are escaped, so that it cannot close a tag of the prompt."""
+    """Return a text with the characters <, > and & escaped, so that it cannot close a tag of the prompt."""
     return escape(text, quote=False)
 
 
@@ -399,7 +402,7 @@ def _needed(module: Module, part: Sequence[ResponseStatement], asking: Asking) -
 
 
 def _read(text: str, question: JudgeQuestion, asking: Asking, options: CiteEvalOptions) -> ParsedReply | None:
-    """Read a reply; statements outside the question's part count as unknown."""
+    """Return the verdicts in a reply; statements outside the question's part count as unknown."""
     numbers = {statement.number for statement in question.part}
     if asking.output == "tags":
         return read_tags(text, question.module, numbers, asking.attribution_tag, options.stops)

@@ -24,7 +24,10 @@ PLAIN = MarkStyles(lists=False, ranges=False, carets=False, corners=False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiteEvalOptions:
-    """Options for splitting responses into statements and turning a judge's replies into values; defaults: "paper"."""
+    """Options for splitting responses into statements and turning a judge's replies into values.
+
+    The defaults are the profile "paper".
+    """
 
     styles: MarkStyles = by_profile(MarkStyles(), released=PLAIN)
     """Citation marks that are read, as NAME: VALUE of the marks' own options."""
@@ -152,7 +155,7 @@ UNDECIDED = StatementValue(None, "missing", 0.0, None)  # uncited, and whether i
 
 
 def unit_rating(stars: int) -> float:
-    """Scale a rating from 1 to 5 to [0, 1]. Raises ValueError for any other number."""
+    """Return a rating from 1 to 5 on the scale [0, 1]. Raises ValueError for any other number."""
     if stars not in STARS:
         raise ValueError(f"rating is {stars}; allowed: {', '.join(map(str, STARS))}")
     return (stars - 1) / 4
@@ -193,7 +196,10 @@ def by_edits(
 
 
 def both(rating: StatementValue, edits: StatementValue, weight: float = 0.5) -> StatementValue:
-    """Return CiteEval-Auto: the weighted mean of a statement's rating and edit distance; missing if either is."""
+    """Return CiteEval-Auto: the weighted mean of a statement's rating and edit distance.
+
+    Missing if either is missing.
+    """
     if rating.state != "rated" and rating.state != "missing":
         return rating
     if rating.value is not None and edits.value is not None:
@@ -241,9 +247,9 @@ class ResponseValue:
 
 
 def in_scenario(values: Sequence[T], cited: Sequence[bool], scenario: CitedScenario, mask: T) -> list[T]:
-    """Mask the values of statements without a citation in the scenario "cited"; "full" masks none.
+    """Return the values with `mask` in place of those of statements without citations, in the scenario "cited".
 
-    cited: which statements have citations. Raises ValueError if the lengths differ.
+    "full" masks none. cited: which statements have citations. Raises ValueError if the lengths differ.
     """
     pairs = zip(values, cited, strict=True)
     return [value if has_citation or scenario == "full" else mask for value, has_citation in pairs]
@@ -275,7 +281,7 @@ def response_value(
 
 
 def mean_bounds(ends: Sequence[ValueBounds]) -> tuple[float | None, float | None]:
-    """Return the lowest and highest possible mean, from the bounds of each value; None without values.
+    """Return the lowest and highest possible mean, from the bounds of each value (`ends`); None without values.
 
     Values that may be left out are included where they lower the lowest or raise the highest mean.
     """

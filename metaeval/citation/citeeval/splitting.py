@@ -55,10 +55,10 @@ class Split:
 
 
 def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: SentenceSplitter = RULES) -> Split:
-    """Split a response into lines and then sentences; marks that open a sentence go to the sentence before.
+    """Return the statements of a response, split into lines and then sentences.
 
-    A block of thinking that opens the response is left out. A sentence that holds only marks is dropped: its marks go
-    to the sentence before, and are unread without one.
+    Marks that open a sentence go to the sentence before. A block of reasoning that opens the response is left out.
+    A sentence that holds only marks is dropped: its marks go to the sentence before, and are unread without one.
     Raises `UserError` on an empty line if the options say that the run stops there.
     """
     reading = whole(answer.text)
@@ -81,7 +81,10 @@ def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: S
 def _sentences(
     reading: LocatedText, answer: Answer, options: CiteEvalOptions, splitter: SentenceSplitter
 ) -> tuple[list[LocatedText], list[LocatedText]]:
-    """Return the sentences, and the marks outside them: before the first one, or dropped by the released code."""
+    """Return the sentences, and the marks outside them: before the first one, or dropped by the released code.
+
+    reading: the answer's text with offsets.
+    """
     cut = [split(line, splitter) for line in _lines(reading, answer, options)]
     if options.leading == "released":
         placed, alone = _moved_as_released(cut, answer, options)

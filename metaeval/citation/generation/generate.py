@@ -35,7 +35,7 @@ STRATEGIES: tuple[Strategy, ...] = ("truncated", "summary", "two-stage")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationOptions:
-    """Options for the documents and requests that a chat model gets, for one question at a time."""
+    """Options for choosing and cutting the documents that a chat model is shown, for one question at a time."""
 
     strategy: Strategy = "truncated"
     """What of the documents the model is shown: their beginnings (truncated), a summary of each (summary), or in
@@ -83,14 +83,15 @@ class ShownDocument:
 
 
 def whole_documents(passages: Sequence[Passage]) -> list[ShownDocument]:
-    """Return every document uncut."""
+    """Return every document in full, as shown in a request."""
     return [ShownDocument(number, passage.title, passage.text) for number, passage in enumerate(passages, start=1)]
 
 
 def fitted(documents: Sequence[ShownDocument], total: int, each: int | None = None) -> list[ShownDocument]:
-    """Cut documents to a total of words and to `each` words at most: the long ones to one limit, short ones stay whole.
+    """Return the documents cut to a total of words, and to `each` words at most.
 
-    Where there are more documents than words, each keeps one word.
+    Long documents are cut to one limit, short ones stay whole. Where there are more documents than words, each
+    keeps one word.
     """
     limit = level([len(document.text.split()) for document in documents], total)
     limit = limit if each is None else min(limit, each)
@@ -98,7 +99,10 @@ def fitted(documents: Sequence[ShownDocument], total: int, each: int | None = No
 
 
 def level(lengths: Sequence[int], total: int) -> int:
-    """Return the greatest limit, from 1, such that the lengths, each cut to it, add up to the total at most."""
+    """Return the greatest number of words, from 1, to which documents can be cut so that they fit `total`.
+
+    lengths: the documents' numbers of words.
+    """
     left, open_ = total, len(lengths)
     for length in sorted(lengths):
         if length * open_ > left:
@@ -158,7 +162,10 @@ def load_prompts(options: GenerationOptions) -> dict[Stage, Prompt]:
 
 
 class Setup:
-    """Options and prompts of a strategy. Raises `UserError` as `load_prompts` does."""
+    """The options and prompts of a strategy, from which requests are made.
+
+    Raises `UserError` as `load_prompts` does.
+    """
 
     def __init__(self, options: GenerationOptions, chat: ChatOptions) -> None:
         self.options, self._chat, self._prompts = options, chat, load_prompts(options)
@@ -187,7 +194,7 @@ class Setup:
         return chat_request(self._chat, content, form)
 
     def requests(self, stage: Stage, questions: Sequence[Answer], words: int | None) -> list[ChatRequest]:
-        """Return one request for each question, with its documents cut to so many words each (None: to the total)."""
+        """Return one request for each question, with its documents cut to `words` words each (None: to the total)."""
         return [self.request(stage, question.question, self.documents(question, words)) for question in questions]
 
     def documents(self, question: Answer, words: int | None = None) -> tuple[ShownDocument, ...]:
@@ -209,7 +216,9 @@ def read_selection(text: str) -> list[int] | None:
 
 @dataclass(frozen=True)
 class ShownDocuments:
-    """The documents that the model is shown for a question; trouble: why an earlier stage failed and none are shown.
+    """The documents that the model is shown for a question.
+
+    trouble: why an earlier stage failed, so that there are none.
 
     problems: the number of problems in the replies, by kind. unread: the reply that caused the trouble.
     """
@@ -221,14 +230,15 @@ class ShownDocuments:
 
 
 def truncated(questions: Sequence[Answer], _: Ask, setup: Setup) -> list[ShownDocuments]:
-    """Show the beginning of every document, with an equal share of the words."""
+    """Return the beginning of every document, for the model's prompt; documents get an equal share of the words."""
     return [ShownDocuments(setup.documents(question, setup.options.document_words)) for question in questions]
 
 
 def summarised(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[ShownDocuments]:
-    """Show a summary of every document that says something about the question; the other documents are left out.
+    """Return the model's summary of every document that says something about the question, for its next prompt.
 
-    A question with a missing summary fails: its answer would be that of a model that saw less.
+    ask: sends requests and returns replies. Other documents are left out. A question with a missing summary fails:
+    its answer would be that of a model that saw less.
     """
     requests = summary_requests(questions, setup)
     replies = ask([request for _, _, request in requests])
@@ -253,7 +263,10 @@ def summarised(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[Show
 
 
 def selected(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[ShownDocuments]:
-    """Show the documents that the model selects, in full up to the limit of words; count numbers that do not exist."""
+    """Return the documents that the model selects from previews, whole up to a limit of words, for its next prompt.
+
+    ask: sends requests and returns replies. Selected numbers that no document has are counted as problems.
+    """
     replies = ask(setup.requests("selection", questions, setup.options.preview_words))
     shown: list[ShownDocuments] = []
     for question, reply in zip(questions, replies, strict=True):
@@ -302,7 +315,7 @@ class Generated:
 
 
 def counts_of(results: Sequence[Generated]) -> dict[str, dict[str, float | None]]:
-    """Return counts by block: of answers, of marks as the pipelines read them, and of problems."""
+    """Return counts of answers, of marks as the pipelines read them, and of problems, by these three blocks."""
     answers = [result.answer for result in results if result.answer is not None]
     shown = [len(result.shown) for result in results if result.answer is not None]
     words = [len(without_marks(answer.text, ScifiOptions()).split()) for answer in answers]
@@ -363,7 +376,7 @@ def first_requests(questions: Sequence[Answer], options: GenerationOptions, chat
 
 
 def largest_requests(questions: Sequence[Answer], options: GenerationOptions, chat: ChatOptions) -> list[ChatRequest]:
-    """Return the answer requests at their likely largest: every document selected, or summarised at full length."""
+    """Return the requests for answers at their likely largest: all documents selected, or summarised at full length."""
     words = {"truncated": options.document_words, "summary": options.summary_words, "two-stage": None}
     return Setup(options, chat).requests("answer", questions, words[options.strategy])
 

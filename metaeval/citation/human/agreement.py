@@ -42,12 +42,12 @@ def human_needs_citation(contexts: Sequence[int | None]) -> bool | None:
 def settled(
     values: StatementColumn, missing: Sequence[bool], cited: Sequence[bool], scenario: CitedScenario = "full"
 ) -> tuple[list[bool], bool]:
-    """Return which statements of a response can be compared, and whether the response can.
+    """Return which statements of a response can be compared with people's ratings, and whether the response can.
 
-    missing: whether each statement's value is missing because of a judge. A response can be compared if no value that
-    counts in the scenario is missing and, where none counts, none that decides its rating (see `response_rating`). A
-    statement without a value takes its response's, and can be compared only if the response can.
-    Raises ValueError if the lengths differ.
+    missing: whether each statement's value is missing because of a judge. cited: whether it has a citation. A
+    response can be compared if no value that counts in the scenario is missing and, where none counts, none that
+    decides its rating (see `response_rating`). A statement without a value takes its response's, and can be
+    compared only if the response can. Raises ValueError if the lengths differ.
     """
     counted = [has_citation or scenario == "full" for has_citation in cited]
     whole = not any(gone and counts for gone, counts in zip(missing, counted, strict=True))
@@ -122,11 +122,11 @@ def context_agreement(
 
 
 def filled_ratings(statements: Sequence[HumanStatement]) -> tuple[Floats, Floats]:
-    """Fill the gaps in a response's ratings as CiteEval's released code does before it computes Krippendorff's alpha.
+    """Return the ratings of a response with gaps filled, as CiteEval's released code does for Krippendorff's alpha.
 
-    Returns the ratings of its statements, (statements, annotators), and of the response, (annotators,). An annotator's
-    rating of the response is the sum of their ratings over the number of all statements, rated or not, and 1 where
-    they rated none; it fills the gaps.
+    Returns the ratings of its statements, (statements, annotators), and of the response, (annotators,). An
+    annotator's rating of the response is the sum of their ratings over the number of all statements, rated or not,
+    and 1 where they rated none; it fills the gaps.
     """
     ratings = np.array([judgement.ratings for judgement in statements], dtype=np.float64)
     ratings = ratings.reshape(len(statements), ANNOTATORS)
@@ -217,7 +217,10 @@ def agreement_of(
 def agreement_on_contexts(
     results: Sequence[ResponseValues], people: People, forced: bool = True
 ) -> dict[str, float | None]:
-    """Return precision, recall and F1 of the judge's "needs a citation"; see `context_agreement`."""
+    """Return precision, recall and F1 of the judge's "needs a citation" against annotators.
+
+    forced: as in `context_agreement`.
+    """
     statements = [statement for result in results for statement in result.statements]
     return context_agreement(
         [None if value.context is None else value.context == CONTEXTS[RETRIEVAL] for value in statements],
@@ -230,13 +233,18 @@ def agreement_on_contexts(
 def _human(result: ResponseValues, people: People) -> Sequence[HumanStatement]:
     judgements = people.get(result.answer)
     if judgements is None:
-        raise UserError(f"The human judgements have no sample {result.answer!r}: give those of the same responses.")
+        raise UserError(
+            f"The human judgements have no sample {result.answer!r}: give the judgements of the same responses."
+        )
     return judged_as(result.answer, [value.statement for value in result.statements], judgements)
 
 
 @dataclass(frozen=True, slots=True)
 class SystemCorrelations:
-    """A measure's correlations with human ratings within one system. rows: number with a value, and in all."""
+    """A measure's correlations with human ratings within one system.
+
+    rows: number with a value. of: number of all rows.
+    """
 
     system: str
     measure: str
@@ -271,7 +279,10 @@ def within_systems(level: Level, resampling: Resampling) -> list[SystemCorrelati
 
 
 def over_systems(level: Level, resampling: Resampling) -> SystemMeans:
-    """Compare the systems' ranking by each measure with that by human ratings; no intervals from one group."""
+    """Return how the ranking of systems by each measure agrees with that by human ratings.
+
+    There are no intervals from one group.
+    """
     rows = level.ratings.rows
     group, n_groups = codes_of([row.group for row in rows]), len({row.group for row in rows})
     draws = bootstrap(n_groups, resampling.n if n_groups > 1 else 0, resampling.seed)
@@ -292,7 +303,7 @@ def over_systems(level: Level, resampling: Resampling) -> SystemMeans:
 
 
 def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[ValueInterval, int]]:
-    """Return Krippendorff's alphas among the annotators with intervals, and how many units two or more judged.
+    """Return Krippendorff's alphas among the annotators, each with its number of units that two or more judged.
 
     The units are statements, or responses where the name says so. Empty with one annotator. A single group has no
     interval; CiteBench's ratings with their gaps filled have none, as CiteEval publishes them.
@@ -327,7 +338,10 @@ def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[ValueInte
 def _alpha(
     judgements: Floats, distance: Distance, groups: Sequence[str], resampling: Resampling
 ) -> tuple[ValueInterval, int]:
-    """Alpha of judgements, (units, annotators); groups: of each unit. Also how many units two or more judged."""
+    """Return Krippendorff's alpha of judgements, (units, annotators), and the number of units that two or more judged.
+
+    groups: of each unit.
+    """
     group, n_groups = codes_of(groups), len(set(groups))
     prepared = alpha_by_groups(judgements, group, n_groups, distance)
     pairable = (~np.isnan(judgements)).sum(axis=1) >= 2

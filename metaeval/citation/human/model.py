@@ -51,7 +51,7 @@ class RatedStatement:
 
     @property
     def rating(self) -> float | None:
-        """Return the annotators' ratings as one; see `rating_of`."""
+        """The annotators' ratings as one number; see `rating_of`."""
         return rating_of(self.ratings)
 
 
@@ -96,7 +96,7 @@ class HumanSet:
 
 @dataclass(frozen=True)
 class MetaOptions:
-    """Options for comparing values with ratings, and for how pipelines read answers."""
+    """Options for comparing the values of pipelines with human ratings, and for how pipelines read answers."""
 
     none: Literal["left out", "response"] = "left out"
     """Value of a statement to which one side gives none: left out, or its response's (CiteEval's rule); a missing
@@ -205,10 +205,10 @@ class Aligned:
 
 
 def align(statements: Sequence[RatedStatement], spans: Sequence[SpanValue]) -> Aligned:
-    """Assign each span to the statement that holds most of its characters (the first of equals), and take means.
+    """Return the values of an answer's statements from the values of spans of its text.
 
-    A statement's value is the mean over its spans that have one, missing where one of them is missing, and none where
-    no span has one.
+    A span belongs to the statement that holds most of its characters (the first of equals). A statement's value is
+    the mean over its spans that have one, missing where one of them is missing, and none where no span has one.
     """
     span_values: list[list[Valued]] = [[] for _ in statements]
     outside = 0
@@ -232,14 +232,14 @@ def mean_of(values: Sequence[Valued]) -> Valued:
 
 
 def mean_in_part(values: Sequence[Valued]) -> Valued:
-    """Return the mean of the known values, which leaves out missing ones; missing where one is and none is known."""
+    """Return the mean of the known values, without missing ones; missing if one is missing and none is known."""
     mean = _mean([value.value for value in values if value.value is not None])
     lost = next((value for value in values if value.state == "missing"), NO_VALUE)
     return lost if mean is None else Valued(mean, in_part=lost.state == "missing")
 
 
 def filled(values: Sequence[Valued], response: Valued) -> list[Valued]:
-    """Fill in the response's value where a statement has none, as CiteEval does; a missing value stays missing."""
+    """Return the statements' values, with the response's value for those without one; missing values stay missing."""
     return [value if value.state != "no value" else response for value in values]
 
 
@@ -269,7 +269,7 @@ Alignment = Mapping[str, Mapping[str, Aligned]]
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The rated rows of one level (statements or responses), with values: by measure, one for each row."""
+    """The rated rows of one level (statements or responses). values: of each row, by measure."""
 
     unit: RatedUnit
     ratings: Ratings
@@ -306,7 +306,7 @@ class Level:
         return mean, _mean([*settled, *(least for least, _ in known)]), _mean([*settled, *(most for _, most in known)])
 
     def lines(self) -> str:
-        """The ratings and scores as JSON lines, in the format of `metaeval.corpus.loaders.ratings`."""
+        """Return the ratings and scores as JSON lines, in the format of `metaeval.corpus.loaders.ratings`."""
         lines = []
         for row in self.ratings.rows:
             fields: dict[str, object] = {"id": row.id, "group": row.group, "gold": row.gold}
@@ -327,7 +327,7 @@ def score_of(value: Valued) -> PairScore:
 
 
 def alignment(human: HumanSet, measures: Mapping[str, AnswerValues]) -> Alignment:
-    """Align each measure that scores sentences with the rated statements."""
+    """Return the values of each measure that scores sentences, aligned with the rated statements."""
     return {
         name: {rated.answer.id: align(rated.statements, spans.get(rated.answer.id, ())) for rated in human.answers}
         for name, spans in ((name, measure.spans) for name, measure in measures.items())
@@ -413,12 +413,12 @@ def _row(rated: HumanAnswer, gold: float, place: str, text: str) -> Rating:
 
 
 def _full(whole: Valued, options: MetaOptions) -> Valued:
-    """Return the value of an answer, by the rule for answers without one."""
+    """Return the value of an answer (`whole`); `options` decide on answers without one."""
     return Valued(1.0) if whole.state == "no value" and options.unrated == "full marks" else whole
 
 
 def _of_statements(rated: HumanAnswer, aligned: Mapping[str, Aligned]) -> Valued:
-    """Return the mean over an answer's rated statements."""
+    """Return, as an answer's value, the mean over its rated statements. aligned: their values, by answer."""
     pairs = zip(aligned[rated.answer.id].values, rated.ratings, strict=True)
     return mean_in_part([value for value, rating in pairs if rating is not None])
 

@@ -104,7 +104,10 @@ def _expertqa(rows: Sequence[DataRow]) -> HumanSet:
 
 
 def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanStatement]]) -> HumanSet:
-    """Join the published statements and their citations to a response's text; their offsets are not published."""
+    """Return responses with their published statements and citations; the statements' offsets are not published.
+
+    files: of the responses. people: the judgements, by response.
+    """
     answers: dict[str, HumanAnswer] = {}
     judged: dict[str, Sequence[HumanStatement]] = {}
     splits: dict[str, Split] = {}
@@ -190,7 +193,10 @@ def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, Answ
         answer_id, value = row.identifier("answer"), _value(row)
         if answer_id not in answers:
             example = next(iter(answers), "none")
-            raise UserError(f"{row.where}: no rated answer has the id {answer_id!r} (a known id: {example!r}).")
+            raise UserError(
+                f"{row.where}: no rated answer has the id {answer_id!r}: use the ids of the rated answers, such as "
+                f"{example!r}."
+            )
         measure = row.optional_text("measure") or path.name.split(".")[0]
         measure_spans, measure_wholes = spans.setdefault(measure, {}), wholes.setdefault(measure, {})
         if "start" not in row.fields and "end" not in row.fields:
@@ -272,10 +278,10 @@ def read_human(path: Path) -> dict[str, list[HumanStatement]]:
 def judged_as(
     sample: str, statements: Sequence[ResponseStatement], people: Sequence[HumanStatement], where: str = "here"
 ) -> list[HumanStatement]:
-    """Match the annotators' judgements with the statements of a response by id, and return them in that order.
+    """Return the annotators' judgements of a response's statements, matched by id, in the statements' order.
 
-    Statements that we split have no ids; their numbers, from 1, are used instead. where: names the statements' source
-    in errors. Raises `UserError` where annotators judged other statements, or the same with other citations.
+    Statements that we split have no ids; their numbers, from 1, are used instead. where: names the statements'
+    source in errors. Raises `UserError` where annotators judged other statements, or the same with other citations.
     """
     if len(statements) != len(people):
         raise UserError(

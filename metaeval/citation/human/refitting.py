@@ -34,11 +34,11 @@ class Edited:
     rating: float
 
     def distance(self, coefficients: editing.Coefficients, options: CiteEvalOptions) -> float:
-        """Return its edit distance."""
+        """Return the statement's edit distance with these coefficients."""
         return editing.edit_distance(self.citations, self.edits, coefficients, options.index_shift)
 
     def actions(self, options: CiteEvalOptions) -> tuple[str, ...]:
-        """Return the action taken on each citation."""
+        """Return the action that the judge's edits take on each citation."""
         return editing.actions(self.citations, self.edits, options.index_shift)
 
 
@@ -104,9 +104,10 @@ def edited_statements(
 def fit(
     statements: Sequence[Edited], left_out: Mapping[str, int], options: CiteEvalOptions = PAPER, seed: int = 0
 ) -> Refit:
-    """Fit on all statements, and by cross-validation over folds of groups.
+    """Return coefficients fitted on all statements, evaluated by cross-validation over folds of groups.
 
-    Raises `UserError` where there are fewer than two groups, or all ratings are equal.
+    left_out: counts of other statements, by reason. Raises `UserError` where there are fewer than two groups, or
+    all ratings are equal.
     """
     groups, codes = np.unique([statement.group for statement in statements], return_inverse=True)
     if len(groups) < 2 or len({statement.rating for statement in statements}) < 2:
@@ -167,7 +168,10 @@ def agreement(refit: Refit, resampling: Resampling) -> dict[str, dict[str, Value
 
 
 def _measured(worth: Floats, rating: Floats, group: Ints, draws: Draws) -> Floats:
-    """Pearson, Spearman, Kendall and mean absolute error under each weighting of the groups, (4, R)."""
+    """Return Pearson, Spearman, Kendall and mean absolute error under each weighting of the groups, (4, R).
+
+    worth: edit distances. rating: human ratings. Both (n,).
+    """
     linear = replicate(pearson(worth, rating, group, draws.n_groups), draws)
     by_rank = replicate(rank_correlations(worth, rating, group, draws.n_groups), draws)
     error = replicates(means(np.abs(worth - rating).tolist(), COUNTS), np.arange(worth.size), group, draws)

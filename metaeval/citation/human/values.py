@@ -99,7 +99,7 @@ def score_file_values(scores: AnswerValues) -> AnswerValues:
 
 
 def both(recall: Valued, precision: Valued) -> Valued:
-    """Return F1 of two values; missing where either is missing, no value where either has none."""
+    """Return F1 of recall and precision; missing where either is missing, no value where either has none."""
     lost = next((value for value in (recall, precision) if value.state == "missing"), None)
     return lost or _valued(f1(precision.value, recall.value), lost=False)
 
@@ -109,13 +109,16 @@ def _triple(recall: Valued, precision: Valued) -> dict[str, Valued]:
 
 
 def _whole(share: AnswerShare) -> Valued:
-    """Return the value of an answer; missing where all of its verdicts are missing."""
+    """Return a share of an answer as its value; missing where all of its verdicts are missing."""
     whole = _valued(share.value, bool(share.open))
     return replace(whole, in_part=bool(share.open and share.total), ends=_filled(share)) if share.open else whole
 
 
 def _wholes(recall: AnswerShare, precision: AnswerShare, soft: bool) -> dict[str, Valued]:
-    """Return the values of an answer; where either share lacks verdicts, all are partial and have bounds."""
+    """Return recall, precision and F1 of an answer; where verdicts are missing, all are partial and have bounds.
+
+    soft: the shares are of degrees of support, whose bounds are not known.
+    """
     recall_ends, precision_ends, f1_ends = _filled(recall), _filled(precision), None
     if recall_ends and precision_ends:
         f1_ends = _known(*map(f1, precision_ends, recall_ends))
@@ -129,12 +132,15 @@ def _wholes(recall: AnswerShare, precision: AnswerShare, soft: bool) -> dict[str
 
 
 def _filled(share: AnswerShare) -> AnswerBounds | None:
-    """Return the shares with every missing verdict negative, and positive; None for an empty share."""
+    """Return the lowest and highest possible value of a share: every missing verdict negative, or positive.
+
+    None for an empty share.
+    """
     return _known(share.filled(False).value, share.filled(True).value)
 
 
 def _open(value: Open | ResponseValue) -> Valued:
-    """Return the value of an answer with its lowest and highest possible value."""
+    """Return a value of an answer that may lack verdicts, with its lowest and highest possible value."""
     missing = value.missing > 0 if isinstance(value, ResponseValue) else value.value is None
     ends = _known(value.least, value.most) if missing else None
     return replace(_valued(value.value, missing), in_part=missing and value.value is not None, ends=ends)
@@ -164,7 +170,7 @@ def _sentences(lines: Sequence[CitationLine]) -> dict[str, dict[str, list[SpanVa
 
 
 def _valued(value: float | None, lost: bool, reason: str = "") -> Valued:
-    """Return a value; None counts as missing where a verdict is lost, and as no value otherwise."""
+    """Return a value with its state; None counts as missing where a verdict is lost, and as no value otherwise."""
     if value is not None:
         return Valued(value)
     return Valued(None, "missing", reason) if lost else NO_VALUE

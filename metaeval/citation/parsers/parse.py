@@ -67,7 +67,7 @@ class Parser:
 
 
 def stored_parser(parses: Mapping[str, Parse], name: str = "stored") -> Parser:
-    """Make a parser that looks up its texts; it raises `UserError` for a text that is not there."""
+    """Return a parser that looks up its texts in `parses`; it raises `UserError` for a text that is not there."""
 
     def parse(texts: Sequence[str]) -> list[Parse]:
         for text in texts:
@@ -88,12 +88,13 @@ def read_parses(path: Path) -> dict[str, Parse]:
         return {text: parse_of(tokens) for text, tokens in content.items()}
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
-            f"The stored parses {path} are not lists of tokens with 'text', 'dep' and 'head': {error!r}."
+            f"The stored parses {path} are not lists of tokens with 'text', 'dep' and 'head' ({error!r}): store them "
+            "again."
         ) from error
 
 
 def parse_of(tokens: Sequence[Mapping[str, Any]]) -> Parse:
-    """Make a parse of token objects ("text", "dep", "head"). Raises `TypeError` for a value of another type."""
+    """Return the parse with these tokens ("text", "dep", "head"). Raises `TypeError` for a value of another type."""
     columns = [[token[name] for token in tokens] for name in ("text", "dep", "head")]
     for values, kind in zip(columns, (str, str, int), strict=True):
         if not isinstance(tokens, list) or any(type(value) is not kind for value in values):

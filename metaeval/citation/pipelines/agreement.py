@@ -41,7 +41,10 @@ class AgreementCommand(JudgedByMetrics):
 
 
 def _judge(read: tuple[Run, list[LabelledAnswer]], backends: pipeline.MakeBackends) -> pipeline.Layout:
-    """Compare every rater with the human labels, first for sentences, then for citations."""
+    """Compare every rater with the human labels, first for sentences, then for citations.
+
+    read: the run with the labelled answers. backends: makes the metrics that also rate.
+    """
     run, labelled = read
     judges = list(backends())
     labels = gather_labels(labelled, {judge.name: judge.entails for judge in judges}, run.splitter)

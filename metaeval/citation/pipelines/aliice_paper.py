@@ -97,11 +97,11 @@ class TablesCommand(JudgedByMetrics):
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """No file, since every data set has its own folder."""
+        """Always empty, since every data set has a folder of its own."""
         return ()
 
     @property
-    def sources(self) -> tuple[Path, ...]:
+    def read_files(self) -> tuple[Path, ...]:
         """The files of all data sets."""
         return tuple(path for paths in read_files(self.files).values() for path in paths)
 
@@ -124,7 +124,7 @@ def _read(run: Run) -> tuple[Run, _Answers]:
 
 
 def _judge(read: tuple[Run, _Answers], backends: MakeBackends) -> Layout:
-    """Make Table 1 and Table 3 of every data set, in its folder."""
+    """Return Table 1 and Table 3 of every data set, each in its own folder."""
     run, answers = read
     tables = {}
     for name, readings in answers.items():
@@ -145,7 +145,7 @@ def _records(system: str, answers: int | None, values: Mapping[str, IntervalEnds
 
 
 def _overall(cited: CitedAnswers, around: Provenance) -> Table:
-    """Make Table 1: citation quality, CVCP, correctness and length of every system."""
+    """Return Table 1: citation quality, CVCP, correctness and length of every system."""
     known = {**cited.judged[0].statistics, **cited.reading.statistics}
     shown = {key: known[key] for keys, _ in _OVERALL.values() for key in keys if key in known}
     table = TableLines()
@@ -166,7 +166,7 @@ def _overall(cited: CitedAnswers, around: Provenance) -> Table:
 
 
 def _side_by_side(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance) -> Table:
-    """Make Table 3: recall and precision of both pipelines on answers with a citation within a sentence."""
+    """Return Table 3: recall and precision of both pipelines on answers with a citation within a sentence."""
     within = np.array(aliice.reading.values[WITHIN], dtype=np.float64) == 1
     table = TableLines()
     for number, system in enumerate(aliice.panel.systems):

@@ -107,7 +107,7 @@ def options_of(pipeline: Pipeline) -> type[DeclaredOptions]:
 
 
 def _field(field: FieldInfo) -> tuple[Any, Any]:
-    """Return a field of a pipeline's options as type and field; one that names files also takes answers as objects."""
+    """Return the type and the field of an option; one that names files also accepts answers as objects."""
     kind: Any = field.annotation
     known = [part for part in field.metadata if not isinstance(part, Flag)]
     if flag_of(field).argument and Path in kinds_of(kind):
@@ -118,7 +118,7 @@ def _field(field: FieldInfo) -> tuple[Any, Any]:
 
 
 def _read_from(value: Any) -> Any:
-    """Return paths and objects in one sequence, with the elements of any lists among them."""
+    """Return files and objects as one flat sequence: lists in `value` are unpacked, and texts become paths."""
     if isinstance(value, str | Path | Mapping) or not isinstance(value, Iterable):
         return (Path(value) if isinstance(value, str) else value,)
     parts = [
@@ -129,7 +129,7 @@ def _read_from(value: Any) -> Any:
 
 
 def _help(text: str) -> tuple[str, str, list[str]]:
-    """Return the summary, the further paragraphs, and the example commands of a help text."""
+    """Return the summary, the further paragraphs, and the example commands in a pipeline's help text."""
     summary, *more = inspect.cleandoc(text).split("\n\n")
     shown = [part for part in more if part.lstrip().startswith("\b")]
     lines = "\n".join(shown).replace("\\\n", " ").splitlines()
@@ -165,11 +165,11 @@ def _run(pipeline: Pipeline, options: DeclaredOptions, progress: MetricProgress 
         except RequestsWritten as told:
             return Done(config=run.config, shown=(), verdict=[str(told)], value=NotebookText(str(told)))
         name = f"cite {pipeline.name}"
-        result = replace(result, recipe={} if made_here else recipe_of(name, options, checked.sources))
+        result = replace(result, recipe={} if made_here else recipe_of(name, options, checked.read_files))
     return Done(
         config=result.config,
         job=partial(_write, result),
-        read=checked.sources,
+        read=checked.read_files,
         outputs={
             path: partial(_write_text, text=text)
             for path, text in result.files.items()
@@ -192,7 +192,7 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _overrides(pipeline: Pipeline, settings: Mapping[str, Any]) -> list[str]:
-    """Return further settings as --set takes them, without the pipeline's prefix."""
+    """Return further settings as arguments of --set, without the pipeline's prefix."""
     from metaeval.analyses.words import yaml_text
     from metaeval.citation.pipelines.pipeline import AsksChat
 
@@ -209,7 +209,7 @@ def _overrides(pipeline: Pipeline, settings: Mapping[str, Any]) -> list[str]:
 
 @contextmanager
 def _as_files(options: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Yield the options with objects replaced by a file of them, and whether there were objects."""
+    """Yield the options with objects replaced by a temporary file of them, and whether there were objects."""
     name = "file" if "file" in options else "files"
     answers = options.get(name, ())
     answers = (answers,) if isinstance(answers, Path | Mapping) else tuple(answers)
@@ -219,10 +219,13 @@ def _as_files(options: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bool
     if not any(objects):
         yield dict(options), False
         return
+
+    from metaeval.citation.readers.answers import in_other_format
+
     with TemporaryDirectory() as folder:
         path = Path(folder) / "answers"
         path.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
-        form = {"format": "jsonl"}
+        form = {} if in_other_format(answers[0]) else {"format": "jsonl"}
         try:
             yield {**options, **form, name: path if name == "file" else (path,)}, True
         except UserError as error:

@@ -41,7 +41,7 @@ from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import MakeBackends, Run
 from metaeval.citation.pipelines.provenance import Provenance, truncation, written_out
 from metaeval.report.result import Column
-from metaeval.report.table import Cell, Note, Record, Scalar, Table, count, numeral, plain
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, count, format_value, plain
 from metaeval.runs.cutoffs import judge_of
 from metaeval.runs.evaluation import resampling_of
 from metaeval.runs.metrics import LoadedMetrics, plug_in
@@ -95,7 +95,7 @@ class CiteEvalJudge:
 
 @dataclass(frozen=True, eq=False)
 class CiteEvalReading:
-    """The answers cut into statements, and the baselines of the run.
+    """The answers cut into statements, and the run's baselines. splits: the statements of each answer.
 
     by_model: baselines that the chat model judges. labellers: metrics that give AttrScore's labels.
     """
@@ -117,7 +117,10 @@ class CiteEvalReading:
 
 @dataclass(frozen=True, eq=False)
 class RatedAnswers:
-    """Answers as the judge rated them. models: model names in the replies."""
+    """Answers with the ratings by CiteEval's judge.
+
+    models: names of the judge's model as the server's replies give them.
+    """
 
     reading: CiteEvalReading
     evaluated: CiteEvalResults
@@ -125,7 +128,7 @@ class RatedAnswers:
 
     @property
     def answered_as(self) -> str:
-        """The model as the replies name it, or as requested where there is no reply."""
+        """The name of the judge's model in the replies, or in the requests where there is no reply."""
         return ", ".join(self.models) or self.reading.judge.asking.model
 
     def cited(self, number: int) -> list[bool]:
@@ -139,11 +142,12 @@ class RatedAnswers:
 
 @dataclass(frozen=True, eq=False)
 class ScoredBaseline:
-    """The values of a baseline with one judge or aggregation, called `name`. fields: fields of its signature.
+    """The values of a baseline with one judge or aggregation, called `name`.
 
-    answers: the values of each answer, by column key. statements: those of each of its statements (empty: not in the
-    rows). words: further cells of a statement's row. judged_by: how it was judged. unread: what its judge did not read.
-    prefix, ending: those of its columns in rows. bounded: the values whose bounds are in the rows too.
+    fields: fields of its signature. answers: the values of each answer, by column key. statements: those of each of
+    its statements (empty: not in the rows). words: further cells of a statement's row. judged_by: how it was
+    judged. unread: what its judge did not read. prefix, ending: of its columns' names in rows. bounded: the values
+    whose bounds are in the rows too.
     """
 
     baseline: str
@@ -160,7 +164,10 @@ class ScoredBaseline:
     unread: Sequence[tuple[str, str]] = ()
 
     def of_statement(self, number: int, place: int) -> Record:
-        """Return the cells of a statement's row; citations are in their order, with "?" for a missing judgement."""
+        """Return the cells of a statement's row, with "?" for the missing judgement of a citation.
+
+        number, place: indices of the answer and of the statement in it.
+        """
         words = self.words[number][place] if self.words else {}
         return {**words, **self.cells(self.statements[number][place])} if self.statements else {}
 
@@ -176,10 +183,10 @@ class ScoredBaseline:
 
 
 def judge_baselines(rated: RatedAnswers, backends: MakeBackends) -> list[ScoredBaseline]:
-    """Return the values of every baseline of the run, with each of its judges.
+    """Return the values of every baseline of the run, with each of its judges. backends: makes the judging metrics.
 
-    Metrics judge AutoAIS by decisions, the chat model judges LQAC, and the chat model or a metric with three classes
-    judges AttrScore.
+    Metrics judge AutoAIS by decisions, the chat model judges LQAC, and the chat model or a metric with three
+    classes judges AttrScore.
     """
     reading, evaluated = rated.reading, rated.evaluated
     labelled = [_by_metric(rated, name) for name in reading.labellers.names]
@@ -195,7 +202,7 @@ def judge_baselines(rated: RatedAnswers, backends: MakeBackends) -> list[ScoredB
 
 
 def baseline_questions(rated: RatedAnswers, numbers: Sequence[int]) -> dict[str, int]:
-    """Count the baselines' questions about some answers, by baseline and outcome."""
+    """Return counts of the baselines' questions about some answers (by index), by baseline and outcome."""
     totals: Counter[str] = Counter()
     for name, answers in (("lqac", rated.evaluated.lqac), ("attrscore", rated.evaluated.attrscore)):
         if answers is not None:
@@ -207,7 +214,10 @@ def baseline_questions(rated: RatedAnswers, numbers: Sequence[int]) -> dict[str,
 def baseline_sheets(
     rated: RatedAnswers, scored: Sequence[ScoredBaseline], around: Provenance, judge_note: Mapping[str, Note]
 ) -> list[Table]:
-    """Return a table for each baseline of the run. judge_note: the note on the chat model, by baseline."""
+    """Return a table for each baseline of the run. around: what all tables share.
+
+    judge_note: the note on the chat model, by baseline.
+    """
     names = dict.fromkeys(baseline.baseline for baseline in scored)
     return [
         _sheet(rated, [baseline for baseline in scored if baseline.baseline == name], around, judge_note)
@@ -234,7 +244,7 @@ def _autoais(rated: RatedAnswers, backend: Backend) -> ScoredBaseline:
 
 
 def _asked(rated: RatedAnswers, kinds: Sequence[QuestionKind]) -> Mapping[str, Scalar]:
-    """Return the signature fields of a baseline that the chat model judges."""
+    """Return the signature fields of a baseline that the chat model judges. kinds: of its questions."""
     prompts = [f"{kind.name}@{kind.prompt().fingerprint}" for kind in kinds]
     limit = rated.reading.baseline_options.baseline_max_tokens
     return asked_fields(rated.reading.judge.asking, rated.models, prompts, max_tokens=limit)
@@ -318,7 +328,7 @@ def _attrscore(
 
 
 def _supposed(rated: RatedAnswers, statements: Sequence[Sequence[Mapping[str, Open]]]) -> list[list[dict[str, Open]]]:
-    """Return the values of statements, with estimates of missing ones from those of their kind in the same system."""
+    """Return the values of statements, with point estimates of missing ones, from values of their kind and system."""
     answers = rated.reading.run.answers
     kinds = [[(answer.system, has) for has in rated.cited(number)] for number, answer in enumerate(answers)]
     names = next((list(values) for row in statements for values in row), [])
@@ -379,7 +389,10 @@ def _sheet(
             # The bounds of the values, where a judgement is missing.
             missing = {column: (mean, *ends) for column, (mean, ends) in by_column.items() if ends[0] != ends[1]}
             if missing:
-                ranges = [f"{c.label} {numeral(low, c)} to {numeral(high, c)}" for c, (_, low, high) in missing.items()]
+                ranges = [
+                    f"{c.label} {format_value(low, c)} to {format_value(high, c)}"
+                    for c, (_, low, high) in missing.items()
+                ]
                 in_part = max(mean.undefined for mean, *_ in missing.values())
                 of = f"(judgements are missing in up to {in_part:,} of {count(len(numbers), 'answer')})"
                 open_.append((plain(f"{system}, {result.name}"), f"{', '.join(ranges)} {of}"))
@@ -422,7 +435,7 @@ def _reading(rated: RatedAnswers, name: str) -> str:
 
 
 def _mean(rated: RatedAnswers, values: Sequence[Open], numbers: Sequence[int]) -> tuple[SystemEstimate, _Bounds]:
-    """Return the mean over a system's answers, estimated from all known values, and its bounds.
+    """Return the mean over a system's answers (`numbers`), estimated from all known values, and its bounds.
 
     The estimate counts the answers without missing judgements.
     """

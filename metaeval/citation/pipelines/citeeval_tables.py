@@ -29,7 +29,7 @@ from metaeval.citation.pipelines.pipeline import Pipeline, PipelineMeasure, Run
 from metaeval.citation.pipelines.provenance import Provenance, counted, data_of, judged, listed, uncertainty, warning
 from metaeval.declared import Flag
 from metaeval.errors import UserError, unknown
-from metaeval.report.table import UNDEFINED, Note, Record, Scalar, Table, numeral, plain
+from metaeval.report.table import UNDEFINED, Note, Record, Scalar, Table, format_value, plain
 from metaeval.runs.cutoffs import judge_of
 from metaeval.runs.evaluation import resampling_of
 from metaeval.runs.metrics import LoadedMetrics, load_metrics
@@ -73,8 +73,9 @@ class CiteEvalCommand(pipeline.ReadsAnswers, pipeline.AsksChat, pipeline.JudgedB
 
 
 def read_judge(run: Run, **defaults: Any) -> CiteEvalJudge:
-    """Return the judge of a run. defaults: a pipeline's own defaults of fields of `Asking`.
+    """Return the chat model that judges, with its prompts and options, as the options of the run describe it.
 
+    defaults: fields of `Asking` (the options of its requests) that the pipeline sets where the user does not.
     Raises `UserError` for a wrong option, and for a prompt file that cannot be used.
     """
     options = citeeval_options(run.options.profile, **run.set_options["options"])
@@ -92,7 +93,10 @@ def check_edited(
     results: Sequence[ResponseValues],
     refusal: str,
 ) -> None:
-    """Raise `UserError` where no reply about citations can be parsed. refusal: beginning of the message."""
+    """Raise `UserError` where no reply about citations can be read.
+
+    chat: with the replies. refusal: start of the message.
+    """
     if any(result.judged.edits for result in results):
         return
     judge_questions = questions_of(answers, splits, judge.asking)
@@ -105,7 +109,7 @@ def check_edited(
 
 
 def read_citeeval(run: Run) -> citeeval_baselines.CiteEvalReading:
-    """Cut the answers into statements; raises `UserError` for a wrong option, baseline, or file of coefficients."""
+    """Return the run's answers cut into statements; raises `UserError` for a wrong option, baseline or file."""
     judge = read_judge(run)
     by_model, labellers = _baselines(run)
     file = run.options.coefficients
@@ -121,7 +125,7 @@ def read_citeeval(run: Run) -> citeeval_baselines.CiteEvalReading:
 
 
 def estimate_citeeval(reading: citeeval_baselines.CiteEvalReading) -> str:
-    """State in one line what asking would still cost."""
+    """Return one line on the cost of the requests that have no stored reply yet."""
     judge = reading.judge
     open_questions = evaluation.questions(
         reading.run.answers, reading.splits, judge.asking, reading.by_model, reading.baseline_options
@@ -130,7 +134,7 @@ def estimate_citeeval(reading: citeeval_baselines.CiteEvalReading) -> str:
 
 
 def ask_citeeval(reading: citeeval_baselines.CiteEvalReading, chat: Chat) -> RatedAnswers:
-    """Ask the chat model, and rate the answers."""
+    """Ask the chat model, and return the answers with its ratings."""
     evaluated = evaluation.evaluate(
         reading.run.answers,
         reading.splits,
@@ -239,7 +243,7 @@ def _settings(fields: Mapping[str, Scalar]) -> Note:
 
 
 def _judge_note(rated: RatedAnswers, prompts: str) -> Note:
-    """Name the model that judged, and its prompts."""
+    """Return the note on the model that judged, and its prompts."""
     wordings = prompts.replace(",", ", ")  # so that a line can end between them
     model = plain(rated.reading.judge.asking.model)
     return Note("judge", f"{model}, answered as {plain(rated.answered_as)}; {wordings}")
@@ -256,7 +260,7 @@ def _scores(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note]) 
             value, (least, most), column = values[key], evaluation.bounds(results, key, scenario), measure.column
             cells.append(interval_cell((value.value, value.low, value.high), column))
             known = least is not None and most is not None
-            ends.append(f"{numeral(least, column)} to {numeral(most, column)}" if known else UNDEFINED)
+            ends.append(f"{format_value(least, column)} to {format_value(most, column)}" if known else UNDEFINED)
             record = {"system": system, "measure": key, **asdict(value), "least": least, "most": most}
             table.records.append(record)
         table.add("", system, [*cells, f"{values['auto'].answers:,} of {len(answers):,}"])
@@ -275,7 +279,7 @@ def _incomplete(rated: RatedAnswers) -> bool:
 
 
 def _judging(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note]) -> Table:
-    """Tabulate the states of the questions, problems in the replies, and their cost."""
+    """Return the table of the questions' outcomes, problems in the replies, and their cost."""
     every: dict[str, dict[str, float | None]] = {}
     panel, chat, table = rated.reading.run.panel, rated.reading.judge.chat, TableLines()
     for place, system in enumerate(panel.systems):

@@ -35,7 +35,7 @@ from metaeval.citation.table import CitationLine, counts, sentence_rows, unjudge
 from metaeval.config import RunConfig
 from metaeval.declared import Flag
 from metaeval.report.result import Column
-from metaeval.report.table import Note, Table, count, numeral, plain
+from metaeval.report.table import Note, Table, count, format_value, plain
 from metaeval.runs.evaluation import resampling_of
 
 _TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
@@ -126,7 +126,7 @@ class AliiceCommand(ClaimOptions):
 
 @dataclass(frozen=True, eq=False)
 class CitedAnswers:
-    """Answers of systems, and the judgements of each backend, in the order of `backends`."""
+    """Answers of systems with their judgements by each backend. judged: in the order of `backends`."""
 
     reading: PipelineReading
     config: RunConfig
@@ -136,12 +136,12 @@ class CitedAnswers:
 
     @property
     def both(self) -> list[tuple[Backend, PipelineJudgement]]:
-        """Pairs of a backend and its judgements."""
+        """Each backend with its judgements."""
         return list(zip(self.backends, self.judged, strict=True))
 
 
 def judge(reading: PipelineReading, backends: Iterable[Backend], config: RunConfig) -> CitedAnswers:
-    """Judge the answers with each backend in turn."""
+    """Return the answers with the judgements of each backend, which judge in turn."""
     judgements = [(backend, reading.judge(backend.entails, backend.soft)) for backend in backends]
     panel = panel_of(reading.answers, resampling_of(config))
     return CitedAnswers(
@@ -150,7 +150,10 @@ def judge(reading: PipelineReading, backends: Iterable[Backend], config: RunConf
 
 
 def citation_sheets(cited: CitedAnswers, name: str) -> list[Table]:
-    """Return every table of a run, in reading order. Rankings and flips need two backends and two systems."""
+    """Return every table of a run of the pipeline `name`, in reading order.
+
+    Rankings and flips need two backends and two systems.
+    """
     around, compared = provenance_of(cited, name), rankings(cited)
     entries = [
         Entry(system, backend.name, cited.panel.ends(judged.statistics, number))
@@ -200,7 +203,7 @@ def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
         provenance.truncation(cited.backends),
         provenance.by_backend("not judged", missing),
         provenance.by_backend("could be", ((backend, _bounds(cited, judged)) for backend, judged in unread)),
-        Note("marks", _marks(lines)),
+        Note("marks", marks_text(lines)),
         provenance.uncertainty(cited.config.interval, data.groups),
     )
     return Provenance(
@@ -241,17 +244,17 @@ def _texts(cited: CitedAnswers, around: Provenance) -> Table:
 
 
 def _bounds(cited: CitedAnswers, judged: PipelineJudgement) -> str:
-    """State recall and precision of each system with all missing verdicts against it, and for it."""
+    """Return, as text, recall and precision of each system with all missing verdicts negative, and positive."""
 
     def ranges(system: int) -> list[str]:
         ends = cited.reading.bounds(judged, cited.panel, system).items()
-        return [f"{key} {numeral(worst, RECALL)} to {numeral(best, RECALL)}" for key, (worst, best) in ends]
+        return [f"{key} {format_value(worst, RECALL)} to {format_value(best, RECALL)}" for key, (worst, best) in ends]
 
     return provenance.by_system(cited.panel, ranges)
 
 
-def _marks(lines: Sequence[CitationLine]) -> str:
-    """Count uncited claims, and the marks that are not judged as they are, by state and by problem."""
+def marks_text(lines: Sequence[CitationLine]) -> str:
+    """Return, as text, the number of uncited claims, and of marks not judged as written, by state and problem."""
     totals = counts(lines)
     states, problems = (
         {key.removeprefix(kind): value for key, value in totals.items() if key.startswith(kind)}
@@ -271,7 +274,7 @@ def _marks(lines: Sequence[CitationLine]) -> str:
 
 def _read(run: Run) -> tuple[Run, PipelineReading]:
     name = "aliice" if isinstance(run.options, AliiceCommand) else "alce"
-    others = {"files", "format", "premise", *pipeline.JudgedByMetrics.model_fields}
+    others = {"files", "format", "sources", "premise", *pipeline.JudgedByMetrics.model_fields}
     return run, read_claims(name, run.answers, **run.options.model_dump(exclude=others))
 
 

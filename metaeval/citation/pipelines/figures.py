@@ -31,7 +31,7 @@ _TREES = 6
 
 
 def citation_figures(folders: Sequence[Path]) -> dict[str, Figure]:
-    """Draw bars of the pipelines' measures, and trees of jobs of `cite aliice`; return figures by file name."""
+    """Return figures of completed jobs by file name: bars of the measures, and trees of jobs of `cite aliice`."""
     from metaeval.citation.pipelines.tree_figure import claim_tree
     from metaeval.report.figures.bars import system_bars
 
@@ -68,7 +68,7 @@ def bars_of(folders: Sequence[Path]) -> tuple[list[SystemBar], list[Column], flo
 
 
 def trees_of(folder: Path) -> list[ClaimTree]:
-    """Return the trees of the first sentences with several claims of an ALiiCE job, by its parser."""
+    """Return the trees of the first sentences with several claims in a job of `cite aliice`, by the job's parser."""
     settings = next((sheet.settings for sheet in _sheets(folder)), {})
     parser, profile = str(settings.get("parser", "small")).partition(" (")[0], str(settings.get("profile", "paper"))
     answers, _ = judged_answers(folder, read_manifest(folder), None)
@@ -99,7 +99,8 @@ def judged_answers(folder: Path, manifest: Mapping[str, Any], data: Path | None)
         raise UserError(f"The file of the job's answers, {gone[0]}, is missing: give the file with --data.")
     changed = [path for path in paths if sha256_file(path) not in named.values()] if named else []
     notes = [f"{path} has changed since it was judged: marks may stand in other places." for path in changed]
-    return gather(paths, str(manifest.get("format", "auto"))), notes
+    texts = (manifest.get("analysis") or {}).get("options", {}).get("sources")
+    return gather(paths, str(manifest.get("format", "auto")), Path(texts) if texts else None), notes
 
 
 def sentence_tree(sentence: str, parser: str) -> tuple[Figure, str, list[str]]:
@@ -126,7 +127,9 @@ def tree_of(sentence: str, parser: str = "small", profile: str = "paper") -> Cla
     ready = draft(sentence, chosen)
     if ready.text is None:
         why = "has no citation such as [1]" if not has_mark(sentence) else "is too long for the profile's rules"
-        raise UserError(f"The sentence {sentence!r} {why}: ALiiCE does not parse it, so there is no tree.")
+        raise UserError(
+            f"The sentence {sentence!r} {why}: ALiiCE does not parse it, so there is no tree. Give another sentence."
+        )
     parse = parsing.parse([ready.text])[0]
     cut = read(ready, parse, chosen)
     claims = tuple(

@@ -16,7 +16,7 @@ from metaeval.citation.generation import generate as generation
 from metaeval.citation.generation.generate import Generated, GenerationOptions
 from metaeval.citation.model import Answer
 from metaeval.citation.pipelines.layout import TableLines
-from metaeval.citation.pipelines.pipeline import AnswerFormat, AsksChat, Layout, Pipeline, Run
+from metaeval.citation.pipelines.pipeline import AsksChat, FormatName, Layout, Pipeline, Run
 from metaeval.citation.pipelines.provenance import answers_at, data_of, listed, written_out
 from metaeval.citation.readers.answers import read_questions
 from metaeval.citation.readers.jsonl import own_lines
@@ -48,12 +48,12 @@ class GenerateCommand(AsksChat):
     strategy: Annotated[str | None, Flag("NAME")] = Field(
         default=None, description="How documents are shown: truncated (default), summary or two-stage."
     )
-    format: AnswerFormat = "auto"
+    format: FormatName = "auto"
 
 
 @dataclass(frozen=True, eq=False)
 class _Written:
-    """Questions with their documents, and the generated answers, in order (empty before a model is asked).
+    """Questions with their documents, and the generated answers (`results`), in order; empty before a model is asked.
 
     spent: tokens and cost of the replies. models: model names in the replies.
     """
@@ -104,7 +104,7 @@ def _read(run: Run) -> _Written:
 
 
 def _estimate(read: _Written) -> str:
-    """Estimate the cost; requests of a later stage depend on replies, and are estimated at their largest."""
+    """Return the estimated cost; requests of later stages depend on replies, and are estimated at their largest."""
     questions, options, chat = read.questions, read.options, read.run.chat
     stages = generation.STAGES[options.strategy]
     lines = [f"{len(questions):,} questions, strategy {options.strategy}"]
@@ -116,7 +116,7 @@ def _estimate(read: _Written) -> str:
 
 
 def _ask(read: _Written, chat: Chat) -> _Written:
-    """Ask for all answers; raises `UserError` where there is none at all."""
+    """Ask for all answers, and return them; raises `UserError` where none was generated."""
     results = generation.generate(read.questions, chat.ask, read.options, read.run.chat, read.system)
     run, spent = replace(read.run, chat=chat.settled(read.run.chat)), spent_on([*chat.heard, *chat.superseded])
     written = replace(read, run=run, results=results, spent=spent, models=chat.models)
@@ -189,7 +189,7 @@ def _sheet(written: _Written) -> Table:
 
 
 def taken(spent: Spent, chat: ChatOptions) -> _Counts:
-    """Return tokens and cost of replies."""
+    """Return the tokens and the cost of replies, for the table of counts."""
     return {
         "tokens in": spent.tokens_in,
         "tokens out": spent.tokens_out,
@@ -199,7 +199,7 @@ def taken(spent: Spent, chat: ChatOptions) -> _Counts:
 
 
 def amount(name: str, value: float | None) -> str:
-    """Format a count, a mean or money."""
+    """Return a count, a mean or money as text. name: of the amount, which says what it is."""
     if value is None:
         return UNDEFINED
     return f"{value:.4f}" if name == MONEY else f"{value:,.{1 if isinstance(value, float) else 0}f}"

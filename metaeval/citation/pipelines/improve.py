@@ -38,7 +38,7 @@ from metaeval.stats.influence import SHARES, SIGNED
 class ImproveCommand(pipeline.ReadsAnswers, pipeline.AsksChat):
     """Options of `improve`."""
 
-    untyped = frozenset({"format", "profile"})
+    untyped = frozenset({"format", "profile", "sources"})
 
     files: pipeline.FilesToRead = Field(description="File of answers to improve.")
     output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = Field(
@@ -55,8 +55,8 @@ class ImproveCommand(pipeline.ReadsAnswers, pipeline.AsksChat):
 class ImprovedRounds:
     """Answers split into statements, and the rounds of edits (none before judging); the last has the final answers.
 
-    circling: numbers of answers that were left, since an edit would restore an earlier text. spent, models: of all
-    replies, each counted once.
+    circling: numbers of answers that are not edited further, because an edit would restore an earlier text. spent,
+    models: of all replies, each counted once.
     """
 
     run: Run
@@ -69,7 +69,7 @@ class ImprovedRounds:
 
 
 def read_improve(run: Run) -> ImprovedRounds:
-    """Cut the answers into statements; raises `UserError` for a wrong option."""
+    """Return the run's answers cut into statements; raises `UserError` for a wrong option."""
     if run.options.rounds < 1:
         raise UserError(f"rounds is {run.options.rounds}; allowed: a whole number from 1.")
     if len(run.options.files) > 1:
@@ -79,7 +79,7 @@ def read_improve(run: Run) -> ImprovedRounds:
 
 
 def estimate_improve(read: ImprovedRounds) -> str:
-    """State what asking the judge would still cost."""
+    """Return one line on the cost of the requests that have no stored reply yet."""
     questions = list(questions_of(read.run.answers, read.splits, read.judge.asking))
     requests = [question.request for question in questions]
     editing = sum(question.module == "editing" for question in questions)
@@ -92,12 +92,15 @@ def estimate_improve(read: ImprovedRounds) -> str:
 
 
 def improve(read: ImprovedRounds, chat: Any) -> ImprovedRounds:
-    """Judge, edit and judge again. Raises `UserError` where no reply about citations can be parsed."""
+    """Judge the answers, edit them and judge again; return the rounds.
+
+    Raises `UserError` where no reply about citations can be parsed.
+    """
     run, judge = read.run, read.judge
     heard: dict[bytes, Any] = {}
 
     def ask(requests: Sequence[Any]) -> Sequence[Any]:
-        """Ask, and count each request once, since later rounds repeat some."""
+        """Send requests and return the replies; each request counts once, since later rounds repeat some."""
         answers: Sequence[Any] = chat.ask(requests)
         heard.update((request.key(""), answer) for request, answer in zip(requests, answers, strict=True))
         return answers
@@ -135,7 +138,7 @@ def _provenance(improved: ImprovedRounds) -> Provenance:
 
 
 def _could_be(improved: ImprovedRounds) -> str:
-    """State the bounds of the last round's CiteEval-Auto over all answers, if a judgement is missing."""
+    """Return, as text, the bounds of the last round's CiteEval-Auto over all answers; empty if nothing is missing."""
     results, scenario = improved.rounds[-1].results, improved.run.options.scenario
     missing = sum(result.values["auto", scenario].missing for result in results)
     least, most = bounds(results, "auto", scenario)

@@ -81,7 +81,7 @@ def shown_columns(columns: Sequence[Column], entries: Sequence[Entry], kept: Col
 
 
 def scores_grid(columns: Sequence[Column], entries: Sequence[Entry], kept: Collection[str] = ()) -> Table:
-    """Lay out systems in blocks by backend; a single system has one block, with a line per backend.
+    """Return the table of systems in blocks by backend; a single system has one block, with a line per backend.
 
     Columns without a value are left out, except those whose keys are `kept`.
     """
@@ -126,14 +126,14 @@ def _value(entry: Entry, column: Column) -> float | None:
 
 
 def grid_of(blocks: Sequence[Block], stub: str, headings: Sequence[str], groups: tuple[ColumnGroup, ...] = ()) -> Table:
-    """Lay out blocks under headings, with a legend where a number has a rank."""
+    """Return a table of blocks under headings, with a legend where a number has a rank. stub: heading of the names."""
     ranked = any(cell.rank for block in blocks for line in block.lines for cell in line.cells)
     legend = "Bold: highest value of the block; underlined: second highest." if ranked else ""
     return Table(headings=tuple(headings), blocks=tuple(blocks), legend=legend, stub=stub, groups=groups)
 
 
 def brief_grid(result: Result, names: Collection[str], columns: Collection[str]) -> Table:
-    """Lay out a result for these measures and columns; for all its columns where it has none of them."""
+    """Return a result's table with these measures (`names`) and columns; with all its columns if it has none."""
     shown = [column for column in result.columns if column.key in columns] or result.columns
     few = few_rows(result.model_copy(update={"columns": shown}), names)
     notes = (above_controls(few), differences(few))
@@ -143,7 +143,7 @@ def brief_grid(result: Result, names: Collection[str], columns: Collection[str])
 
 
 def few_rows(result: Result, names: Collection[str]) -> Result:
-    """Return the result with these measures and the informative controls, without shares of ceilings."""
+    """Return the result with these measures (`names`) and the informative controls, without shares of ceilings."""
     keys = [column.key for column in result.columns]
     rows = []
     for row in result.rows:
@@ -155,7 +155,7 @@ def few_rows(result: Result, names: Collection[str]) -> Result:
 
 
 def unmarked(result: Result) -> Result:
-    """Return the result without marks of controls, and without letters where all would be equal."""
+    """Return the result without marks about controls, and without letters where all would be equal."""
     update: dict[str, object] = {} if _differ(result) else {"letters": {}}
     return result.model_copy(
         update={
@@ -166,7 +166,7 @@ def unmarked(result: Result) -> Result:
 
 
 def above_controls(result: Result) -> Note:
-    """List the measures that are significantly above each control, by the columns that were tested."""
+    """Return the note on the measures that are significantly above each control, by the columns that were tested."""
     metrics = [row for row in result.rows if row.kind == "metric"]
     by_label = {
         plain(column.label): [control_tests(result, column, row) for row in metrics] for column in result.columns
@@ -192,7 +192,7 @@ def _measures_above(result: Result, tests: Sequence[Comparison]) -> str:
 
 
 def differences(result: Result) -> Note:
-    """Say which measures are significantly different; in one sentence where none are."""
+    """Return the note on which measures are significantly different; one sentence where none are."""
     tested = result.significance
     if tested is None or not tested.comparisons:
         return Note("significance", "")

@@ -115,14 +115,20 @@ def entailment(
 
 
 def _texts(source: str, chunking: Chunking | None) -> list[str]:
-    """Return the texts that the metric reads; a premise without words stays as it is, for the metric to handle."""
+    """Return the texts that the metric reads of a premise; one without words stays as it is.
+
+    chunking: how the premise is cut; None: not at all.
+    """
     if chunking is None:
         return [source]
     return [chunk.text for chunk in chunk_document(Document("premise", source), chunking)] or [source]
 
 
 def _verdict(answer: PairScore, cutoff: Cutoff, direction: Literal[1, -1]) -> Verdict:
-    """Return the verdict on an answer whose score is oriented (higher is more support), with its raw score."""
+    """Return the verdict at a cut-off on an answer, whose score is oriented so that higher is more support.
+
+    direction: of the raw scores; the verdict has the raw score.
+    """
     if answer.score is None:
         return Verdict(None, None, str(answer.status), answer.cut > 0)
     entailed = None if cutoff.value is None else answer.score >= direction * cutoff.value

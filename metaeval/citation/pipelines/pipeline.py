@@ -92,7 +92,10 @@ def _cut(value: Any) -> Any:
 
 
 def one_of(what: str, allowed: Sequence[str], **short: str) -> AfterValidator:
-    """Return a validator that allows some words, and short forms of them; else `UserError` names the nearest word."""
+    """Return a validator that accepts the words `allowed`, and short forms of them.
+
+    what: name of the option. Another word raises `UserError`, with the nearest one.
+    """
 
     def check(value: str) -> str:
         if short.get(value, value) not in allowed:
@@ -105,7 +108,7 @@ def one_of(what: str, allowed: Sequence[str], **short: str) -> AfterValidator:
 NameList = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True)]
 """Names, in repeated options or separated by commas."""
 
-Judges = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True, alias="metrics")]
+Judges = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", "-m", multiple=True, alias="metrics")]
 """Names of the metrics that give the verdicts."""
 
 
@@ -138,10 +141,15 @@ ProfileName = Annotated[
     Flag("NAME"),
     Field(description="Definition: paper (as published) or released (as the authors' code computes)."),
 ]
-AnswerFormat = Annotated[
+FormatName = Annotated[
     str,
     Flag("NAME", "-f"),
-    Field(description="Format of the file: alce, jsonl, scifi, crag25, scholarqa, expertqa, or auto (by its content)."),
+    Field(description="Format of the file: a name that 'metaeval cite formats' lists, or auto (by its content)."),
+]
+SourcesFile = Annotated[
+    Path | None,
+    Flag("FILE"),
+    Field(description="Texts of cited sources by id, url or index: JSON lines, CSV, Parquet or a folder of texts."),
 ]
 Splitter = Annotated[str, Flag("NAME"), Field(description="Sentence splitter: auto, nltk or rules.")]
 ParserName = Annotated[
@@ -166,8 +174,8 @@ class PipelineOptions(BaseModel):
         return getattr(self, "files", ()) if file is None else (file,)
 
     @property
-    def sources(self) -> tuple[Path, ...]:
-        """The files that are read, also where the result is not named after them."""
+    def read_files(self) -> tuple[Path, ...]:
+        """The files that are read, including those after which the result is not named."""
         return self.inputs
 
 
@@ -177,17 +185,18 @@ def untyped_of(options: type[PipelineOptions]) -> frozenset[str]:
 
 
 class ReadsAnswers(PipelineOptions):
-    """Options of a pipeline that reads files of answers."""
+    """Base of options of a pipeline that reads files of answers."""
 
     untyped = frozenset({"splitter"})
 
     files: FilesToRead = Field(description="Files of answers, one per system.")
-    format: AnswerFormat = "auto"
+    format: FormatName = "auto"
+    sources: SourcesFile = None
     splitter: Splitter = "auto"
 
 
 class JudgedByMetrics(PipelineOptions):
-    """Options of a pipeline in which metrics give the verdicts."""
+    """Base of options of a pipeline in which metrics give the verdicts."""
 
     nli: Judges = Field(
         default=(),
@@ -207,7 +216,7 @@ class JudgedByMetrics(PipelineOptions):
 
 
 class AsksChat(PipelineOptions):
-    """Options of a pipeline that asks a chat model."""
+    """Base of options of a pipeline that asks a chat model."""
 
     untyped = frozenset({"requests", "batch", "ask_again"})
 
@@ -238,7 +247,7 @@ class AsksChat(PipelineOptions):
 
     @property
     def idle(self) -> list[str]:
-        """The options that are set and have no effect where no model is asked."""
+        """The options that the user gave although they have no effect where no chat model is asked."""
         flags = {"base_url": "--base-url", "record": "--record", "requests": "--set requests", "batch": "--set batch"}
         return [flag for name, flag in flags.items() if getattr(self, name) is not None]
 

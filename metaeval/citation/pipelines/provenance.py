@@ -28,10 +28,11 @@ _CUT = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Provenance:
-    """The information that all tables of a pipeline run share: data, settings, signature fields and notes.
+    """What all tables of a pipeline run share: data, settings, signature fields and notes.
 
-    data: what was judged. kind: the last part of a table's key (empty: none). fields: what the numbers depend on beside
-    the answers. judges: further fields of each signature. before, after: notes above and below a table's own.
+    data: what was judged. kind: the last part of a table's key (empty: none). fields: what the numbers depend on
+    beside the answers. judges: further fields of each signature. before, after: notes above and below a table's
+    own.
     """
 
     data: Data
@@ -87,7 +88,7 @@ class Provenance:
 
 
 def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, citations: int) -> Data:
-    """Describe what was judged; documents are passages. split: name of the pipeline."""
+    """Return the summary of what was judged; documents are passages. split: name of the pipeline."""
     return Data(
         name=name,
         split=split,
@@ -101,7 +102,10 @@ def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, c
 
 
 def judged(panel: SystemPanel, data: Data, *parts: tuple[int, str]) -> Note:
-    """Count what was judged: 3 answers of 1 system, 2 groups; 5 claims, 7 citation marks. parts: numbers and nouns."""
+    """Return the note with the counts of what was judged: 3 answers of 1 system, 2 groups; 5 claims, 7 citation marks.
+
+    parts: numbers and nouns of what is counted in answers.
+    """
     text = f"{count(len(panel.answers), 'answer')} of {count(len(panel.systems), 'system')}, "
     counts = f"{count(data.groups, 'group')}; {', '.join(count(*part) for part in parts)}"
     return Note(
@@ -110,7 +114,7 @@ def judged(panel: SystemPanel, data: Data, *parts: tuple[int, str]) -> Note:
 
 
 def warning(panel: SystemPanel, backends: Iterable[Backend] = (), more: Iterable[str] = ()) -> Note:
-    """Return warnings of systems that cannot be compared or are equal, and of backends that truncate many sources.
+    """Return the note on systems that cannot be compared or are equal, and on backends that truncate many sources.
 
     more: further sentences of the pipeline; empty ones are left out.
     """
@@ -138,24 +142,27 @@ def warning(panel: SystemPanel, backends: Iterable[Backend] = (), more: Iterable
 
 
 def reasons(counts: Mapping[str, int], of: str, examples: Sequence[tuple[str, str, str]]) -> str:
-    """Say why verdicts are missing, with their total `of` and examples: answer, place and text."""
+    """Return, as text, why verdicts are missing.
+
+    counts: by reason. of: their total. examples: (answer, place, text).
+    """
     shown = [(answer, place, plain(text)) for answer, place, text in examples[:_EXAMPLES]]
     first = [f"{answer}, {place}: {text if len(text) <= 60 else f'{text[:59]}…'}" for answer, place, text in shown]
     return f"{counted(counts)} (of {of}); first: {'; '.join(first)}"
 
 
 def counted(counts: Mapping[str, int]) -> str:
-    """Write out counts, sorted by name: failed 1, too long 2."""
+    """Return counts as text, sorted by name: failed 1, too long 2."""
     return ", ".join(f"{plain(name)} {number:,}" for name, number in sorted(counts.items()))
 
 
 def listed(fields: Mapping[str, object]) -> str:
-    """Write out settings for a note: profile paper, splitter rules."""
+    """Return settings as text for a note: profile paper, splitter rules."""
     return ", ".join(f"{name} {plain(str(value))}" for name, value in fields.items())
 
 
 def written_out(options: Mapping[str, object]) -> str:
-    """Write out options for a signature: prompt=plain,tries=3."""
+    """Return options as text for a signature: prompt=plain,tries=3."""
     return ",".join(f"{name}={value}" for name, value in options.items())
 
 
@@ -165,7 +172,10 @@ def by_backend(label: str, texts: Iterable[tuple[Backend, str]]) -> Note:
 
 
 def verdicts(backends: Iterable[Backend], soft: str, decided: str) -> Note:
-    """Say how scores become verdicts, and for how many pairs. decided: template with threshold and source."""
+    """Return the note on how scores become verdicts, and on how many pairs.
+
+    soft: text for backends without decisions. decided: template with threshold and source, for the others.
+    """
 
     def text(backend: Backend) -> str:
         cutoff = backend.cutoff
@@ -176,32 +186,38 @@ def verdicts(backends: Iterable[Backend], soft: str, decided: str) -> Note:
 
 
 def by_system(panel: SystemPanel, texts_of: Callable[[int], Sequence[str]]) -> str:
-    """Join the texts of each system, by its number; with its name before them where there are several."""
+    """Return the texts of all systems as one, with a system's name before its texts where there are several.
+
+    texts_of: returns the texts of a system by its number.
+    """
     texts = [(plain(name), ", ".join(texts_of(number))) for number, name in enumerate(panel.systems)]
     alone = len(panel.systems) == 1
     return "; ".join(text if alone else f"{name} {text}" for name, text in texts if text)
 
 
 def uncertainty(interval: IntervalConfig, groups: int | None = None, more: str = "") -> Note:
-    """Say how intervals are made. groups: number of groups; None where it differs between values."""
+    """Return the note on how intervals are computed. groups: number of groups; None where it differs between values.
+
+    more: further text.
+    """
     drawn = Interval(**interval.model_dump())
     few = "" if groups is None else few_groups_of_sheet(drawn, groups)
     return Note("uncertainty", f"{interval_settings(drawn, groups)}{more}{f' ({few})' if few else ''}")
 
 
 def in_steps(interval: IntervalConfig) -> Note:
-    """Say that intervals of system rankings are percentile intervals."""
+    """Return the note that intervals of the rankings of systems are percentile intervals."""
     drawn = f"{count(interval.resamples, 'resample')} of groups, seed {interval.seed}"
     return Note("intervals", f"rankings change in steps, so that their intervals are percentiles: {drawn}")
 
 
 def answers_at(data: Data) -> str:
-    """Identify what was judged: NAME@FINGERPRINT."""
+    """Return what was judged as text: NAME@FINGERPRINT."""
     return f"{data.name}@{data.fingerprint[:12]}"
 
 
 def truncation(backends: Iterable[Backend]) -> Note:
-    """Say what metrics did not read; the note has no items where they read everything."""
+    """Return the note on what metrics did not read; it has no items where they read everything."""
 
     def text(read: Ledger) -> str:
         pairs, tokens = share(read.cut_pairs, read.pairs), share(read.cut_tokens, read.tokens)

@@ -78,7 +78,7 @@ class ToRefit:
 
 
 def read_refit(run: Run) -> ToRefit:
-    """Read the rated answers; raises `UserError` for wrong files and settings."""
+    """Return the run's rated answers; raises `UserError` for wrong files and settings."""
     # The edit distance does not depend on what a statement rests on.
     judge = read_judge(run, contexts="never")
     human_set = read_human_set(run.options.files, run.options.format, run.options.human)
@@ -90,13 +90,16 @@ def read_refit(run: Run) -> ToRefit:
 
 
 def estimate_refit(read: ToRefit) -> str:
-    """State in one line what asking the judge would still cost."""
+    """Return one line on the cost of the requests that have no stored reply yet."""
     requests = [question.request for question in questions_of(read.answers, read.splits, read.judge.asking)]
     return f"{len(read.people):,} answers to be edited: {estimate_for(requests, read.judge.chat)}"
 
 
 def refit(read: ToRefit, chat: Any) -> Layout:
-    """Have the judge edit the citations, and fit the coefficients. Raises `UserError` for too little data."""
+    """Have the judge edit the citations, and fit the coefficients; return tables and the file of coefficients.
+
+    chat: the judge. Raises `UserError` for too little data.
+    """
     judge = read.judge
     results = evaluate(read.answers, read.splits, chat.ask, judge.asking, judge.options).results
     # Without edits, the fit would fail for want of ratings, which is not the cause.

@@ -29,7 +29,7 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.files import safe_name
 from metaeval.report.result import Column
-from metaeval.report.table import Note, Scalar, Table, count, numeral, plain, share
+from metaeval.report.table import Note, Scalar, Table, count, format_value, plain, share
 from metaeval.stats.arrays import Floats
 from metaeval.stats.influence import SIGNED
 from metaeval.stats.resampling import Draws
@@ -41,7 +41,7 @@ _TWO = Column(key="", label="", digits=2)
 class RewriteCommand(pipeline.ReadsAnswers, JudgedByMetrics, AsksChat):
     """Options of `cite rewrite`."""
 
-    untyped = frozenset({"calibration", "format", "parser", "profile", "threshold", "whole"})
+    untyped = frozenset({"calibration", "format", "parser", "profile", "sources", "threshold", "whole"})
 
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that rewrites the claims.")
     nli: pipeline.Judges = Field(default=(), description="Metric that gives the verdicts (default: minilm-bertscore).")
@@ -52,9 +52,9 @@ class RewriteCommand(pipeline.ReadsAnswers, JudgedByMetrics, AsksChat):
 
 @dataclass(frozen=True, eq=False)
 class _Rewritten:
-    """The claims of the answers, those to rewrite, and the rewritings (empty before the model is asked).
+    """The claims of the answers, those to rewrite (`cut`), and their rewordings (empty before the model is asked).
 
-    fields: fields of the signature.
+    fields: of the signature.
     """
 
     run: Run
@@ -66,13 +66,16 @@ class _Rewritten:
 
 
 def _read(run: Run) -> _Rewritten:
-    """Read the answers into claims; raises `UserError` where no claim is part of a sentence."""
+    """Return the claims of the run's answers; raises `UserError` where no claim is part of a sentence."""
     profile = aliice_profile(run.options.profile)
     parser = find_parser(run.options.parser, profile.one_root)
     read = read_answers(run.answers, parser, profile, run.splitter)
     cut = rewriting.fragments(read, run.options.whole)
     if not cut:
-        raise UserError(f"Every claim in {run.name} is a whole sentence, so there is nothing to rewrite.")
+        raise UserError(
+            f"Every claim in {run.name} is a whole sentence, so there is nothing to rewrite: give answers with "
+            "several citations in a sentence."
+        )
     fields = {
         "pipeline": "aliice",
         "profile": profile.signature,
@@ -84,7 +87,7 @@ def _read(run: Run) -> _Rewritten:
 
 
 def _rewritten(read: _Rewritten, chat: Chat) -> _Rewritten:
-    """Add the model's rewritings, and how it was asked."""
+    """Return the claims with the model's rewordings, and with how it was asked."""
     options: RewriteOptions = read.run.chat
     rewritings = rewriting.rewrite(read.cut, chat.ask, rewriting.prompt_of(options), options)
     fields = {**read.fields, "rewrite": written_out(chat.settled(options).identity())}
@@ -92,7 +95,7 @@ def _rewritten(read: _Rewritten, chat: Chat) -> _Rewritten:
 
 
 def _judge(heard: _Rewritten, backends: pipeline.MakeBackends) -> pipeline.Layout:
-    """Judge all claims before and after the rewriting, and compare wordings, verdicts and scores."""
+    """Judge all claims before and after the rewriting, and return tables of wordings, verdicts and scores."""
     (backend,) = backends()
     before, after = (
         aliice_lines(read, backend.entails, heard.profile)
@@ -150,7 +153,7 @@ def _provenance(heard: _Rewritten, rejudged: Rejudged, backend: Backend) -> Prov
     data_text += f"{count(len(claims_of(rejudged.before)), 'claim')}, {len(heard.cut):,} of them sent; "
     left = f"{count(out, 'claim')} without a new wording or without a verdict, in neither recall nor precision; "
     ends = [
-        f"{name} is from {numeral(least, _PERCENT)} to {numeral(most, _PERCENT)}"
+        f"{name} is from {format_value(least, _PERCENT)} to {format_value(most, _PERCENT)}"
         for name, (least, most) in rejudged.bounds().items()
     ]
     notes = (

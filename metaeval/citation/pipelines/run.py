@@ -32,6 +32,7 @@ from metaeval.citation.pipelines.pipeline import (
 from metaeval.citation.pipelines.result import PipelineResult
 from metaeval.citation.readers.answers import file_stem, gather
 from metaeval.citation.sentences import find_sentence_splitter
+from metaeval.citation.support.labels import FIELD
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.files import declare, safe_name
@@ -76,7 +77,7 @@ def run_pipeline(run: Run) -> PipelineResult:
         files={folder / path.relative_to(usual) if inside[path] else path: text for path, text in laid.files.items()},
         shown=laid.shown,
         results=laid.results,
-        inputs=run.options.sources,
+        inputs=run.options.read_files,
         form=getattr(run.options, "format", "auto"),
         value=laid.value,
         warnings=laid.warnings,
@@ -84,12 +85,12 @@ def run_pipeline(run: Run) -> PipelineResult:
 
 
 def named(rows: Table) -> Table:
-    """Return the rows under the name of their file: per-answers-overlap of "answers:overlap"."""
+    """Return a table of rows under the name of its file, which is per-answers-overlap for "answers:overlap"."""
     return replace(rows, name="-".join(["per", *map(safe_name, rows.name.split(":", 1))]))
 
 
 def judge(run: Run) -> Any:
-    """Read the answers, ask the chat model and judge; return the pipeline's result before it is laid out in tables."""
+    """Read the answers, ask the chat model and judge; return what the pipeline then lays out in tables."""
     pipeline = run.pipeline
     read = pipeline.read(run)
     if run.chat is None:
@@ -119,9 +120,9 @@ def judge(run: Run) -> Any:
 
 
 def estimate_pipeline(run: Run) -> str:
-    """Say what a prepared run would still ask the chat model, and its cost; nothing is sent, and no key is needed.
+    """Return a line on what a prepared run would still ask the chat model, and its cost; nothing is sent.
 
-    Raises `UserError` as `run_pipeline` does before anything is sent.
+    No key is needed. Raises `UserError` as `run_pipeline` does before anything is sent.
     """
     return run.pipeline.estimate(run.pipeline.read(run))
 
@@ -134,10 +135,11 @@ def prepare(
     progress: MetricProgress | None = None,
     requests: Path | None = None,
 ) -> Run:
-    """Check the options and read the answers; nothing is asked or scored.
+    """Return the run with checked options and the answers read; nothing is asked or scored.
 
-    settings: settings of the run (results, store, budget). overrides: those of --set, as name=value. requests: file for
-    the requests of a metric, in a pipeline that asks no chat model itself. Raises `UserError`.
+    settings: settings of the run (results, store, budget). overrides: those of --set, as name=value. requests: file
+    to which a metric that asks a chat model writes its requests instead of sending them; only for pipelines that
+    ask none themselves. Raises `UserError` for anything wrong in these.
     """
     set_options: SetOptions = {}
     of_run = [override.removeprefix(pipeline.prefix) for override in overrides]
@@ -145,7 +147,7 @@ def prepare(
         set_options, of_run = sort_settings(of_run, pipeline.owners)
     metrics = options.judges if isinstance(options, JudgedByMetrics) else ()
     if pipeline.backends == "one" and len(metrics) > 1:
-        raise UserError(f"This pipeline uses one metric, and {len(metrics)} are given: give --nli once.")
+        raise UserError(f"This pipeline uses one metric, and {len(metrics)} are given: name one with --nli.")
     if pipeline.backends in ("one", "many"):
         metrics = metrics or (DEFAULT_BACKEND,)
     judged = AsksChat(requests=requests, batch=settings.get("batch"))
@@ -183,9 +185,13 @@ def prepare(
     answers: list[Answer] = []
     name = "+".join(file_stem(path) for path in options.inputs)
     if isinstance(options, ReadsAnswers):
-        answers = gather(options.files, options.format)
-        if not any(answer.passages for answer in answers):
-            raise UserError(f"No answer in {name} has passages to judge its citations by: give answers with passages.")
+        answers = gather(options.files, options.format, options.sources)
+        judged_in_file = not metrics and any(FIELD in answer.reference for answer in answers)
+        if not judged_in_file and not any(passage.text.strip() for answer in answers for passage in answer.passages):
+            raise UserError(
+                f"No answer in {name} has passages to judge its citations by: give answers with passages, or the texts "
+                "of their sources with --sources FILE."
+            )
     folder = config.results / "cite" / pipeline.name / safe_name(name)
     return Run(
         pipeline, name, folder, options, set_options, config, loaded, cutoffs, choice, chat, splitter, answers, progress
@@ -201,7 +207,8 @@ def find_cutoffs(
 ) -> dict[str, Cutoff]:
     """Return the cut-off of each backend; raises `UserError` for one that judges no single claim or has no cut-off.
 
-    decides: what needs decisions, as the beginning of the error message about a soft cut-off (empty: soft is allowed).
+    threshold, calibrations: the user's. decides: what needs decisions, as the beginning of the error message about
+    a soft cut-off (empty: soft is allowed). find: returns a metric's cut-off.
     """
     names = [*metrics.files, *metrics.names]
     thresholds = read_thresholds(None if threshold is None else str(threshold), names)
@@ -212,5 +219,5 @@ def find_cutoffs(
 
 
 def _set(set_options: SetOptions, name: str) -> dict[str, Any]:
-    """Return the option of this name, whichever owner it belongs to, or nothing."""
+    """Return the value that --set gives the option `name` of any owner, as a mapping; empty if it gives none."""
     return next(({name: values[name]} for values in set_options.values() if name in values), {})

@@ -32,7 +32,7 @@ from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.report.result import Column
-from metaeval.report.table import ColumnGroup, Note, Scalar, Table, count, numeral, plain
+from metaeval.report.table import ColumnGroup, Note, Scalar, Table, count, format_value, plain
 from metaeval.runs.cutoffs import Cutoff, find_cutoff
 from metaeval.scoring.contract import Metric
 from metaeval.stats.influence import COUNTS, SHARES
@@ -86,8 +86,8 @@ class ScifiCommand(pipeline.ReadsAnswers, JudgedByMetrics, AsksChat):
 class Assessed:
     """Answers split into facts, with each backend's values of the facts; fields are empty before their stage.
 
-    parser: parser that makes the facts (None: the chat model does). read: the facts of every answer, in order. models:
-    model names in the replies; none where a parser made the facts. scored: in the order of `backends`.
+    parser: makes the facts (None: the chat model does). read: the facts of every answer, in order. models: model
+    names in the replies; none where a parser made the facts. scored: in the order of `backends`.
     """
 
     run: Run
@@ -100,12 +100,12 @@ class Assessed:
 
     @property
     def both(self) -> list[tuple[Backend, ScoredFacts]]:
-        """Pairs of a backend and its values."""
+        """Each backend with its values."""
         return list(zip(self.backends, self.scored, strict=True))
 
     @property
     def referred(self) -> bool:
-        """Whether any answer has a reference that it should cover."""
+        """Whether any answer has a reference, whose facts it should cover."""
         return any(answer.reference is not None for answer in self.read)
 
 
@@ -115,7 +115,10 @@ def options_of(set_options: pipeline.SetOptions) -> ScifiOptions:
 
 
 def asks_model(choice: AsksChat, set_options: pipeline.SetOptions) -> bool:
-    """Return whether a chat model makes the facts; `UserError` for parser and model, and for unused model settings."""
+    """Return whether a chat model makes the facts.
+
+    Raises `UserError` if both parser and model are given, and for model settings that have no effect.
+    """
     facts, chat = set_options["options"].get("facts"), set_options["chat"]
     named = choice.names_model or "model" in chat
     if named and facts == "parser":
@@ -136,7 +139,10 @@ def fact_cutoff(
     calibrations: Sequence[Path],
     set_options: pipeline.SetOptions,
 ) -> Cutoff:
-    """Return the cut-off of a backend: soft where scores are the values of facts, else a threshold."""
+    """Return the cut-off of a backend: soft where its scores are the values of facts, else a threshold.
+
+    thresholds, calibrations: the user's.
+    """
     entailment, card = options_of(set_options).entailment, metric.card
     graded = (card.low, card.high, card.direction) == _GRADED
     as_it_is = entailment == "probability" or (entailment == "auto" and graded)
@@ -158,7 +164,10 @@ def fact_cutoff(
 
 
 def read_run(run: Run) -> Assessed:
-    """Find what makes the facts; raises `UserError` for a prompt, tokenizer or parser that cannot be loaded."""
+    """Return the run with the parser or model that makes the facts.
+
+    Raises `UserError` for a prompt, tokenizer or parser that cannot be loaded.
+    """
     options = options_of(
         {"options": {**run.set_options["options"], "facts": "parser" if run.chat is None else "model"}}
     )
@@ -169,7 +178,7 @@ def read_run(run: Run) -> Assessed:
 
 
 def estimate(source: Assessed) -> str:
-    """State what making the facts would still cost; nothing is sent, and no key is needed."""
+    """Return a line on what making the facts would still cost; nothing is sent, and no key is needed."""
     run, options = source.run, source.options
     if run.chat is None:
         return "A parser makes the facts: no chat model is asked, and nothing is paid for them."
@@ -181,7 +190,7 @@ def estimate(source: Assessed) -> str:
 def estimate_facts(
     answers: Sequence[Answer], options: ScifiOptions, chat: ChatOptions, splitter: SentenceSplitter
 ) -> str:
-    """State what asking a chat model for the facts would still cost."""
+    """Return a line on what asking a chat model for the facts would still cost."""
     requests = fact_making.requests_for(answers, options, chat, splitter)
     read = [read_sentences(answer, options, splitter) for answer in answers]
     # The citation of their facts depends on where the model says that they are stated.
@@ -197,7 +206,7 @@ def estimate_facts(
 
 
 def make_facts(source: Assessed, chat: Any) -> Assessed:
-    """Make the facts of every answer with the chat model or the parser."""
+    """Return the facts of every answer, made by the chat model or the parser."""
     run, options = source.run, source.options
     if source.parser is not None:
         return replace(source, read=fact_making.read_with_parser(run.answers, options, source.parser, run.splitter))
@@ -206,7 +215,7 @@ def make_facts(source: Assessed, chat: Any) -> Assessed:
 
 
 def value_facts(facts: Assessed, backends: Iterable[Backend]) -> Assessed:
-    """Score the facts with each backend in turn."""
+    """Return the facts with their values by each backend, which score in turn."""
     valued = [
         (backend, shares.score_facts(facts.read, backend.entails, facts.options, backend.soft, facts.run.splitter))
         for backend in backends
@@ -314,7 +323,7 @@ def provenance_of(assessed: Assessed) -> Provenance:
 
 
 def missing_values(scored: ScoredFacts) -> str:
-    """Count the facts without a value by reason, in answers and references, with examples."""
+    """Return, as text, the number of facts without a value by reason, in answers and references, with examples."""
     facts = [line for line in scored.facts if line.state == "unjudged"]
     references = [line for line in scored.references if line.reason and line.value is None]
 
@@ -328,9 +337,10 @@ def missing_values(scored: ScoredFacts) -> str:
 
 
 def _bounds(assessed: Assessed, scored: ScoredFacts) -> str:
-    """State the least and the most that entailment and coverage of each system can be: missing values as 0, or as 1.
+    """Return, as text, the lowest and highest possible entailment and coverage of each system.
 
-    A sentence without facts counts as one fact, and the note says so: if it holds more, the bounds lie further apart.
+    Missing values count as 0, or as 1. A sentence without facts counts as one fact, and the text says so: if it
+    holds more, the bounds lie further apart.
     """
     average = micro if assessed.options.average == "facts" else macro
 
@@ -343,7 +353,7 @@ def _bounds(assessed: Assessed, scored: ScoredFacts) -> str:
         measures = ("citation entailment", scored.entailment, lost), ("coverage", scored.coverage, lost_reference)
         for name, values, unknown in measures:
             if any(values[row].open for row in rows.tolist()):
-                worst, best = (numeral(end, _PERCENT) for end in bounds(values, average, rows))
+                worst, best = (format_value(end, _PERCENT) for end in bounds(values, average, rows))
                 texts.append(f"{name} {worst} to {best}" + (f" ({one_fact_each(unknown)})" if unknown else ""))
         return texts
 
@@ -351,12 +361,12 @@ def _bounds(assessed: Assessed, scored: ScoredFacts) -> str:
 
 
 def one_fact_each(sentences: int) -> str:
-    """State what the bounds assume of the sentences whose facts are unknown."""
+    """Return, as text, what the bounds assume of the sentences whose facts are unknown. sentences: their number."""
     return f"if {'the' if sentences == 1 else 'each of'} {count(sentences, 'sentence')} without facts states one"
 
 
 def _lost_sentences(assessed: Assessed) -> str:
-    """Count the sentences whose facts are missing, and unknown in number, in answers and references."""
+    """Return, as text, the number of sentences whose facts are missing, in answers and references."""
     causes = Counter(reason for answer in assessed.read for reason in answer.lost.values())
     sentences = sum(len(answer.sentences) for answer in assessed.read)
     first = next(((answer.answer.id, number) for answer in assessed.read for number in sorted(answer.lost)), None)
@@ -373,7 +383,7 @@ def _lost_sentences(assessed: Assessed) -> str:
 
 
 def _assignment(assessed: Assessed) -> str:
-    """Say how often distance and parser assign different citations; empty where only one of them assigns."""
+    """Return, as text, how often distance and parser assign different citations; empty where only one assigns."""
     other, of = shares.against_parser(assessed.read, assessed.scored[0].facts)
     if not of or assessed.options.own_group:
         return ""
@@ -384,7 +394,7 @@ def _assignment(assessed: Assessed) -> str:
 
 
 def _other_counts(assessed: Assessed) -> str:
-    """Count facts by state, and marks that cite no passage or are not read, with the first of these."""
+    """Return, as text, the facts by state, and the marks that cite no passage or are not read, with the first one."""
     numbers = shares.counts(assessed.read, assessed.scored[0].facts).items()
     texts = [f"{plain(name)} {number:,}" for name, number in numbers if name.startswith(_COUNTED)]
     wrong = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -11,13 +12,19 @@ from typing import Any
 from metaeval import own_tables
 from metaeval.citation.model import Answer, Passage, check_ids, writable
 from metaeval.citation.readers.expertqa import read_expertqa
+from metaeval.citation.readers.formats.answer_format import AnswerFormat, lacking, unwrapped
+from metaeval.citation.readers.formats.contexts import VECTARA, vectara_rows
+from metaeval.citation.readers.formats.registry import RECORD_FORMATS
 from metaeval.citation.readers.jsonl import FIELDS, read_own
+from metaeval.citation.readers.judgements import JUDGED_FORMATS
+from metaeval.citation.readers.normal_form import read_cited, with_texts
 from metaeval.citation.readers.scifi import read_scifi
 from metaeval.citation.readers.tables import answers_in, cited_columns
 from metaeval.corpus.loaders.rows import DataRow, read_rows
+from metaeval.data_tables import TypedTable
 from metaeval.errors import UserError, shown, unknown
 from metaeval.own_tables import read_table
-from metaeval.reading import read_json
+from metaeval.reading import read_text
 
 
 def read_scholarqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
@@ -62,7 +69,10 @@ def read_crag25(rows: Sequence[DataRow], path: Path) -> Iterator[Answer]:
     texts = {topic: row.texts("references_texts") for topic, row in topics.items()}
     for topic, row in topics.items():
         if len(texts[topic]) != (ids := len(row.texts("references_ids"))):
-            raise UserError(f"{row.where}: field 'references_texts' has {len(texts[topic])} texts for {ids} ids.")
+            raise UserError(
+                f"{row.where}: field 'references_texts' has {len(texts[topic])} texts for {ids} ids: give one text "
+                "for each id."
+            )
     for row in rows:
         topic = row.text("topic")
         if topic not in topics:
@@ -83,7 +93,7 @@ REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
 
 
 def alce_passages(item: DataRow) -> tuple[Passage, ...]:
-    """Return the documents of an item; as in ALCE's code, `sent` is read instead of `text` where a document has it."""
+    """Return the documents of an item; where a document has `sent`, it is read instead of `text`, as in ALCE's code."""
     return tuple(
         Passage(document.text("sent" if "sent" in document.fields else "text"), document.optional_text("title"))
         for document in item.rows("docs")
@@ -109,80 +119,165 @@ def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
             yield Answer(name, text, passages, question, group=group, reference=reference)
 
 
-FormatReader = Callable[[list[DataRow], Path], Iterator[Answer]]
-
-READERS: Mapping[str, FormatReader] = {
-    "alce": lambda rows, _: read_alce(rows),
-    "jsonl": lambda rows, _: read_own(rows),
-    "crag25": read_crag25,
-    "expertqa": lambda rows, _: read_expertqa(rows),
-    "scholarqa": lambda rows, _: read_scholarqa(rows),
-    "scifi": lambda rows, _: read_scifi(rows),
+PUBLISHED: Mapping[str, AnswerFormat] = {
+    declared.name: declared
+    for declared in (
+        AnswerFormat(
+            name="scholarqa",
+            title="ScholarQABench, as published: marks count from 0",
+            needs=("output", "ctxs"),
+            example='{"id": "e1", "input": "When?", "output": "In 1999 [0].", "ctxs": [{"text": "In 1999."}]}',
+            read_file=lambda rows, _: read_scholarqa(rows),
+        ),
+        AnswerFormat(
+            name="alce",
+            title="ALCE: items with an output and docs",
+            needs=("output", "docs"),
+            example='{"question": "When?", "output": "In 1999 [1].", "docs": [{"title": "T", "text": "In 1999."}]}',
+            read_file=lambda rows, _: read_alce(rows),
+        ),
+        AnswerFormat(
+            name="crag25",
+            title="CRAG-25, as published, beside its file of passages",
+            needs=("response", "topic", "text"),
+            example='{"response": "r1", "topic": "t1", "style": "essay", "text": "In 1999 [0]."}',
+            read_file=read_crag25,
+        ),
+        AnswerFormat(
+            name="expertqa",
+            title="ExpertQA, as published: claims with evidence",
+            needs=("question", "annotator_id", "answers"),
+            example='{"question": "?", "annotator_id": "a", "answers": {"gpt4": {"answer_string": "", "claims": []}}}',
+            read_file=lambda rows, _: read_expertqa(rows),
+        ),
+        AnswerFormat(
+            name="scifi",
+            title="SCiFi: a reference paragraph with its citations, and optionally an output",
+            needs=("query", "paragraph", "documents"),
+            example='{"query": "When?", "paragraph": "In 1999.", "citations": [{"position": 7, "document": 1}], '
+            '"documents": [{"text": "In 1999."}]}',
+            read_file=lambda rows, _: read_scifi(rows),
+        ),
+        AnswerFormat(
+            name="jsonl",
+            title="the project's own: a text with marks, and its passages",
+            needs=("text", "passages"),
+            example='{"id": "a1", "question": "When?", "text": "In 1999 [1].", "passages": [{"text": "1999"}]}',
+            read_file=lambda rows, _: read_own(rows),
+        ),
+    )
 }
+"""The formats of published files, and the project's own; each is read as a whole."""
 
-# A file has the first of these formats whose fields its first item has.
-_TELLING: Mapping[str, tuple[str, ...]] = {
-    "scholarqa": ("output", "ctxs"),
-    "alce": ("output", "docs"),
-    "crag25": ("response", "topic", "text"),
-    "expertqa": ("question", "annotator_id", "answers"),
-    "scifi": ("query", "paragraph", "documents"),
-    "jsonl": ("text", "passages"),
-}
+FORMATS: Mapping[str, AnswerFormat] = {**PUBLISHED, **JUDGED_FORMATS, **RECORD_FORMATS}
+"""All formats of answers by name, in the order in which a file is recognised."""
 
 TABLES = (*own_tables.TABLES, ".parquet")
 
-HINT = (
-    "name a file of answers (ALCE's JSON, JSONL, SCiFi, CRAG-25, ScholarQABench, ExpertQA; "
-    "'metaeval cite alce --help' has examples)"
-)
+_NEEDS = {name: form.needs for name, form in FORMATS.items()}
+
+HINT = "name a file of answers ('metaeval cite formats' lists the formats, each with an example)"
+
+_log = logging.getLogger("metaeval")
 
 
-def read_answers(path: Path, form: str = "auto") -> list[Answer]:
-    """Return the answers of a file, in its order; form: a name in `READERS`, or "auto".
+def read_answers(path: Path, form: str = "auto", sources: Path | None = None) -> list[Answer]:
+    """Return the answers of a file, in its order, and log what was guessed and what was left out.
+
+    form: a name in `FORMATS`, or "auto". sources: texts of sources that the file does not hold.
 
     Raises `UserError`, with file, item and field, if the file is empty or has another format, if passages are missing,
     and if two answers share an id.
     """
-    if form == "auto" and path.suffix.lower() in TABLES and path.is_file():
-        return _in_table(path)
-    answers = _answers(path, form, _rows(path, form))
+    if path.suffix.lower() in TABLES and path.is_file() and form in ("auto", VECTARA.name):
+        answers = answers_of_table(read_table(path), sources)
+    else:
+        rows = _rows(path, form)
+        answers = _read(rows, form_of_answers(rows[0]) if form == "auto" else form, path, sources)
     check_ids((answer.id for answer in answers), "answers", path)
     return answers
 
 
-def _in_table(path: Path) -> list[Answer]:
-    """Return the answers in a table; raises `UserError` for one with a statement in each row."""
-    table = read_table(path)
+def answers_of_table(table: TypedTable, sources: Path | None = None) -> list[Answer]:
+    """Return the answers in a table; raises `UserError` for one with a statement in each row.
+
+    sources: texts of sources that the table does not hold.
+    """
+    if rows := vectara_rows(table):
+        return _read(rows, VECTARA.name, Path(table.name), sources)
     columns = cited_columns(table, {}, can_map=False)
     if columns.text:
-        return answers_in(table, columns)
+        return completed(answers_in(table, columns), table.name, sources)
     raise UserError(
-        f"{path} is a table with a statement in each row (column {shown(columns.roles['statement'])}), and not of "
-        f"answers with marks such as [1]: it is judged by 'metaeval score -d ratings --data {path}', 'metaeval label' "
-        "and 'metaeval estimate'."
+        f"{table.name} is a table with a statement in each row (column {shown(columns.roles['statement'])}), and not "
+        f"of answers with marks such as [1]: it is judged by 'metaeval score -d ratings --data {table.name}', "
+        "'metaeval label' and 'metaeval estimate'."
     )
 
 
-def _answers(path: Path, form: str, rows: list[DataRow]) -> list[Answer]:
-    return list(READERS[form_of(rows[0], _TELLING, "answers", HINT) if form == "auto" else form](rows, path))
+def _read(rows: list[DataRow], form: str, path: Path, sources: Path | None) -> list[Answer]:
+    declared = FORMATS[form]
+    if declared.read_file is not None:
+        answers = list(declared.read_file(rows, path))
+        return completed(answers, f"{path} (format {form})", sources)
+    reading = read_cited(declared, rows, sources)
+    for note in reading.notes():
+        _log.info("%s: %s.", path.name, note)
+    for loss in reading.losses():
+        _log.warning("%s: %s.", path.name, loss)
+    return reading.answers
 
 
-def answers_of(objects: Sequence[Mapping[str, Any]]) -> list[Answer]:
-    """Return the answers of objects with the fields of the JSONL format; other fields and those with None are ignored.
+def completed(answers: Sequence[Answer], name: str, sources: Path | None) -> list[Answer]:
+    """Return answers with the texts of `sources` for their passages without a text.
 
-    Raises `UserError` as `read_answers` does.
+    name: of the file of answers, for messages. Raises `UserError` if no passage lacks its text.
     """
+    if sources is None:
+        return [*answers]
+    if all(passage.text.strip() for answer in answers for passage in answer.passages):
+        raise UserError(f"{name} holds the texts of its sources: leave --sources out.")
+    return with_texts(answers, sources)
+
+
+def is_answer(fields: Mapping[str, Any]) -> bool:
+    """Return whether a record has one of the formats of answers."""
+    reply = unwrapped(DataRow("the record", fields)).fields
+    return any(not lacking(reply, needs) for needs in _NEEDS.values())
+
+
+def in_other_format(record: Any) -> bool:
+    """Return whether an object is an answer in another format than the project's own."""
+    return isinstance(record, Mapping) and not {"text", "passages"} <= record.keys() and is_answer(record)
+
+
+def form_of_answers(row: DataRow) -> str:
+    """Return the name of the format of a file by its first record.
+
+    Raises `UserError` with the closest format and the first field that does not fit.
+    """
+    return form_of(unwrapped(row), _NEEDS, "answers", HINT)
+
+
+def answers_of(objects: Sequence[Mapping[str, Any]], sources: Path | None = None) -> list[Answer]:
+    """Return the answers of objects in any format of one record each. sources: texts of sources that they lack.
+
+    Those of the JSONL format may have other fields, and fields with None, which are ignored. Raises `UserError` as
+    `read_answers` does.
+    """
+    if in_other_format(objects[0]):
+        rows = [DataRow(f"answers row {number}", record) for number, record in enumerate(objects, start=1)]
+        return _read(rows, form_of_answers(rows[0]), Path("answers"), sources)
     rows = [
         DataRow(f"answers row {number}", {key: record[key] for key in FIELDS if record.get(key) is not None})
         for number, record in enumerate(objects, start=1)
     ]
     answers = list(read_own(rows))
     check_ids((answer.id for answer in answers), "answers", "the answers")
-    return answers
+    return completed(answers, "the answers", sources)
 
 
-def gather(files: Sequence[Path], form: str = "auto") -> list[Answer]:
+def gather(files: Sequence[Path], form: str = "auto", sources: Path | None = None) -> list[Answer]:
     """Return the answers of one or more files.
 
     An answer without a system gets its file's name; with several files, ids begin with the file's name.
@@ -190,7 +285,7 @@ def gather(files: Sequence[Path], form: str = "auto") -> list[Answer]:
     Raises `UserError` without a file, for a file that cannot be read as answers, for two files of the same name, and
     for a system with the name of another file.
     """
-    read = {name: read_answers(path, form) for name, path in named_files(files, "answers").items()}
+    read = {name: read_answers(path, form, sources) for name, path in named_files(files, "answers").items()}
     named = {name: {answer.system for answer in file_answers} for name, file_answers in read.items()}
     for (name, systems), (other, others) in permutations(named.items(), 2):
         if "" in systems and name in others:
@@ -209,7 +304,10 @@ def gather(files: Sequence[Path], form: str = "auto") -> list[Answer]:
 
 
 def named_files(files: Sequence[Path], what: str) -> dict[str, Path]:
-    """Return files by their names without endings; `UserError` without a file, and for two files of the same name."""
+    """Return files by their names without endings; raises `UserError` without a file, and for two of the same name.
+
+    what: the contents of the files, for the message.
+    """
     if not files:
         raise UserError(f"No file of {what} is given: name at least one.")
     names = [file_stem(path) for path in files]
@@ -224,48 +322,60 @@ def file_stem(path: Path) -> str:
 
 
 def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint: str = "") -> str:
-    """Return the first form whose fields a file's first item has; raises `UserError` if no form fits.
+    """Return the first format whose fields a file's first item has; raises `UserError` if none fits.
 
-    telling: the fields that are required of each form. what: the contents of the file, for errors. hint: what else the
-    user can do; if it is given, an item that lacks a single field of a form gets an error that names the field.
+    telling: the paths that are required of each format (see `AnswerFormat.needs`). what: the contents of the file, for
+    errors. hint: what else the user can do; if it is given, and the item has half of the paths of a format or more, the
+    error names the first path that the closest formats lack.
     """
-    lacking = {form: [field for field in fields if field not in row.fields] for form, fields in telling.items()}
-    if complete := next((form for form, left in lacking.items() if not left), None):
+    missing = {form: lacking(row.fields, paths) for form, paths in telling.items()}
+    if complete := next((form for form, paths in missing.items() if not paths), None):
         return complete
-    near = [f"looks like {form} and lacks the field {left[0]}" for form, left in lacking.items() if len(left) == 1]
-    fields = ", ".join(row.fields) or "none"
-    if near and hint:
+    shares = {form: len(paths) / len(telling[form]) for form, paths in missing.items()}
+    least = min(shares.values())
+    near = [
+        f"looks like {form} and lacks the field {missing[form][0].split('|')[0]}"
+        for form in telling
+        if shares[form] == least
+    ]
+    fields = shown_fields(row)
+    if least <= 0.5 and hint:
         raise UserError(
             f"{row.where}: {'; or '.join(near)} (it has {fields}): add this field, or rename another to it, or {hint}."
         )
-    known = "; ".join(f"{form}: {', '.join(fields)}" for form, fields in telling.items())
-    raise UserError(f"{row.where}: no known format of {what} has the fields {fields}. Known formats: {known}.")
+    known = hint or "Known formats: " + "; ".join(f"{form}: {', '.join(paths)}" for form, paths in telling.items())
+    raise UserError(f"{row.where}: no known format of {what} has the fields {fields}; {known}.")
+
+
+def shown_fields(row: DataRow) -> str:
+    """Return the names of a row's first fields, for messages."""
+    names = list(map(str, row.fields))
+    return ", ".join([*names[:12], *(["..."] if len(names) > 12 else [])]) or "none"
 
 
 def _rows(path: Path, form: str) -> list[DataRow]:
     """Return the items of a list, of JSON lines, or of the field `data` of one object, as ALCE writes it."""
-    if form != "auto" and form not in READERS:
-        raise unknown("format of answers", form, (*READERS, "auto"))
+    if form != "auto" and form not in FORMATS:
+        raise unknown("format of answers", form, (*FORMATS, "auto"))
+    if path.suffix.lower() == ".md":
+        return [DataRow(str(path), {"id": file_stem(path), "prompt": "", "article": read_text(path)})]
     if path.suffix.lower() in TABLES and path.is_file():
         raise UserError(
             f"{path} is a table, and answers are read from JSON: {HINT}. A table with a statement and a source in each "
             f"row is judged by 'metaeval score -d ratings --data {path}', 'metaeval label' and 'metaeval estimate'."
         )
-    try:
-        content = read_json(path)
-    except UserError:
-        content = None  # `read_rows` raises the error
-    if isinstance(content, dict) and "data" in content:
-        data = content["data"]
-        if not isinstance(data, list):
-            raise UserError(f"{path}: field 'data' is {shown(data)}; allowed: a list of items.")
+    rows = list(read_rows(path, HINT, lone_surrogates=True))
+    held = (
+        next((rows[0].fields[name] for name in ("data", "samples") if name in rows[0].fields), None) if rows else None
+    )
+    if len(rows) == 1 and not isinstance(held, Mapping) and ("data" in rows[0].fields or isinstance(held, list)):
+        if not isinstance(held, list):
+            raise UserError(f"{path}: field 'data' is {shown(held)}; allowed: a list of items.")
         rows = []
-        for number, value in enumerate(data, start=1):
+        for number, value in enumerate(held, start=1):
             if not isinstance(value, dict):
                 raise UserError(f"{path} record {number} is {shown(value)}; allowed: an object.")
             rows.append(DataRow(f"{path} record {number}", value))
-    else:
-        rows = list(read_rows(path, HINT, lone_surrogates=True))
     if not rows:
         raise UserError(f"{path} holds no answers: give a file with at least one.")
     return rows
@@ -289,7 +399,7 @@ def read_questions(path: Path, form: str = "auto") -> list[Answer]:
     for kind, (documents, text) in _UNWRITTEN.items():
         if form in (kind, "auto") and documents in rows[0].fields and text not in rows[0].fields:
             form, rows = kind, [DataRow(row.where, {text: "", **row.fields}) for row in rows]
-    answers = _answers(path, form, rows)
+    answers = _read(rows, form_of_answers(rows[0]) if form == "auto" else form, path, None)
     if not answers:
         raise UserError(f"{path} holds no questions: give a file with at least one.")
     check_ids((question.id for question in answers), "questions", path)

@@ -79,7 +79,7 @@ class ExpertAnswer:
 
     @property
     def all_urls(self) -> bool:
-        """Whether it has evidence and none of the evidence has text."""
+        """Whether it has evidence, and all of it is URLs without a text."""
         return not self.answer.passages and any(claim.bare for claim in self.claims)
 
 
@@ -99,7 +99,7 @@ def read_expertqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
 
 
 def read_judged(rows: Sequence[DataRow]) -> Iterator[ExpertAnswer]:
-    """Yield the answers with the experts' ratings, including answers whose evidence is URLs alone."""
+    """Yield ExpertQA's answers with the experts' ratings, including answers whose evidence is only URLs."""
     for row in rows:
         question, answers = row.text("question"), row.row("answers")
         for system in answers.fields:

@@ -5,10 +5,13 @@
 
 :id: optional; default: the answer's number in the file, from 1. No two answers share one.
 :text: the answer as the model wrote it, marks included.
-:passages: the passages that the model read, in the order of their numbers: texts, or objects with `text` (and `title`).
+:passages: the passages that the model read, in the order of their numbers: texts, or objects with `text`
+    (and `title`, and `source`, an id or address).
 :question: optional. group: optional, the unit of resampling; default: the question, or without one the id. system:
     optional, the generator.
-:reference: optional object: answer, qa_pairs, annotations, claims, answers, as in ALCE's files.
+:reference: optional object: answer, qa_pairs, annotations, claims, answers, as in ALCE's files; and support, a list of
+    statements with people's levels of each citation, 2 (full), 1 (partial), 0 (none) or -1 (not judged):
+    {"start": 0, "end": 15, "text": "A Dane did.", "cited": [1], "levels": [2]}.
 :first: optional: the number of the first passage in the text's marks, 0 or 1; default 1.
 :statements: optional: people's ratings of the text's statements, which `metaeval cite meta` reads
     (`metaeval.citation.human.readers`) and this reader ignores.
@@ -49,12 +52,18 @@ def passages_of(row: DataRow, name: str) -> tuple[Passage, ...]:
     listed = row.fields.get(name)
     if isinstance(listed, list) and any(isinstance(entry, str) for entry in listed):
         return tuple(map(Passage, row.texts(name)))
-    return tuple(Passage(passage.text("text"), passage.optional_text("title")) for passage in row.rows(name))
+    return tuple(
+        Passage(passage.text("text"), passage.optional_text("title"), passage.optional_text("source"))
+        for passage in row.rows(name)
+    )
 
 
 def own_row(answer: Answer) -> dict[str, Any]:
     """Return an answer as a row of the project's JSONL, from which `read_own` restores the same answer."""
-    passages = [{"title": passage.title, "text": passage.text} for passage in answer.passages]
+    passages = [
+        {"title": passage.title, "text": passage.text, **({"source": passage.source} if passage.source else {})}
+        for passage in answer.passages
+    ]
     row: dict[str, Any] = {"id": answer.id, "question": answer.question, "text": answer.text}
     row |= {"passages": passages, "system": answer.system}
     if answer.group:
@@ -67,7 +76,7 @@ def own_row(answer: Answer) -> dict[str, Any]:
 
 
 def own_lines(answers: Iterable[Answer]) -> str:
-    """Return the lines of a file from which `read_own` restores the same answers."""
+    """Return answers as the text of a JSONL file, from which `read_own` restores the same answers."""
     text = "".join(f"{json.dumps(own_row(answer), ensure_ascii=False)}\n" for answer in answers)
     # JSON input may hold a lone surrogate: it is written as its escape, which JSON reads back.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -29,7 +29,7 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class PremiseChunk:
-    """A premise. passage: the index of its passage; None if its text is from several passages."""
+    """A premise made of passages. passage: the index of its passage; None if its text is from several passages."""
 
     text: str
     passage: int | None
@@ -42,9 +42,9 @@ def count_words(text: str) -> int:
 
 @cache
 def counter(unit: str) -> Count:
-    """Return the function that measures a window: in "words", or in tokens of the tokenizer of a hub id or folder.
+    """Return the function that measures texts: in words, or in tokens of a tokenizer.
 
-    Raises `UserError` where the tokenizer cannot be loaded.
+    unit: "words", or the hub id or folder of a tokenizer. Raises `UserError` where the tokenizer cannot be loaded.
     """
     if unit == "words":
         return count_words
@@ -109,10 +109,10 @@ def chunks_of(
     count: Count = count_words,
     splitter: SentenceSplitter = RULES,
 ) -> list[PremiseChunk]:
-    """Cut the passages, (index, passage) each, into chunks, as one text; at least one chunk if there is a passage.
+    """Return the passages cut as one text into chunks; at least one chunk if there is a passage.
 
-    With the option `titles` every chunk opens with the title of its passage, which is not counted; in a chunk of
-    several passages each part does.
+    passages: (index, passage). count: measures a text. With the option `titles` every chunk opens with the title of
+    its passage, which is not counted; in a chunk of several passages each part does.
     """
     sentences = [
         (place, sentence) for place, (_, passage) in enumerate(passages) for sentence in splitter.split(passage.text)
@@ -163,7 +163,7 @@ def assign(fact: Fact, sentence: Sentence, options: ScifiOptions = DEFAULTS) -> 
 
 
 def distance(text: str, place: int, end: int, options: ScifiOptions) -> int:
-    """Return the distance of a place in a sentence from the end of a segment."""
+    """Return the distance of a citation (`place`) in a sentence from the end of a segment, in the options' unit."""
     if options.distance == "characters":
         return abs(place - end)
     low, high = sorted((place, end))
@@ -171,7 +171,7 @@ def distance(text: str, place: int, end: int, options: ScifiOptions) -> int:
 
 
 def judge_pairs(pairs: Sequence[NliPair], entails: Entails, soft: bool) -> dict[NliPair, Verdict]:
-    """Return the verdict on each distinct pair, from one call of `entails`.
+    """Return the verdict on each distinct pair, from one call of `entails`. soft: verdicts are degrees of support.
 
     Raises ValueError for a soft score outside 0 to 1, and if the numbers of verdicts and pairs differ.
     """
@@ -183,7 +183,7 @@ def judge_pairs(pairs: Sequence[NliPair], entails: Entails, soft: bool) -> dict[
 
 
 def value_of(verdict: Verdict, soft: bool) -> float | None:
-    """Return the score, or the decision as 0 or 1; None if it is missing."""
+    """Return a verdict's score (`soft`), or its decision as 0 or 1; None if it is missing."""
     if soft:
         return verdict.score
     return None if verdict.entailed is None else float(verdict.entailed)
@@ -219,7 +219,7 @@ def fact_lines(
 
     @cache
     def cut(passages: tuple[tuple[int, Passage], ...]) -> list[PremiseChunk]:
-        """Cut the cited passages into chunks, once for all facts that cite them."""
+        """Return the cited passages cut into chunks, once for all facts that cite them."""
         return chunks_of(passages, options, count, splitter)
 
     drafts = [_draft(each, fact, options, cut) for each in read for fact in each.facts]
@@ -241,7 +241,10 @@ def _draft(
     options: ScifiOptions,
     cut: Callable[[tuple[tuple[int, Passage], ...]], list[PremiseChunk]],
 ) -> tuple[FactLine, list[_Premise]]:
-    """Return a fact's line with its citation, and its premises; without premises the line is complete."""
+    """Return a fact's line with its citation, and its premises; without premises the line is complete.
+
+    each: the fact's answer. cut: cuts cited passages into chunks.
+    """
     sentence, passages = each.sentences[fact.sentence - 1], each.answer.passages
     unknown = fact.trouble and len(sentence.groups) > 1
     group, distance = (None, None) if unknown else assign(fact, sentence, options)
@@ -292,8 +295,9 @@ def coverage_lines(
 ) -> list[CoverageLine]:
     """Return one line for each fact of each reference, in order, from one call of `entails`.
 
-    The whole answer without its marks is the premise, or with the option `coverage=fact` the hypothesis. An answer
-    without a sentence covers nothing: its values are 0 without a verdict. Answers without a reference have no line.
+    soft: verdicts are degrees of support. The whole answer without its marks is the premise, or with the option
+    `coverage=fact` the hypothesis. An answer without a sentence covers nothing: its values are 0 without a verdict.
+    Answers without a reference have no line.
     """
     pairs: list[tuple[AnswerFacts, int, str, NliPair | None]] = []
     for each in read:

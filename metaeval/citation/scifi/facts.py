@@ -96,7 +96,10 @@ def _claim_segment(text: str, claim: int, words: Sequence[Sequence[int]], spans:
 
 
 def _written(text: str, words: Sequence[int], spans: Sequence[_Span | None]) -> str:
-    """Return the claim's words as the sentence writes them; each run of adjacent words is copied with its spacing."""
+    """Return the claim's words as the sentence writes them; each run of adjacent words is copied with its spacing.
+
+    text: the sentence. words: indices of the claim's tokens. spans: offsets of all tokens.
+    """
     runs: list[list[int]] = []
     for word in words:
         if runs and runs[-1][-1] == word - 1:
@@ -109,7 +112,10 @@ def _written(text: str, words: Sequence[int], spans: Sequence[_Span | None]) -> 
 
 
 def _closed(text: str, start: int, end: int) -> _Span:
-    """Extend a stretch of text by the adjacent bracket or quotation mark that matches one inside it."""
+    """Return a stretch of text with the adjacent bracket or quotation mark that matches one inside it.
+
+    start, end: offsets of the stretch.
+    """
     inside = text[start:end]
     for opening, closing in _PAIRS:
         missing = inside.count(opening) - inside.count(closing)
@@ -272,7 +278,9 @@ _Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class _Material:
-    """The texts that an answer needs facts of. seen: its sentences as sent to the model; None for one without a letter.
+    """The texts of an answer of which facts are needed.
+
+    seen: its sentences as sent to the model; None without a letter.
 
     reference_facts: the facts in the reference; reference_sentences: otherwise the sentences to decompose.
     """
@@ -299,10 +307,11 @@ def requests_for(
 def read_with_model(
     answers: Sequence[Answer], options: ScifiOptions, ask: Ask, chat: ChatOptions, splitter: SentenceSplitter = RULES
 ) -> list[AnswerFacts]:
-    """Return the sentences and facts of every answer, and the facts of its reference; `ask` is called at most twice.
+    """Return the sentences and facts of every answer, and the facts of its reference, made by a chat model.
 
-    A sentence whose reply has no facts is in `AnswerFacts.lost`. A fact whose segment no usable reply names has a
-    `trouble`; the option `unmapped` decides on one whose segment is named and not found.
+    ask: sends requests and returns replies; it is called at most twice. A sentence whose reply has no facts is in
+    `AnswerFacts.lost`. A fact whose segment no usable reply names has a `trouble`; the option `unmapped` decides on
+    one whose segment is named and not found.
     """
     read = [_material(answer, options, splitter) for answer in answers]
     first, second = fact_prompts(options).values()
@@ -387,7 +396,10 @@ def _segment(
 def _reference(
     material: _Material, facts_of: Mapping[str, ReplyFacts], problems: Counter[str]
 ) -> ReferenceFacts | None:
-    """Return the reference's facts; the problems of the replies about it are added to `problems`."""
+    """Return the facts of an answer's reference; problems of the replies about it are added to `problems`.
+
+    facts_of: the facts of each text.
+    """
     if material.reference_facts is not None:
         return ReferenceFacts(material.reference_facts)
     if material.reference_sentences is None:

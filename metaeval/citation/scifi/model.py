@@ -282,7 +282,7 @@ def unread_marks(answer: Answer, sentences: Sequence[Sentence]) -> list[Mark]:
 
 
 def without_marks(text: str, options: ScifiOptions) -> str:
-    """Remove the citation groups that the styles read, and the white space before each."""
+    """Return the text without the citation groups that the options read, and without the white space before each."""
     clean, _ = _cleaned(whole(text), options, first=1)
     return clean.text
 
@@ -293,7 +293,10 @@ def has_letter(text: str) -> bool:
 
 
 def _cleaned(reading: LocatedText, options: ScifiOptions, first: int) -> tuple[LocatedText, tuple[PlacedGroup, ...]]:
-    """Return the text without its citation groups and the spaces before them, and the groups with their offsets."""
+    """Return the text without its citation groups and the spaces before them, and the groups with their offsets.
+
+    first: the number by which the text cites the first passage.
+    """
     clean, end = LocatedText("", ()), 0
     placed: list[PlacedGroup] = []
     for group in cited_spans(reading.text, options.styles, first):
@@ -306,7 +309,7 @@ def _cleaned(reading: LocatedText, options: ScifiOptions, first: int) -> tuple[L
 
 
 def _continued(clean: LocatedText, rest: LocatedText, behind_mark: bool) -> LocatedText:
-    """Join the text before and after a mark; two words that the mark separated stay two words."""
+    """Return the text before and after a mark as one; two words that the mark separated stay two words."""
     if not clean.text:
         return rest.part(len(rest.text) - len(rest.text.lstrip()), len(rest.text))
     parted = behind_mark and clean.text[-1].isalnum() and rest.text[:1].isalnum()
@@ -314,7 +317,7 @@ def _continued(clean: LocatedText, rest: LocatedText, behind_mark: bool) -> Loca
 
 
 def given_facts(answer: Answer) -> tuple[str, ...] | None:
-    """Return the reference's own `claims`; None where there are none."""
+    """Return the facts that the file gives for the reference (`claims`); None where there are none."""
     claims = answer.reference.get("claims")
     if not isinstance(claims, list | tuple) or not all(isinstance(claim, str) for claim in claims):
         return None
@@ -389,7 +392,10 @@ def _runs(sentence: str, text: str, likeness: float) -> Iterator[tuple[int, int,
 
 
 def _seen(units: Sequence[Iterable[str]], wanted: Mapping[str, int]) -> Ints:
-    """Return the cumulative counts of each entry of `wanted` before every unit, and at the end: (units + 1, wanted)."""
+    """Return the cumulative counts of words before every unit of a text, and at its end: (units + 1, wanted).
+
+    wanted: the words that are counted.
+    """
     column = {entry: place for place, entry in enumerate(wanted)}
     counts = np.zeros((len(units) + 1, len(column)), dtype=np.int64)
     for row, unit in enumerate(units, start=1):
@@ -404,11 +410,11 @@ def _shared(counts: Ints, wanted: Mapping[str, int]) -> Ints:
 
 
 def find_segment(sentence: str, wording: str, options: ScifiOptions = DEFAULTS) -> Segment | None:
-    """Find a wording in a sentence: verbatim, or ignoring case, or else the most similar words (`most_similar_run`).
+    """Return where a wording is in a sentence: verbatim, ignoring case, or the most similar words (`most_similar_run`).
 
-    Of several places the option `twice` takes the first or the last, among those at the borders of words if there are
-    any ("art" in "started by art"). If the wording is not found, the segment is the whole sentence, or None, as the
-    option `unmapped` says.
+    Of several places the option `twice` takes the first or the last, among those at the borders of words if there
+    are any ("art" in "started by art"). If the wording is not found, the segment is the whole sentence, or None, as
+    the option `unmapped` says.
     """
     last = options.twice == "last"
     wording = wording.strip()

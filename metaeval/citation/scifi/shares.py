@@ -132,7 +132,7 @@ def lost_citing(each: AnswerFacts) -> list[int]:
 
 
 def uncited(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[AnswerShare]:
-    """Return the share of facts in sentences without a citation."""
+    """Return, for each answer, the share of its facts that are in sentences without a citation."""
     return sum_up(answers, ((line.answer, float(line.state == "uncited"), False) for line in lines))
 
 
@@ -151,7 +151,10 @@ def densities(read: Sequence[AnswerFacts], options: ScifiOptions = DEFAULTS, ins
 
 
 def unmapped(read: Sequence[AnswerFacts]) -> list[AnswerShare]:
-    """Return the share of segments that were searched for and not found; open: no usable reply named one."""
+    """Return, for each answer, the share of segments that were searched for and not found.
+
+    Open: no usable reply named the segment.
+    """
     shares = []
     for each in read:
         matches = Counter(fact.segment.match for fact in each.facts)
@@ -198,8 +201,9 @@ def citations_without_facts(
 
 
 def against_parser(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> tuple[int, int]:
-    """Count the facts of a parser in sentences of several groups: those with another group than the one that they were
-    cut out for, and all.
+    """Return how many facts of a parser have another citation group than they were cut out for, and of how many facts.
+
+    Only sentences of several groups count.
     """
     at = {(line.answer, line.fact_number): line.cited_at for line in lines}
     several = [
@@ -212,7 +216,7 @@ def against_parser(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> tu
 
 
 def counts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[str, int]:
-    """Count sentences, facts and marks by their states; kinds that do not occur are left out.
+    """Return the numbers of sentences, facts and marks by their states; kinds that do not occur are left out.
 
     `facts` is the sum over the states of facts, and over how their segments were found; `marks` includes those that
     are not read.

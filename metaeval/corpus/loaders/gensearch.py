@@ -75,7 +75,7 @@ def add_response(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -
 
 
 def _target(row: DataRow, statement: str, citation: DataRow) -> str:
-    """Return the page that a mark cites: the mark in the statement if the response uses it twice, else the first."""
+    """Return the page that a mark cites: the statement's own if the response has the mark twice, else the first one."""
     mark = citation.text("citation_text")
     marks = [link for link in row.rows("citations") if link.text("text") == mark]
     if not marks:

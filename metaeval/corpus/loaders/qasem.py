@@ -96,14 +96,17 @@ def _add(draft: CorpusDraft, row: DataRow, source: str) -> None:
 
 
 def support_level(supported: int, questions: int) -> SupportLevel:
-    """FULL when every question is supported, NONE when no question is, else PARTIAL."""
+    """Return FULL when every question is supported, NONE when no question is, else PARTIAL.
+
+    supported: number of supported questions. questions: of all.
+    """
     if supported == questions:
         return SupportLevel.FULL
     return SupportLevel.PARTIAL if supported else SupportLevel.NONE
 
 
 def _is_supported(question: DataRow) -> bool:
-    """Return whether less than half of the annotators found the answer hallucinated (published: 0 supported, 1 not)."""
+    """Return whether less than half of the annotators judged the answer hallucinated (0 supported, 1 not)."""
     votes = question.numbers("annotations")
     if not votes or any(vote not in (0, 1) for vote in votes):
         raise question.error("annotations", "a list of 0 (supported) and 1 (hallucinated), not empty")

@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.cells import Cells, Coded, Texts, number_in, text_array, values_of
+from metaeval.column_arrays import Cells, Coded, Texts, number_in, text_array, values_of
 from metaeval.corpus.annotator_rows import merge_annotators
 from metaeval.corpus.dataset import Option, own_file
 from metaeval.corpus.loaders.rows import DataRow, finite, finite_or_none, read_rows
@@ -81,9 +81,10 @@ class _Read:
 
 
 def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) -> Ratings:
-    """Read a rated set; raises `UserError` that names the place, the field, the value and what is allowed.
+    """Return the rated set in a file; raises `UserError` that names the place, field, value and what is allowed.
 
-    options: those of the data set, by name; a table reads headings from them, other files the dimension of the gold.
+    options: those of the data set, by name; a table reads headings from them, other files the dimension of the
+    gold.
     """
     if path.suffix.lower() in (*TABLES, ".parquet"):
         return ratings_of(read_table(path), options, path.stem)
@@ -112,7 +113,10 @@ def ratings_of(table: TypedTable, options: Mapping[str, str] = MappingProxyType(
 
 
 def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> Ratings:
-    """Return the rated set of this name in the chosen dimension of its gold, binarised if asked. where: the input."""
+    """Return the rated set called `name`, with the chosen dimension of its gold, binarised if the options say so.
+
+    where: the input, for messages. chosen: the options.
+    """
     dimension, limit = chosen.get("gold", ""), chosen.get("cut")
     if limit is not None and not is_finite(limit):
         raise UserError(
@@ -161,7 +165,10 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
 
 
 def _from_lines(lines: Iterable[DataRow]) -> _Read:
-    """Return the ratings in objects. Words are scores if all are known; the column's words decide what yes is."""
+    """Return the ratings in JSON objects.
+
+    A metric's values are scores if all its words are verdicts. Which words a column has decides what "yes" means.
+    """
     texts: dict[str, list[Any]] = {name: [] for name in ("id", "group", *_OPTIONAL)}
     votes: list[dict[str, float]] = []
     gold, scores, fields = _Gathered(), _Gathered(), _Gathered()
@@ -203,7 +210,7 @@ def _from_lines(lines: Iterable[DataRow]) -> _Read:
 
 
 class _Gathered:
-    """Values of some rows by name: for each name its row numbers and their values."""
+    """Values that only some rows have, by name: for each name the numbers of its rows and their values."""
 
     def __init__(self) -> None:
         self.columns: dict[str, tuple[array[int], list[Any]]] = {}
@@ -224,7 +231,7 @@ class _Gathered:
 
 
 def _number(row: DataRow, name: str) -> float:
-    """Return a number, or the number of a level's word."""
+    """Return the number in a field, or the number of the level that its word names."""
     value = row.fields.get(name)
     if isinstance(value, str):
         if value.casefold() not in LEVELS:
@@ -234,7 +241,7 @@ def _number(row: DataRow, name: str) -> float:
 
 
 def _scores(row: DataRow) -> Iterator[tuple[str, float | str | None, DataRow]]:
-    """Yield the metrics of a row, with a score or a verdict's word, and the row to name in errors."""
+    """Yield each metric of a row with its score or verdict (as text), and the row to name in errors."""
     if row.fields.get("scores") is None:
         return
     scores = row.row("scores")
@@ -307,7 +314,10 @@ def _read_columns(
     scores: Sequence[str],
     fields: Sequence[str],
 ) -> _Read:
-    """Return the rows of a table. roles: headings by role; dimensions: gold by heading; the others: headings."""
+    """Return the rated texts in the rows of a table.
+
+    roles: headings by role. dimensions: dimension of the gold by heading. votes, scores, fields: headings.
+    """
     n = table.size
     coded = {role: table.coded(roles[role]) for role in (*_OPTIONAL, "group") if role in roles}
     others = {heading: table.coded(heading) for heading in fields}
@@ -328,7 +338,7 @@ def _read_columns(
 
 
 def _groups(groups: Coded[str] | None, pairs: Coded[str] | None, ids: Texts) -> Coded[str]:
-    """Return the group of each row: where it names none, its pair, and else the row itself."""
+    """Return the group of each row: if it names none, its pair, and if it has none, the row itself."""
     named = [column for column in (groups, pairs) if column is not None]
     if not named:
         return Coded(ids, np.arange(len(ids)))
@@ -338,12 +348,12 @@ def _groups(groups: Coded[str] | None, pairs: Coded[str] | None, ids: Texts) -> 
 
 
 def _numbers(cells: Cells) -> Floats:
-    """Return the numbers and verdicts of a column; yes is full support where another cell says full or partial."""
+    """Return the numbers and verdicts of a column; "yes" is full support if other cells say full or partial."""
     return cells.numbers(partial(_verdict, graded=bool(cells.which_others(_is_graded).any())))
 
 
 def _numbers_of(table: TypedTable, headings: Sequence[str]) -> dict[str, Floats]:
-    """Return the numbers in columns, NaN where a cell is blank. Raises `UserError` about the first other cell."""
+    """Return the numbers in columns, NaN where a cell is blank. Raises `UserError` for the first other cell."""
     if skips_bad_cells():
         bad = {heading: np.isinf(_numbers(table.cells[heading])) for heading in headings}
         table = table.blanking({heading: np.flatnonzero(cells) for heading, cells in bad.items()})
@@ -359,7 +369,10 @@ def _numbers_of(table: TypedTable, headings: Sequence[str]) -> dict[str, Floats]
 
 
 def _merged(table: TypedTable, read: _Read, roles: Mapping[str, str]) -> _Read:
-    """Merge the rows with the same id into one, whose votes are those of their annotators."""
+    """Return the rows with those of the same id merged into one, which has the votes of their annotators.
+
+    roles: headings by role.
+    """
     gold = np.column_stack([np.full(len(read.rows), np.nan), *read.gold.values()])
     if (np.count_nonzero(~np.isnan(gold), axis=1) > 1).any():
         raise UserError(
@@ -371,7 +384,7 @@ def _merged(table: TypedTable, read: _Read, roles: Mapping[str, str]) -> _Read:
 
 
 def _listed(table: TypedTable, chosen: Mapping[str, str], name: str) -> list[str]:
-    """Return the columns that an option lists, separated by commas."""
+    """Return the columns that the option `name` lists, separated by commas."""
     headings = [heading.strip() for heading in chosen.get(name, "").split(",") if heading.strip()]
     for heading in headings:
         if heading not in table.headings:
@@ -394,7 +407,10 @@ def _is_graded(value: Any) -> bool:
 
 
 def _verdict(value: Any, graded: bool = False) -> float | None:
-    """Return the number of a cell or of a verdict's word; None for anything else. graded: yes is full support."""
+    """Return the number that a cell or a verdict's word means; None for anything else.
+
+    graded: "yes" is full support.
+    """
     if isinstance(value, str) and (word := value.strip().casefold()) in VERDICTS:
         return LEVELS["full"] if graded and word in YES else VERDICTS[word]
     try:

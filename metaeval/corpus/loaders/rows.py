@@ -22,7 +22,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class DataRow:
-    """One object of a published file, with its location. Methods raise `UserError` that names location and field."""
+    """One object of a published file, whose methods return checked fields.
+
+    where: its location. Methods raise `UserError` that names location and field.
+    """
 
     where: str
     fields: Mapping[str, Any]
@@ -149,7 +152,7 @@ def content_id(*parts: Any) -> str:
 
 
 class CorpusDraft:
-    """Collects documents, statements and citations in file order, and counts what is left out."""
+    """A corpus in the making: documents, statements and citations in file order, and counts of what is left out."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -190,15 +193,18 @@ class CorpusDraft:
     def cite(
         self, citation_id: str, statement: str, document: str, level: SupportLevel, *evidence: Evidence, **meta: Any
     ) -> None:
-        """Add a judged citation under the id `own`, with its alternative evidence sets."""
+        """Add a judged citation of a document by a statement, with its alternative evidence sets."""
         self.citations.append(Citation(citation_id, statement, document, level, evidence, meta))
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """Count what is left out, by reason."""
+        """Count something that is left out, by reason."""
         self.dropped[reason] += count
 
     def corpus(self, scores: Mapping[str, Mapping[str, float | None]] = MappingProxyType({})) -> Corpus:
-        """Build the corpus with published scores; it checks itself. Raises `UserError` where the files hold nothing."""
+        """Return the corpus, with published scores by metric; the corpus checks itself.
+
+        Raises `UserError` where the files hold nothing.
+        """
         if not self.citations and not self.dropped:
             raise UserError(f"{self.name} holds no judged citation: {FETCH}.")
         return Corpus(
@@ -210,7 +216,7 @@ _MARKS = re.compile(r"(?:\s*\[\^?\d+\^?(?:\s*,\s*\d+)*\])+(?P<next>\w)?")
 
 
 def strip_marks(text: str) -> str:
-    """Return the text without its marks and without the space before them; all else stays, and the ends are stripped.
+    """Return the text without its citation marks, the space before them, and white space at its ends.
 
     "rose [1][2]." becomes "rose.", "rose[3] and" becomes "rose and", "rose[3]and" becomes "rose and".
     """

@@ -84,7 +84,10 @@ def _numbered(row: DataRow) -> Iterable[tuple[int, str]]:
 
 
 def _best_chunk(path: Path, ids: list[str]) -> dict[str, float]:
-    """Return the highest score of each claim's chunks; the file has one score a line, in the order of the chunks."""
+    """Return the highest score among each claim's chunks, by claim.
+
+    ids: the claim of each chunk. The file has one score a line, in the order of the chunks.
+    """
     lines = path.read_text(encoding="utf-8").split()
     if len(lines) != len(ids):
         raise UserError(f"{path} has {len(lines)} scores for {len(ids)} chunks: {FETCH}.")

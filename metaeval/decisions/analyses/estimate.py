@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
-from metaeval.decisions.analyses.items import AnswersFile, Columns, ItemOptions, LabelsFile, MetricName, PipelineName
+from metaeval.decisions.analyses.items import (
+    AnswersFile,
+    Columns,
+    ItemOptions,
+    LabelsFile,
+    MetricName,
+    PipelineName,
+    SourceTextsFile,
+)
 from metaeval.declared import Flag
 
 
@@ -29,19 +38,25 @@ class EstimateOptions(ItemOptions):
     pipeline: PipelineName = ""
     """Pipeline (alce or aliice) whose recall and precision are estimated, from labels of what it asks."""
     columns: Columns = Field(default_factory=dict)
+    sources: SourceTextsFile = None
     assume_sample: Annotated[bool, Flag()] = False
     """Do not check that the labelled items can be a sample."""
 
 
 def _run(options: EstimateOptions, progress: Progress) -> Done:
     from metaeval.decisions.estimate import estimate, estimate_sheet
+    from metaeval.decisions.items import items_of
 
     run = options.run(metrics=(options.metric,))
+    answers, other = options.answers, options.other
+    if options.sources:
+        read = partial(items_of, mapping=options.columns, pipeline=options.pipeline, sources=options.sources)
+        answers, other = read(answers), None if other is None else read(other)
     estimates = estimate(
-        options.answers,
+        answers,
         options.labels,
         options.metric,
-        options.other,
+        other,
         options.estimand,
         options.columns,
         options.assume_sample,

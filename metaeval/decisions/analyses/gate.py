@@ -96,7 +96,10 @@ def _after_fit(options: FitOptions, is_fitted: bool, folder: Path) -> list[str]:
 
 
 def _write_next(fitted: Fitted, metric: str, run: RunConfig, path: Path, warnings: list[str]) -> Sequence[Path]:
-    """Write the citations to label next together with the existing labels, if more labels would help."""
+    """Write the citations to label next together with the existing labels, if more labels would help; return the path.
+
+    path: of the gate, beside which the file is written. warnings: to which a sentence may be added.
+    """
     from metaeval.decisions.label_sheet import draw, write_questions
 
     left = len(fitted.items.rows) - len(fitted.labels.levels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -17,7 +18,7 @@ from metaeval.roles import CITATIONS, LABELS, read_columns
 class ItemOptions(
     OutputSettings, ScoringSettings, StatisticsSettings, MetricOptionSettings, TableSettings, AnalysisOptions
 ):
-    """Settings of an analysis of citations that people label."""
+    """Base of options of analyses of citations that people label."""
 
     untyped = frozenset({"config", "trust_config", "executor", "store", "budget"})
 
@@ -36,6 +37,9 @@ def _columns(value: Any) -> Any:
 AnswersFile = Annotated[FileOrObject, Flag("FILE", argument=True)]
 LabelsFile = Annotated[FileOrObject, Flag("FILE", "-l")]
 MetricName = Annotated[str, AfterValidator(_score_file), Flag("NAME", "-m")]
+SourceTextsFile = Annotated[
+    Path | None, Flag("FILE"), Field(description="Texts of cited sources by id, url or index, where answers lack them.")
+]
 PipelineName = Annotated[Literal["", "alce", "aliice"], Flag("NAME")]
 Columns = Annotated[
     Mapping[str, str],
@@ -47,5 +51,5 @@ TargetLevel = Annotated[Literal["partial", "full"], Flag("LEVEL")]
 
 
 def column_words(columns: Mapping[str, str]) -> list[str]:
-    """Return the command-line words that name the columns."""
+    """Return the command-line words of the options that name the columns."""
     return [word for role, column in columns.items() for word in ("--map", f"{role}={column}")]

@@ -9,7 +9,15 @@ from typing import Annotated
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, FileOrObject, Progress
-from metaeval.decisions.analyses.items import AnswersFile, Columns, ItemOptions, MetricName, PipelineName, column_words
+from metaeval.decisions.analyses.items import (
+    AnswersFile,
+    Columns,
+    ItemOptions,
+    MetricName,
+    PipelineName,
+    SourceTextsFile,
+    column_words,
+)
 from metaeval.declared import Flag
 
 
@@ -37,6 +45,7 @@ class LabelOptions(ItemOptions):
     pipeline: PipelineName = ""
     """Pipeline (alce or aliice) whose questions about claims are labelled, in place of citations."""
     columns: Columns = Field(default_factory=dict)
+    sources: SourceTextsFile = None
 
 
 def _run(options: LabelOptions, progress: Progress) -> Done:
@@ -49,7 +58,7 @@ def _run(options: LabelOptions, progress: Progress) -> Done:
     if output:
         check_output(output)
     run = options.run(metrics=(options.metric,))
-    items = items_of(options.answers, options.columns, options.pipeline)
+    items = items_of(options.answers, options.columns, options.pipeline, options.sources)
     known = None if options.existing_labels is None else labels_of(options.existing_labels, items, options.columns)
     design = options.n, options.design, options.sampling_unit, options.metric, options.seed
     sample = draw(items, *design, known, run, progress)
@@ -71,6 +80,7 @@ def _next(options: LabelOptions, output: Path) -> str:
     fill, file = ("label on it and save CSV", "SAVED.csv") if page else ("fill in its column 'level'", str(output))
     words = ["metaeval", "estimate", str(options.answers), "--labels", file]
     words += ["--metric", options.metric.removeprefix("scores:")]
+    words += ["--sources", str(options.sources)] if options.sources else []
     words += [*(["--pipeline", options.pipeline] if options.pipeline else []), *column_words(options.columns)]
     return f"Next: {fill}, then {shlex.join(words)}"
 

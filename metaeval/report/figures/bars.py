@@ -22,17 +22,19 @@ _SHOWN = ("random", "constant", "overlap", "support-mini", "chunk position", "le
 
 @styled()
 def measure_bars(result: Result, looks: Mapping[str, Look] | None = None) -> Figure:
-    """Return a panel for each shown measure: a bar for every metric, in the table's order; whiskers are intervals.
+    """Return a figure of a protocol's measures: a panel for each measure, a bar for every metric.
 
-    A tick to either side of a bar's end marks the worst and the best order of tied scores; the bar is their
-    expectation. Vertical lines are controls, each under its panel's measure. looks: how each metric looks in other
-    figures. Raises `UserError` for a result without metrics.
+    Whiskers are intervals. A tick to either side of a bar's end marks the worst and the best order of tied scores;
+    the bar is their expectation. Vertical lines are controls, each under its panel's measure. looks: colour and
+    marker of each metric (default: by its position). Raises `UserError` for a result without metrics.
     """
     from matplotlib.lines import Line2D
 
     metrics = [row for row in result.rows if row.kind == "metric"]
     if not metrics:
-        raise UserError(f"The {result.protocol} result of {result.data.name!r} has no metric to draw.")
+        raise UserError(
+            f"The {result.protocol} result of {result.data.name!r} has no metric to draw: choose a result that has one."
+        )
     looks = looks or looks_of(row.metric for row in metrics)
     columns = result.columns[:_MEASURES]
     controls = [name for name in _SHOWN if any(row.kind == "control" and row.metric == name for row in result.rows)]
@@ -87,7 +89,7 @@ def _whisker(plot: Axes, value: Value | SystemBar, column: Column, place: float)
 
 @dataclass(frozen=True)
 class SystemBar:
-    """A system's raw value and interval under one measure, judged by a pipeline with a backend (`judged`)."""
+    """A system's raw value and interval under one measure. judged: the pipeline and backend that judged it."""
 
     system: str
     judged: str
@@ -103,9 +105,10 @@ _PANELS = 3
 
 @styled()
 def system_bars(bars: Sequence[SystemBar], columns: Sequence[Column], level: float) -> Figure:
-    """Return a panel for each measure, the systems down, and for each a bar by what judged it: a colour and a hatching.
+    """Return a panel for each measure: the systems down, and for each system a bar for each pipeline and backend.
 
-    columns: how measures are printed, in the panels' order. level: of the intervals. Raises `UserError` for no bar.
+    columns: how measures are printed, in the panels' order. level: confidence level of the intervals. Raises
+    `UserError` without bars.
     """
     from matplotlib.patches import Patch
 
@@ -136,9 +139,9 @@ def system_bars(bars: Sequence[SystemBar], columns: Sequence[Column], level: flo
 
 @styled()
 def share_bars(shares: Mapping[str, tuple[int, int]], xlabel: str, ylabel: str, title: str = "") -> Figure:
-    """Return a bar for each name, as high as the share of its (part, whole); both numbers stand above it.
+    """Return a bar for each name, as high as its share; both numbers of the share stand above it.
 
-    Raises `UserError` where there is none.
+    shares: (part, whole) by name. Raises `UserError` where there is none.
     """
     if not shares:
         raise UserError("A figure of shares needs marked evidence: the data have none.")

@@ -42,10 +42,10 @@ class CostPoint:
 def cost_quality(
     points: Sequence[CostPoint], cost: str, measure: str, looks: Mapping[str, Look] | None = None
 ) -> Figure:
-    """Plot each metric's value against its cost, on a log axis; names are in a key beside the plot.
+    """Plot each metric's value against its cost on a log axis, with the names in a key beside the plot.
 
-    cost, measure: the axes' names. looks: colours and markers of metrics in other figures. Raises `UserError` for a
-    cost that a log axis cannot show, or no points.
+    cost, measure: the axes' names. looks: colour and marker of each metric (default: by its position). Raises
+    `UserError` for a cost that a log axis cannot show, or no points.
     """
     if not points:
         raise UserError("A figure of cost against quality needs at least one metric.")

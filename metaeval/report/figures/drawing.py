@@ -54,7 +54,10 @@ _STYLE = {
 
 
 class Look(NamedTuple):
-    """The look of a metric in all figures; for the first 35, no two share colour and marker, or colour and dashes."""
+    """How a metric is drawn in all figures.
+
+    The first 35 looks differ in colour and marker, and in colour and dashes.
+    """
 
     colour: str
     marker: str
@@ -62,7 +65,7 @@ class Look(NamedTuple):
 
 
 def looks_of(names: Iterable[str]) -> dict[str, Look]:
-    """Return the look of each metric, by its position among all metrics of a set of figures."""
+    """Return how each metric is drawn, by its position among the metrics of a set of figures."""
     return {
         name: Look(COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], DASHES[place % len(DASHES)])
         for place, name in enumerate(dict.fromkeys(names))
@@ -81,7 +84,7 @@ def axes(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def panels(number: int, across: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    """Return a figure of so many axes in rows of `across`, `width` inches wide; height: of one row."""
+    """Return a figure of `number` panels in rows of `across`, `width` inches wide. height: of one row, in inches."""
     down = -(-number // across)
     figure, plot = axes(width, height * down)
     plot.remove()
@@ -92,7 +95,10 @@ def panels(number: int, across: int, width: float, height: float) -> tuple[Figur
 
 
 def stack(plot: Axes, names: Sequence[str], shown: bool = True, width: int = 24) -> None:
-    """Put lines below each other, the first on top; shown: with their names, wrapped at `width` characters."""
+    """Label the vertical axis with a position for each name, the first on top.
+
+    shown: whether the names are printed. width: largest number of characters of a line of a name.
+    """
     plot.set_yticks(range(len(names)), [wrapped(name, width) if shown else "" for name in names])
     plot.set_ylim(len(names) - 0.5, -0.5)
     plot.tick_params(axis="y", length=0)
@@ -120,7 +126,7 @@ def image(figure: Figure, kind: str) -> bytes:
 
 
 def save_figure(figure: Figure, stem: Path) -> list[Path]:
-    """Write `stem`.png, .pdf and .svg and return the paths."""
+    """Write the figure as png, pdf and svg and return the paths. stem: path without the ending."""
     paths = [stem.with_name(f"{stem.name}.{kind}") for kind in FORMATS]
     for kind, path in zip(FORMATS, paths, strict=True):
         with atomic_write(path) as file:
@@ -145,7 +151,7 @@ def styled() -> Iterator[None]:
 
 
 def wrapped(name: str, width: int = 24) -> str:
-    """Break a name into lines of at most `width` characters, escaped so that matplotlib reads no mathematics in it."""
+    """Return a name broken into lines of at most `width` characters, with dollar signs escaped for matplotlib."""
     return "\n".join(literal(line) for line in broken(plain(name), width))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.report.figures.drawing import FAINT, INK, Look, axes, literal, looks_of, panels, stack, styled, wrapped
-from metaeval.report.measures import Headline, Readings, headlines, metrics_of
+from metaeval.report.measures import Declarations, Headline, headlines, metrics_of
 from metaeval.report.result import Column, Result
 from metaeval.report.table import place_of
 from metaeval.report.verdicts import best_control
@@ -20,7 +20,7 @@ _ACROSS = 3
 
 
 class ForestLine(NamedTuple):
-    """A line of a forest plot: a metric's value and the ends of its interval, in the axis's scale."""
+    """A line of a forest plot: a metric's value and the ends of its interval, on the axis's scale (per cent or raw)."""
 
     metric: str
     value: float
@@ -28,23 +28,26 @@ class ForestLine(NamedTuple):
 
 
 class ForestPanel(NamedTuple):
-    """A panel of a forest plot. control: the best one, its value; chance: expected by chance, None if unknown."""
+    """A panel of a forest plot.
+
+    control: name and value of the best control. chance: expected value of random scores, if known.
+    """
 
     lines: list[ForestLine]
     control: tuple[str, float] | None
     chance: float | None
 
 
-def panel_of(headline: Headline, readings: Readings) -> ForestPanel:
-    """Return the panel of a result's measure, for any renderer."""
+def panel_of(headline: Headline, declarations: Declarations) -> ForestPanel:
+    """Return the content of a panel for a result's headline measure, for any renderer."""
     scale = headline.column.scale
     lines = []
     for row in headline.metrics:
         value = headline.value(row)
         ends = None if value.low is None or value.high is None else (value.low * scale, value.high * scale)
         lines.append(ForestLine(row.metric, (value.value or 0.0) * scale, ends))
-    best = best_control(headline, readings.aside)
-    chance = readings.of(headline.result).chance.get(headline.column.key)
+    best = best_control(headline, declarations.oracles)
+    chance = declarations.of(headline.result).chance.get(headline.column.key)
     return ForestPanel(
         lines,
         None if best is None else (best.metric, (headline.value(best).value or 0.0) * scale),
@@ -52,30 +55,31 @@ def panel_of(headline: Headline, readings: Readings) -> ForestPanel:
     )
 
 
-def forest(results: Sequence[Result], readings: Readings, looks: Mapping[str, Look] | None = None) -> Figure:
-    """Return one panel for each result's headline measure, a line for each metric, in one order throughout.
+def forest(results: Sequence[Result], declarations: Declarations, looks: Mapping[str, Look] | None = None) -> Figure:
+    """Return a forest plot: a panel for each result's headline measure, a line for each metric, in the same order.
 
-    Lines are the results' intervals. The dashed line is the best control, the dotted one the value of random
-    scores, where it is known. looks: how each metric looks in other figures. Raises `UserError`
-    for results without a value to draw.
+    A horizontal line is the confidence interval of a metric's value. The dashed vertical line is the best control
+    (a baseline such as word overlap), the dotted one the expected value of random scores, where it is known. looks:
+    colour and marker of each metric (default: by its position). Raises `UserError` for results without a value to
+    draw.
     """
-    return _forest(headlines(results, readings), readings, looks)
+    return _forest(headlines(results, declarations), declarations, looks)
 
 
-def ability_forest(result: Result, readings: Readings, looks: Mapping[str, Look] | None = None) -> Figure:
-    """Draw a forest plot with a panel for each measure of an ability, such as the ROC-AUC of two levels."""
-    able = readings.of(result).ability
-    return _forest([Headline(result, column) for column in result.columns if column.key in able], readings, looks)
+def ability_forest(result: Result, declarations: Declarations, looks: Mapping[str, Look] | None = None) -> Figure:
+    """Return a forest plot with a panel for each measure of an ability, such as the ROC-AUC of two levels."""
+    able = declarations.of(result).ability
+    return _forest([Headline(result, column) for column in result.columns if column.key in able], declarations, looks)
 
 
-def has_abilities(result: Result, readings: Readings) -> bool:
+def has_abilities(result: Result, declarations: Declarations) -> bool:
     """Return whether `ability_forest` shows anything that the headline does not."""
-    able = readings.of(result).ability
+    able = declarations.of(result).ability
     return sum(bool(Headline(result, column).metrics) for column in result.columns if column.key in able) > 1
 
 
 @styled()
-def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, Look] | None) -> Figure:
+def _forest(every: Sequence[Headline], declarations: Declarations, looks: Mapping[str, Look] | None) -> Figure:
     shown = [headline for headline in every if headline.metrics]
     if not shown:
         raise UserError("A forest plot needs at least one metric with a value, and no metric has one.")
@@ -84,7 +88,7 @@ def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, L
     sets = {place_of(headline.result.data) for headline in shown}
     figure, plots = panels(len(shown), min(len(shown), _ACROSS), 7.0, 0.9 + 0.24 * len(names))
     for number, (plot, headline) in enumerate(zip(plots, shown, strict=True)):
-        panel = panel_of(headline, readings)
+        panel = panel_of(headline, declarations)
         if panel.chance is not None:
             plot.axvline(panel.chance, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
         if panel.control:
@@ -99,7 +103,7 @@ def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, L
             mark.set(markeredgecolor=INK, markeredgewidth=0.4)
         stack(plot, names, shown=number % _ACROSS == 0)
         unit = ", %" if headline.column.scale == 100 else ""
-        about = wrapped(readings.of(headline.result).about.get(headline.column.key, ""), 34)
+        about = wrapped(declarations.of(headline.result).about.get(headline.column.key, ""), 34)
         where = f" ({literal(headline.result.data.name)})" if len(sets) > 1 else ""
         plot.set_xlabel(f"{literal(headline.column.label)}{unit}{where}\n{about}", fontsize=8)
     level = {f"{100 * headline.result.interval.level:g} %" for headline in shown}
@@ -116,7 +120,7 @@ def differences_forest(
 ) -> Figure:
     """Draw the difference of two metrics on each data set, and below them the summaries over data sets.
 
-    studies, summary: name, raw difference and its interval.
+    studies, summary: (name, raw difference, ends of its interval). column: the measure.
     """
     every = [*studies, *summary]
     figure, plot = axes(4.6, 0.9 + 0.26 * len(every))
@@ -139,9 +143,9 @@ def has_intervals(records: Sequence[Mapping[str, object]]) -> bool:
 
 @styled()
 def records_forest(records: Sequence[Mapping[str, Any]], title: str) -> Figure:
-    """Draw the raw values of an analysis with their intervals, a panel for each measure.
+    """Draw the raw values in the records of a table with their intervals, a panel for each measure.
 
-    records: those of a table. The value is the field before `low`; a line is named by the texts in which lines differ.
+    The value is the field before `low`; a line is named by the text fields in which lines differ.
     """
     shown = [record for record in records if _is_interval(record)]
     fields = list(shown[0])

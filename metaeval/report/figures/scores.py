@@ -21,7 +21,10 @@ _LEVELS = (Look(COLOURS[0], "s", (0, ())), Look(COLOURS[1], "^", (0, (5, 2))), L
 
 @dataclass(frozen=True)
 class Curve:
-    """One metric's ROC curve. x, y: false and true positive rates; point: at the metric's threshold, if it has one."""
+    """One metric's ROC curve.
+
+    x, y: false and true positive rates. point: the rates at the metric's threshold, if it has one.
+    """
 
     metric: str
     x: Sequence[float]
@@ -41,7 +44,10 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Bins:
-    """Reliability bins: mean score, mean outcome and number of rows in each; outcome: what is observed, in words."""
+    """A metric's reliability bins: mean score, mean outcome and number of rows of each.
+
+    outcome: what is observed, in words.
+    """
 
     outcome: str
     stated: Sequence[float]
@@ -53,7 +59,8 @@ class Bins:
 def roc_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look], title: str = "") -> Figure:
     """Draw ROC curves, a panel for each pair of levels, a curve for each metric; a marker is the metric's threshold.
 
-    curves: by the two levels ("full from none"). Raises `UserError` where there is none.
+    curves: by the pair of levels ("full from none"). looks: colour and marker of each metric. Raises `UserError`
+    where there is none.
     """
     shown = {name: of_pair for name, of_pair in curves.items() if of_pair}
     if not shown:
@@ -140,7 +147,10 @@ def _face(look: Look) -> str:
 
 
 def _small_multiples(names: Sequence[str], height: float, upright: str) -> tuple[Figure, list[Axes]]:
-    """Draw a panel for each name. height: of a row, in inches; upright: label of the vertical axes, on the left."""
+    """Return a figure with an empty panel for each name.
+
+    height: of a row, in inches. upright: label of the vertical axes.
+    """
     across = min(_ACROSS, len(names))
     figure, plots = panels(len(names), across, max(3.4, 7.0 * across / 3), height)
     figure.set_size_inches(figure.get_figwidth(), figure.get_figheight() + 0.7)
@@ -153,7 +163,7 @@ def _small_multiples(names: Sequence[str], height: float, upright: str) -> tuple
 
 
 def _legend(figure: Figure, looks: Mapping[str, Look], marks: bool, below: str, title: str) -> None:
-    """Draw the legend of lines and markers above, with the title, and the explanation of the axes below."""
+    """Draw the legend of lines (and markers, with `marks`) and the title above, the explanation `below` the panels."""
     from matplotlib.lines import Line2D
 
     handles = []

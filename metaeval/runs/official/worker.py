@@ -36,7 +36,7 @@ def bert_score(settings: dict[str, Any]) -> Score:
 
 
 def summac(settings: dict[str, Any]) -> Score:
-    """Return the official SummaC scorer for the files in `folder`, after adding it to the package's table of models."""
+    """Return the official SummaC scorer for the files in `folder`, which are added to the package's table of models."""
     nltk: Any = importlib.import_module("nltk")
     nltk.data.path[:0] = settings["nltk_data"]
     package: Any = importlib.import_module("summac.model_summac")

@@ -26,7 +26,7 @@ WASTE = 0.01
 
 
 def length_batches(lengths: Sequence[int], budget: int, waste: float = WASTE) -> Iterator[list[int]]:
-    """Split items into batches, longest first; yields the items' numbers.
+    """Yield batches of items, as their numbers, longest first.
 
     A batch ends before its longest length times its size passes `budget` tokens, and before more than `waste` of it
     would be padding.
@@ -59,10 +59,10 @@ def run_batches(
     device: str,
     waste: float | None = None,
 ) -> list[Answer]:
-    """Pass all items through `forward` in batches, in parallel on the CPU's cores, and return the answers in order.
+    """Return the answers of `forward` to all items, in order; it gets batches, in parallel on the CPU's cores.
 
-    Within a batch items come longest first; items of one length keep their order. waste: as in `length_batches`; by
-    default the device's.
+    length: of an item, in tokens. budget: tokens of a batch. Within a batch items come longest first; items of one
+    length keep their order. waste: as in `length_batches`; by default the device's.
     """
     lengths = [length(item) for item in items]
     batches = list(length_batches(lengths, budget, least_waste(device) if waste is None else waste))
@@ -74,7 +74,10 @@ def run_batches(
 def side_by_side(
     batches: Iterable[list[Item]], forward: Callable[[list[Item]], Sequence[Answer]], device: str
 ) -> list[Sequence[Answer]]:
-    """Pass batches through `forward` in torch's inference mode, in parallel on the CPU's cores; answers in order."""
+    """Return the answers of `forward` to batches, in order.
+
+    Batches are passed in torch's inference mode, in parallel on the CPU's cores.
+    """
     import torch
 
     passed = in_halves(torch.inference_mode()(forward))
@@ -83,12 +86,11 @@ def side_by_side(
 
 
 def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[list[Item]], Sequence[Answer]]:
-    """Wrap `forward` so that a batch that does not fit into the device's memory is halved until it does.
+    """Return `forward` such that a batch that does not fit into the device's memory is halved until it does.
 
     A half gives other last digits than the whole, as any other batch does, so there is a warning. The next batch is
-    passed whole again: a score may depend on its own batch, but not on earlier ones.
-
-    Raises `UserError` where a single item does not fit.
+    passed whole again: a score may depend on its own batch, but not on earlier ones. Raises `UserError` where a
+    single item does not fit.
     """
     import torch
 

@@ -45,7 +45,7 @@ class Checkpoint:
     also: tuple[str, ...] = ()
 
     def at(self, hub_id: str | None, revision: str | None) -> Checkpoint:
-        """Return the checkpoint with another hub id or revision; None keeps it."""
+        """Return the checkpoint at another hub id or revision; None keeps its own."""
         if hub_id in (None, self.hub_id):
             return replace(self, revision=revision or self.revision)
         return Checkpoint(
@@ -112,7 +112,10 @@ def _complete(checkpoint: Checkpoint, folder: Path) -> ModelFolder:
 
 
 def _unmet(folder: Path, files: tuple[str, ...]) -> list[str]:
-    """List what a transformers folder lacks: a configuration, weights, or weight files that its index names."""
+    """Return what a transformers folder lacks: a configuration, weights, or weight files that its index names.
+
+    files: those that are needed; empty for all of the folder.
+    """
     missing = [] if "config.json" in files else ["config.json"]
     if not any(name.endswith(_WEIGHTS) for name in files):
         missing.append("its weights (model.safetensors or pytorch_model.bin)")
@@ -127,7 +130,7 @@ def _unmet(folder: Path, files: tuple[str, ...]) -> list[str]:
 
 
 def _choose(names: list[str], also: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Choose the files of a transformers folder that are read: top level, one format of weights, and those of `also`.
+    """Return the files of a transformers folder that are read: top level, one format of weights, and those of `also`.
 
     Names that lead out of the folder, which a hub could list, are left out.
     """
@@ -192,7 +195,9 @@ def _download(checkpoint: Checkpoint) -> ModelFolder:
             "metric's option 'folder'."
         ) from error
     except (ValueError, TypeError, KeyError) as error:
-        raise UserError(f"The hub's answer about {name} cannot be used ({shown(str(error), 120)}).") from error
+        raise UserError(
+            f"The hub's answer about {name} cannot be used ({shown(str(error), 120)}): try again later."
+        ) from error
     return _complete(checkpoint, Path(folder))
 
 
@@ -229,7 +234,7 @@ def _sha256(path: Path) -> str:
 
 
 def _sample(path: Path, size: int) -> str:
-    """Hash the first, the middle and the last 64 KiB of a file."""
+    """Return a hash of the first, the middle and the last 64 KiB of a file."""
     digest, part = hashlib.sha256(), 1 << 16
     with path.open("rb") as file:
         for start in (0, size // 2 - part // 2, size - part):
@@ -239,7 +244,7 @@ def _sample(path: Path, size: int) -> str:
 
 
 def remember(path: Path, more: Mapping[str, Any]) -> None:
-    """Add notes to a file of the cache; if it cannot be written, they are recomputed next time."""
+    """Store notes about a file of the cache; if they cannot be written, they are recomputed next time."""
     try:
         known = read_object(path)
     except UserError:

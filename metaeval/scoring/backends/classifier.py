@@ -23,12 +23,12 @@ _LAYERS = frozenset({"BertLayer", "RobertaLayer", "XLMRobertaLayer", "CamembertL
 
 
 def first_token_only(model: Model) -> Model:
-    """Let the last layer compute only the first token of each text, which a sequence classifier's head reads.
+    """Return the model with a last layer that computes only the first token of each text, which the classifier reads.
 
     With one query no token needs its own key or value: the query is multiplied with the keys' weights once, and the
-    mean state with the values' (the keys' bias is the same in all scores, and cancels in the softmax). The function is
-    the same to some 1e-6, and one layer in 24, 12 or 6 is saved. A model of another architecture is not changed. The
-    model is changed in place and returned.
+    mean state with the values' (the keys' bias is the same in all scores, and cancels in the softmax). The function
+    is the same to some 1e-6, and one layer in 24, 12 or 6 is saved. A model of another architecture is not changed.
+    The model is changed in place and returned.
     """
     import torch
 
@@ -99,7 +99,7 @@ class PairClassifier:
         self._device = device
 
     def table(self, firsts: Sequence[str], seconds: Sequence[str]) -> LogitTable:
-        """Classify pairs, in order, as one table."""
+        """Return the logits of pairs, in order, as one table."""
         import torch
 
         pairs = list(zip(firsts, seconds, strict=True))
@@ -122,7 +122,7 @@ class PairClassifier:
 
 
 def table_of_worded(classifier: PairClassifier, sources: Sequence[str], statements: Sequence[str]) -> LogitTable:
-    """Classify the pairs whose statement has words, in order, as one table."""
+    """Return the logits of the pairs whose statement has words, in order, as one table."""
     pairs = [(source, text) for source, text in zip(sources, statements, strict=True) if text.strip()]
     return classifier.table([source for source, _ in pairs], [text for _, text in pairs])
 

@@ -19,10 +19,10 @@ _AT_ONCE = 100_000_000  # on an accelerator
 
 
 def quicken(model: Any) -> Any:
-    """Replace attention, layer norms and encoder loop of a `DebertaModel` in eval mode by faster code, in place.
+    """Return a `DebertaModel` in eval mode with faster attention, layer norms and encoder loop; it is changed in place.
 
-    Linear layers may be packed already. Hidden states differ from transformers' by rounding alone (1e-6). A model with
-    talking heads or without relative positions is returned as it is.
+    Linear layers may be packed already. Hidden states differ from transformers' by rounding alone (1e-6). A model
+    with talking heads or without relative positions is returned as it is.
     """
     encoder = model.encoder
     if not encoder.relative_attention or any(layer.attention.self.talking_head for layer in encoder.layer):
@@ -78,7 +78,7 @@ class _Attention(nn.Module):
             self.queries = self._table(attention.pos_q_proj(positions))
 
     def _table(self, projected: torch.Tensor) -> torch.Tensor:
-        """Reshape (2 span, hidden) to (heads, 2 span, width), scaled."""
+        """Return projections (2 span, hidden) as (heads, 2 span, width), scaled."""
         return (projected * self.scale).view(2 * self.span, self.heads, self.width).transpose(0, 1).contiguous()
 
     def forward(self, states: torch.Tensor, mask: torch.Tensor | None, *_: Any, **__: Any) -> tuple[torch.Tensor, None]:
@@ -127,7 +127,7 @@ def _shifted(content: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
 
 
 def _product(rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """Multiply (heads, n, width) by (heads, m, width) to (heads, n, m); through oneDNN for one head at a time."""
+    """Return the product (heads, n, m) of (heads, n, width) and (heads, m, width), by oneDNN for each head."""
     if len(rows) == 1 and rows.dtype == torch.float32 and hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(rows[0], columns[0], None, "none", [], "")
         return product[None]

@@ -35,7 +35,10 @@ class EncodedText:
 
 
 def words_of(first: EncodedText, second: EncodedText) -> tuple[bool, int, int]:
-    """Return whether either text has only its two special tokens, and the numbers of tokens and cut tokens of both."""
+    """Return whether either text is without words, and the numbers of tokens and cut tokens of both.
+
+    A text without words has only its two special tokens.
+    """
     return min(first.tokens, second.tokens) <= 2, first.tokens + second.tokens, first.cut + second.cut
 
 
@@ -58,7 +61,10 @@ class TextEncoder:
         self._padding = padding
 
     def encode(self, texts: Sequence[str], keep: Keep | None = None) -> list[EncodedText]:
-        """Encode texts, in order; `keep` (e.g. pooling) is applied to each text's states before the next batch."""
+        """Return the encoded texts, in order.
+
+        keep: applied to each text's states before the next batch (e.g. pooling).
+        """
 
         def forward(ids: list[list[int]]) -> list[torch.Tensor]:
             return self._forward(ids, keep)
@@ -160,7 +166,7 @@ def match_pairs(
 
 
 def first_products(sides: Sequence[tuple[EncodedText, EncodedText]]) -> list[float]:
-    """Return the products of the first vectors of each pair of texts, in fp64: cosines, if they are unit vectors.
+    """Return the products of the first vectors of each pair of texts, in fp64, which are cosines of unit vectors.
 
     They are copied from the device together: a GPU waits for its host at every copy.
     """

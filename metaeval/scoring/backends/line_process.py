@@ -22,7 +22,7 @@ class ProgramEndedError(Exception):
 
 
 class SilentError(Exception):
-    """Raised when the program has written nothing before the timeout."""
+    """Raised when the program wrote nothing before the timeout."""
 
 
 class LineProcess:
@@ -71,7 +71,7 @@ class LineProcess:
         return list(self._log)
 
     def ending(self) -> str:
-        """Describe how the program ended."""
+        """Return how the program ended, as text."""
         try:
             code = self._process.wait(timeout=1.0)
         except subprocess.TimeoutExpired:
@@ -80,7 +80,7 @@ class LineProcess:
 
 
 def how_ended(code: int) -> str:
-    """Describe how a process with this return code ended."""
+    """Return how a process with this return code ended, as text."""
     if code >= 0:
         return f"ended with exit code {code}"
     try:

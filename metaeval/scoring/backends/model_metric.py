@@ -31,7 +31,7 @@ def of_checkpoint(checkpoint: Checkpoint, **other: Any) -> dict[str, Any]:
 
 
 def probability(half: str = "") -> dict[str, Any]:
-    """Return the card fields of a score from 0 to 1. half: the source of the threshold 0.5; empty without one."""
+    """Return the card fields of a score from 0 to 1. half: why 0.5 is its threshold; empty if it is not."""
     supported = {"neutral": 0.5, "threshold": 0.5, "threshold_from": half} if half else {}
     return {"low": 0.0, "high": 1.0, **supported}
 
@@ -78,7 +78,7 @@ class ModelMetric(Metric):
 
     @property
     def lacking(self) -> str:
-        """Return the size and licence of what must be downloaded before the first score; empty if nothing.
+        """Return, as text, the size and licence of what must be downloaded before the first score; empty if nothing.
 
         Raises `UserError` when the folder that the options name does not exist or lacks files.
         """
@@ -90,7 +90,7 @@ class ModelMetric(Metric):
 
     @property
     def lacking_extra(self) -> str:
-        """Return the same for files that do not belong to the checkpoint; empty if nothing must be downloaded."""
+        """Return what `lacking` does for files that do not belong to the checkpoint."""
         return ""
 
     @cached_property

@@ -30,12 +30,12 @@ _GELU = {"GELUActivation": "none", "NewGELUActivation": "tanh", "GELUTanh": "tan
 
 
 def pack_linears(model: Model) -> Model:
-    """Replace every linear layer of an fp32 CPU model in eval mode by one with weights in oneDNN's layout.
+    """Return an fp32 CPU model in eval mode with every linear layer replaced by one with weights in oneDNN's layout.
 
-    Torch computes fp32 products with MKL, which reaches less than half of an AMD core's speed where oneDNN reaches the
-    peak (about even on Intel). A GELU right after a feed-forward layer is computed with the product, while the rows
-    are in the cache. Scores move by some 1e-6. The operators are those that torch.compile's freezing calls; a torch
-    without them keeps its own layers. The model is changed in place and returned.
+    Torch computes fp32 products with MKL, which reaches less than half of an AMD core's speed where oneDNN reaches
+    the peak (about even on Intel). A GELU right after a feed-forward layer is computed with the product, while the
+    rows are in the cache. Scores move by some 1e-6. The operators are those that torch.compile's freezing calls; a
+    torch without them keeps its own layers. The model is changed in place.
     """
     import torch
 
@@ -74,10 +74,10 @@ def pack_linears(model: Model) -> Model:
 
 
 def plain_gelus(model: Model) -> Model:
-    """Replace transformers' GELU modules by torch's: the same function to rounding; in place, and returned.
+    """Return the model with torch's GELU modules in place of transformers', which compute the same up to rounding.
 
-    `gelu_new` (T5, ALBERT) makes eight passes over the widest states of the model there, up to a third of an encoder's
-    time on a CPU; torch's makes one.
+    The model is changed in place. `gelu_new` (T5, ALBERT) makes eight passes over the widest states of the model,
+    up to a third of an encoder's time on a CPU; torch's makes one.
     """
     import torch
 
@@ -143,7 +143,7 @@ def load_model(
 
 
 def settle(model: Any, dtype: DType, device: str) -> Any:
-    """Put a model into eval mode and on its device, with faster GELUs and, on a CPU in fp32, packed linear layers."""
+    """Return a model in eval mode and on its device, with faster GELUs and, on a CPU in fp32, packed linear layers."""
     model = plain_gelus(model.eval().requires_grad_(False).to(device))
     return pack_linears(model) if device == "cpu" and dtype == "float32" else model
 
@@ -231,7 +231,7 @@ def free_memory(device: str) -> int | None:
 
 
 def pick_device(wish: str) -> str:
-    """Return torch's name of a device; 'auto' is the first CUDA device where there is one, else the CPU.
+    """Return torch's name of the device `wish`; "auto" is the first CUDA device where there is one, else the CPU.
 
     Raises `UserError` for a device that torch does not know or does not have.
     """
@@ -248,7 +248,10 @@ def pick_device(wish: str) -> str:
 
 @dataclass(frozen=True)
 class Device:
-    """A device that models can run on; free, total: bytes, None where the system does not report them."""
+    """A device that models can run on.
+
+    what: its model. free, total: bytes, None where the system does not report them.
+    """
 
     name: str
     what: str
@@ -257,7 +260,7 @@ class Device:
 
 
 def devices() -> list[Device]:
-    """List the devices of this machine, as torch sees them."""
+    """Return the devices of this machine, as torch sees them."""
     total = None
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -278,6 +281,6 @@ _COUNTS = {"T": 1e12, "B": 1e9, "M": 1e6}
 
 
 def model_bytes(parameters: str) -> int | None:
-    """Return the bytes in float32 of a card's number of parameters ('110 M', '11.3 B'); None where it has none."""
+    """Return the bytes in float32 of a number of parameters as a card has it ("110 M", "11.3 B"); None without one."""
     count = re.search(r"(\d+(?:\.\d+)?)\s*([TBM])\b", parameters)
     return int(float(count[1]) * _COUNTS[count[2]] * 4) if count else None

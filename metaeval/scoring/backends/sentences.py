@@ -101,7 +101,7 @@ def _download() -> Path:
 def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
     """Return start and end of each piece of a text, in characters, ignoring white space between words.
 
-    Each begins after the start of the one before; (0, 0) for a piece that the text does not hold.
+    Each piece begins after the start of the one before; (0, 0) for a piece that the text does not hold.
     """
     spans = []
     start = 0
@@ -116,7 +116,8 @@ def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
 def best_pieces(source: str, statement: str, units: Sequence[str], claims: Sequence[str], values: Grid) -> list[Span]:
     """Return the spans of each claim of the statement and of the unit of the source that supports it most.
 
-    values: (units, claims), clipped to [-1, 1]; of ties the first is the best.
+    units, claims: pieces of source and statement. values: (units, claims), clipped to [-1, 1]; of ties the first is
+    the best.
     """
     spans = []
     read, judged = places(source, units), places(statement, claims)

@@ -15,7 +15,7 @@ from metaeval.scoring.backends.batches import least_waste, length_batches, pad, 
 
 
 def lighten(model: Any) -> Any:
-    """Replace a T5's cross-attentions; the same function to some 1e-6. The model is changed in place and returned."""
+    """Return a T5 with cheaper cross-attentions that compute the same to some 1e-6; it is changed in place."""
     for module in list(model.modules()):
         if isinstance(module, T5LayerCrossAttention):
             module.EncDecAttention = AbsorbedAttention(module.EncDecAttention)
@@ -99,17 +99,17 @@ class Seq2Seq:
         self._device = device
 
     def ask(self, prompts: Sequence[Sequence[int]], read: Callable[[EncodedPrompts], Sequence[Answer]]) -> list[Answer]:
-        """Encode prompts in groups, and pass each group to `read`, which returns an answer per prompt; in order.
+        """Return an answer per prompt, in order. read: returns the answers to a group of encoded prompts.
 
-        A group is several batches of the encoder: the decoder reads all its weights for a few tokens a prompt, and
-        padding costs it almost nothing.
+        A group is several batches of the encoder: the decoder reads all its weights for a few tokens a prompt,
+        and padding costs it almost nothing.
         """
         # Up to eight cores have a group each. Scores would depend on the number of cores if it were read.
         tokens = max(self._batch_tokens, min(_GROUP * self._batch_tokens, sum(map(len, prompts)) // 8))
         return run_batches(prompts, len, lambda group: read(self._encode(group)), tokens, self._device, waste=1.0)
 
     def _encode(self, prompts: Sequence[Sequence[int]]) -> EncodedPrompts:
-        """Encode a group, longest prompt first, batch by batch."""
+        """Return a group of prompts encoded, longest prompt first, batch by batch."""
         lengths = [len(prompt) for prompt in prompts]
         states = mask = torch.empty(0)
         for batch in length_batches(lengths, self._batch_tokens, least_waste(self._device)):
@@ -122,7 +122,10 @@ class Seq2Seq:
         return EncodedPrompts(self, states, mask)
 
     def decode(self, states: torch.Tensor, mask: torch.Tensor, prefixes: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Run one decoder pass over the start token and prefixes, without a cache; see `EncodedPrompts.after`."""
+        """Return the logits of one decoder pass over the start token and prefixes, without a cache.
+
+        states, mask: of the encoded prompts. See `EncodedPrompts.after`.
+        """
         start = self._model.config.decoder_start_token_id
         ids = torch.tensor([[start, *tokens] for tokens in prefixes], dtype=torch.long, device=self._device)
         output = self._model(encoder_outputs=(states,), attention_mask=mask, decoder_input_ids=ids, use_cache=False)

@@ -65,7 +65,10 @@ class PairTokens:
         self._shorten = _CUTS[cut]
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
-        """Encode pairs, in order. If a second text leaves no room for a source, both are cut, the longer one first."""
+        """Return the ids of pairs, in order.
+
+        If a second text leaves no room for a source, both are cut, the longer one first.
+        """
         known = self.texts.ids([*firsts, *seconds])
         return [self._pair(known[first], known[second]) for first, second in zip(firsts, seconds, strict=True)]
 
@@ -91,7 +94,7 @@ class _Joints(NamedTuple):
 
     @classmethod
     def learn(cls, tokenizer: Any, texts: TextTokens) -> _Joints:
-        """Find the special tokens by encoding a pair."""
+        """Return a tokenizer's special tokens, found by encoding a pair."""
         first, second = texts.ids(_PROBES).values()
         whole = tokenizer([_PROBES[0]], [_PROBES[1]], return_token_type_ids=True)
         ids, segments = list(whole["input_ids"][0]), list(whole["token_type_ids"][0])
@@ -206,7 +209,7 @@ class PromptTokens:
         )
 
     def encode(self, sources: Sequence[str], statements: Sequence[str]) -> list[PromptIds]:
-        """Encode pairs, in order."""
+        """Return the ids of the prompts of pairs, in order."""
         ones, others = (sources, statements) if self._one == "source" else (statements, sources)
         self.texts.ids([*map(self._part, ones), *map(self._last, others)])  # all in one call, on all cores
         return [self._prompt(leading, trailing) for leading, trailing in zip(ones, others, strict=True)]
@@ -224,7 +227,10 @@ class PromptTokens:
         return PromptIds(ids, tokens, tokens - len(ids))
 
     def _without_source_end(self, leading: str, trailing: str) -> list[int]:
-        """Join the two parts with the source cut to fit the limit; empty if it does not fit."""
+        """Return the ids of the prompt with the end of the source cut to fit the limit; empty if it does not fit.
+
+        leading, trailing: the two parts of the filled template.
+        """
         parts = [self._known(self._part(leading)), self._known(self._last(trailing))]
         side = 0 if self._one == "source" else 1
         excess = len(parts[0]) + len(parts[1]) + len(self._ends) - (self._limit or 0)

@@ -63,7 +63,7 @@ class WorkerRecipe:
 
 
 class Work:
-    """The metrics that share one job: several that share an observation, or one metric of any kind."""
+    """The metrics that score one job: several that share an observation, or one metric of any kind."""
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self.metrics = metrics
@@ -76,15 +76,16 @@ class Work:
             self._prepared = context
 
     def run(self, context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:
-        """Score tasks one after the other, in this process."""
+        """Score tasks one after the other in this process, and yield the blocks."""
         for task in tasks:
             self.prepare(context)
             yield self.score(task)
 
     def score(self, task: BlockTask) -> ScoredBlock:
-        """Score a block with each wanted metric, all from one observation.
+        """Return a block scored by each wanted metric, all from one observation.
 
-        Raises `UserError` when a plug-in breaks its contract (wrong number of answers, a score that is not a number).
+        Raises `UserError` when a plug-in breaks its contract (wrong number of answers, a score that is not a
+        number).
         """
         sources, statements = [source for source, _ in task.pairs], [statement for _, statement in task.pairs]
         leader = self.metrics[0]

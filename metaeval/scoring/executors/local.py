@@ -94,7 +94,7 @@ class _Process:
         return [json.loads(line) for line in lines]
 
     def ending(self) -> str:
-        """Describe how the worker ended, with the last line of its standard error."""
+        """Return, as text, how the worker ended, with the last line of its standard error."""
         how = how_ended(self._process.wait())
         self._errors.seek(max(self._errors.seek(0, os.SEEK_END) - 2000, 0))
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
@@ -118,7 +118,7 @@ class ProcessPool(Pool):
         self._places = worker_places
 
     def start(self, number: int) -> Child:
-        """Start a process."""
+        """Return a new worker process with this number."""
         return _Process(self._places[number])
 
     def pack(self, message: Mapping[str, Any]) -> bytes:
@@ -127,7 +127,7 @@ class ProcessPool(Pool):
         return f"{json.dumps(message, ensure_ascii=False)}\n".encode("utf-8", "surrogatepass")
 
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Wait for the processes' outputs."""
+        """Wait for the processes' outputs, and return the numbers of those that have any."""
         with selectors.DefaultSelector() as selector:
             for number, child in children.items():
                 if isinstance(child, _Process):

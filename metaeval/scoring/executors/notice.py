@@ -28,7 +28,7 @@ class _TimeIsUp(KeyboardInterrupt):
 
 
 class Notice:
-    """A request that the task end (`given`), sent as SIGTERM. keep: writes the finished blocks."""
+    """A request that the task end, sent as SIGTERM. given: whether it came. keep: writes the finished blocks."""
 
     def __init__(self) -> None:
         self.given = False
@@ -47,7 +47,7 @@ class Notice:
 
     @contextmanager
     def writing(self, task: BlockTask) -> Iterator[None]:
-        """Take a scored block, with signals delayed; after the request to end, write each block at once."""
+        """Delay signals while a scored block is stored; after the request to end, write each block at once."""
         self._longest = time.monotonic() - self._begun.pop(task.block)
         self._writing = True
         try:
@@ -58,7 +58,7 @@ class Notice:
             self.keep()
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
-        """Handle the signal: continue if there is time for another block as long as the last one, else stop here."""
+        """Handle the signal: go on if there is time for another block as long as the last one, else stop here."""
         left = seconds_left()
         if self.given or self._longest > left:
             raise _TimeIsUp
@@ -69,7 +69,10 @@ class Notice:
 
 
 def seconds_left() -> float:
-    """Return the seconds until the task is killed, minus the time to write; Slurm's end of the job, if it is near."""
+    """Return the seconds until the task is killed, minus the time to write.
+
+    The end of the Slurm job counts if it is near, else the usual grace period after SIGTERM.
+    """
     end = os.environ.get("SLURM_JOB_END_TIME", "")
     left = float(end) - time.time() - _SPARE if end.isdecimal() else 0.0
     return left if 0 < left < 600 else GRACE  # a task that is ended long before its time is preempted, or cancelled

@@ -58,7 +58,7 @@ class Child(Protocol):
         """Return the answers that have arrived; None when the worker has ended."""
 
     def ending(self) -> str:
-        """Describe how the worker ended."""
+        """Return how the worker ended, as text."""
 
     def stop(self) -> None:
         """End the worker; only its unfinished pieces are lost."""
@@ -77,11 +77,11 @@ class Pool(ABC):
 
     @abstractmethod
     def start(self, number: int) -> Child:
-        """Start a worker with this number."""
+        """Return a new worker with this number."""
 
     @abstractmethod
     def pack(self, message: Mapping[str, Any]) -> Any:
-        """Serialise a message for workers; a job's message is packed once for all of them."""
+        """Return a message in the form that is sent to workers; a job's message is packed once for all of them."""
 
     @abstractmethod
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
@@ -137,7 +137,10 @@ class Pool(ABC):
             child.send(self._job)
 
     def _hand_out(self, drawn: Iterator[BlockTask], waiting: deque[Piece]) -> None:
-        """Send every worker up to `AHEAD` pieces, one to each worker before any gets a second."""
+        """Send every worker up to `AHEAD` pieces, one to each worker before any gets a second.
+
+        drawn: the tasks still to begin. waiting: pieces that are sent first.
+        """
         free = (number for number in count() if number not in self._children)
         seats = [*sorted(self._children), *islice(free, max(self.size - len(self._children), 0))]
         for held in range(AHEAD):
@@ -155,13 +158,16 @@ class Pool(ABC):
                 child.send(self._order(piece))
 
     def _order(self, piece: Piece) -> Any:
-        """Serialise a piece for a worker, with texts as their numbers in the job."""
+        """Return a piece in the form that is sent to a worker, with texts as their numbers in the job."""
         (sources, statements), task = self._numbers, piece.work.task
         pairs = [(sources[source], statements[statement]) for source, statement in task.pairs[piece.first : piece.end]]
         return self.pack({"pairs": pairs, "wanted": list(task.wanted)})
 
     def _listen(self, waiting: deque[Piece]) -> Iterator[ScoredBlock]:
-        """Wait for workers' messages, and yield the blocks that they complete."""
+        """Wait for workers' messages, and yield the blocks that they complete; a dead worker's pieces are put back.
+
+        waiting: pieces that are sent first.
+        """
         error = ""
         for number in self.wait(self._children):
             child = self._children[number]
@@ -184,7 +190,10 @@ class Pool(ABC):
             raise UserError(error)
 
     def _bury(self, number: int, waiting: deque[Piece]) -> bool:
-        """Remove a dead worker and queue its pieces; return whether the first of them has made too many workers die."""
+        """Remove a dead worker and put its pieces into `waiting`.
+
+        Returns whether the first of them has killed too many workers.
+        """
         child = self._children.pop(number)
         how = child.ending()
         child.stop()
@@ -203,7 +212,10 @@ class Pool(ABC):
         return child.ready and bool(child.pieces) and child.pieces[0].kills >= KILLS
 
     def _give_up(self, waiting: deque[Piece]) -> Iterator[ScoredBlock]:
-        """Halve the piece that has made too many workers die; a single pair gets the status FAILED."""
+        """Halve the first piece of `waiting`, which has killed too many workers; a single pair gets the status FAILED.
+
+        Yields the block that the pair completes.
+        """
         piece = waiting.popleft()
         middle = (piece.first + piece.end) // 2
         if middle > piece.first:

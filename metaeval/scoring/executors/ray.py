@@ -76,7 +76,7 @@ class _Remote:
             return None
 
     def ending(self) -> str:
-        """Describe how the actor ended: the first line of Ray's error."""
+        """Return, as text, how the actor ended: the first line of Ray's error."""
         return f"has ended ({self._ended})"
 
     def stop(self) -> None:
@@ -152,7 +152,10 @@ class RayPool(Pool):
         super().__init__(workers or gpus or len(nodes))
         if gpus and not most and self.size > gpus:
             self.close()
-            raise UserError(f"executor.workers is {self.size}, and the cluster has {gpus} GPUs: each worker takes one.")
+            raise UserError(
+                f"executor.workers is {self.size}, and the cluster has {gpus} GPUs, of which each worker takes one: "
+                "give fewer workers."
+            )
         self._most = most or self.size
         self._gpus = int(bool(gpus))
         self._cores = share(nodes, self.size) or int(bool(most))
@@ -164,7 +167,7 @@ class RayPool(Pool):
         return [(int(node.get("CPU", 0)), int(node.get("GPU", 0))) for node in alive]
 
     def start(self, number: int) -> Child:
-        """Start an actor; it is placed where its cores, or its GPU, are free."""
+        """Return a new actor; it is placed where its cores, or its GPU, are free."""
         # Almost no cores where there are more workers than cores, so that all are placed.
         kind = self._ray.remote(
             num_cpus=self._cores or 0.01, num_gpus=self._gpus, max_restarts=0, scheduling_strategy="SPREAD"
@@ -191,11 +194,14 @@ class RayPool(Pool):
         return waiting
 
     def pack(self, message: Mapping[str, Any]) -> Any:
-        """Put a job's texts into the cluster's shared memory once; a block is then a few numbers."""
+        """Return a message for actors.
+
+        A job's texts are put into the cluster's shared memory, so that blocks are small.
+        """
         return self._ray.put(dict(message)) if "recipe" in message else dict(message)
 
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Wait for the next answer of each actor."""
+        """Wait for the next answer of each actor, and return the numbers of those that have one."""
         actors = {number: child for number, child in children.items() if isinstance(child, _Remote) and child.asked}
         number_by_call = {child.asked[0]: number for number, child in actors.items()}
         ready, _ = self._ray.wait(list(number_by_call), num_returns=1, timeout=_LOOK)

@@ -391,7 +391,11 @@ def test_the_correlations_are_called_those_with_ratings_and_the_rules_say_what_i
         ({}, ("none=repsonse",), "none should be 'left out' or 'response'"),
         ({}, ("nnoe=response",), "Did you mean 'none'"),
         ({}, ("protocols=correlatoin",), "Did you mean 'correlation'"),
-        ({"answers": {"a": ("Ships [1].", "s", "g", [(0.5,)])}}, (), "holds 1 ratings; metrics cannot be evaluated"),
+        (
+            {"answers": {"a": ("Ships [1].", "s", "g", [(0.5,)])}},
+            (),
+            "holds 1 ratings, and metrics cannot be evaluated",
+        ),
         ({"answers": {"a": ("Ships.", "s", "g", [(None,)])}}, (), "holds 0 ratings"),
     ],
 )

@@ -387,5 +387,5 @@ def test_what_cannot_be_is_one_sentence_before_anything_is_made(write, overrides
 
 def test_answers_without_passages_have_nothing_to_cite(write, tmp_path):
     path = write([{"text": "Fish swim [1].", "passages": []}])
-    with pytest.raises(UserError, match="No answer of answers has passages"):
+    with pytest.raises(UserError, match="No answer in answers has passages"):
         metaeval.cite("scifi", path, results=tmp_path)

@@ -96,7 +96,7 @@ def test_options_come_with_their_defaults() -> None:
 
 
 def test_the_files_are_looked_for_in_data(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"neither wice/test\.jsonl nor test\.jsonl"):
+    with pytest.raises(UserError, match=r"neither the file wice/test\.jsonl nor test\.jsonl"):
         load_dataset(wice.DATASET, data=tmp_path)
 
 

@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from metaeval import cells
+from metaeval import column_arrays
 from metaeval.corpus.loaders.ratings import DATASET, read_ratings
 from metaeval.corpus.loading import load_dataset
 from metaeval.errors import UserError
@@ -53,7 +53,10 @@ def test_a_line_becomes_a_rating_and_its_scores(write):
         ('{"id": "x", "group": "g", "gold": 1e999}', "line 4: field 'gold' is Infinity; allowed: a finite number"),
         ({"id": "", "group": "g", "gold": 1}, "line 4: field 'id' is \"\"; allowed: a string or a whole number"),
         ({"id": "r1", "group": "g", "gold": 1}, "rating id 'r1' is used twice"),
-        ({"id": "x", "group": "g", "gold": 1, "systm": "a"}, "line 4: no field 'systm'. Did you mean 'system'?"),
+        (
+            {"id": "x", "group": "g", "gold": 1, "systm": "a"},
+            "line 4: there is no field 'systm'. Did you mean 'system'?",
+        ),
         ({"id": "x", "group": "g", "gold": 1, "system": 3}, "line 4: field 'system' is 3; allowed: a string"),
         ({"id": "x", "group": "g", "gold": 1, "scores": [1]}, "line 4: field 'scores' is [1]; allowed: an object"),
         (
@@ -218,7 +221,7 @@ def test_a_set_is_the_same_from_every_kind_of_file_and_in_blocks_of_any_size(tmp
     found = []
     for size in (3, 65_536):
         for name in ("mine.csv", "mine.parquet", "mine.jsonl"):
-            monkeypatch.setattr(cells, "BLOCK", size)
+            monkeypatch.setattr(column_arrays, "BLOCK", size)
             monkeypatch.setattr("metaeval.own_tables.BLOCK", size)
             found.append(read_ratings(tmp_path / name))
     assert all(one == found[0] for one in found)

@@ -94,6 +94,8 @@ def test_faulty_rows_are_told(refuses_each_field: Callable[..., None], made: Cal
         ("a co - operation and / or 5 / 6", "a co-operation and/or 5/6"),
         ("\n - a bullet \n - another", "- a bullet\n- another"),
         ("see [ 1 ] [ 2 ] .", "see [1] [2]."),
+        ("yes / no /", "yes/no /"),
+        ("and - ( not -", "and - (not -"),
         ("it cost $ 5 or £ 4 ... then", "it cost $5 or £4... then"),
         ("born 1936 – died 2013", "born 1936 – died 2013"),
         ('" open at the end \n " a new line "', '"open at the end\n"a new line"'),

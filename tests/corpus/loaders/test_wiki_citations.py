@@ -118,7 +118,7 @@ def test_real_counts(real: Callable[..., Any], real_folder: Path) -> None:
 
 def test_published_scores_need_whole_citations_and_names_that_the_data_have(real_folder: Path, tmp_path: Path) -> None:
     options = {"dataset": "wiki_citations", "data": real_folder, "results": tmp_path}
-    with pytest.raises(UserError, match="belong to whole citations: add --unit citation"):
+    with pytest.raises(UserError, match="are of whole citations: add --unit citation"):
         metaeval.run(metrics=["published"], **options)
     with pytest.raises(UserError, match="Unknown metric 'gpt-9'"):
         metaeval.run(metrics=["gpt-9"], unit="citation", **options)

@@ -15,8 +15,9 @@ from metaeval.errors import UserError  # noqa: E402
 from metaeval.report.figures.bars import measure_bars  # noqa: E402
 from metaeval.report.figures.cost import CostPoint, cost_quality, rank_stability  # noqa: E402
 from metaeval.report.figures.drawing import FORMATS, image, save_figure, wrapped  # noqa: E402
-from metaeval.report.figures.forest import records_forest  # noqa: E402
+from metaeval.report.figures.forest import ability_forest, differences_forest, forest, has_abilities, records_forest  # noqa: E402
 from metaeval.report.figures.scores import confusion_map, reliability_curve  # noqa: E402
+from metaeval.report.measures import Declarations, ProtocolDeclarations  # noqa: E402
 
 NAMES = [f"metric-with-a-rather-long-name-v{number}/large_{number}" for number in range(15)]
 POINTS = [CostPoint(name, 10.0 ** (n % 4), 0.5 + n / 50, 0.48 + n / 50, 0.53 + n / 50) for n, name in enumerate(NAMES)]
@@ -157,7 +158,9 @@ def test_ranks_are_drawn_by_their_median_with_areas_by_share():
     # a: rank 1 in 3 of 4 specifications, rank 2 in 1 of 4.
     discs = plot.collections[0]
     assert discs.get_offsets().tolist() == [[1.0, 0.0], [2.0, 0.0]]
-    assert discs.get_sizes()[0] == 3 * discs.get_sizes()[1]
+    assert discs.get_sizes().tolist() == [260 * 0.75, 260 * 0.25]
+    rings = plot.collections[1]
+    assert (rings.get_offsets().tolist(), rings.get_sizes().tolist()) == ([[1.0, 0.0]], [300.0])
 
 
 @pytest.mark.parametrize("ranks", [{}, {"a": []}, {"a": [1], "b": [1, 2]}])
@@ -238,3 +241,70 @@ def test_lines_that_are_called_alike_are_all_drawn():
     (plot,) = records_forest(records, "made").axes
     assert [label.get_text() for label in plot.get_yticklabels()] == ["gold", "gold (2)", "b"]
     assert [line.get_xdata() for line in plot.lines][1::2] == [[0.3], [0.7], [0.5]]
+
+
+def _reading(**declared):
+    return Declarations({"retrieval": ProtocolDeclarations(**declared)}, oracles=("oracle",))
+
+
+def _drawn(plot):
+    return [tuple(map(float, line.get_xdata())) for line in plot.lines]
+
+
+def test_a_forest_has_chance_the_best_control_and_each_metric_in_percent(result):
+    figure = forest([result], _reading(headline="auc", chance={"auc": 0.4}, about={"auc": "of two rows"}))
+    (plot,) = figure.axes
+    # The conftest's AUCs; the constant is the best control, for the oracle is left out.
+    metrics = [(90.21, 92.88), (91.554,), (89.11, 93.0), (91.55449,)]
+    assert _drawn(plot) == [pytest.approx(ends) for ends in [(40, 40), (50, 50), *metrics]]
+    assert plot.get_title() == "best control: constant"
+    assert plot.get_xlabel() == "AUC full/none, %\nof two rows"
+    assert [label.get_text() for label in plot.get_yticklabels()] == ["minilm-bertscore", "judge[bold]_3|x%"]
+    assert figure.get_supxlabel().startswith("lines: 95 % intervals")
+
+
+def test_a_forest_of_several_data_sets_names_them_and_only_the_first_panel_of_a_row_names_metrics(result):
+    data = [result.data.model_copy(update={"name": name}) for name in ("one", "two", "three", "four")]
+    figure = forest([result.model_copy(update={"data": each}) for each in data], _reading())
+    plots = [plot for plot in figure.axes if plot.get_xlabel()]
+    assert [plot.get_xlabel() for plot in plots] == [f"NDCG@5 ({each.name})\n" for each in data]
+    named = [any(label.get_visible() and label.get_text() for label in plot.get_yticklabels()) for plot in plots]
+    assert named == [True, False, False, True]
+
+
+def test_abilities_are_drawn_where_there_are_several(result):
+    able = _reading(ability={"auc": "ranks", "pearson": "follows"})
+    assert [plot.get_xlabel() for plot in ability_forest(result, able).axes] == ["AUC full/none, %\n", "Pearson r\n"]
+    assert has_abilities(result, able)
+    assert not has_abilities(result, _reading(ability={"auc": "ranks"}))
+
+
+def test_differences_are_drawn_in_points_and_summaries_below_a_line(result):
+    studies, summary = [("one", 0.01, (-0.02, 0.04))], [("fixed", 0.02, (0.01, 0.03)), ("random", 0.03, (0.0, 0.06))]
+    (plot,) = differences_forest(studies, summary, result.columns[1], "a less b").axes
+    zero, rule, *lines = plot.lines
+    assert (zero.get_xdata(), rule.get_ydata()) == ([0, 0], [0.5, 0.5])
+    assert [tuple(line.get_xdata()) for line in lines] == [
+        pytest.approx(x) for x in [(-2, 4), (1,), (1, 3), (2,), (0, 6), (3,)]
+    ]
+    assert [line.get_marker() for line in lines[1::2]] == ["s", "D", "D"]
+    assert plot.get_xlabel() == "difference in AUC full/none, points"
+    (plain,) = differences_forest(studies, summary, result.columns[0], "a less b").axes
+    assert plain.get_xlabel() == "difference in NDCG@5"
+
+
+def test_records_of_several_measures_have_a_panel_each_and_differences_a_line_at_0():
+    records = [
+        {"measure": measure, "metric": metric, "difference": 0.1, "low": 0.0, "high": 0.2, "note": metric}
+        for measure in ("area", "rho")
+        for metric in ("a", "b")
+    ]
+    plots = records_forest([*records, {**records[0], "low": None}], "drawn").axes
+    assert [plot.get_xlabel() for plot in plots] == ["area", "rho"]
+    for plot in plots:
+        assert _drawn(plot) == [(0, 0), (0.0, 0.2), (0.1,), (0.0, 0.2), (0.1,)]
+        zero, *lines = plot.lines
+        assert zero.get_linewidth() == 1.2
+        assert {(line.get_linewidth(), line.get_markersize()) for line in lines[::2]} == {(1.6, 6)}
+        assert {line.get_markersize() for line in lines[1::2]} == {5}
+    assert [label.get_text() for label in plots[0].get_yticklabels()] == ["a", "b"]

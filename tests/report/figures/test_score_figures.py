@@ -1,6 +1,7 @@
 """Figures of a job's scores: what is drawn is what the table, scikit-learn and numpy say of the same pair file."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,14 @@ pytest.importorskip("matplotlib")
 from metaeval.analyses.suites.figures import distributions_of, read_judged_scores, reliability_of, roc_of, score_figures
 from metaeval.config import RunConfig
 from metaeval.report.figures.drawing import image, looks_of
+from metaeval.report.figures.scores import (
+    Bins,
+    Curve,
+    Histogram,
+    reliability,
+    roc_curves,
+    score_distributions,
+)
 from metaeval.runs.run import run, write_run
 
 METRICS = ("overlap", "bm25", "support-mini")
@@ -93,3 +102,63 @@ def test_ratings_have_thirds_and_no_curve(tmp_path):
         "ratings from 0.375 to 0.625",
         "ratings from 0 to 0.25",
     ]
+
+
+LOOKS = looks_of(["a", "b"])
+
+
+def points(line):
+    return [tuple(map(float, at)) for at in zip(*line.get_data(), strict=True)]
+
+
+def test_a_roc_curve_and_its_mark_have_the_metrics_look():
+    curve = Curve("a", (0.0, 0.2, 1.0), (0.0, 0.9, 1.0), point=(0.2, 0.9))
+    plot, other = roc_curves({"full from none": [curve], "full from partial": [replace(curve, point=None)]}, LOOKS).axes
+    chance, drawn, mark = plot.lines
+    assert points(chance) == [(0, 0), (1, 1)]
+    assert points(drawn) == [(0, 0), (0.2, 0.9), (1, 1)]
+    assert (drawn.get_color(), drawn.get_marker()) == (LOOKS["a"].colour, "None")
+    assert (points(mark), mark.get_marker(), mark.get_markersize()) == ([(0.2, 0.9)], LOOKS["a"].marker, 6)
+    assert mark.get_zorder() > drawn.get_zorder() > chance.get_zorder()
+    assert len(other.lines) == 2
+    # One vertical axis is named for all panels.
+    assert (plot.get_ylabel(), other.get_ylabel()) == ("true positive rate", "")
+
+
+def test_medians_stand_above_the_steps_in_the_order_of_the_levels():
+    edges, shares = (0.0, 0.5, 1.0), {"full": (0.2, 0.8), "partial": (0.5, 0.5), "none": (1.0, 0.0)}
+    histograms = [Histogram(level, edges, share, 0.25 * n) for n, (level, share) in enumerate(shares.items())]
+    (plot,) = score_distributions({"m": histograms}).axes
+    assert [list(map(float, step.get_data().values)) for step in plot.patches] == [[20, 80], [50, 50], [100, 0]]
+    # The highest step is 100 %: marks from 1.08 of it on, 0.12 apart, and room up to 1.45.
+    assert [points(mark) for mark in plot.lines] == [
+        [(0.0, pytest.approx(132))],
+        [(0.25, pytest.approx(120))],
+        [(0.5, pytest.approx(108))],
+    ]
+    assert plot.get_ylim() == (0, pytest.approx(145))
+    # The lowest level's mark is a ring.
+    assert [mark.get_markerfacecolor() == "white" for mark in plot.lines] == [False, False, True]
+
+
+def test_a_reliability_diagram_draws_each_outcome_over_the_diagonal_and_rows_below():
+    bins = [Bins("full", (0.1, 0.0, 0.9), (0.2, 0.0, 0.7), (3, 0, 9)), Bins("any", (0.1, 0.9), (0.4, 1.0), (3, 9))]
+    figure = reliability({"m": bins})
+    (plot,) = figure.axes
+    (below,) = plot.child_axes
+    diagonal, *series = plot.lines
+    assert points(diagonal) == [(0, 0), (1, 1)]
+    assert [points(line) for line in series] == [[(0.1, 0.2), (0.9, 0.7)], [(0.1, 0.4), (0.9, 1.0)]]
+    assert {(line.get_linewidth(), line.get_markersize()) for line in series} == {(1.2, 4.5)}
+    assert diagonal.get_linewidth() == 0.9
+    bars = [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in below.patches]
+    assert bars == [(pytest.approx(1 / 6), 3), (pytest.approx(3 / 6), 0), (pytest.approx(5 / 6), 9)]
+    assert below.get_ylim() == (0, pytest.approx(9.45))
+    assert "3 bins of equal width" in figure.get_supxlabel()
+
+
+def test_a_fourth_panel_begins_a_second_row():
+    bins = [Bins("full", (0.1,), (0.2,), (3,))]
+    plots = reliability({f"m{number}": bins for number in range(5)}).axes[:5]
+    assert [plot.get_subplotspec().rowspan.start for plot in plots] == [0, 0, 0, 1, 1]
+    assert [bool(plot.get_ylabel()) for plot in plots] == [True, False, False, True, False]

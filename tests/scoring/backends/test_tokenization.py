@@ -126,3 +126,21 @@ def test_a_tokenizer_that_does_more_than_join_is_refused(tokenizers):
 def test_a_slow_tokenizer_is_refused():
     with pytest.raises(UserError, match="is not a fast tokenizer"):
         PairTokens(object(), 512, "source")
+
+
+def test_texts_of_the_same_unknown_words_are_told_from_one_another():
+    """A vocabulary without a single word: both texts are the same tokens, and the second has its own place."""
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Sequence, Split
+    from tokenizers.processors import TemplateProcessing
+    from transformers import PreTrainedTokenizerFast
+
+    special = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2}
+    backend = Tokenizer(WordLevel(special, unk_token="[UNK]"))
+    backend.pre_tokenizer = Sequence([Split("nothing splits this", "removed")])
+    pair = "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1"
+    backend.post_processor = TemplateProcessing("[CLS] $A [SEP]", pair, [("[CLS]", 1), ("[SEP]", 2)])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]")
+    (encoded,) = PairTokens(tokenizer, 512, "source").encode(["Rain fell."], ["It rained."])
+    assert (encoded.ids, encoded.segments) == ([1, 0, 2, 0, 2], [0, 0, 0, 1, 1])

@@ -188,7 +188,9 @@ def test_a_worker_is_not_ended_by_a_signal_to_the_whole_job():
 
 def test_a_worker_that_cannot_start_is_said(monkeypatch, programs):
     monkeypatch.setattr(local, "WORKER", "no.such.module")
-    with pytest.raises(UserError, match=r"A worker ended with exit code 1 \(.*\) before it scored anything, 3 times"):
+    with pytest.raises(
+        UserError, match=r"A worker process ended with exit code 1 \(.*\) before it scored anything, 3 times"
+    ):
         scored(workers=2)
 
 

@@ -72,7 +72,7 @@ class MetaCommand(pipeline.JudgedByMetrics, pipeline.AsksChat):
 class Measurement:
     """The values of one measure of one pipeline with one judge, named pipeline:measure:judge.
 
-    fields: fields of its signature. assumed: what the bounds of its values assume.
+    fields: of its signature. ledger: what the judge read. assumed: what the bounds of its values assume.
     """
 
     name: str

@@ -55,7 +55,7 @@ RATINGS = "ratings.jsonl"
 
 
 def _read(run: Run) -> ToMeasure:
-    """Read ratings, answers and scores, and check all options; no model is asked, and nothing is scored."""
+    """Return the ratings, answers and scores of the run, with checked options; no model is asked, nothing is scored."""
     command: MetaCommand = run.options
     names, options = command.names, MetaOptions(**run.set_options["meta"])
     if wrong := next((name for name in names if name not in PIPELINES), None):
@@ -111,7 +111,11 @@ def _read(run: Run) -> ToMeasure:
 
 
 def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking | None, ChatOptions | None]:
-    """Return the options for asking; raises `UserError` for a model that no pipeline asks, and where none is named."""
+    """Return the options of the requests to chat models.
+
+    names: the pipelines. scifi: options of SCiFi. Raises `UserError` for a model that no pipeline asks, and where
+    none is named.
+    """
     if "citeeval" not in names and not ("scifi" in names and scifi.facts == "model"):
         if run.chat is not None or run.choice.idle:
             raise UserError(
@@ -128,7 +132,7 @@ def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking |
 
 
 def _estimate(read: ToMeasure) -> str:
-    """Estimate the cost for each pipeline that asks; nothing is sent, and no key is needed.
+    """Return the estimated cost for each pipeline that asks a chat model; nothing is sent, and no key is needed.
 
     SCiFi's later requests depend on the replies to its first ones, which alone are estimated.
     """
@@ -151,7 +155,10 @@ _Heard = tuple[ToMeasure, Sequence[ResponseValues], Sequence[Measurement], Seque
 
 
 def _ask(read: ToMeasure, chat: Chat | None) -> _Heard:
-    """Ask CiteEval's judge, and make SCiFi's facts; `UserError` first where no level of ratings can be evaluated."""
+    """Ask CiteEval's judge, and make SCiFi's facts; return both.
+
+    Raises `UserError` first where no level of ratings can be evaluated.
+    """
     _rated(read, read.outside_scores)
     rated: Sequence[ResponseValues] = ()
     measured: list[Measurement] = []
@@ -163,7 +170,7 @@ def _ask(read: ToMeasure, chat: Chat | None) -> _Heard:
 
 
 def _judge(heard: _Heard, make: MakeBackends) -> MetaEvaluation:
-    """Compare every measure of every pipeline with the ratings."""
+    """Compare every measure of every pipeline with the ratings. make: makes the backends, which give the verdicts."""
     read, rated, of_citeeval, facts, fields = heard
     measured = [*read.outside_scores, *of_citeeval]
     backends: list[tuple[str, Backend]] = []
@@ -234,7 +241,7 @@ def _results(read: ToMeasure, level: Level, measured: Sequence[Measurement]) -> 
 
 
 def citation_measures(pipeline: PipelineReading, backend: Backend, config: RunConfig) -> list[Measurement]:
-    """Return recall, precision and F1 of ALCE or ALiiCE with a backend."""
+    """Return recall, precision and F1 of ALCE or ALiiCE (`pipeline`) with a backend."""
     judged = judge(pipeline, [backend], config).judged[0]
     lines = judged.degrees if backend.soft else judged.lines
     values = claim_values(pipeline.answers, lines, judged.recall, judged.precision, backend.soft)
@@ -322,7 +329,7 @@ def _signed(
 
 
 def _lay_out(meta: MetaEvaluation) -> Layout:
-    """Return results and tables by level, and the ratings with all scores as a file to evaluate."""
+    """Return results and tables by level, and a file of the ratings with all scores, which can be evaluated again."""
     tables, folder = meta_sheets(meta), meta.read.run.folder
     return Layout(
         tables=tables,

@@ -19,7 +19,7 @@ from metaeval.citation.pipelines.provenance import Provenance, data_of, in_steps
 from metaeval.files import sha256_json
 from metaeval.report.cells import THREE, cell
 from metaeval.report.result import Column, Data
-from metaeval.report.table import Cell, Note, Record, Scalar, Table, blocks_of, count, numeral, plain, share
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, blocks_of, count, format_value, plain, share
 
 _JUDGED: Mapping[str, CiteEvalMeasure] = {
     "citeeval:auto": "auto",
@@ -105,10 +105,11 @@ def could_be(meta: MetaEvaluation) -> tuple[tuple[str, str], ...]:
 
     def text(level: Level, name: str) -> str:
         mean, least, most = level.mean_ends(name)
-        ends = f"with every missing verdict against it or for it {numeral(least, THREE)} to {numeral(most, THREE)}"
+        bounds = f"{format_value(least, THREE)} to {format_value(most, THREE)}"
+        ends = f"with every missing verdict against it or for it {bounds}"
         ends += f", {assumed[name]}" if assumed[name] else ""
         missing = f"({len(level.open[name]):,} of {len(level.ratings.rows):,} responses)"
-        return f"mean {numeral(mean, THREE)}; {'its range is not known' if least is None else ends} {missing}"
+        return f"mean {format_value(mean, THREE)}; {'its range is not known' if least is None else ends} {missing}"
 
     return tuple((plain(name), text(level, name)) for level in meta.levels for name in level.open)
 
@@ -132,7 +133,7 @@ def meta_sheets(meta: MetaEvaluation) -> dict[str, Table]:
 
 
 def _measures(meta: MetaEvaluation, around: Provenance) -> Table:
-    """Count the rated statements and responses with a value of each measure, and the others by reason."""
+    """Return the table of the rated statements and responses with a value of each measure, and of others by reason."""
     table = TableLines()
     for level in meta.levels:
         for name, values in level.values.items():
@@ -156,7 +157,7 @@ def _measures(meta: MetaEvaluation, around: Provenance) -> Table:
 
 
 def _annotators(meta: MetaEvaluation, around: Provenance) -> Table | None:
-    """Tabulate Krippendorff's alpha among the annotators; None for a single annotator."""
+    """Return the table of Krippendorff's alpha among the annotators; None for a single annotator."""
     table = TableLines()
     for name, (interval, number) in agreement.alphas(meta.read.human, meta.resampling).items():
         alpha = interval_cell(interval.ends, THREE, signed=True)
@@ -166,7 +167,7 @@ def _annotators(meta: MetaEvaluation, around: Provenance) -> Table | None:
 
 
 def _open(meta: MetaEvaluation, around: Provenance) -> Table | None:
-    """List the rated responses whose value lacks a verdict, with its bounds; None where nothing is missing."""
+    """Return the table of the responses whose value lacks a verdict, with its bounds; None where nothing is missing."""
     table = TableLines()
     for measure, open_ in (pair for level in meta.levels for pair in level.open.items()):
         for answer, value in open_.items():
@@ -178,7 +179,7 @@ def _open(meta: MetaEvaluation, around: Provenance) -> Table | None:
 
 
 def _within(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
-    """Tabulate the correlations with people within each system."""
+    """Return the table of correlations with people within each system."""
     table = TableLines()
     for row in agreement.within_systems(level, meta.resampling):
         cells = [interval_cell(interval.ends, RANKS_DIGITS, signed=True) for interval in row.correlations.values()]
@@ -192,7 +193,7 @@ def _within(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
 
 
 def _systems(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
-    """Tabulate mean ratings and mean values of the systems, and the agreement of their rankings."""
+    """Return the table of mean ratings and mean values of the systems, and of the agreement of their rankings."""
     rankings, systems, table = agreement.over_systems(level, meta.resampling), level.systems, TableLines()
     for name, (means, tau) in {_PEOPLE: (rankings.people, None), **rankings.measures}.items():
         agreed = "" if tau is None else interval_cell(tau.ends, RANKS_DIGITS, signed=True)
@@ -301,7 +302,7 @@ def brief_grids(meta: MetaEvaluation, sheets: Mapping[str, Table]) -> list[Table
 
 
 def _within_brief(sheet: Table, names: frozenset[str]) -> Table:
-    """Return Spearman's correlations alone, with a column for each system."""
+    """Return the table with Spearman's correlations of the measures `names` alone, with a column for each system."""
     spearman = [column.key for column in CORRELATIONS].index("spearman")
     rows: dict[str, list[Cell]] = {}
     headings: dict[str, str] = {}
@@ -316,7 +317,7 @@ def _within_brief(sheet: Table, names: frozenset[str]) -> Table:
 
 
 def _lines(sheet: Table, kept: Callable[[Record], bool]) -> Table:
-    """Return the table with the lines whose record is kept; each line has one record."""
+    """Return the table with the lines whose record `kept` accepts; each line has one record."""
     records = iter(sheet.records)
     blocks = [
         replace(block, lines=tuple(line for line in block.lines if kept(next(records)))) for block in sheet.blocks
@@ -325,7 +326,7 @@ def _lines(sheet: Table, kept: Callable[[Record], bool]) -> Table:
 
 
 def _more(meta: MetaEvaluation, names: frozenset[str]) -> str:
-    """Name what the files hold beside what is printed."""
+    """Return, as text, what the files hold beside what is printed. names: the printed measures."""
     left = sum(measurement.name not in names for measurement in meta.measured)
     measures = f"{left} more measures (recall, precision and the like; -s tested=all prints and tests them)"
     texts = [*([measures] if left else []), "partial correlations, all controls, more within systems"]

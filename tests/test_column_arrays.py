@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from metaeval import cells
-from metaeval.cells import Cells, Coded, text_array, values_of
+from metaeval import column_arrays
+from metaeval.column_arrays import Cells, Coded, text_array, values_of
 from metaeval.stats.arrays import codes_of
 
 HALF = "\ud83d"
@@ -18,7 +18,7 @@ HALF = "\ud83d"
 
 @pytest.fixture(params=[2, 65_536])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cells, "BLOCK", request.param)
+    monkeypatch.setattr(column_arrays, "BLOCK", request.param)
 
 
 @pytest.mark.parametrize("texts", [[], ["a", "", "b\0", "ä" * 40, "a"], ["a", "b", HALF, "c"]])
@@ -71,4 +71,6 @@ def test_a_text_is_looked_at_once() -> None:
 
 def test_numbers_are_written_as_python_writes_them() -> None:
     numbers = [0.0, -0.0, 1.0, -2.5, 0.1 + 0.2, 1e-4, 9.9e-5, 5e-324, 1e15 + 0.3, 1e16, -1.7e308, math.nan, 1 / 3]
-    assert cells.numerals(np.array(numbers)) == [json.dumps(number).replace("NaN", "null") for number in numbers]
+    assert column_arrays.numerals(np.array(numbers)) == [
+        json.dumps(number).replace("NaN", "null") for number in numbers
+    ]

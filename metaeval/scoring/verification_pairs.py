@@ -1,4 +1,4 @@
-"""Canary pairs: a metric's scores for them in batches compared with single, published and official scores."""
+"""FixedPair pairs: a metric's scores for them in batches compared with single, published and official scores."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from metaeval.scoring.contract import Metric, PairScore, TextPair
 from metaeval.scoring.engine import score_pairs
 
 
-class Canary(NamedTuple):
-    """A pair of texts that tests one case of every metric, with its name."""
+class FixedPair(NamedTuple):
+    """A pair of texts that tests one case of every metric, such as negation. name: of the case."""
 
     name: str
     source: str
@@ -34,22 +34,24 @@ _TOWN = (
 )
 _FLOOD = "The pumping station was moved south of the mill after the public hearing in March, as Dr. Lund had proposed. "
 
-CANARIES = (
-    Canary("supported", _BRIDGE, "The bridge was opened again in May 2012."),
-    Canary("contradicted", _BRIDGE, "The bridge was never reopened."),
-    Canary("unrelated", _BRIDGE, "Codling moths lay their eggs on leaves close to the fruit."),
-    Canary("partial", _BRIDGE, "The repair cost 4.6 million euros, and the province paid all of it."),
-    Canary("numbers", _MOTH, "With traps, moths were in 27 % of the apples; without them, in 11 %."),
-    Canary("negation", _MOTH, "The traps did not reduce scab."),
-    Canary(
+VERIFICATION_PAIRS = (
+    FixedPair("supported", _BRIDGE, "The bridge was opened again in May 2012."),
+    FixedPair("contradicted", _BRIDGE, "The bridge was never reopened."),
+    FixedPair("unrelated", _BRIDGE, "Codling moths lay their eggs on leaves close to the fruit."),
+    FixedPair("partial", _BRIDGE, "The repair cost 4.6 million euros, and the province paid all of it."),
+    FixedPair("numbers", _MOTH, "With traps, moths were in 27 % of the apples; without them, in 11 %."),
+    FixedPair("negation", _MOTH, "The traps did not reduce scab."),
+    FixedPair(
         "several sentences", _MOTH, "The trial had 312 participants. Traps helped against moths. They also cured scab!"
     ),
-    Canary("unicode", "Die Brücke über die Würm heißt «Zoë-Steg» — 橋は1931年に完成した。🙂", "橋は1931年に完成した。"),
-    Canary("short", "No.", "Yes."),
-    Canary("the same text", _MOTH, _MOTH),
-    Canary("long source", _TOWN * 6 + _FLOOD + _TOWN, "The pumping station was moved after a public hearing."),
-    Canary("long statement", _BRIDGE, _TOWN.strip()),
-    Canary("white space and marks", f"\n  {_BRIDGE}\t\n\n[3][4]  ", "  The province paid\na third. [3] "),
+    FixedPair(
+        "unicode", "Die Brücke über die Würm heißt «Zoë-Steg» — 橋は1931年に完成した。🙂", "橋は1931年に完成した。"
+    ),
+    FixedPair("short", "No.", "Yes."),
+    FixedPair("the same text", _MOTH, _MOTH),
+    FixedPair("long source", _TOWN * 6 + _FLOOD + _TOWN, "The pumping station was moved after a public hearing."),
+    FixedPair("long statement", _BRIDGE, _TOWN.strip()),
+    FixedPair("white space and marks", f"\n  {_BRIDGE}\t\n\n[3][4]  ", "  The province paid\na third. [3] "),
 )
 
 
@@ -85,7 +87,10 @@ OFFICIAL_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class OfficialComparison:
-    """The official package's answers for the canary pairs; `pairs`: number of pairs with a score here too."""
+    """The official package's answers for the test pairs. pairs: number of those that have a score here too.
+
+    largest: largest difference of scores.
+    """
 
     package: str
     answers: list[PairScore]
@@ -99,22 +104,22 @@ class OfficialComparison:
 
 
 @dataclass(frozen=True)
-class CanaryReport:
-    """A metric's answers for the canary pairs (a fixed set of test pairs).
+class VerificationReport:
+    """A metric's scores (answers) for the fixed test pairs.
 
     single: the same pairs, each scored alone; None for a judge, which asks each pair alone and for money.
     published: the authors' scores with ours; empty with weights that are not the published ones.
     """
 
     metric: Metric
-    canaries: Sequence[Canary]
+    test_pairs: Sequence[FixedPair]
     batched: list[PairScore]
     single: list[PairScore] | None
     published: list[tuple[Published, float | None]]
 
     def __repr__(self) -> str:
         verdict = "agrees" if self.agrees else "does NOT agree"
-        return f"<CanaryReport: {self.metric.card.name} {verdict}, {len(self.batched)} pairs>"
+        return f"<VerificationReport: {self.metric.card.name} {verdict}, {len(self.batched)} pairs>"
 
     @property
     def batch_difference(self) -> float | None:
@@ -135,9 +140,9 @@ class CanaryReport:
         )
 
 
-def verify_metric(name: str, metric: Metric) -> CanaryReport:
-    """Score the canary pairs with a metric, in batches and one by one. name: the metric's name in a run."""
-    pairs = [(canary.source, canary.statement) for canary in CANARIES]
+def verify_metric(name: str, metric: Metric) -> VerificationReport:
+    """Score the test pairs with a metric, in batches and one by one. name: the metric's name in a run."""
+    pairs = [(pair.source, pair.statement) for pair in VERIFICATION_PAIRS]
     repeated = not hasattr(metric.options, "api_key_env")
     batched = score_pairs(metric, [*pairs, *_company(pairs)] if repeated else pairs).answers[: len(pairs)]
     single = _one_by_one(metric, pairs) if repeated else None
@@ -146,15 +151,15 @@ def verify_metric(name: str, metric: Metric) -> CanaryReport:
         (score, metric.score([score.source], [score.statement])[0].score)
         for score in (PUBLISHED.get(name, ()) if usual else ())
     ]
-    return CanaryReport(metric, CANARIES, batched, single, published)
+    return VerificationReport(metric, VERIFICATION_PAIRS, batched, single, published)
 
 
-def compare_official(verified: CanaryReport, official: Metric, package: str) -> OfficialComparison:
-    """Score the canary pairs with the official package.
+def compare_official(verified: VerificationReport, official: Metric, package: str) -> OfficialComparison:
+    """Score the test pairs with the official package.
 
     Pairs without a score here are not compared: the official code may give them a meaningless number.
     """
-    answers = score_pairs(official, [(canary.source, canary.statement) for canary in verified.canaries]).answers
+    answers = score_pairs(official, [(pair.source, pair.statement) for pair in verified.test_pairs]).answers
     scored = [(ours, theirs) for ours, theirs in zip(verified.batched, answers, strict=True) if ours.score is not None]
     largest = max((difference(ours, theirs) for ours, theirs in scored), default=0.0)
     return OfficialComparison(package, answers, len(scored), largest)
@@ -168,7 +173,7 @@ def difference(ours: PairScore, theirs: PairScore) -> float:
 
 
 def _company(pairs: Sequence[TextPair]) -> list[TextPair]:
-    """Return further pairs of the same lengths, with words reversed or rotated, to fill batches of test pairs."""
+    """Return further pairs of the same lengths, with words reversed or rotated, to fill the batches of test pairs."""
     words = [(source.split(), statement.split()) for source, statement in pairs]
     backwards = [(" ".join(source[::-1]), " ".join(statement[::-1])) for source, statement in words]
     turned = [(" ".join(source[1:] + source[:1]), " ".join(claim[1:] + claim[:1])) for source, claim in words]

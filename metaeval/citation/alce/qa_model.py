@@ -43,16 +43,20 @@ class AnswerSpan(NamedTuple):
 
 
 def extractive_reader(model: Any, tokenizer: Any) -> QaReader:
-    """Make a reader from a transformers model with a question-answering head, in eval mode, and its fast tokenizer.
+    """Return a function that answers questions from contexts with a question-answering model.
 
-    A long context is read in windows of 384 tokens with the question, 128 shared by neighbours (fewer where the
+    model: a transformers model with a question-answering head, in eval mode. tokenizer: its fast tokenizer. A long
+    context is read in windows of 384 tokens with the question, 128 shared by neighbours (fewer where the
     tokenizer's limit is lower); an answer has at most 15 tokens and ends at word borders.
 
-    Raises `UserError` for a tokenizer that is slow or pads on the left. The reader raises `UserError` for a question
-    that leaves no room for its context.
+    Raises `UserError` for a tokenizer that is slow or pads on the left. The function raises `UserError` for a
+    question that leaves no room for its context.
     """
     if not tokenizer.is_fast or tokenizer.padding_side != "right":
-        raise UserError(f"{type(tokenizer).__name__} cannot read answers; allowed: fast tokenizers padding right.")
+        raise UserError(
+            f"{type(tokenizer).__name__} cannot be used to extract answers: choose a model with a fast tokenizer "
+            "that pads on the right."
+        )
 
     def read(pairs: Sequence[tuple[str, str]]) -> list[str]:
         windows = [_windows(tokenizer, *pair) for pair in pairs]
@@ -66,10 +70,10 @@ def extractive_reader(model: Any, tokenizer: Any) -> QaReader:
 
 
 def best_span(start: Float32s, end: Float32s, open: Bools) -> AnswerSpan:
-    """Return the best answer of one window from its logits, each (tokens,); of equal ones the first.
+    """Return the best answer of one window; of equally good ones the first.
 
-    Probabilities are over the open tokens. The probability of no answer is that of the first token as beginning and
-    end, so that token takes no part in the search for an answer.
+    start, end: the model's logits, (tokens,). Probabilities are over the open tokens. The probability of no answer
+    is that of the first token as beginning and end, so that token takes no part in the search for an answer.
     """
     begins, ends = _softmax(start, open), _softmax(end, open)
     none = float(begins[0] * ends[0])
@@ -88,7 +92,7 @@ def _softmax(logits: Float32s, open: Bools) -> Float32s:
 
 
 def _answer(context: str, spans: Sequence[tuple[ContextWindow, AnswerSpan]]) -> str:
-    """Return the best window's answer; empty if every window gives no answer a higher probability than that one."""
+    """Return the best window's answer; empty if every window finds "no answer" more probable."""
     window, best = max(spans, key=lambda pair: pair[1].score)
     if min(span.none for _, span in spans) > best.score:
         return ""

@@ -34,7 +34,7 @@ def text_array(texts: Iterable[str]) -> Texts:
 
 
 def joined(parts: Sequence[Texts]) -> Texts:
-    """Concatenate arrays of texts."""
+    """Return arrays of texts concatenated."""
     mixed = len({part.dtype for part in parts}) > 1
     return np.concatenate([part.astype(np.object_) for part in parts] if mixed else parts)
 
@@ -46,18 +46,18 @@ def blocks(*columns: NDArray[Any] | Coded[Any]) -> Iterator[tuple[list[Any], ...
 
 
 def row_blocks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Split row numbers into arrays of at most `BLOCK`."""
+    """Return row numbers in arrays of at most `BLOCK`."""
     return [rows[at : at + BLOCK] for at in range(0, rows.size, BLOCK)]
 
 
 def values_of(column: NDArray[Any]) -> Iterator[Any]:
-    """Iterate over a column's values as Python objects, converting one block at a time."""
+    """Yield a column's values as Python objects, converting one block at a time."""
     for (block,) in blocks(column):
         yield from block
 
 
 def numerals(numbers: NDArray[np.float64]) -> list[str]:
-    """Format numbers as JSON does, NaN as null."""
+    """Return numbers as JSON writes them, NaN as null."""
     texts = to_json(numbers.tolist()).decode()[1:-1].replace("NaN", "null").split(",")
     size = np.abs(numbers)
     for row in np.flatnonzero((size > 0) & ((size < 1e-4) | (size >= 1e16))).tolist():  # exponents look different
@@ -66,7 +66,10 @@ def numerals(numbers: NDArray[np.float64]) -> list[str]:
 
 
 def interleaved(*parts: str | Iterable[str]) -> str:
-    """Join the parts of each row, and the rows, into one text; a part is a text for all rows or a column of texts."""
+    """Return the rows as one text, each made of one part after the other.
+
+    A part is a text for all rows, or a column of texts.
+    """
     columns = (repeat(part) if isinstance(part, str) else part for part in parts)
     return "".join(chain.from_iterable(zip(*columns, strict=False)))
 
@@ -80,7 +83,7 @@ class Coded(Sequence[T], Generic[T]):
 
     @classmethod
     def of(cls, values: Iterable[Any]) -> Coded[Any]:
-        """Encode texts, and None, as codes in the order of their first appearance."""
+        """Return texts, and None, as a column of codes in the order of their first appearance."""
         known: dict[Any, int] = {}
         codes = np.fromiter((known.setdefault(value, len(known)) for value in values), dtype=np.int32)
         return Coded(list(known) if None in known else text_array(known), codes)
@@ -150,7 +153,7 @@ class Cells:
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Cells:
-        """Build cells from Python values; None is a blank cell."""
+        """Return Python values as cells; None is a blank cell."""
         kinds = set(map(type, values))
         if kinds <= {float, type(None)} and kinds != {type(None)}:
             return cls(np.array(values, dtype=np.float64))
@@ -164,7 +167,7 @@ class Cells:
 
     @classmethod
     def joined(cls, parts: Sequence[Cells]) -> Cells:
-        """Concatenate cells."""
+        """Return cells concatenated."""
         if len({part.array.dtype for part in parts}) == 1:
             return cls(np.concatenate([part.array for part in parts]))
         return cls.of([value for part in parts for value in part])
@@ -211,7 +214,7 @@ class Cells:
         return self._which(is_wanted, ~self.blank)
 
     def which_others(self, is_wanted: Callable[[Any], bool]) -> NDArray[np.bool_]:
-        """As `which`, restricted to cells without a finite number."""
+        """Return what `which` does, among cells without a finite number."""
         return self._which(is_wanted, np.isinf(self.plain))
 
     def _which(self, is_wanted: Callable[[Any], bool], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -248,7 +251,7 @@ class Cells:
         return np.concatenate(parts)
 
     def numbers(self, number: Callable[[Any], float | None]) -> NDArray[np.float64]:
-        """As `plain`, but cells with any other content get the number that `number` finds in them, if any."""
+        """Return what `plain` does, but `number` returns the number of other content, if it has one."""
         if not (others := np.flatnonzero(np.isinf(self.plain))).size:
             return self.plain
         numbers, known = self.plain.copy(), dict[Any, float | None]()

@@ -1,0 +1,126 @@
+"""The normal form of an answer whose citations are data beside its text: spans of the text that point at sources.
+
+A span of kind "claim" is the text that its sources should support; one of kind "mark" is the citation itself, such as
+`([a.example](https://a.example))`, and leaves the text. A span of kind "either" is a mark if its text looks like one,
+and a claim otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+SpanKind = Literal["claim", "mark", "either"]
+
+
+@dataclass(slots=True)
+class CitedSource:
+    """A source of an answer, as its record describes it. quotes: pieces of its text that citations hold."""
+
+    id: str = ""
+    url: str = ""
+    title: str = ""
+    text: str = ""
+    quotes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSpan:
+    """A span of an answer's text: offsets in the unit of its record, and the indices of its sources.
+
+    start, end: None where the record holds no offset; equal: an insertion point. text: the span's text as the record
+    quotes it; None: the record does not quote it. sources: None for a source that the record does not list. exact: the
+    reader wrote or found the span itself, and its offsets are code points.
+    """
+
+    kind: SpanKind
+    start: int | None
+    end: int | None
+    sources: tuple[int | None, ...]
+    text: str | None = None
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CitedText:
+    """An answer with its spans and sources. left_out: counts of citations that the format does not read, by reason.
+
+    marks_in_text: the citations are marks [n] in the text, which stay there; first: the number of the first source in
+    them. id: empty where the record has none.
+    """
+
+    text: str
+    sources: list[CitedSource]
+    spans: list[CitedSpan] = field(default_factory=list)
+    id: str = ""
+    question: str = ""
+    group: str = ""
+    system: str = ""
+    marks_in_text: bool = False
+    first: int = 1
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+WITHOUT_TEXT = "citations are those of a part without text"
+
+
+class AnswerDraft:
+    """Collects the text, the spans and the distinct sources of an answer, in the order of its record."""
+
+    def __init__(self) -> None:
+        self.sources: list[CitedSource] = []
+        self.spans: list[CitedSpan] = []
+        self.left_out: Counter[str] = Counter()
+        self.length = 0
+        self._pieces: list[str] = []
+        self._places: dict[object, int] = {}
+
+    @property
+    def text(self) -> str:
+        """The text that is written so far."""
+        return "".join(self._pieces)
+
+    def write(self, text: str) -> int:
+        """Add a text, and return its offset."""
+        self._pieces.append(text)
+        self.length += len(text)
+        return self.length - len(text)
+
+    def source(
+        self, key: object, quote: str = "", *, id: str = "", url: str = "", title: str = "", text: str = ""
+    ) -> int:
+        """Return the index of the source with this key, which is added with these fields where it is new."""
+        place = self._places.setdefault(key, len(self.sources))
+        if place == len(self.sources):
+            self.sources.append(CitedSource(id, url, title, text))
+        if quote and quote not in self.sources[place].quotes[-50:]:
+            self.sources[place].quotes.append(quote)
+        return place
+
+    def find(self, key: object) -> int | None:
+        """Return the index of the source with this key; None where there is none."""
+        return self._places.get(key)
+
+    def cite(
+        self, kind: SpanKind, start: int | None, end: int | None, sources: Iterable[int | None], text: str | None = None
+    ) -> None:
+        """Add a span. text: the text that the record says it has."""
+        self.spans.append(CitedSpan(kind, start, end, tuple(sources), text))
+
+    def claim(self, text: str, sources: Iterable[int | None]) -> None:
+        """Write a text that sources should support; without sources it is uncited."""
+        start, cited = self.write(text), tuple(sources)
+        if not text.strip():
+            self.left_out[WITHOUT_TEXT] += len(cited)
+        elif cited:
+            self.spans.append(CitedSpan("claim", start, self.length, cited, exact=True))
+
+    def mark(self, start: int, end: int, sources: Iterable[int | None]) -> None:
+        """Add a mark that the reader found in the text."""
+        self.spans.append(CitedSpan("mark", start, end, tuple(sources), exact=True))
+
+
+Reasons = Counter[str]
+"""Counts of citations, by what became of them."""

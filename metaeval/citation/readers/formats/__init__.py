@@ -1,0 +1,1 @@
+"""Formats of answers: one declaration each, and the registry that recognises them."""

@@ -1,0 +1,167 @@
+"""The declaration of a format of answers, and what formats share in reading their records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metaeval.citation.model import Answer
+from metaeval.citation.readers.cited_text import WITHOUT_TEXT, AnswerDraft, CitedText
+from metaeval.corpus.loaders.rows import DataRow
+from metaeval.errors import UserError
+from metaeval.reading import MalformedError, parse_json
+
+
+@dataclass(frozen=True)
+class AnswerFormat:
+    """A format of answers, one record each.
+
+    name: of the option --format. title: the systems that write it. needs: paths of the fields by which a record is
+    recognised, such as `choices[].message.content`; `|` separates alternatives. example: a whole record as JSON.
+    read: yields the answers of a record. read_file: yields those of all rows of a file instead. note: how marks in the
+    texts are counted, where the format does not say it.
+    """
+
+    name: str
+    title: str
+    needs: tuple[str, ...]
+    example: str
+    read: Callable[[DataRow], Iterator[CitedText]] = lambda row: iter(())
+    read_file: Callable[[list[DataRow], Path], Iterator[Answer]] | None = None
+    note: str = ""
+
+
+def lacking(fields: Mapping[str, Any], needs: Sequence[str]) -> list[str]:
+    """Return the paths that a record lacks, in order."""
+    return [path for path in needs if not any(holds(fields, name) for name in path.split("|"))]
+
+
+def holds(value: Any, path: str) -> bool:
+    """Return whether a value holds a field at a path; the list before `[]` needs an element that holds the rest."""
+    name, dot, rest = path.partition(".")
+    is_list = name.endswith("[]")
+    name = name.removesuffix("[]")
+    if not isinstance(value, Mapping) or value.get(name) is None:
+        return False
+    inner = value[name]
+    if is_list:
+        listed = inner if isinstance(inner, list) else []
+        return any(holds(entry, rest) for entry in listed[:100]) if dot else isinstance(inner, list)
+    return holds(inner, rest) if dot else True
+
+
+def unwrapped(row: DataRow) -> DataRow:
+    """Return the reply of a record `{"request": ..., "response": ...}`, with the request as its field `request`.
+
+    Further fields of the record, such as `id` and `documents`, stay beside those of the reply. The two are objects, or
+    JSON in a string; a batch's reply is in the field `body`. Other records are returned unchanged.
+    """
+    reply = _body(row, "response")
+    if reply is None:
+        return row
+    others = {name: value for name, value in row.fields.items() if name not in ("request", "response")}
+    named = {name: others[key] for name, key in (("id", "custom_id"), ("id", "id")) if others.get(key) is not None}
+    return DataRow(row.where, {**others, **reply, **named, "request": _body(row, "request") or {}})
+
+
+def _body(row: DataRow, name: str) -> Mapping[str, Any] | None:
+    value = row.fields.get(name)
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = parse_json(value, lone_surrogates=True)
+        except MalformedError as error:
+            raise UserError(f"{row.where}: field {name!r} is not JSON ({error}).") from error
+    if isinstance(value, Mapping) and isinstance(value.get("body"), Mapping):
+        value = value["body"]
+    return value if isinstance(value, Mapping) else None
+
+
+def parts(row: DataRow, name: str) -> list[DataRow]:
+    """Return the objects of a list; none where the field is absent."""
+    return row.rows(name) if row.fields.get(name) is not None else []
+
+
+def entries(row: DataRow, name: str) -> list[Any]:
+    """Return a list; an empty one where the field is absent."""
+    listed = row.fields.get(name)
+    if not isinstance(listed, list | None):
+        raise row.error(name, "a list")
+    return listed or []
+
+
+def part(row: DataRow, name: str) -> DataRow:
+    """Return an object inside another; an empty one where the field is absent."""
+    return row.row(name) if row.fields.get(name) is not None else DataRow(f"{row.where}, {name}", {})
+
+
+def offset(row: DataRow, name: str) -> int | None:
+    """Return a whole number; None for another value, which fits no text."""
+    value = row.fields.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def text_in(value: Any) -> str:
+    """Return the text of a message's content: a string, or the texts of its parts."""
+    if isinstance(value, Mapping):
+        value = [value]
+    if isinstance(value, list):
+        texts = [entry.get("text") if isinstance(entry, Mapping) else entry for entry in value]
+        return "".join(text for text in texts if isinstance(text, str))
+    return value if isinstance(value, str) else ""
+
+
+def text_part(block: DataRow, draft: AnswerDraft, citations: str) -> str | None:
+    """Return the text of a part of a reply; None where it has none, whose citations are then counted as left out."""
+    if isinstance(block.fields.get("text"), str):
+        return block.text("text")
+    draft.left_out[WITHOUT_TEXT] += len(parts(block, citations))
+    return None
+
+
+_QUESTIONS = ("question", "query", "prompt", "user_input", "input")
+_TALKS = ("messages", "input", "contents")
+
+
+def question_of(row: DataRow) -> str:
+    """Return the question of a record: a field of it, or the last message of the user in its request; else empty."""
+    request = part(row, "request").fields
+    for fields in (row.fields, request):
+        if named := next((fields[name] for name in _QUESTIONS if isinstance(fields.get(name), str)), ""):
+            return str(named)
+    for name in _TALKS:
+        listed = request.get(name)
+        for message in reversed(listed if isinstance(listed, list) else []):
+            if isinstance(message, Mapping) and message.get("role", "user") == "user":
+                return text_in(message.get("content") or message.get("parts"))
+    return ""
+
+
+def named_by(row: DataRow, *names: str) -> str:
+    """Return the first of these fields that is a string or a whole number, as a string; else an empty one."""
+    values = (row.fields.get(name) for name in names)
+    return next((str(value) for value in values if isinstance(value, str | int) and not isinstance(value, bool)), "")
+
+
+def finished(
+    draft: AnswerDraft,
+    row: DataRow,
+    more: str = "",
+    id: str | None = None,
+    question: str | None = None,
+    group: str = "",
+    system: str | None = None,
+    marks_in_text: bool = False,
+) -> CitedText:
+    """Return the answer of a draft; id, question and system are by default those of the record.
+
+    more: what is added to the record's id.
+    """
+    if id is None:
+        id = named_by(row, "id", "responseId", "response_id")
+        id = f"{id}{more}" if id else ""
+    question = question_of(row) if question is None else question
+    system = named_by(row, "model", "modelVersion") if system is None else system
+    parts_read = draft.text, draft.sources, draft.spans
+    return CitedText(*parts_read, id, question, group, system, marks_in_text, left_out=draft.left_out)

@@ -1,0 +1,124 @@
+"""Replies of Anthropic, and inspect_ai's logs: blocks of text, each with the citations that support it.
+
+Anthropic (anthropics/anthropic-sdk-python @ 009b0353 `types/citation_*.py`): offsets are those of the source; the
+documents are in the request, or beside `content`. inspect_ai (UKGovernmentBEIS/inspect_ai @ 499e6152
+`_util/citation.py`): `cited_text` is a quotation, or the offsets of the claim in the block.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from metaeval.citation.readers.cited_text import AnswerDraft, CitedSpan, CitedText
+from metaeval.citation.readers.formats.answer_format import (
+    AnswerFormat,
+    finished,
+    named_by,
+    part,
+    parts,
+    text_in,
+    text_part,
+)
+from metaeval.corpus.loaders.rows import DataRow
+
+
+def _read_reply(row: DataRow) -> Iterator[CitedText]:
+    draft, held = AnswerDraft(), _held(row)
+    for block in row.rows("content"):
+        if (text := text_part(block, draft, "citations")) is not None:
+            draft.claim(text, [_cited(citation, draft, held) for citation in parts(block, "citations")])
+    yield finished(draft, row)
+
+
+def _cited(citation: DataRow, draft: AnswerDraft, held: Mapping[tuple[str, int], tuple[str, str]]) -> int | None:
+    title, quote = named_by(citation, "document_title", "title"), citation.optional_text("cited_text")
+    for kind in ("document", "search_result"):
+        place = citation.fields.get(f"{kind}_index")
+        if isinstance(place, int):
+            known, text = held.get((kind, place), ("", ""))
+            name = named_by(citation, "source", "file_id") or title or known or f"{kind} {place}"
+            return draft.source((kind, place), quote, id=name, title=title or known, text=text)
+    url = citation.optional_text("url")
+    if not (name := url or title or quote):
+        return None
+    return draft.source(name, quote, id="" if url else title, url=url, title=title)
+
+
+def _held(row: DataRow) -> dict[tuple[str, int], tuple[str, str]]:
+    """Return title and text of the documents and search results of the request, by kind and index."""
+    beside = row.fields.get("documents")
+    documents = [("document", entry) for entry in beside] if isinstance(beside, list) else []
+    documents += [] if documents else list(_blocks(part(row, "request").fields.get("messages")))
+    held: dict[tuple[str, int], tuple[str, str]] = {}
+    places: Counter[str] = Counter()
+    for kind, block in documents:
+        fields = block if isinstance(block, Mapping) else {"text": block}
+        places[kind] += 1
+        held[kind, places[kind] - 1] = str(fields.get("title") or ""), _text_of(fields)
+    return held
+
+
+def _blocks(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the documents and search results in messages, in order, also those in results of tools."""
+    for entry in value if isinstance(value, Sequence) and not isinstance(value, str) else ():
+        if isinstance(entry, Mapping):
+            if entry.get("type") in ("document", "search_result"):
+                yield str(entry["type"]), entry
+            else:
+                yield from _blocks(entry.get("content"))
+
+
+def _text_of(fields: Mapping[str, Any]) -> str:
+    source = fields.get("source")
+    if isinstance(source, Mapping):
+        return text_in(source.get("data") if source.get("type") == "text" else source.get("content"))
+    return next(filter(None, (text_in(fields.get(name)) for name in ("text", "data", "content"))), "")
+
+
+def _read_log(row: DataRow) -> Iterator[CitedText]:
+    for number, choice in enumerate(row.row("output").rows("choices")):
+        draft, message = AnswerDraft(), choice.row("message")
+        whole = isinstance(message.fields.get("content"), str)
+        for block in [DataRow(message.where, {"text": message.text("content")})] if whole else message.rows("content"):
+            if (text := text_part(block, draft, "citations")) is not None:
+                _write_logged(draft, block, text)
+        more = f"#{number + 1}" if number else ""
+        yield finished(draft, row, more, system=named_by(part(row, "output"), "model"))
+
+
+def _write_logged(draft: AnswerDraft, block: DataRow, text: str) -> None:
+    start = draft.write(text)
+    for citation in parts(block, "citations"):
+        ends = citation.fields.get("cited_text")
+        url, title = citation.optional_text("url"), citation.optional_text("title")
+        quote = ends if isinstance(ends, str) else ""
+        name = url or title or quote
+        sources = [draft.source(name, quote, id="" if url else title, url=url, title=title) if name else None]
+        if isinstance(ends, list):
+            first, last = (end + start if isinstance(end, int) else None for end in (*ends, None, None)[:2])
+            draft.cite("claim", first, last, sources)
+        else:
+            draft.spans.append(CitedSpan("claim", start, start + len(text), tuple(sources), exact=True))
+
+
+ANTHROPIC = AnswerFormat(
+    name="anthropic",
+    title="Anthropic messages: text blocks with citations",
+    needs=("content[]", "content[].text"),
+    example='{"content": [{"type": "text", "text": "It opened in 1999.", "citations": [{"type": "char_location", '
+    '"cited_text": "opened in 1999", "document_index": 0, "start_char_index": 11, "end_char_index": 25}]}], '
+    '"documents": [{"title": "Bridge", "text": "The bridge opened in 1999."}]}',
+    read=_read_reply,
+)
+
+INSPECT = AnswerFormat(
+    name="inspect",
+    title="inspect_ai samples: output choices whose text has citations",
+    needs=("output.choices[]", "output.choices[].message.content"),
+    example='{"id": 1, "input": "When?", "output": {"choices": [{"message": {"content": [{"type": "text", '
+    '"text": "It opened in 1999.", "citations": [{"type": "url", "url": "https://a.example", "cited_text": '
+    '"opened in 1999"}]}]}}]}}',
+    read=_read_log,
+)

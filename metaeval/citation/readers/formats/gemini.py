@@ -1,0 +1,72 @@
+"""Replies of Gemini and Vertex with grounding: spans of the text and the indices of chunks.
+
+Offsets are bytes of all text parts together, not of a part as the SDK says (a recorded reply with two parts in
+Portuguese); `startIndex` is absent where it is 0. A chunk's address is a redirect: texts are found by its index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
+from metaeval.citation.readers.formats.answer_format import AnswerFormat, entries, finished, offset, part, parts
+from metaeval.corpus.loaders.rows import DataRow
+
+
+def _read(row: DataRow) -> Iterator[CitedText]:
+    for number, candidate in enumerate(row.rows("candidates")):
+        inner = DataRow(candidate.where, _camel(candidate.fields))
+        draft = AnswerDraft()
+        starts, encoded = list[int](), bytearray()
+        for piece in parts(part(inner, "content"), "parts"):
+            starts.append(len(encoded))
+            if not piece.fields.get("thought"):
+                draft.write(piece.optional_text("text"))
+                encoded += piece.optional_text("text").encode("utf-8", "surrogatepass")
+        metadata = part(inner, "groundingMetadata")
+        for place, chunk in enumerate(parts(metadata, "groundingChunks")):
+            _add_chunk(draft, chunk, place)
+        for support in parts(metadata, "groundingSupports"):
+            _cite(draft, support, starts, encoded)
+        yield finished(draft, row, f"#{number + 1}" if number else "")
+
+
+def _add_chunk(draft: AnswerDraft, chunk: DataRow, place: int) -> None:
+    kinds = [value for value in chunk.fields.values() if isinstance(value, Mapping)]
+    inner = DataRow(chunk.where, kinds[0] if kinds else {})
+    url, title = inner.optional_text("uri"), inner.optional_text("title")
+    draft.source(place, id=title, url=url, title=title, text=inner.optional_text("text"))
+
+
+def _cite(draft: AnswerDraft, support: DataRow, starts: list[int], encoded: bytearray) -> None:
+    segment = part(support, "segment")
+    listed = entries(support, "groundingChunkIndices")
+    chunks = [place if isinstance(place, int) and 0 <= place < len(draft.sources) else None for place in listed]
+    text = segment.fields.get("text")
+    start = offset(segment, "startIndex") if "startIndex" in segment.fields else 0
+    end, place = offset(segment, "endIndex"), offset(segment, "partIndex")
+    if place and place < len(starts) and start is not None and end is not None and isinstance(text, str):
+        together = encoded[start:end] == text.encode("utf-8", "surrogatepass")
+        start, end = (start, end) if together else (start + starts[place], end + starts[place])
+    draft.cite("claim", start, end, chunks, text if isinstance(text, str) else None)
+
+
+def _camel(value: Any) -> Any:
+    """Return a value whose keys are in camelCase, which the SDK writes in snake_case."""
+    if isinstance(value, Mapping):
+        words = {key: str(key).split("_") for key in value}
+        return {"".join([key[0], *map(str.title, key[1:])]): _camel(value[name]) for name, key in words.items()}
+    return [_camel(entry) for entry in value] if isinstance(value, list) else value
+
+
+GEMINI = AnswerFormat(
+    name="gemini",
+    title="Gemini and Vertex: candidates with grounding supports",
+    needs=("candidates[]", "candidates[].content.parts[].text"),
+    example='{"candidates": [{"content": {"parts": [{"text": "It opened in 1999."}]}, "groundingMetadata": '
+    '{"groundingChunks": [{"retrievedContext": {"title": "Bridge", "text": "The bridge opened in 1999."}}], '
+    '"groundingSupports": [{"segment": {"endIndex": 18, "text": "It opened in 1999."}, '
+    '"groundingChunkIndices": [0]}]}}]}',
+    read=_read,
+)

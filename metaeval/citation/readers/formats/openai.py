@@ -1,0 +1,153 @@
+"""Replies of OpenAI (Responses, Chat), Perplexity and xAI, and of gateways in the same shapes.
+
+The span of an annotation is the citation itself, behind its claim, in code points of the text (recorded replies of
+pydantic/pydantic-ai @ c1d42fd8 and b7ecb470). Gateways that translate other providers give the claim's span, or 0 and 0
+for all: then marks [n] in the text count the search results, or the annotations, from 1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
+from metaeval.citation.readers.formats.answer_format import (
+    AnswerFormat,
+    entries,
+    finished,
+    named_by,
+    offset,
+    part,
+    parts,
+    text_in,
+    text_part,
+)
+from metaeval.citation.sentences import find_marks
+from metaeval.corpus.loaders.rows import DataRow
+
+_TOKEN = re.compile("\ue200cite((?:\ue202[^\ue200-\ue202]*)+)\ue201")
+_OTHER_OUTPUT = "citations are those of other output than messages"
+_NESTED = ("url_citation", "file_citation", "web_citation", "x_citation", "collections_citation")
+
+
+def _read_responses(row: DataRow) -> Iterator[CitedText]:
+    draft = AnswerDraft()
+    results = [result for entry in parts(row, "output") for result in parts(entry, "results")]
+    for message in row.rows("output"):
+        for content in parts(message, "content"):
+            if message.fields.get("type", "message") != "message":
+                draft.left_out[_OTHER_OUTPUT] += len(parts(content, "annotations"))
+            elif (text := text_part(content, draft, "annotations")) is not None:
+                write_annotated(draft, text, parts(content, "annotations"), results)
+    yield finished(draft, row)
+
+
+def _read_choices(row: DataRow) -> Iterator[CitedText]:
+    for number, choice in enumerate(row.rows("choices" if "choices" in row.fields else "outputs")):
+        draft, message = AnswerDraft(), choice.row("message")
+        annotations = parts(message, "annotations") or parts(message, "citations")
+        write_annotated(draft, text_in(message.fields.get("content")), annotations, _results(row))
+        yield finished(draft, row, f"#{number + 1}" if number else "")
+
+
+def _results(row: DataRow) -> list[DataRow]:
+    """Return the results of Perplexity's search; where only addresses are listed, these."""
+    if results := parts(row, "search_results"):
+        return results
+    return [DataRow(row.where, {"url": url}) for url in entries(row, "citations") if isinstance(url, str)]
+
+
+def write_annotated(
+    draft: AnswerDraft, text: str, annotations: Sequence[DataRow], results: Sequence[DataRow] = ()
+) -> None:
+    """Write a text with its annotations; where these have no offsets, marks [n] count the results, or them, from 1."""
+    shift = draft.write(text)
+    for match in _TOKEN.finditer(text):  # structured output cites by tokens, whose sources have no address
+        sources = [draft.source(name, id=name) for name in match[1].split("\ue202")[1:]]
+        draft.mark(match.start() + shift, match.end() + shift, sources)
+    spans = [_span(annotation) for annotation in annotations]
+    cited = [_source(annotation, draft) for annotation in annotations]
+    if any(end for _, end in spans):
+        for (start, end), source in zip(spans, cited, strict=True):
+            ends = [None if place is None else place + shift for place in (start, end)]
+            draft.cite("either", ends[0], ends[1], (source,))
+        return
+    ordered = [_source(result, draft) for result in results] or cited
+    marks = find_marks(text) if ordered else []
+    for mark in marks:
+        source = ordered[mark.number - 1] if mark.number and 0 < mark.number <= len(ordered) else None
+        draft.mark(mark.start + shift, mark.end + shift, (source,))
+    for source in () if marks else cited:
+        draft.cite("either", None, None, (source,))
+
+
+def _span(annotation: DataRow) -> tuple[int | None, int | None]:
+    for row in (annotation, *(part(annotation, name) for name in _NESTED)):
+        start, end = offset(row, "start_index"), offset(row, "end_index")
+        if start is not None or end is not None:
+            return start, end
+        if (point := offset(row, "index")) is not None:  # of a file, where it is to be inserted
+            return point, point
+    return None, None
+
+
+def _source(annotation: DataRow, draft: AnswerDraft) -> int | None:
+    """Return the index of the source that an annotation or a search result names; None where it names none."""
+    for row in (annotation, *(part(annotation, name) for name in _NESTED)):
+        url, title = row.optional_text("url"), row.optional_text("title") or row.optional_text("filename")
+        if name := url or named_by(row, "file_id", "container_id") or title:
+            text = row.optional_text("snippet") or row.optional_text("content")
+            quote = row.optional_text("cited_text")
+            return draft.source(name, quote, id="" if url else name, url=url, title=title, text=text)
+    return None
+
+
+def _read_blocks(row: DataRow) -> Iterator[CitedText]:
+    draft = AnswerDraft()
+    kept = part(row, "kwargs") if "kwargs" in row.fields else row
+    names = [name for name in ("content_blocks", "content", "outputs") if isinstance(kept.fields.get(name), list)]
+    for block in parts(kept, names[0]) if names else [kept]:
+        if (text := text_part(block, draft, "annotations")) is not None:
+            write_annotated(draft, text, parts(block, "annotations"))
+    yield finished(draft, row)
+
+
+RESPONSES = AnswerFormat(
+    name="openai",
+    title="OpenAI Responses, Perplexity's agent API: output messages with annotations",
+    needs=("output[]", "output[].content[].text"),
+    example='{"output": [{"type": "message", "content": [{"type": "output_text", "text": "It opened in 1999. '
+    '([a.example](https://a.example))", "annotations": [{"type": "url_citation", "start_index": 19, "end_index": 51, '
+    '"url": "https://a.example", "title": "T"}]}]}]}',
+    read=_read_responses,
+)
+
+CHAT = AnswerFormat(
+    name="openai-chat",
+    title="OpenAI Chat, Perplexity Sonar, OpenRouter and other gateways: choices with annotations or search results",
+    needs=("choices[]", "choices[].message.content"),
+    example='{"choices": [{"message": {"content": "It opened in 1999.[1]"}}], "citations": ["https://a.example"], '
+    '"search_results": [{"title": "T", "url": "https://a.example", "snippet": "It opened in 1999."}]}',
+    read=_read_choices,
+)
+
+XAI = AnswerFormat(
+    name="xai",
+    title="xAI: outputs with inline citations",
+    needs=("outputs[]", "outputs[].message.content"),
+    example='{"outputs": [{"message": {"content": "It opened in 1999.[[1]](https://a.example)", "citations": '
+    '[{"id": "1", "start_index": 18, "end_index": 42, "web_citation": {"url": "https://a.example"}}]}}]}',
+    read=_read_choices,
+)
+
+LANGCHAIN = AnswerFormat(
+    name="langchain",
+    title="LangChain v1 messages, and Gemini's Interactions API: text blocks with annotations",
+    needs=(
+        "content[].annotations|content_blocks[].annotations|kwargs.content[].annotations|outputs[].annotations"
+        "|annotations[]",
+    ),
+    example='{"type": "ai", "content": [{"type": "text", "text": "It opened in 1999.", "annotations": [{"type": '
+    '"citation", "url": "https://a.example", "start_index": 0, "end_index": 18, "cited_text": "opened in 1999"}]}]}',
+    read=_read_blocks,
+)

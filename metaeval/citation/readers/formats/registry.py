@@ -1,0 +1,43 @@
+"""The formats of answers by name, in the order in which a record is recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from metaeval.citation.readers.formats import (
+    anthropic,
+    bedrock,
+    cohere,
+    contexts,
+    gemini,
+    longcite,
+    openai,
+    research,
+    traces,
+    trec,
+)
+from metaeval.citation.readers.formats.answer_format import AnswerFormat
+
+RECORD_FORMATS: Mapping[str, AnswerFormat] = {
+    declared.name: declared
+    for declared in (
+        contexts.RAGAS,
+        contexts.DEEPEVAL,
+        contexts.VECTARA,
+        trec.TREC,
+        openai.RESPONSES,
+        openai.CHAT,
+        openai.XAI,
+        bedrock.CONVERSE,
+        bedrock.RETRIEVE_AND_GENERATE,
+        gemini.GEMINI,
+        anthropic.INSPECT,
+        longcite.LONGCITE,
+        cohere.V2,
+        cohere.V1,
+        openai.LANGCHAIN,
+        anthropic.ANTHROPIC,
+        research.RESEARCH,
+        traces.TRACE,
+    )
+}

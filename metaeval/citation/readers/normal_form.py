@@ -1,0 +1,123 @@
+"""From the normal form of cited answers to `Answer`, with counts of all that was left out on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from metaeval.citation.model import Answer, Passage
+from metaeval.citation.readers.cited_text import CitedSource, CitedText, Reasons
+from metaeval.citation.readers.formats.answer_format import AnswerFormat, unwrapped
+from metaeval.citation.readers.placing import BRACKETS, EXACT, NO_SOURCE, NO_SOURCES, NOT_PLACED, PLACED, with_marks
+from metaeval.citation.readers.source_texts import SourceTexts, names_of
+from metaeval.corpus.loaders.rows import DataRow
+from metaeval.errors import shown
+
+_LOST = (NOT_PLACED, NO_SOURCE)
+
+
+@dataclass
+class CitedReading:
+    """Answers of one format, with counts of citations by what became of them, and sources without a text."""
+
+    form: AnswerFormat
+    answers: list[Answer] = field(default_factory=list)
+    reasons: Reasons = field(default_factory=Counter)
+    left_out: Reasons = field(default_factory=Counter)
+    cited_sources: int = 0
+    quoted_sources: int = 0
+    missing: list[str] = field(default_factory=list)
+
+    def notes(self) -> Iterator[str]:
+        """Yield how the answers were read, as clauses."""
+        units = {name: n for name, n in self.reasons.items() if name.startswith(PLACED)}
+        counted = [f"{name.removeprefix(PLACED)}: {n:,}" for name, n in units.items() if name != f"{PLACED}{EXACT}"]
+        note = f"read as {self.form.name}: {len(self.answers):,} answers"
+        note += f", {sum(units.values()):,} citations" if units else ""
+        note += f" (unit of their offsets: {', '.join(counted)})" if counted else ""
+        yield f"{note}; {self.form.note}" if self.form.note else note
+        if n := self.quoted_sources:
+            yield f"{n:,} of {self.cited_sources:,} cited sources have only what answers quote of them"
+
+    def losses(self) -> Iterator[str]:
+        """Yield what was left out, with counts, as clauses."""
+        for reason in _LOST:
+            if number := self.reasons[reason]:
+                yield f"{number:,} citations {reason}"
+        if number := self.reasons[NO_SOURCES]:
+            yield f"{number:,} spans {NO_SOURCES}"
+        if number := self.reasons[BRACKETS]:
+            yield f"{number:,} brackets of the texts are not citations in this format, and are read as round brackets"
+        yield from (f"{number:,} {reason}" for reason, number in self.left_out.items())
+        if self.missing:
+            named = ", ".join(shown(name, 80) for name in list(dict.fromkeys(self.missing[:99]))[:3])
+            yield (
+                f"{len(self.missing):,} of {self.cited_sources:,} cited sources have no text and are not judged, for "
+                f"example {named}: give their texts with --sources FILE"
+            )
+
+
+def read_cited(form: AnswerFormat, rows: Sequence[DataRow], sources: Path | None = None) -> CitedReading:
+    """Return the answers of the rows of a format. sources: file or folder of the texts of sources.
+
+    Raises `UserError` for a row of another shape, and as `SourceTexts.read` does.
+    """
+    reading, texts = CitedReading(form), SourceTexts()
+    cited = _cited(form, rows)
+    if sources:
+        cited = list(cited)
+        texts.keep(
+            key for name, text in cited for at, source in enumerate(text.sources) for key in names_of(source, name, at)
+        )
+        texts.read(sources)
+    reading.answers = [_answer(name, text, texts, reading) for name, text in cited]
+    return reading
+
+
+def _cited(form: AnswerFormat, rows: Sequence[DataRow]) -> Iterable[tuple[str, CitedText]]:
+    """Yield the answers of rows with their ids: by default the row's number, and that of the sample in it."""
+    for number, row in enumerate(rows, start=1):
+        for sample, text in enumerate(form.read(unwrapped(row))):
+            yield text.id or (f"{number}#{sample + 1}" if sample else str(number)), text
+
+
+def _answer(name: str, cited: CitedText, texts: SourceTexts, reading: CitedReading) -> Answer:
+    reading.left_out.update(cited.left_out)
+    text = cited.text if cited.marks_in_text else with_marks(cited, reading.reasons)
+    used = {source for span in cited.spans for source in span.sources}
+    passages = []
+    for place, source in enumerate(cited.sources):
+        outside = None if source.text.strip() else texts.find(source, name, place)
+        passage = outside or Passage(source.text or "\n".join(source.quotes), source.title)
+        is_cited = place in used or cited.marks_in_text
+        reading.cited_sources += is_cited
+        reading.quoted_sources += is_cited and outside is None and not source.text.strip() and bool(source.quotes)
+        if not passage.text.strip():
+            passage = Passage("")  # a title alone is not the text of a source
+            reading.missing += [source.url or source.id or source.title or f"{name}, source {place}"] * is_cited
+        passages.append(replace(passage, source=source.url or source.id))
+    group = cited.group or ("" if cited.question.strip() else name)
+    return Answer(name, text, tuple(passages), cited.question, group, cited.system, first=cited.first)
+
+
+def with_texts(answers: Sequence[Answer], sources: Path) -> list[Answer]:
+    """Return the answers with texts of a file of sources for the passages that have none.
+
+    Raises `UserError` as `SourceTexts.read` does.
+    """
+    texts = SourceTexts()
+    listed = [[CitedSource(id=passage.source) for passage in answer.passages] for answer in answers]
+    for answer, of_answer in zip(answers, listed, strict=True):
+        texts.keep(key for at, source in enumerate(of_answer) for key in names_of(source, answer.id, at))
+    texts.read(sources)
+    filled = []
+    for answer, of_answer in zip(answers, listed, strict=True):
+        passages = [
+            (None if passage.text.strip() else texts.find(source, answer.id, at)) or passage
+            for at, (passage, source) in enumerate(zip(answer.passages, of_answer, strict=True))
+        ]
+        kept = (replace(new, source=old.source) for new, old in zip(passages, answer.passages, strict=True))
+        filled.append(replace(answer, passages=tuple(kept)))
+    return filled

@@ -1,0 +1,104 @@
+"""Texts of sources that answers cite and do not hold: a file or folder of texts by id, url, or index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from metaeval.citation.model import Passage
+from metaeval.citation.readers.cited_text import CitedSource
+from metaeval.errors import UserError
+from metaeval.reading import csv_records, json_objects, parquet_rows, read_text
+
+_IDS = ("id", "docid", "doc_id", "_id", "segment_id", "chunk_id", "docno", "reference", "file_id")
+_URLS = ("url", "uri", "link", "source_url")
+_INDICES = ("index", "chunk", "chunk_index", "number")
+_TEXTS = ("text", "segment", "contents", "content", "passage", "body", "page_content", "snippet")
+_ANSWERS = ("answer", "answer_id", "response_id")
+_HINT = f"a file of sources has rows with {', '.join(_IDS[:2])}, url or index, and text"
+
+
+def plain_url(url: str) -> str:
+    """Return an address without scheme, `www.`, fragment, closing slash and parameters of tracking (utm_source)."""
+    try:
+        split = urlsplit(url.strip())
+        host = (split.hostname or "").removeprefix("www.")
+        port = f":{split.port}" if split.port else ""
+    except ValueError:
+        return url.strip()
+    pairs = [pair for pair in parse_qsl(split.query, keep_blank_values=True) if not pair[0].lower().startswith("utm_")]
+    query = f"?{urlencode(pairs)}" if pairs else ""
+    return f"{host}{port}{split.path.rstrip('/')}{query}" if host else url.strip()
+
+
+class SourceTexts:
+    """Texts and titles of sources by id, url and index, of which only the wanted ones are kept."""
+
+    def __init__(self) -> None:
+        self._wanted: set[tuple[str, str]] = set()
+        self._texts: dict[tuple[str, str], Passage] = {}
+
+    def keep(self, keys: Iterable[tuple[str, str]]) -> None:
+        """Add keys of sources that are wanted."""
+        self._wanted.update(keys)
+
+    def read(self, path: Path) -> None:
+        """Add the texts of a file (JSON lines, CSV, Parquet), or of a folder of text files with the ids as names.
+
+        Raises `UserError` for another file, for a row without a text or a name, and for two texts of one source.
+        """
+        for where, fields in _rows(path):
+            text = _first(fields, _TEXTS)
+            keys = list(_keys(fields))
+            if text is None or not keys:
+                lacking = "names no source" if text is not None else "has no text"
+                raise UserError(f"{where} {lacking} (it has {', '.join(map(str, fields)) or 'nothing'}): {_HINT}.")
+            passage = Passage(text, _first(fields, ("title",)) or "")
+            for key in keys:
+                if key in self._wanted and self._texts.setdefault(key, passage).text != text:
+                    raise UserError(f"{where}: there are two different texts of {key[0]} {key[1][:80]!r}; keep one.")
+
+    def find(self, source: CitedSource, answer: str, place: int) -> Passage | None:
+        """Return the text of a source: by its id, its url, or its index in the answer."""
+        keys = names_of(source, answer, place)
+        return next((self._texts[key] for key in keys if key in self._texts), None)
+
+
+def names_of(source: CitedSource, answer: str, place: int) -> list[tuple[str, str]]:
+    """Return the keys of a source, the most particular first."""
+    ids = [source.id] if source.id else []
+    urls = [plain_url(source.url)] if source.url else []
+    indices = [("index", f"{answer}/{place}"), ("index", f"/{place}")]
+    return [*(("id", name) for name in ids), *(("url", url) for url in urls), *(("id", url) for url in urls), *indices]
+
+
+def _keys(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from (("id", value) for value in [_first(fields, _IDS)] if value)
+    yield from (("url", plain_url(value)) for value in [_first(fields, _URLS)] if value)
+    index = _first(fields, _INDICES)
+    yield from [("index", f"{_first(fields, _ANSWERS) or ''}/{index}")] if index else []
+
+
+def _first(fields: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            return str(value)
+    return None
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if path.is_dir():
+        files = sorted(entry for entry in path.iterdir() if entry.is_file() and not entry.name.startswith("."))
+        if not files:
+            raise UserError(f"{path} is an empty folder: {_HINT}.")
+        for file in files:
+            yield str(file), {"id": file.stem if file.suffix in (".txt", ".md") else file.name, "text": read_text(file)}
+    elif path.suffix.lower() == ".parquet":
+        yield from ((f"{path} row {number}", row) for number, row in enumerate(parquet_rows(path), start=1))
+    elif path.suffix.lower() in (".csv", ".tsv"):
+        yield from csv_records(path, _HINT)
+    else:
+        yield from json_objects(path, _HINT, lone_surrogates=True)

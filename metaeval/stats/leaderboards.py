@@ -1,0 +1,70 @@
+"""Means of runs over topics, and correlations of two rankings of the same runs, as TREC's evaluations compute them.
+
+Scores are compared as they are: values that differ in the last bit are no tie, as in the official programs.
+`metaeval.stats.agreement.rank_agreement` ties values that differ by rounding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metaeval.stats.arrays import Floats, Ints, check_finite, column_sum
+
+
+def topic_means(cells: Floats, denominator: int | None = None) -> Floats:
+    """Return each run's sum over topics divided by the number of topics, (S,); cells: (S, N), NaN (missing) counts 0.
+
+    denominator: the number to divide by in place of N; None or 0: N. Topics are added in order.
+    As castorini/RAGDoll baa7fc6, tools/plot_support_kendall.py. Raises ValueError unless cells are (S, N).
+    """
+    if cells.ndim != 2 or (denominator or 0) < 0:
+        raise ValueError(f"cells must be runs by topics, and the denominator not negative, got {cells.shape}")
+    divisor = denominator or cells.shape[1]
+    sums = column_sum(np.nan_to_num(cells, nan=0.0).T)
+    return sums / divisor if divisor else np.full(cells.shape[0], np.nan)
+
+
+def kendall(truth: Floats, scores: Floats) -> float:
+    """Return Kendall's tau-b of the scores (S,) of the same runs; NaN where either side is all tied.
+
+    Raises ValueError for different lengths, NaN or infinity.
+    """
+    first, other = _signs(truth, scores)
+    pairs = np.triu_indices(truth.size, 1)
+    norm = np.sqrt(float(np.abs(first[pairs]).sum()) * float(np.abs(other[pairs]).sum()))
+    return float((first * other)[pairs].sum() / norm) if norm else float("nan")
+
+
+def tau_ap(walked: Floats, other: Floats) -> float:
+    """Return tau_AP with ties: walk down one ranking, and compare each run with those above it; scores (S,).
+
+    Pivots are all runs outside of the first tie group of `walked`. The value of a pivot is the share of runs strictly
+    above it that `other` puts strictly above it too, less the share that it does not. 0 where all of `walked` are tied.
+    Yilmaz, Aslam and Robertson, "A new rank correlation coefficient for information retrieval" (2008); ties as in
+    trec-auto-judge/auto-judge-evaluate 0ab65c1. Raises ValueError for different lengths, NaN or infinity.
+    """
+    first, second = _signs(walked, other)
+    above = first > 0  # column: the pivot; row: a run above it
+    number = above.sum(axis=0)
+    pivots = number > 0
+    agreed = (above & (second > 0)).sum(axis=0)
+    return float(np.mean(2 * agreed[pivots] / number[pivots] - 1)) if pivots.any() else 0.0
+
+
+def tau_ap_b(truth: Floats, scores: Floats) -> float:
+    """Return the mean of `tau_ap` in both directions, which is the same for exchanged arguments."""
+    return (tau_ap(scores, truth) + tau_ap(truth, scores)) / 2
+
+
+def first_runs(truth: Floats, k: int) -> Ints:
+    """Return the indices of the k best runs by truth, from the best; ties are cut in the order of the runs."""
+    return np.argsort(-truth, kind="stable")[:k].astype(np.int64)
+
+
+def _signs(first: Floats, other: Floats) -> tuple[Floats, Floats]:
+    """Return the sign of value[i] - value[j] of both sides, (S, S) each."""
+    if first.shape != other.shape or first.ndim != 1:
+        raise ValueError(f"both rankings must be of the same runs, got shapes {first.shape} and {other.shape}")
+    check_finite("truth", first)
+    check_finite("scores", other)
+    return np.sign(first[:, None] - first[None]), np.sign(other[:, None] - other[None])

@@ -1,0 +1,333 @@
+"""The pipeline `support`: people's levels without a metric, metrics beside them, thresholds, bounds, and refusals.
+
+Sources are single words, so that the metric `overlap` gives each verdict by sight; every number is made by hand.
+"""
+
+import json
+
+import pytest
+
+from metaeval.citation.model import Answer, Passage, Verdict
+from metaeval.citation.pipelines.run import prepare, run_pipeline
+from metaeval.citation.pipelines.support_tables import SUPPORT, SupportCommand, _level
+from metaeval.citation.readers.answers import read_answers
+from metaeval.citation.support.judging import judge_levels, labels_of, support_lines, support_statements
+from metaeval.citation.support.labels import fact_level, longcite_level, trec_level
+from metaeval.citation.support.measures import StatementLevels, fact_pairs, longcite_shares, trec_support
+from metaeval.decisions.items import items_of
+from metaeval.errors import UserError
+from metaeval.explorer.shown_answers import show_answers
+
+SOURCES = {"dam": "Dams store water.", "coal": "Barges carry coal.", "goose": "Geese sing."}
+
+
+def judgement(run, topic, *sentences, **more):
+    """A row of TREC's support judgements: sentences as (text, {reference: level})."""
+    rows = [
+        {"text": text, "citations": [{"reference": name, "support": level} for name, level in cited.items()]}
+        for text, cited in sentences
+    ]
+    return {"run_id": run, "topic_id": topic, "sentences": rows, **more}
+
+
+JUDGEMENTS = [
+    judgement("new", "1", ("Dams store water.", {"dam": "2"}), ("Barges carry coal.", {"goose": "0", "coal": "2"})),
+    judgement("new", "2", ("Geese sing.", {"dam": "1"}), ("Nobody knows.", {})),
+    judgement("old", "1", ("Barges carry coal.", {"coal": "-1"}), ("Geese sing.", {"goose": "2"})),
+]
+RESOLVED = [{**row, "segments": SOURCES} for row in JUDGEMENTS]
+
+
+@pytest.fixture
+def cited(tmp_path):
+    """Run the pipeline on rows of a file."""
+
+    def run(rows, *overrides, name="judged.jsonl", **options):
+        path = tmp_path / name
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        chosen = SupportCommand(files=(path,), splitter="rules", **options)
+        settings = {"results": tmp_path / "results", "store": tmp_path / "scores.sqlite"}
+        return run_pipeline(prepare(SUPPORT, chosen, settings, ["interval.resamples=20", *overrides]))
+
+    return run
+
+
+def values_of(result):
+    return {(row["system"], row["backend"], row["measure"]): row["value"] for row in result.estimates}
+
+
+def test_peoples_levels_are_scored_without_a_metric(cited):
+    values = values_of(cited(JUDGEMENTS))
+    # new, topic 1: (1 + 0) / 2 and, over all citations, (1 + (0 + 1) / 2) / 2; topic 2: .5 of one cited, of two in all.
+    assert values["new", "labels", "trec_precision"] == (0.5 + 0.5) / 2
+    assert values["new", "labels", "trec_recall"] == (0.5 + 0.25) / 2
+    assert values["new", "labels", "trec_precision_all"] == (0.75 + 0.5) / 2
+    assert values["new", "labels", "trec_precision_hard"] == (0.5 + 0) / 2
+    # The sentence that nobody judged leaves both denominators.
+    assert values["old", "labels", "trec_precision"] == values["old", "labels", "trec_recall"] == 1
+    # Pairs of new: 2 of 3 and 1 of 1, where partial support is support.
+    assert values["new", "labels", "fact_released"] == 3 / 4
+    assert values["new", "labels", "fact_paper"] == pytest.approx((2 / 3 + 1) / 2)
+    assert values["new", "labels", "fact_effective"] == 3 / 2
+    # Sources of topic 1: dam 1, goose 0, coal 1.
+    assert values["new", "labels", "rag_eval_precision"] == pytest.approx((2 / 3 + 0.5) / 2)
+
+
+@pytest.mark.parametrize(("denominator", "expected"), [("answered", 1.0), ("topics", 0.5), ("4", 0.25), ("1", 1.0)])
+def test_missing_topics_count_zero_where_all_topics_do(cited, denominator, expected):
+    result = cited(JUDGEMENTS, denominator=denominator, measures="trec")
+    assert values_of(result)["old", "labels", "trec_precision"] == expected
+    assert any("1 topic without an answer" in note.text for note in result.notes) == (denominator != "answered")
+
+
+def test_a_metric_is_compared_with_people(cited):
+    result = cited(RESOLVED, nli="overlap", measures="trec,fact")
+    values = values_of(result)
+    assert values["new", "overlap", "trec_precision"] == (0.5 + 0) / 2
+    assert values["old", "overlap", "trec_precision"] == 1
+    agreement = result.tables["ranking-agreement"].records
+    assert {row["measure"] for row in agreement} == {"trec_precision", "trec_recall", "fact_released"}
+    assert {(row["one"], row["other"]) for row in agreement} == {("labels", "overlap")}
+
+
+def test_a_metric_can_be_held_to_the_citations_that_people_judged(cited):
+    result = cited(RESOLVED, nli="overlap", measures="fact", matched=True)
+    assert values_of(result)["old", "overlap", "fact_citations"] == 1
+    assert values_of(cited(RESOLVED, nli="overlap", measures="fact"))["old", "overlap", "fact_citations"] == 2
+
+
+def test_partial_support_lies_between_two_thresholds(cited):
+    rows = [{"id": "1", "text": "Dams store cold water [1]. Geese sing [1].", "passages": [SOURCES["dam"]]}]
+    values = values_of(cited(rows, nli="overlap", threshold=0.9, partial=0.5))
+    assert values["judged", "overlap", "trec_precision"] == (0.5 + 0) / 2
+    assert values["judged", "overlap", "trec_precision_hard"] == 0
+    assert values["judged", "overlap", "fact_released"] == 1 / 2
+    soft = values_of(cited(rows, nli="overlap", threshold="soft"))
+    assert soft["judged", "overlap", "trec_precision"] == pytest.approx((0.75 + 0) / 2)
+    assert soft["judged", "overlap", "trec_precision_hard"] is None
+    assert soft["judged", "overlap", "fact_released"] == pytest.approx((0.75 + 0) / 2)
+
+
+@pytest.mark.parametrize(
+    ("score", "direction", "level"), [(0.2, -1, 1.0), (0.5, -1, 0.5), (0.9, -1, 0.0), (0.9, 1, 1.0), (0.5, 1, 0.5)]
+)
+def test_a_level_follows_the_direction_of_the_metric(score, direction, level):
+    entailed = direction * score >= direction * (0.7 if direction == 1 else 0.3)
+    assert _level(0.5, direction, Verdict(entailed, score)) == level
+    assert _level(0.5, direction, Verdict(None, None, "failed")) is None
+
+
+def test_marks_that_cite_nothing_are_forgiven_or_not(cited):
+    rows = [{"id": "1", "text": "Geese sing [1]. Dams store water [7].", "passages": [SOURCES["goose"]]}]
+    assert values_of(cited(rows, nli="overlap"))["judged", "overlap", "trec_precision"] == 1
+    strict = cited(rows, nli="overlap", stray="none")
+    assert values_of(strict)["judged", "overlap", "trec_precision"] == 1 / 2
+    assert any(note.label == "marks" and "out of range 1" in note.text for note in strict.notes)
+
+
+def test_citations_together_can_support_what_none_does_alone():
+    passages = (Passage("Dams store water."), Passage("Barges carry coal."))
+    answer = Answer("1", "Dams store water and barges carry coal [1][2].", passages)
+
+    def entails(pairs):
+        return [Verdict("\n" in premise, float("\n" in premise)) for premise, _ in pairs]
+
+    stated = [support_statements(answer)]
+    ((judged,),) = judge_levels([answer], stated, entails, lambda verdict: verdict.score)
+    assert judged.levels.levels == (0.0, 0.0)
+    assert judged.levels.joint == 1.0
+    assert longcite_shares([judged.levels])[0].value == 1.0
+    assert trec_support([judged.levels], every=True)[1].value == 0.0
+    assert [line.precision for line in support_lines([answer], [[judged]])] == [0.0, 0.0]
+
+
+def test_a_missing_level_is_counted_and_bounded(cited):
+    result = cited(JUDGEMENTS, measures="trec")
+    notes = {note.label: dict(note.items)["labels"] for note in result.missing}
+    assert notes["not judged"].startswith("not judged 1 (of 7 lines); first: old/1, statement 1: Barges carry coal.")
+    # One of two sentences of old is judged in full; the other is none, or full.
+    assert "old TREC RAG support: precision 50.0 to 100.0" in notes["could be"]
+
+
+def test_a_source_without_text_gives_a_metric_no_level(cited):
+    rows = [{**JUDGEMENTS[0], "segments": {"dam": SOURCES["dam"]}}]
+    result = cited(rows, nli="overlap", measures="fact")
+    assert values_of(result)["new", "overlap", "fact_citations"] == 1
+    notes = {note.label: dict(note.items) for note in result.missing}
+    assert notes["not judged"]["overlap"].startswith("no source text 2 (of 3 lines)")
+
+
+def test_equal_pairs_of_a_statement_and_a_source_count_once():
+    twice = StatementLevels((1.0, 1.0), (1, 1), text="Geese sing.")
+    assert fact_pairs([twice, twice, StatementLevels((0.0,), (1,), text="Dams sing.")])[0].total == 2
+
+
+FACT = {
+    "id": 1,
+    "citations": [{"fact": "Geese sing.", "url": "https://a.example"}],
+    "citations_deduped": {
+        "https://a.example": {
+            "facts": ["Geese sing.", "Dams sing."],
+            "url_content": SOURCES["goose"],
+            "validate_res": [{"idx": 0, "result": "Supported"}, {"idx": 1, "result": "unsupported"}],
+            "validate_error": None,
+        }
+    },
+}
+SCORED = {
+    "idx": 3,
+    "dataset": "made",
+    "query": "",
+    "citation_recall": 1,
+    "statements": [
+        {
+            "statement": "Geese sing.",
+            "citation": [{"cite": "Geese sing.", "relevant_output": "[[Irrelevant]]"}],
+            "support_output": "[[Not fully supported]]",
+        },
+        {"statement": "So much for that.", "citation": [], "support_output": "[[No]]"},
+    ],
+}
+
+
+def test_a_judges_replies_have_an_official_and_a_right_reading(cited):
+    official, words = (values_of(cited([SCORED], reading=reading)) for reading in ("official", "words"))
+    assert official["judged", "labels", "longcite_recall"] == 1
+    assert official["judged", "labels", "longcite_precision"] == 1
+    # "Irrelevant" is not relevant, and no level is "not fully supported".
+    assert words["judged", "labels", "longcite_precision"] == 0
+    assert words["judged", "labels", "longcite_recall"] == 1
+    official, words = (values_of(cited([FACT], reading=reading)) for reading in ("official", "words"))
+    assert official["judged", "labels", "fact_released"] == 0
+    assert words["judged", "labels", "fact_released"] == 1 / 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "question", "official", "words"),
+    [
+        ("[[Fully supported]]", "support", 1.0, 1.0),
+        ("[[Not fully supported]]", "support", 1.0, None),
+        ("[[Supported]]", "support", 0.0, None),
+        ("[[Irrelevant]]", "relevance", 1.0, 0.0),
+        ("[[not  relevant]]", "relevance", 1.0, 0.0),
+        ("[[Yes/No]]", "need", 0.0, None),
+        ("[[No]]", "need", 1.0, 1.0),
+        ("no brackets", "support", None, None),
+    ],
+)
+def test_readings_of_longcites_judge(reply, question, official, words):
+    assert longcite_level(reply, question) == official
+    assert longcite_level(reply, question, "words") == words
+
+
+def test_readings_of_facts_judge():
+    assert [fact_level(verdict) for verdict in ("supported", "unknown", "partially", None)] == [1.0, None, 0.0, 0.0]
+    assert [fact_level(verdict, "words") for verdict in (" Supported", "unknown", "partially")] == [1.0, None, None]
+
+
+@pytest.mark.parametrize("value", ["3", "1.0", "", None, "FS", [2], float("nan")])
+def test_what_is_no_level_is_refused(value, cited):
+    with pytest.raises((ValueError, OverflowError)):
+        trec_level(value)
+    with pytest.raises(UserError, match=r"Dams store water.* levels are 2 \(full\)"):
+        cited([judgement("new", "1", ("Dams store water.", {"dam": value}))])
+
+
+def test_a_files_levels_become_peoples_labels_of_citations(tmp_path):
+    path = tmp_path / "resolved.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in RESOLVED))
+    items = items_of(path)
+    assert [(item.statement, item.source, item.level) for item in items.rows][:3] == [
+        ("Dams store water.", "Dams store water.", 2),
+        ("Barges carry coal.", "Geese sing.", 0),
+        ("Barges carry coal.", "Barges carry coal.", 2),
+    ]
+    assert [item.level for item in items.rows][3:] == [1, None, 2]
+    assert items.uncited == ("2",)
+
+
+def test_levels_can_stand_in_the_projects_own_format(tmp_path):
+    text = "Geese sing [1]. Dams sing [1]."
+    levels = [
+        {"text": "Geese sing", "start": 0, "end": 15, "cited": [1], "levels": [2]},
+        {"text": "Dams sing", "start": 16, "end": 30, "cited": [1], "levels": ["1"]},
+    ]
+    row = {"id": "1", "text": text, "passages": [SOURCES["goose"]], "reference": {"support": levels}}
+    path = tmp_path / "mine.jsonl"
+    path.write_text(json.dumps(row))
+    (answer,) = read_answers(path)
+    stated = support_statements(answer)
+    ((first, other),) = labels_of([stated])
+    assert (first.levels.levels, other.levels.levels) == ((1.0,), (0.5,))
+    assert [text[cited.mark.start : cited.mark.end] for row in stated for cited in row.cited] == ["[1]", "[1]"]
+
+
+def test_statements_of_a_file_can_be_without_levels(cited):
+    """A run of TREC gives its sentences, which no splitter has to find again."""
+    text = "Mr. Dam. Dams store water [1]. Geese sing [1]."
+    stated = [
+        {"start": 0, "end": 30, "text": "Dams store water.", "cited": [1]},
+        {"start": 31, "end": 46, "cited": [1]},
+    ]
+    row = {"id": "1", "text": text, "passages": [SOURCES["dam"]], "reference": {"support": stated}}
+    result = cited([row], nli="overlap", measures="trec")
+    assert values_of(result) == {
+        ("judged", "overlap", key): value
+        for key, value in {
+            "trec_precision": 0.5,
+            "trec_recall": 0.5,
+            "trec_precision_all": 0.5,
+            "trec_recall_all": 0.5,
+            "trec_precision_hard": 0.5,
+            "trec_recall_hard": 0.5,
+        }.items()
+    }
+    with pytest.raises(UserError, match="holds no levels"):
+        cited([row])
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ({"start": 0, "end": 5, "cited": [1], "levels": [2, 1]}, "2 levels for 1 citations"),
+        ({"start": 0, "cited": [1], "levels": [2]}, "field 'end' is missing"),
+        ({"start": 0, "end": 99, "cited": [1], "levels": [2]}, "offsets in the text"),
+        ({"start": 0, "end": 5, "cited": ["x"], "levels": [2]}, "field 'cited'"),
+        ({"start": 0, "end": 5, "cited": [1], "levels": "2"}, "field 'levels'"),
+        (7, "field 'support'"),
+    ],
+)
+def test_wrong_levels_in_the_projects_own_format_are_refused(entry, says, cited):
+    row = {"id": "1", "text": "Geese [1].", "passages": ["Geese."], "reference": {"support": [entry]}}
+    with pytest.raises(UserError, match=says):
+        cited([row])
+
+
+def test_the_explorer_shows_the_levels(cited):
+    result = cited(RESOLVED, nli="overlap")
+    result.write()
+    shown = show_answers(result.folder, None, 10)
+    assert [backend["name"] for backend in shown["backends"]] == ["labels", "overlap"]
+    assert [len(answer["marks"]) for answer in shown["answers"]] == [3, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "says"),
+    [
+        ([{"id": "1", "text": "Geese [1].", "passages": ["Geese."]}], {}, "holds no levels of support: name a metric"),
+        (JUDGEMENTS, {"nli": "overlap"}, "give answers with passages, or the texts of their sources"),
+        (JUDGEMENTS, {"measures": "trek"}, "Did you mean 'trec'"),
+        (JUDGEMENTS, {"denominator": "0"}, "allowed: answered, topics, or a whole number from 1"),
+        (RESOLVED, {"nli": "overlap", "partial": 0.9}, "partial support needs a number that is passed before"),
+        (RESOLVED, {"nli": "overlap", "threshold": "soft", "partial": 0.9}, "partial support needs"),
+        ([JUDGEMENTS[0], JUDGEMENTS[0]], {}, "two answers have the id"),
+        ([{"run_id": "new", "topic_id": "1", "sentences": {"0": 1}}], {}, "field 'sentences'"),
+        ([{"run_id": "new", "sentences": []}], {}, "field 'topic_id' is missing"),
+        ([{**FACT, "citations_deduped": {"u": {"facts": ["a"]}}}], {}, "field 'validate_error' is missing"),
+    ],
+)
+def test_what_cannot_be_judged_is_one_sentence(cited, rows, options, says):
+    with pytest.raises(UserError) as refused:
+        cited(rows, **options)
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)

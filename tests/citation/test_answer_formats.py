@@ -1,0 +1,413 @@
+"""Each format of answers: what is read of a real shape, which offsets fit, whence texts come, and what is counted."""
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+
+import metaeval
+from metaeval.citation.readers.answers import FORMATS, form_of_answers, gather, read_answers
+from metaeval.citation.readers.normal_form import read_cited
+from metaeval.corpus.loaders.rows import DataRow
+from metaeval.decisions.items import items_of
+from metaeval.errors import UserError
+from tests.citation.answer_shapes import (
+    BYTES,
+    EXPECTED,
+    FIRST,
+    MARK,
+    MARKED,
+    OPEN_INFERENCE,
+    OPEN_TELEMETRY,
+    SECOND,
+    SHAPES,
+    TEXT,
+    URL,
+    A,
+    B,
+    annotation,
+)
+
+
+def written(folder, *records, name="a.jsonl"):
+    path = folder / name
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def reading(record, form):
+    return read_cited(FORMATS[form], [DataRow("line 1", record)])
+
+
+@pytest.mark.parametrize("form", SHAPES)
+def test_a_shape_is_recognised_and_read_as_text_with_marks(tmp_path, form):
+    path = written(tmp_path, SHAPES[form])
+    (answer,) = read_answers(path)
+    assert answer == read_answers(path, form)[0]
+    assert answer.text == EXPECTED[form]
+    assert {A, B} & {passage.text for passage in answer.passages} or form in (
+        "trec-support",
+        "openai",
+        "openai-chat",
+        "xai",
+        "research",
+    )
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_example_that_is_listed_can_be_read(tmp_path, form):
+    if form != "crag25":  # its passages are in a file beside
+        record = json.loads(FORMATS[form].example)
+        answers = read_answers(written(tmp_path, record))
+        assert len(answers) == 1 or form == "expertqa"
+
+
+def test_request_and_reply_can_also_be_text_or_a_batch(tmp_path):
+    record = SHAPES["anthropic"]
+    as_text = {name: json.dumps(value) for name, value in record.items()}
+    as_batch = {
+        "custom_id": "c",
+        "request": record["request"],
+        "response": {"status_code": 200, "body": record["response"]},
+    }
+    answers = read_answers(written(tmp_path, {**record, "id": "a"}, {**as_text, "id": "b"}, as_batch))
+    assert [answer.id for answer in answers] == ["a", "b", "c"]
+    assert {(answer.text, answer.question, answer.passages) for answer in answers} == {
+        (EXPECTED["anthropic"], "When?", answers[0].passages)
+    }
+    assert [passage.text for passage in answers[0].passages] == [A, "1999", B]
+
+
+def test_documents_of_anthropic_may_stand_beside_the_reply(tmp_path):
+    reply = {**SHAPES["anthropic"]["response"], "documents": [{"title": "D", "text": A}]}
+    (answer,) = read_answers(written(tmp_path, reply))
+    assert [passage.text for passage in answer.passages] == [A, "1999", B]  # the last only as quoted
+
+
+def test_one_object_on_several_lines_is_one_answer(tmp_path):
+    path = tmp_path / "reply.json"
+    path.write_text(json.dumps(SHAPES["gemini"], indent=2))
+    assert read_answers(path)[0].text == EXPECTED["gemini"]
+    assert len(items_of(path).rows) == 1  # the other chunk has no text
+
+
+def test_the_sdk_of_gemini_writes_snake_case(tmp_path):
+    text = json.dumps(SHAPES["gemini"])
+    for camel, snake in [
+        ("groundingMetadata", "grounding_metadata"),
+        ("groundingChunks", "grounding_chunks"),
+        ("retrievedContext", "retrieved_context"),
+        ("groundingSupports", "grounding_supports"),
+        ("startIndex", "start_index"),
+        ("endIndex", "end_index"),
+        ("groundingChunkIndices", "grounding_chunk_indices"),
+    ]:
+        text = text.replace(camel, snake)
+    assert read_answers(written(tmp_path, json.loads(text)))[0].text == EXPECTED["gemini"]
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_an_offset_within_a_part_of_gemini_is_found_by_the_text(shift):
+    record = json.loads(json.dumps(SHAPES["gemini"]))
+    segment = record["candidates"][0]["groundingMetadata"]["groundingSupports"][0]["segment"]
+    before = len(f"{FIRST} ".encode()) * shift
+    segment.update(partIndex=1, startIndex=BYTES[0] - before, endIndex=BYTES[1] - before)
+    assert reading(record, "gemini").answers[0].text == EXPECTED["gemini"]
+
+
+@pytest.mark.parametrize(
+    ("form", "unit"),
+    [("gemini", "bytes"), ("cohere-v1", "UTF-16 units"), ("cohere", "code points"), ("openai", "code points")],
+)
+def test_the_unit_that_fits_is_said(form, unit):
+    assert f"unit of their offsets: {unit}: " in next(reading(SHAPES[form], form).notes())
+
+
+def test_the_end_of_a_span_may_be_inside():
+    assert "code points with the end inside: 2" in next(reading(SHAPES["bedrock-rag"], "bedrock-rag").notes())
+
+
+def test_a_span_whose_text_stands_elsewhere_is_counted_and_not_placed():
+    record = json.loads(json.dumps(SHAPES["cohere-v1"]))
+    record["citations"][0]["start"] += 1
+    result = reading(record, "cohere-v1")
+    assert result.answers[0].text == TEXT
+    assert list(result.losses()) == ["2 citations have offsets that fit the text in no unit"]
+
+
+def test_a_gateway_gives_the_claim_in_place_of_the_mark():
+    chat = {"choices": [{"message": {"content": TEXT, "annotations": [annotation(0, len(FIRST))]}}]}
+    result = reading(chat, "openai-chat")
+    assert result.answers[0].text == f"{FIRST[:-1]} [1]. {SECOND}"
+    assert "code points, unverified: 1" in next(result.notes())
+
+
+def test_annotations_at_zero_are_counted_by_the_marks():
+    annotations = [annotation(0, 0, f"{URL}{number}") for number in range(8)]
+    chat = {"choices": [{"message": {"content": "In 1999.[8] Free.[9]", "annotations": annotations}}]}
+    result = reading(chat, "openai-chat")
+    assert result.answers[0].text == "In 1999 [8]. Free [9]."
+    assert next(result.losses()) == "1 citations point at a source that the record does not list"
+    without = {"choices": [{"message": {"content": "In 1999.", "annotations": annotations}}]}
+    assert next(reading(without, "openai-chat").losses()) == "8 citations have offsets that fit the text in no unit"
+
+
+def test_tokens_of_structured_output_are_citations():
+    text = "In 1999.\ue200cite\ue202turn0search0\ue202turn0search5\ue201 Free."
+    result = reading({"output": [{"type": "message", "content": [{"type": "output_text", "text": text}]}]}, "openai")
+    assert result.answers[0].text == "In 1999 [1][2]. Free."
+    assert [passage.source for passage in result.answers[0].passages] == ["turn0search0", "turn0search5"]
+
+
+def test_results_of_perplexity_are_the_sources_of_marks():
+    results = [{"title": "T", "url": URL, "snippet": A}, {"title": "U", "url": "https://b.example", "snippet": B}]
+    agent = {
+        "output": [
+            {"type": "search_results", "results": [{"id": 1, **results[0]}, {"id": 2, **results[1]}]},
+            {"type": "message", "content": [{"type": "output_text", "text": "In 1999.[1][2]", "annotations": []}]},
+        ]
+    }
+    sonar = {"choices": [{"message": {"content": "In 1999.[1][2]"}}], "citations": [URL], "search_results": results}
+    for record, form in ((agent, "openai"), (sonar, "openai-chat")):
+        (answer,) = reading(record, form).answers
+        assert (answer.text, [passage.text for passage in answer.passages]) == ("In 1999 [1][2].", [A, B])
+    del sonar["search_results"]
+    assert next(reading(sonar, "openai-chat").losses()) == "1 citations point at a source that the record does not list"
+
+
+def test_a_claim_of_several_sentences_has_its_marks_in_each():
+    block = {
+        "type": "text",
+        "text": TEXT,
+        "citations": [{"type": "char_location", "document_index": 0, "cited_text": A}],
+    }
+    assert reading({"content": [block]}, "anthropic").answers[0].text == (
+        "Café Ø 🎉 opened in 1999 [1]. Tolls ended in 2004 [1]."
+    )
+
+
+def test_brackets_that_are_not_citations_become_round():
+    block = {"type": "text", "text": "So [3] or [note 4].", "citations": [{"url": URL, "cited_text": A}]}
+    result = reading({"content": [block]}, "anthropic")
+    assert result.answers[0].text == "So (3) or (note 4) [1]."
+    assert "2 brackets of the texts are not citations in this format, and are read as round brackets" in result.losses()
+
+
+@pytest.mark.parametrize(
+    ("cited", "text", "reason"),
+    [
+        ([0, 1], "It is so [1][2].", None),
+        (["d2"], "It is so [2].", None),
+        ({"d2": 0.9, "d9": 0.2}, "It is so [2][3].", None),
+        ([2, -1, 0], "It is so [3][1].", "2 citations point at a source that the record does not list"),
+        (None, "It is so.", None),
+    ],
+)
+def test_citations_of_trec_are_indices_ids_or_weights(cited, text, reason):
+    record = {
+        "run_id": "r",
+        "topic_id": "7",
+        "references": ["d1", "d2"],
+        "answer": [{"text": "It is so.", "citations": cited}],
+    }
+    result = reading(record, "trec")
+    assert (result.answers[0].text, result.answers[0].id, result.answers[0].group) == (text, "r/7", "7")
+    assert next(result.losses(), None) == reason or reason is None
+
+
+def test_links_of_a_report_keep_their_words():
+    article = "See [the report](https://a.example/x#:~:text=abc) of 1999. It ended ([b](https://b.example))."
+    (answer,) = reading({"article": article}, "research").answers
+    assert answer.text == "See the report [1] of 1999. It ended [2]."
+    assert [passage.source for passage in answer.passages] == ["https://a.example/x", "https://b.example"]
+
+
+def test_the_list_of_a_report_may_have_a_plain_title_in_chinese():
+    (answer,) = reading({"article": "1999年。[1]\n\n参考文献：\n[1] https://a.example - 标题"}, "research").answers
+    assert answer.text == "1999年 [1]。\n"
+
+
+def test_a_report_can_be_a_markdown_file(tmp_path):
+    path = tmp_path / "report.md"
+    path.write_text(SHAPES["research"]["article"], encoding="utf-8")
+    assert read_answers(path)[0].text == EXPECTED["research"]
+
+
+def test_vectaras_table_has_a_row_for_each_passage(tmp_path):
+    path = tmp_path / "v.csv"
+    path.write_text(
+        "\ufeffquery_id,query,query_run,passage_id,passage,generated_answer\n"
+        f"q1,When?,1,[1],{A},In 1999 [1][2]. More\nq1,When?,1,[2],{B},\nq2,When?,1,[1],{B},Free [1].\n"
+    )
+    answers = read_answers(path)
+    assert [(answer.id, answer.text, len(answer.passages)) for answer in answers] == [
+        ("q1/1", "In 1999 [1][2]. More", 2),
+        ("q2/1", "Free [1].", 1),
+    ]
+    assert len(items_of(path).rows) == 3
+
+
+@pytest.mark.parametrize(
+    ("record", "text", "sources"),
+    [
+        ({"spans": OPEN_INFERENCE}, "In 1999 [1][2].", [A, B]),
+        ({"resourceSpans": [{"scopeSpans": [{"spans": OPEN_TELEMETRY}]}]}, "In 1999 [1].", [A, ""]),
+        (
+            {"spans": [{"outputs": "It is [1].", "attributes": {"ai.retrieval.retrieved_contexts": [A]}}]},
+            "It is [1].",
+            [A],
+        ),
+    ],
+)
+def test_documents_of_traces_are_the_sources_of_marks(record, text, sources):
+    result = reading(record, "trace")
+    (answer,) = result.answers
+    assert (answer.text, [passage.text for passage in answer.passages]) == (text, sources)
+    assert "marks [n] count the retrieved documents in their order, from 1" in next(result.notes())
+
+
+SOURCES = [
+    {"url": "http://www.a.example/x/?utm_source=chat", "title": "T", "text": A},
+    {"id": "f-1", "text": B},
+    {"id": "never cited", "text": "x"},
+]
+
+
+def source_file(folder, kind):
+    pyarrow = pytest.importorskip("pyarrow.parquet") if kind == "parquet" else None
+    path = folder / f"s.{kind}"
+    if kind == "jsonl":
+        written(folder, *SOURCES, name="s.jsonl")
+    elif kind == "csv":
+        path.write_text("id,url,text\n,https://a.example/x," + A + "\nf-1,," + B + "\n")
+    elif kind == "parquet":
+        import pyarrow as arrow
+
+        pyarrow.write_table(arrow.Table.from_pylist([{"id": "", "url": "", **row} for row in SOURCES]), path)
+    else:
+        path.mkdir()
+        (path / "f-1.txt").write_text(B)
+        (path / "https:a").write_text("y")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "folder"])
+def test_texts_of_sources_come_from_another_file(tmp_path, caplog, kind):
+    path = written(tmp_path, SHAPES["openai"])
+    (answer,) = gather([path], sources=source_file(tmp_path, kind))
+    assert answer.passages[1].text == B
+    assert answer.passages[0].text == ("" if kind == "folder" else A)
+    missing = [record.getMessage() for record in caplog.records if "have no text" in record.getMessage()]
+    says = f'a.jsonl: 1 of 2 cited sources have no text and are not judged, for example "{URL}": give'
+    assert [message[: len(says)] for message in missing] == ([says] if kind == "folder" else [])
+
+
+def test_texts_of_chunks_come_by_index(tmp_path):
+    record = {**SHAPES["gemini"], "id": "g"}
+    for row in ({"index": 0, "text": A}, {"answer": "g", "index": "0", "text": A}):
+        (answer,) = gather([written(tmp_path, record)], sources=written(tmp_path, row, name="s.jsonl"))
+        assert [passage.text for passage in answer.passages] == [A, B]
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([{"text": "x"}], "line 1 names no source (it has text)"),
+        ([{"id": "a"}], "line 1 has no text (it has id)"),
+        ([{"id": "f-1", "text": "x"}, {"id": "f-1", "text": "y"}], "two different texts of id 'f-1'"),
+        ([3], "line 1 is 3; allowed: an object"),
+    ],
+)
+def test_a_file_of_sources_with_a_fault_is_refused(tmp_path, rows, says):
+    with pytest.raises(UserError, match=says.replace("(", "\\(").replace(")", "\\)")):
+        gather([written(tmp_path, SHAPES["openai"])], sources=written(tmp_path, *rows, name="s.jsonl"))
+
+
+def test_sources_without_a_text_are_not_judged(tmp_path):
+    record = json.loads(json.dumps(SHAPES["trec"]))
+    items = items_of(written(tmp_path, record))
+    assert len(items.rows) == 2
+    assert "1 citations of sources without a text are not items" in items.notes
+    result = metaeval.cite.alce([record], nli="overlap", results=tmp_path / "r")
+    states = [row["state"] for row in result.rows["citations:overlap"].records]
+    assert states == ["uncited", "judged", "judged", "unjudged"]
+
+
+def test_converted_answers_are_the_same_when_they_are_read_again(tmp_path):
+    paths = [written(tmp_path, SHAPES[form], name=f"{form}.jsonl") for form in SHAPES]
+    before = gather(paths)
+    rows = metaeval.cite.convert(files=tuple(paths))
+    after = read_answers(written(tmp_path, *rows, name="all.jsonl"))
+    assert [(a.id, a.text, a.passages, a.question) for a in after] == [
+        (b.id, b.text, b.passages, b.question) for b in before
+    ]
+
+
+def test_an_unknown_record_gets_the_closest_format_and_its_first_misfit(tmp_path):
+    for record, says in [
+        ({"run_id": "r", "answers": []}, "looks like trec and lacks the field answer[].text"),
+        ({"choices": [{"text": "x"}]}, "looks like openai-chat and lacks the field choices[].message.content"),
+        ({"candidates": [{"output": 3}]}, "looks like gemini and lacks the field candidates[].content.parts[].text"),
+        ({"hm": 3}, "no known format of answers has the fields hm"),
+    ]:
+        with pytest.raises(UserError) as error:
+            read_answers(written(tmp_path, record))
+        assert says in str(error.value)
+        assert "metaeval cite formats" in str(error.value)
+
+
+def test_a_later_record_of_another_shape_is_named(tmp_path):
+    with pytest.raises(UserError, match="line 2: field 'candidates' is missing"):
+        read_answers(written(tmp_path, SHAPES["gemini"], {"error": "x"}))
+
+
+def test_objects_of_any_format_are_answers_in_python(tmp_path):
+    objects = [SHAPES["anthropic"] | {"id": "a"}, SHAPES["anthropic"] | {"id": "b"}]
+    assert len(items_of(objects).rows) == 6
+    assert len(metaeval.label(objects, n=4, metric="overlap").records) == 4
+
+
+def test_a_table_of_statements_is_not_taken_for_a_report(tmp_path):
+    rows = [{"id": "1", "statement": SECOND, "source": B, "article": "a7"}]
+    assert [item.source for item in items_of(written(tmp_path, *rows)).rows] == [B]
+    assert [item.source for item in items_of(rows).rows] == [B]
+
+
+def test_bracket_notes_are_warnings_and_the_format_is_told(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "metaeval")
+    read_answers(written(tmp_path, SHAPES["research"]))
+    levels = {record.levelname: record.message for record in caplog.records}
+    assert levels["INFO"].startswith("a.jsonl: read as research: 1 answers, 4 citations")
+    assert "cited sources have no text" in levels["WARNING"]
+
+
+def test_the_mark_of_openai_is_cut_out_with_its_spaces():
+    assert MARKED[slice(*MARK)].startswith("([a.example](")
+    assert reading(SHAPES["openai-chat"], "openai-chat").answers[0].text == EXPECTED["openai-chat"]
+
+
+TREC_RAG = Path(__file__).parents[3] / "shared" / "data" / "trec_rag"
+
+
+@pytest.mark.skipif(not TREC_RAG.is_dir(), reason="the published files are not beside the project")
+@pytest.mark.parametrize(
+    ("name", "citations"),
+    [("rag24_support_without_prediction", None), ("rag24_support_webassess", None), ("rag25_support", 12_790)],
+)
+def test_every_citation_of_nists_files_is_kept_with_its_level(name, citations):
+    """12,790 citations of 2025 were counted in the published file (shared/data/README.md)."""
+    file = TREC_RAG / f"{name}.jsonl"
+    records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    answers = read_answers(file)
+    assert form_of_answers(DataRow("a", records[0])) == "trec-support"
+    assert [answer.system for answer in answers] == [record["run_id"] for record in records]
+    for record, answer in zip(records, answers, strict=True):
+        statements = answer.reference["support"]
+        assert len(statements) == len(record["sentences"])
+        for sentence, statement in zip(record["sentences"], statements, strict=True):
+            kept = [answer.passages[number - 1].source for number in statement["cited"]]
+            assert kept == [citation["reference"] for citation in sentence["citations"]]
+            assert statement["levels"] == [citation["support"] for citation in sentence["citations"]]
+    total = sum(len(statement["cited"]) for answer in answers for statement in answer.reference["support"])
+    assert citations in (None, total)

@@ -1,0 +1,250 @@
+"""TREC RAG's, FACT's, LongCite's and open-rag-eval's arithmetic against the outputs of their official code.
+
+tests/golden/citation_measures/*.json hold made inputs and what castorini/RAGDoll 1f06719, deep_research_bench 214741e,
+THUDM/LongCite d7d772e and vectara/open-rag-eval dfc4175 gave for them; `origin` and `reading` in each file say how.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.citation.measures import value_of
+from metaeval.citation.model import check_ids
+from metaeval.citation.readers.judgements import read_fact, read_longcite_scored, read_trec_judgements
+from metaeval.citation.scifi.entailment import counter
+from metaeval.citation.support.definitions import (
+    citation_length,
+    fact_values,
+    longcite_values,
+    mean_of_sets,
+    rag_eval_values,
+    trec_values,
+)
+from metaeval.citation.support.judging import labels_of, support_statements
+from metaeval.citation.support.labels import fact_level, longcite_level
+from metaeval.citation.support.measures import StatementLevels
+from metaeval.corpus.loaders.rows import DataRow
+from metaeval.corpus.sentences import RULES
+from metaeval.errors import UserError
+from metaeval.stats.leaderboards import kendall, topic_means
+
+FOLDER = Path(__file__).parents[1] / "golden" / "citation_measures"
+EXACT = {"rel": 1e-12, "abs": 1e-12}
+TREC = {
+    "weighted_precision_first_citation": "trec_precision",
+    "weighted_recall_first_citation": "trec_recall",
+    "weighted_precision_all_judged_citations": "trec_precision_all",
+    "weighted_recall_all_judged_citations": "trec_recall_all",
+    "hard_precision": "trec_precision_hard",
+    "hard_recall": "trec_recall_hard",
+}
+
+
+def golden(name, part):
+    cases = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))[part]
+    return [pytest.param(case, id=case["case"]) for case in cases]
+
+
+def with_first_citations():
+    """The cases that the official code also scored with the first citation of each sentence alone."""
+    return [case for case in golden("trec_support", "cases") if "official_first_citation_file" in case.values[0]]
+
+
+def levels_in(reader, rows, reading="official"):
+    """The statements with their levels of each row of a file, as the pipeline reads them."""
+    answers = list(reader([DataRow(f"row {number}", row) for number, row in enumerate(rows)]))
+    judged = labels_of([support_statements(answer, RULES, reading) for answer in answers])
+    return [[row.levels for row in of_answer] for of_answer in judged]
+
+
+@pytest.mark.parametrize("case", golden("trec_support", "cases"))
+def test_trec_support_is_the_official_one(case):
+    official = case["official"]
+    if "raises" in official:
+        with pytest.raises(UserError):
+            levels_in(read_trec_judgements, [case["row"]])
+        return
+    values = trec_values(levels_in(read_trec_judgements, [case["row"]]))
+    for name, key in TREC.items():
+        assert values[key][0] == pytest.approx(official[name], **EXACT), name
+
+
+@pytest.mark.parametrize("case", with_first_citations())
+def test_of_first_citations_alone_both_variants_are_one(case):
+    sentences = case["row"].get("sentences") or []
+    cut = [{**sentence, "citations": (sentence.get("citations") or [])[:1]} for sentence in sentences]
+    values = trec_values(levels_in(read_trec_judgements, [{**case["row"], "sentences": cut}]))
+    for name, key in TREC.items():
+        assert values[key][0] == pytest.approx(case["official_first_citation_file"][name], abs=1e-6), name
+
+
+@pytest.mark.parametrize("case", golden("trec_support", "assembly"))
+def test_judges_levels_are_scored_as_the_official_code_scores_them(case):
+    values = trec_values(levels_in(read_trec_judgements, case["official_rows"]))
+    for number, official in enumerate(case["official"]):
+        for name, key in TREC.items():
+            assert values[key][number] == pytest.approx(official[name], **EXACT), name
+
+
+def mean_or_none(values):
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+@pytest.mark.parametrize("case", golden("fact", "stat"))
+def test_fact_is_the_official_one(case):
+    if case["official_released"].get("raises") == "KeyError":
+        with pytest.raises(UserError):
+            levels_in(read_fact, case["tasks"])
+        return
+    levels = levels_in(read_fact, case["tasks"])
+    values, pooled = fact_values(levels)
+    official = case["official_released"]
+    for key, name in (
+        ("released", "valid_rate"),
+        ("effective", "total_valid_citations"),
+        ("citations", "total_citations"),
+    ):
+        value = value_of(pooled[f"fact_{key}"])
+        # Where nothing is judged the script ends in a division by zero: undefined here.
+        assert value == (pytest.approx(official[name], **EXACT) if name in official else None), name
+    for key, name in (
+        ("paper", "mean_over_tasks_with_judged_pairs"),
+        ("paper_all", "mean_over_all_tasks_without_pairs_0"),
+    ):
+        assert mean_or_none(values[f"fact_{key}"]) == (
+            pytest.approx(case[name], **EXACT) if case[name] is not None else None
+        )
+
+
+@pytest.mark.parametrize("case", golden("fact", "pipeline"))
+def test_fact_of_the_official_pairs_is_the_official_one(case):
+    pairs = [{"id": task["id"], "pairs": task["pairs"]} for task in case["official_pairs"]]
+    levels = [[StatementLevels((fact_level(verdict),), (url,)) for url, verdict in task["pairs"]] for task in pairs]
+    _, pooled = fact_values(levels)
+    assert value_of(pooled["fact_released"]) == pytest.approx(case["official_released"]["valid_rate"], **EXACT)
+
+
+def passages_of(case):
+    given = json.loads((FOLDER / "open_rag_eval.json").read_text())["default_passages"]
+    return given if case["passages"] == "default" else case["passages"]
+
+
+@pytest.mark.parametrize("case", golden("open_rag_eval", "cases"))
+def test_open_rag_eval_is_the_official_one(case):
+    weights = {"full_support": 1.0, "partial_support": 0.5, "no_support": 0.0, None: None}
+    passages, verdicts = passages_of(case), iter(case["verdicts"])
+    if "raises" in case["official"]:
+        assert not set(case["verdicts"]) <= set(weights)
+        return
+    parts = []
+    for part in case["parts"]:
+        levels = tuple(weights[next(verdicts)] if passages.get(key) else None for key in part["citations"])
+        parts.append(StatementLevels(levels, tuple(part["citations"])))
+    values = rag_eval_values([parts])
+    for name, key in (("weighted_precision", "precision"), ("weighted_recall", "recall"), ("f1", "f1")):
+        assert values[f"rag_eval_{key}"][0] == pytest.approx(case["official"][name], **EXACT), name
+
+
+class Judge:
+    """LongCite's judge: replies in the order of calls, with up to five tries for a readable one."""
+
+    def __init__(self, replies):
+        self.replies = iter(replies)
+
+    def ask(self, question):
+        for reply in (next(self.replies, None) for _ in range(5)):
+            if reply is None:
+                return None
+            if not reply.startswith("NOUSAGE:") and longcite_level(reply, question) is not None:
+                return reply
+        return None
+
+
+def scored_row(case):
+    """The case as LongCite's scorer writes it, with the replies of its judge."""
+    judge, statements = Judge(case["verdicts"]), case["statements"][: case.get("max_statement_num", 40) or None]
+    supports = [judge.ask("support" if statement["citation"] else "need") for statement in statements]
+    rows = [
+        {
+            **statement,
+            "citation": [{**citation, "relevant_output": judge.ask("relevance")} for citation in statement["citation"]],
+            "support_output": support,
+        }
+        for statement, support in zip(statements, supports, strict=True)
+    ]
+    return {"idx": 0, "dataset": "", "query": "", "prediction": "", "statements": rows, "citation_recall": 0}
+
+
+@pytest.mark.parametrize("case", golden("longcite", "cases"))
+def test_longcite_is_the_official_one(case):
+    official = case["official"]
+    if "raises" in official:
+        return
+    values = longcite_values(
+        levels_in(read_longcite_scored, [scored_row(case)]), most=case.get("max_statement_num", 40)
+    )
+    for key in ("recall", "precision", "f1"):
+        assert values[f"longcite_{key}"][0] == pytest.approx(official[f"citation_{key}"], **EXACT), key
+
+
+SETS = ("longbench-chat", "multifieldqa", "hotpotqa", "dureader", "gov_report")
+
+
+@pytest.mark.parametrize("case", golden("longcite", "bench"))
+def test_longcite_weighs_data_sets_alike(case):
+    sets = [next(name for name in SETS if name in row["dataset"]) for row in case["rows"]]
+    for key in ("recall", "precision", "f1"):
+        value = value_of(mean_of_sets([row[f"citation_{key}"] for row in case["rows"]], sets, SETS))
+        official = case["official"][f"avg_citation_{key}"]
+        assert value == (None if official is None else pytest.approx(official, **EXACT)), key
+
+
+@pytest.mark.parametrize("case", golden("longcite", "length"))
+def test_longcite_length_is_the_official_one(case):
+    rows = [row["statements"] for row in case["rows"] if "statements" in row]
+    texts = [[cited["cite"] for statement in of for cited in statement["citation"]] for of in rows]
+    official = case["official"]
+    expected = None if isinstance(official, dict) else pytest.approx(official, **EXACT)
+    assert value_of(citation_length(texts, counter("words"))) == expected
+
+
+def in_order(topics):
+    """Topics by the number behind their last hyphen, as the official program adds them."""
+    return sorted(topics, key=lambda topic: int(number) if (number := topic.rpartition("-")[2]).isdecimal() else 10**9)
+
+
+def cells_of(rows, runs, topics):
+    """Precision and recall of each run on each topic, rounded as in the files that the official program reads."""
+    values = trec_values(levels_in(read_trec_judgements, rows))
+    cells = {name: np.full((len(runs), len(topics)), np.nan) for name in ("precision", "recall")}
+    for number, row in enumerate(rows):
+        for name, of_measure in cells.items():
+            place = runs.index(row["run_id"]), topics.index(row["topic_id"])
+            of_measure[place] = round(values[f"trec_{name}"][number], 6)
+    return cells
+
+
+@pytest.mark.parametrize("case", golden("trec_support", "runs"))
+def test_trec_run_level_is_the_official_one(case):
+    rows = case["human"] + case["other"]
+    if "raises" in case["official"]:
+        answers = list(read_trec_judgements([DataRow("row", row) for row in case["human"]]))
+        with pytest.raises(UserError, match="two answers have the id"):
+            check_ids((answer.id for answer in answers), "answers", "file")
+        return
+    runs, topics = sorted({row["run_id"] for row in rows}), in_order(sorted({row["topic_id"] for row in rows}))
+    human, other = (cells_of(case[side], runs, topics) for side in ("human", "other"))
+    for name in ("precision", "recall"):
+        official = case["official"][f"weighted_{name}"]
+        means = [topic_means(side[name], case["denominator"]) for side in (human, other)]
+        level = {row["run_id"]: (row["human"], row["other"]) for row in official["run_level"]}
+        kept = [runs.index(run) for run in level]
+        for number, run in zip(kept, level, strict=True):
+            assert [side[number] for side in means] == pytest.approx(level[run], **EXACT)
+        tau = kendall(means[0][kept], means[1][kept])
+        assert tau == pytest.approx(
+            np.nan if (wanted := official["tau_run_level"]) is None else wanted, abs=1e-9, nan_ok=True
+        )
