@@ -155,6 +155,7 @@ class cite:
         output: str | Path | None = None,
         format: str = 'auto',
         sources: str | Path | None = None,
+        encoding: str = '',
     ) -> Any: ...
     @staticmethod
     def formats(
@@ -321,6 +322,7 @@ class cite:
         most_statements: int = 40,
         length_unit: str = 'words',
         matched: bool = False,
+        encoding: str = '',
         results: str | Path = ...,
         store: str | Path | None = None,
         executor: Mapping[str, Any] = ...,

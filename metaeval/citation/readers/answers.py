@@ -189,7 +189,7 @@ def read_answers(path: Path, form: str = "auto", sources: Path | None = None) ->
     Raises `UserError`, with file, item and field, if the file is empty or has another format, if passages are missing,
     and if two answers share an id.
     """
-    if path.suffix.lower() in TABLES and path.is_file() and form in ("auto", VECTARA.name):
+    if form == "auto" and path.suffix.lower() in TABLES and path.is_file():
         answers = answers_of_table(read_table(path), sources)
     else:
         rows = _rows(path, form)
@@ -360,6 +360,8 @@ def _rows(path: Path, form: str) -> list[DataRow]:
     if path.suffix.lower() == ".md":
         return [DataRow(str(path), {"id": file_stem(path), "prompt": "", "article": read_text(path)})]
     if path.suffix.lower() in TABLES and path.is_file():
+        if form in ("auto", VECTARA.name) and (rows := vectara_rows(read_table(path))):
+            return rows
         raise UserError(
             f"{path} is a table, and answers are read from JSON: {HINT}. A table with a statement and a source in each "
             f"row is judged by 'metaeval score -d ratings --data {path}', 'metaeval label' and 'metaeval estimate'."
@@ -396,6 +398,7 @@ def read_questions(path: Path, form: str = "auto") -> list[Answer]:
     Raises `UserError` where `read_answers` does, and for a question without words or without a document.
     """
     rows = _rows(path, form)
+    form = form_of_answers(rows[0]) if form == "auto" and is_answer(rows[0].fields) else form
     for kind, (documents, text) in _UNWRITTEN.items():
         if form in (kind, "auto") and documents in rows[0].fields and text not in rows[0].fields:
             form, rows = kind, [DataRow(row.where, {text: "", **row.fields}) for row in rows]
