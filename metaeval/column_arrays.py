@@ -202,6 +202,13 @@ class Cells:
         blank = (value is None or (isinstance(value, str) and not value) for value in values_of(self.array))
         return np.fromiter(blank, np.bool_, len(self.array))
 
+    def blanked(self, rows: NDArray[np.intp]) -> Cells:
+        """Return the cells with those in these rows blank."""
+        values = list(self)
+        for row in rows.tolist():
+            values[row] = None
+        return Cells.of(values)
+
     def which(self, is_wanted: Callable[[Any], bool]) -> NDArray[np.bool_]:
         """Return which cells are not blank and satisfy the predicate, (n,); it is called once per distinct text."""
         return self._which(is_wanted, ~self.blank)
@@ -231,8 +238,10 @@ class Cells:
         parts, known = [np.zeros(0)], dict[str, float]()
         for values, blank in blocks(self.array, self.blank):
             filled = [value for value, no in zip(values, blank, strict=True) if not no]
+            text = "".join(value for value in filled if isinstance(value, str))
             try:
-                read = np.array([float(value) for value in filled])
+                number = float if text.isascii() and "_" not in text else number_in
+                read = np.array([number(value) for value in filled])
             except (TypeError, ValueError, OverflowError):
                 read = np.array([_finite(value, known) for value in filled])
             read[~np.isfinite(read)] = math.inf
@@ -256,12 +265,19 @@ class Cells:
         return numbers
 
 
+def number_in(value: Any) -> float:
+    """Return a value as a number; `ValueError` for a text with other digits than 0 to 9 (٣) or with 1_000's mark."""
+    if isinstance(value, str) and ("_" in value or not value.strip().isascii()):
+        raise ValueError(value)
+    return float(value)
+
+
 def _finite(value: Any, known: dict[str, float]) -> float:
     """Return the number that a cell holds, infinity if none. known: cache of texts converted before."""
     if isinstance(value, str) and value in known:
         return known[value]
     try:
-        number = float(value)
+        number = number_in(value)
     except (TypeError, ValueError, OverflowError):
         number = math.inf
     if isinstance(value, str):

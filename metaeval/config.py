@@ -23,6 +23,7 @@ from metaeval.corpus.pairs import Rule, check_pool
 from metaeval.corpus.units import Unit, read_aggregation
 from metaeval.declared import Flag, Model, kinds_of, validated
 from metaeval.errors import UserError, as_value_error
+from metaeval.roles import RATINGS, SCORES, read_columns
 
 OFFLINE_METRICS = ("overlap", "rouge", "bm25", "support-mini", "minilm-cosine", "minilm-bertscore")
 
@@ -263,9 +264,7 @@ TrustConfig = Annotated[
 
 
 def _columns(value: Any) -> Any:
-    from metaeval.own_tables import run_columns  # it imports NumPy
-
-    return run_columns(value)
+    return read_columns(value, SCORES, RATINGS)
 
 
 class DatasetSettings(Strict):

@@ -7,47 +7,25 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from statistics import median
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
+from numpy.typing import NDArray
 
-from metaeval.column_arrays import Cells, Coded, text_array
+from metaeval.column_arrays import Cells, Coded, number_in, text_array
 from metaeval.errors import UserError, did_you_mean, shown
+from metaeval.table_reading import skips_bad_cells
 
 _log = logging.getLogger("metaeval")
 
-PLAIN_NUMBERS = "write numbers with a decimal point and without %"
+Rows = NDArray[np.intp]
+IsCell = Callable[[Any], bool]
 
-SCORE_ROLES: Mapping[str, Sequence[str]] = {
-    "pair_id": ("pair_id", "pair", "rating_id", "citation_id", "id", "item"),
-    "score": ("score", "scores", "value", "prediction"),
-    "status": ("status",),
-    "tokens": ("tokens",),
-    "cut": ("cut",),
-}
-"""What the columns of scores are for, with their usual names."""
-
-RATING_ROLES: Mapping[str, Sequence[str]] = {
-    "id": ("id", "rating_id", "item_id", "item"),
-    "gold": ("gold", "human", "level", "label", "rating"),
-    "group": ("group", "article", "document", "query", "input"),
-    "pair": ("pair", "pair_id"),
-    "system": ("system", "model", "generator"),
-    "subset": ("subset",),
-    "text": ("text",),
-    "annotator": ("annotator", "rater", "coder", "worker", "worker_id", "annotator_id"),
-}
-"""What the columns of ratings are for, with their usual names."""
-
-TEXT_ROLES: Mapping[str, Sequence[str]] = {
-    "source": ("source", "passage", "document", "evidence", "context", "reference", "page", "premise", "snippet"),
-    "statement": ("statement", "claim", "sentence", "hypothesis", "assertion", "fact"),
-}
-"""What the columns of a pair's texts are for, with their usual names."""
 
 _VALUES = frozenset({"gold", "score", "level", "probability", "status", "tokens", "cut"})
 _TEXTS = frozenset({"source", "statement", "text"})
@@ -56,7 +34,9 @@ _TEXTS = frozenset({"source", "statement", "text"})
 # What programs write where they have no number.
 _NO_NUMBER = frozenset("nan na n/a #n/a null none nil".split())
 _WORDS = re.compile(r"[\W_]+")
-_PERCENT_OR_COMMA = re.compile(r"[-+]?\d+([.,]\d+)?\s*%|[-+]?\d+,\d+")
+_OTHER_LOCALE = re.compile(r"[-+−]?(\d+|\d{1,3}([.,'’ \u00a0\u202f]\d{3})+)([.,٫．]\d+)?\s*[%٪％]?")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_BRACKETED = re.compile(r"\(.*?\)|\[.*?\]")
 _GUARDED = re.compile(r"'[=+@\t\r\n＝＋－＠-]")
 
 
@@ -157,37 +137,66 @@ class TypedTable:
         cells = [number_of(cell) for cell in self.cells[heading] if cell is not None]
         return bool(cells) and all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells)
 
-    def odd_cell(self, heading: str, is_usual: Callable[[Any], bool]) -> Row | None:
-        """Return the first row whose cell is not usual if most cells of the column are; else None.
+    def of_numbers(self, headings: Iterable[str], is_word: IsCell, otherwise: str = "") -> TypedTable:
+        """Return the table with nothing but numbers and blanks in those of the columns that hold numbers.
 
-        is_usual: returns whether a cell is usual.
+        Most filled cells of such a column are numbers, in whatever form. is_word: says whether a cell counts as a
+        number although it is a word. otherwise: what to do with a column that is something else, for errors.
+
+        Raises `UserError` for the first other cell (0,43; 43 %; 1e; #DIV/0!; None; digits that are not 0 to 9), unless
+        the command skips bad cells, which are then blank, and counted in a warning.
         """
-        filled = ~self.cells[heading].blank
-        odd = np.flatnonzero(filled & ~self.cells[heading].which(is_usual))
-        return self.row(int(odd[0])) if odd.size and 2 * odd.size < np.count_nonzero(filled) else None
+        return self.blanking({heading: self._bad_cells(heading, is_word) for heading in headings}, otherwise)
 
-    def unread_number(self, heading: str) -> Row | None:
-        """Return the first row of a column with numbers in an unreadable form (43 %; 0,43); None for others."""
+    def without_absent(self, headings: Iterable[str]) -> TypedTable:
+        """As `of_numbers`, of cells that stand for a missing number alone: "none" is also the word of a level."""
+        return self.blanking({heading: self._absent_cells(heading) for heading in headings})
+
+    def _absent_cells(self, heading: str) -> Rows:
+        """Return the rows of a column of numbers whose cell stands for a missing one (NaN, NA, None), if all do."""
         cells = self.cells[heading]
-        odd = np.flatnonzero(cells.which(lambda cell: bool(_PERCENT_OR_COMMA.fullmatch(str(cell).strip()))))
-        if not odd.size or odd.size + np.count_nonzero(cells.which(is_finite)) < np.count_nonzero(~cells.blank):
-            return None
-        return self.row(int(odd[0]))
+        other, endless = np.isinf(cells.plain), cells.which_others(_is_endless)
+        absent = other.any() and bool((cells.which_others(_is_no_number) | endless)[other].all())
+        few = endless.any() or np.count_nonzero(other) < np.count_nonzero(~cells.blank)
+        return np.flatnonzero(other if absent and few else [])
 
-    def check_numbers(self, heading: str) -> None:
-        """Raise `UserError` for a column of numbers with cells that stand for missing numbers (NaN, NA or None).
+    def _bad_cells(self, heading: str, is_word: IsCell) -> Rows:
+        """Return the rows of a column of numbers whose cell is not one; none for a column of texts."""
+        if (absent := self._absent_cells(heading)).size:
+            return absent
+        cells = self.cells[heading]
+        bad = np.isinf(cells.plain) & ~cells.which_others(is_word)
+        numbers = ~cells.blank & (~bad | cells.which_others(_is_of_other_locale))
+        most = 2 * np.count_nonzero(numbers) > np.count_nonzero(~cells.blank)
+        return np.flatnonzero(bad if most else [])
 
-        One such cell would turn the whole column into text, although "none" is also the word of a level.
+    def blanking(self, bad: Mapping[str, Rows], otherwise: str = "") -> TypedTable:
+        """Return the table with these cells blank (rows by heading); `UserError` unless the command skips bad cells."""
+        bad = {heading: rows for heading, rows in bad.items() if rows.size}
+        if not bad:
+            return self
+        heading = min(bad, key=lambda name: int(bad[name][0]))
+        row = self.row(int(bad[heading][0]))
+        cell = row.cells[heading]
+        if not skips_bad_cells():
+            cure = "write numbers as 0.43 or 43" if _is_of_other_locale(cell) else "leave a cell without a number blank"
+            what = shown(str(row.value(heading)), 40)
+            skip = f"or add --skip-bad-cells (in Python skip_bad_cells=True){otherwise}"
+            raise row.wrong(heading, f"is {what}, in a column of numbers: {cure}, {skip}")
+        counts = ", ".join(f"{rows.size:,} in {shown(name)}" for name, rows in bad.items())
+        example = f"{row.place(heading)}, {shown(cell.why if isinstance(cell, Wrong) else str(cell), 40)}"
+        _log.warning("%s: cells that are not numbers count as blank: %s (%s).", self.name, counts, example)
+        return replace(self, cells={**self.cells, **{name: self.cells[name].blanked(bad[name]) for name in bad}})
+
+    def like(self, names: Iterable[str]) -> list[str]:
+        """Return the headings with one of these usual names, in the order of the names; (...) in a heading is left out.
+
+        Headings that are a name as they stand come before those that are one without what stands in brackets.
         """
-        cells = self.cells[heading]
-        odd = np.flatnonzero(np.isinf(cells.plain))
-        if not odd.size:
-            return
-        endless, absent = cells.which_others(_is_endless)[odd], cells.which_others(_is_no_number)[odd]
-        if (endless | absent).all() and (endless.any() or odd.size < np.count_nonzero(~cells.blank)):
-            row = self.row(int(odd[0]))
-            cell_text = shown(str(row.cells[heading]), 40)
-            raise row.wrong(heading, f"is {cell_text}, in a column of numbers: leave a cell without a number blank")
+        whole = {plain_heading(heading): heading for heading in reversed(self.headings)}
+        bare = {plain_heading(_BRACKETED.sub("", heading)): heading for heading in reversed(self.headings)}
+        wanted = [plain_heading(name) for name in names]
+        return list(dict.fromkeys(known[name] for known in (whole, bare) for name in wanted if name in known))
 
     def find(
         self, roles: Mapping[str, Sequence[str]], chosen: Mapping[str, str] | None, needed: Iterable[str] = ()
@@ -214,8 +223,7 @@ class TypedTable:
         for role, names in roles.items():
             if role in heading_by_role:
                 continue
-            known = {_plain(heading): heading for heading in reversed(self.headings) if heading not in taken}
-            match = next((known[_plain(name)] for name in names if _plain(name) in known), None)
+            match = next((heading for heading in self.like(names) if heading not in taken), None)
             if match is not None:
                 heading_by_role[role] = match
                 taken.add(match)
@@ -268,7 +276,7 @@ def text_of(value: Any) -> str:
 def number_of(cell: Any) -> Any:
     """Return a cell as a number if its text is one; return any other cell unchanged."""
     try:
-        return float(cell) if isinstance(cell, str) else cell
+        return number_in(cell) if isinstance(cell, str) else cell
     except ValueError:
         return cell
 
@@ -290,9 +298,15 @@ def _is_no_number(cell: Any) -> bool:
     return str(cell).strip().casefold() in _NO_NUMBER
 
 
+def _is_of_other_locale(cell: Any) -> bool:
+    """Return whether a cell holds a number in a form that is not read: 43 %, 0,43, 1.234,5 or other digits."""
+    return isinstance(cell, str) and bool(_OTHER_LOCALE.fullmatch(cell.strip()))
+
+
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(shown(name, 30) for name in names)
 
 
-def _plain(heading: str) -> str:
-    return _WORDS.sub("", heading.casefold())
+def plain_heading(heading: str) -> str:
+    """Return what is compared of a heading: its letters and digits, without case and accents."""
+    return _WORDS.sub("", _ACCENTS.sub("", normalize("NFKD", heading).casefold()))

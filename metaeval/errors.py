@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,14 @@ class UserError(Exception):
     def __init__(self, sentence: str) -> None:
         # It quotes files, servers and names, and whoever catches it prints it; a word without end would hide the rest.
         super().__init__(Shown(_ENDLESS.sub(lambda match: f"{match[0][:60]}…", sentence)))
+
+
+class ColumnsError(UserError):
+    """An error about mapped columns. columns: headings by role that the same command should map instead."""
+
+    def __init__(self, sentence: str, columns: Mapping[str, str]) -> None:
+        super().__init__(sentence)
+        self.columns = columns
 
 
 class RequestsWritten(UserError):  # noqa: N818 (what was asked for is done)

@@ -156,12 +156,14 @@ def ending(then: str, mark: str = ":") -> str:
     return f"{mark} {then}." if then else "."
 
 
-def read_most(file: IO[bytes] | gzip.GzipFile, most: int) -> bytes | None:
-    """Return all bytes of an open file; None if there are more than `most`."""
-    whole = io.BytesIO()
+def read_most(file: IO[bytes] | gzip.GzipFile, most: int, longest: int | None = None) -> bytes | None:
+    """Return all bytes of an open file; None if there are more than `most`, or more than `longest` in a line."""
+    whole, line = io.BytesIO(), 0
     while block := file.read(1 << 20):
         whole.write(block)
-        if whole.tell() > most:
+        at = block.rfind(b"\n") + 1
+        line = len(block) - at if at else line + len(block)
+        if whole.tell() > most or line > (longest or most):
             return None
     return whole.getvalue()
 

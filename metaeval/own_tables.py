@@ -7,10 +7,10 @@ was a fraction) ends in one sentence that names the cell and what to do about it
 from __future__ import annotations
 
 import csv
-import datetime
 import io
 import json
 import logging
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -20,41 +20,19 @@ from typing import Any
 import numpy as np
 
 from metaeval.column_arrays import BLOCK, Cells
-from metaeval.data_tables import RATING_ROLES, SCORE_ROLES, TEXT_ROLES, TypedTable, Wrong
-from metaeval.errors import UserError, did_you_mean, install_extra, shown
-from metaeval.files import atomic_write, csv_text, read_bytes, write_text
-from metaeval.reading import json_objects, parquet_library, parquet_parts, read_text
+from metaeval.data_tables import TypedTable, Wrong
+from metaeval.encodings import decoded
+from metaeval.errors import UserError, shown
+from metaeval.files import csv_text, write_text
+from metaeval.reading import json_objects, parquet_library, parquet_parts, parse_json
+from metaeval.sheets import Line, is_blank, sheet_lines, write_sheet
 from metaeval.shown import visible
+from metaeval.table_reading import chosen_encoding
 
 _log = logging.getLogger("metaeval")
 
 TABLES = (".csv", ".tsv", ".xlsx")
 """Endings of files that are tables and nothing else."""
-
-
-def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
-    """Return the headings by role in texts ROLE=COLUMN; raises `UserError` for another text or an unknown role."""
-    headings, known = {}, list(roles)
-    for pair in pairs:
-        role, equals, heading = (part.strip() for part in pair.partition("="))
-        if not equals or not role or not heading:
-            raise UserError(f"--map {pair}: allowed: ROLE=COLUMN, for example --map level=Verdict.")
-        if role not in known:
-            listed = ", ".join(shown(name, 30) for name in known)
-            raise UserError(f"--map {pair}: unknown role.{did_you_mean(role, known)} Roles: {listed}.")
-        headings[role] = heading
-    return headings
-
-
-def run_columns(columns: Any) -> Any:
-    """Return a run's headings by role, from ROLE=COLUMN texts or a mapping; raises `UserError` for an unknown role.
-
-    Any other value is returned unchanged, so that validation refuses it.
-    """
-    pairs = [f"{role}={heading}" for role, heading in columns.items()] if isinstance(columns, Mapping) else columns
-    if not isinstance(pairs, list | tuple) or not all(isinstance(pair, str) for pair in pairs):
-        return columns
-    return read_mapping(pairs, dict.fromkeys((*SCORE_ROLES, *RATING_ROLES, *TEXT_ROLES)))
 
 
 def any_table(table: Any, name: str) -> TypedTable:
@@ -68,7 +46,7 @@ def read_table(path: Path) -> TypedTable:
         raise UserError(f"Cannot read {path}: No such file; allowed: a table as CSV, TSV, XLSX, Parquet or JSON lines.")
     ending = path.suffix.lower()
     if ending == ".xlsx":
-        return _sheet(path)
+        return _from_lines(path, "row", sheet_lines(path))
     if ending in (".csv", ".tsv", ".txt"):
         return _delimited(path, ending)
     if ending in (".xls", ".ods", ".numbers"):
@@ -119,29 +97,42 @@ def _cell_of(value: Any) -> Any:
     """Return a record's value as a cell: None for blank values, a list for any kind of list or array."""
     if getattr(value, "ndim", 0) == 1:
         value = value.tolist()
-    return None if _is_blank(value) else list(value) if isinstance(value, tuple) else value
+    return None if is_blank(value) else list(value) if isinstance(value, tuple) else value
 
 
-def _is_blank(value: object) -> bool:
-    if isinstance(value, str):
-        return not value.strip()
-    return value is None or (isinstance(value, float) and value != value)
+_LIST = re.compile(r"""\s*\[\s*["'{\]]""")
+
+
+def cell_list(value: Any) -> list[Any] | None:
+    """Return the list in a cell, also as JSON; None if it holds another value. Raises `MalformedError`."""
+    if isinstance(value, str) and _LIST.match(value):
+        value = parse_json(value)
+    return value if isinstance(value, list) else None
 
 
 def _delimited(path: Path, ending: str) -> TypedTable:
-    text = read_text(path, "save it as UTF-8 (in a spreadsheet: CSV UTF-8)")
+    text = decoded(path, chosen_encoding())
     first = text.split("\n", 1)[0]
     delimiter = "\t" if ending == ".tsv" else max(",;\t", key=lambda mark: (first.count(mark), mark == ","))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    short: list[int] = []
 
-    def lines() -> Iterator[_Line]:
+    def lines() -> Iterator[Line]:
+        width = 0
         try:
             for cells in reader:
+                width = width or len(cells)
+                if 0 < len(cells) < width:
+                    short.append(reader.line_num)
                 yield reader.line_num, [cell if cell.strip() else None for cell in cells], []
         except csv.Error as error:
             raise UserError(f"{path} line {reader.line_num} is not CSV ({error}): save it again.") from error
 
-    return _from_lines(path, "line", lines())
+    table = _from_lines(path, "line", lines())
+    if short:
+        counted = "1 row has" if len(short) == 1 else f"{len(short):,} rows have"
+        _log.warning("%s: %s fewer cells than the header (line %s): the last count as blank.", path, counted, short[0])
+    return table
 
 
 def _parquet(path: Path) -> TypedTable:
@@ -167,58 +158,7 @@ def _arrow_cells(column: Any) -> Cells:
     return _cells(column.to_pylist())
 
 
-def _openpyxl(otherwise: str) -> Any:
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise UserError(
-            f"A .xlsx file needs openpyxl, which is not installed here: type {install_extra('xlsx')}, or {otherwise}."
-        ) from error
-    return openpyxl
-
-
-def _sheet(path: Path) -> TypedTable:
-    openpyxl = _openpyxl("save it as CSV")
-    try:
-        book = openpyxl.load_workbook(io.BytesIO(read_bytes(path)))
-    except UserError:
-        raise
-    except Exception as error:  # openpyxl lets out whatever it stumbles over: KeyError, BadZipFile, ParseError ...
-        raise UserError(f"{path} is not a readable .xlsx file ({type(error).__name__}): save it again.") from error
-    filled = [sheet for sheet in book.worksheets if sheet.max_row > 1 or sheet.max_column > 1]
-    if not filled:
-        raise UserError(f"{path} holds no rows; allowed: a header row, and rows.")
-    if len(filled) > 1:
-        names = ", ".join(shown(sheet.title) for sheet in filled)
-        raise UserError(f"{path} has {len(filled)} sheets ({names}): save the one that you mean in a file of its own.")
-    (sheet,) = filled
-    if sheet.merged_cells.ranges:
-        merged = min(str(merged_range) for merged_range in sheet.merged_cells.ranges)
-        raise UserError(f"{path} cells {merged} are merged: unmerge them, and write their text in each cell.")
-    lines = (
-        (number, [_cell(cell) for cell in cells], [f"{path} cell {cell.coordinate}" for cell in cells])
-        for number, cells in enumerate(sheet.iter_rows(), start=1)
-    )
-    return _from_lines(path, "row", lines)
-
-
-def _cell(cell: Any) -> Any:
-    value = cell.value
-    if cell.data_type == "f":
-        return Wrong(f"holds a formula ({shown(str(value), 40)}): copy the column, and paste its values over it")
-    if cell.data_type == "e":
-        return Wrong(f"holds the error {value}: mend it, or clear the cell")
-    if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
-        what = f"a date ({value:%Y-%m-%d})" if isinstance(value, datetime.date) else f"a time ({value})"
-        return Wrong(f"holds {what}, where text or a number is wanted: format the column as text, and type it again")
-    return None if _is_blank(value) else value
-
-
-_Line = tuple[int, list[Any], list[str]]
-"""A line of a file: its number, its cells, None where one is blank, and the places of these where they have some."""
-
-
-def _from_lines(path: Path, unit: str, lines: Iterable[_Line]) -> TypedTable:
+def _from_lines(path: Path, unit: str, lines: Iterable[Line]) -> TypedTable:
     """Return a table from lines, of which the first with text is the header. unit: name of a line in messages."""
     filled = (line for line in lines if line[1].count(None) < len(line[1]))
     (top, header, places), first = next(filled, (0, [], [])), next(filled, None)
@@ -231,7 +171,7 @@ def _from_lines(path: Path, unit: str, lines: Iterable[_Line]) -> TypedTable:
             raise UserError(f"{places[number] if places else where} {cell.why}.")
         headings.append("" if cell is None else str(cell).strip())
     named = [heading for heading in headings if heading]
-    if len(named) == 1 and len(headings) > 1 and sum(cell is not None for cell in first[1]) > 1:
+    if len(named) == 1 and sum(cell is not None for cell in first[1]) > 1:
         raise UserError(f"{where} holds a title, not headings ({shown(named[0])}): delete the rows above the headings.")
     if twice := next((heading for heading in named if named.count(heading) > 1), None):
         raise UserError(f"{where}: column {shown(twice)} appears twice: rename one of the two.")
@@ -282,42 +222,9 @@ def write_table(
         lines = [dict(zip(headings, row, strict=True)) for row in rows]
         write_text(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
     elif ending == ".xlsx":
-        _write_sheet(path, headings, rows, choices)
+        write_sheet(path, headings, rows, choices)
     elif ending == ".csv":
         write_text(path, csv_text([headings, *rows]))
     else:
         text = ["\t".join(" ".join(visible(str(cell)).split()) for cell in line) for line in (headings, *rows)]
         write_text(path, "\n".join([*text, ""]))
-
-
-def _write_sheet(
-    path: Path, headings: Sequence[str], rows: Sequence[Sequence[Any]], choices: Mapping[str, Sequence[str]]
-) -> None:
-    openpyxl = _openpyxl("write .csv")
-    styles, illegal = openpyxl.styles, openpyxl.cell.cell.ILLEGAL_CHARACTERS_RE
-    book = openpyxl.Workbook()
-    sheet = book.active
-    for number, row in enumerate([headings, *rows], start=1):
-        for place, value in enumerate(row, start=1):
-            cell = sheet.cell(number, place)
-            if not isinstance(value, str):
-                cell.value = value
-                continue
-            cell.value = illegal.sub(" ", visible(value, keep="\t\n"))  # openpyxl cuts what a cell cannot hold
-            cell.data_type = "s"  # whatever it begins with
-            cell.alignment = styles.Alignment(wrap_text=True, vertical="top")
-            cell.font = styles.Font(bold=number == 1)
-    for place, heading in enumerate(headings, start=1):
-        letter = openpyxl.utils.get_column_letter(place)
-        longest = max((len(str(row[place - 1])) for row in rows), default=0)
-        sheet.column_dimensions[letter].width = min(max(longest, len(heading), 8) + 2, 80)
-        if heading in choices:
-            listed, kinds = ",".join(choices[heading]), openpyxl.worksheet.datavalidation
-            choice = kinds.DataValidation(type="list", formula1=f'"{listed}"', allow_blank=True)
-            choice.add(f"{letter}2:{letter}{len(rows) + 1}")
-            sheet.add_data_validation(choice)
-    sheet.freeze_panes = "A2"
-    written = io.BytesIO()
-    book.save(written)
-    with atomic_write(path) as file:
-        file.write(written.getvalue())

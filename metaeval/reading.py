@@ -31,8 +31,13 @@ LARGEST = 2**63 - 1
 EXPANSION = 200
 """Most bytes that one byte of a gzip file can stand for. The published file that repeats itself most has 49."""
 
+LONGEST_LINE = 1 << 29
+"""Most bytes of a line of a compressed file. The longest of the published files has 52 million."""
+
 _FREE = 1 << 26  # bytes that any compressed file may grow to
 _READ_AT_ONCE = 1 << 20  # bytes of a Parquet column; without a limit, all that a row group holds of it
+_BATCH_BYTES = 1 << 28  # of the texts of a Parquet batch
+_PARQUET_FREE, _PARQUET_EXPANSION = 1 << 28, 1000  # texts that rows repeat are stored once
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -146,15 +151,22 @@ def gunzipped(content: bytes) -> bytes:
     """
     if content[:2] != b"\x1f\x8b":
         return content
-    most = min(_FREE + EXPANSION * len(content), MOST_BYTES)
+    most = most_expanded(len(content))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-            whole = read_most(file, most)
+            whole = read_most(file, most, LONGEST_LINE)
     except (OSError, EOFError, zlib.error) as error:
         raise MalformedError(f"not a whole gzip file: {error}") from error
     if whole is None:
-        raise MalformedError(f"the gzip file grows to more than {most:,} bytes")
+        raise MalformedError(
+            f"the gzip file grows to more than {most:,} bytes, or has a line of more than {LONGEST_LINE:,}"
+        )
     return whole
+
+
+def most_expanded(size: int) -> int:
+    """Return the most bytes that a compressed file of this size may grow to."""
+    return min(_FREE + EXPANSION * size, MOST_BYTES)
 
 
 def read_text(path: Path, then: str = "") -> str:
@@ -396,37 +408,71 @@ def parquet_columns(path: Path, names: Sequence[str]) -> list[list[Any]]:
 
 def parquet_metadata(path: Path) -> Mapping[bytes, bytes]:
     """Return the metadata in the footer of a Parquet file; raises `UserError` for another file."""
-    with _parquet(path) as parquet:
+    with _parquet(path) as (_, parquet):
         return dict(parquet.schema_arrow.metadata or {})
 
 
 def parquet_schema(path: Path) -> dict[str, str]:
     """Return each Parquet column's type, "number" or Arrow's name; raises `UserError` for another file."""
     types = parquet_library().types
-    with _parquet(path) as parquet:
+    with _parquet(path) as (_, parquet):
         fields = [(field.name, field.type) for field in parquet.schema_arrow]
     return {name: "number" if types.is_floating(kind) or types.is_integer(kind) else str(kind) for name, kind in fields}
 
 
 def parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[Any]:
-    """Yield columns of a Parquet file, at most `rows` rows at a time; raises `UserError` for another file."""
-    with _parquet(path) as parquet:
-        yield from parquet.iter_batches(batch_size=rows, columns=list(names), use_threads=False)
+    """Yield columns of a Parquet file, at most `rows` rows at a time.
+
+    Raises `UserError` for another file, and for one whose rows repeat more text than a file of its size can mean.
+    """
+    with _parquet(path) as (file, parquet):
+        most = _PARQUET_FREE + _PARQUET_EXPANSION * path.stat().st_size
+        yield from _within(path, most, _bounded_batches(file, parquet, rows, list(names)))
 
 
 def _parquet_batches(path: Path, rows: int) -> Iterator[Any]:
+    with _parquet(path, whole=True) as (file, parquet):
+        most = min(MOST_BYTES, _PARQUET_FREE + _PARQUET_EXPANSION * file.size())
+        yield from _within(path, most, _bounded_batches(file, parquet, rows))
+
+
+def _within(path: Path, most: int, batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield batches; raises `UserError` where they hold more than so many bytes, texts of coded columns included."""
     size = 0
-    with _parquet(path, whole=True) as parquet:
-        for batch in parquet.iter_batches(batch_size=rows):
-            size += batch.nbytes
-            if size > MOST_BYTES:
-                raise UserError(f"{path} holds more than {MOST_BYTES:,} bytes: cut it into several files.")
-            yield batch
+    for batch in batches:
+        size += sum(
+            (column.dictionary_decode() if hasattr(column, "dictionary") else column).nbytes for column in batch
+        )
+        if size > most:
+            raise UserError(f"{path} holds more than {most:,} bytes: cut it into several files.")
+        yield batch
+
+
+def _bounded_batches(file: Any, parquet: Any, rows: int, names: list[str] | None = None) -> Iterator[Any]:
+    """Yield batches of at most `rows` rows, and fewer where a long text could stand in each: it is stored once."""
+    library = parquet_library()
+    fields = [field for field in parquet.schema_arrow if names is None or field.name in names]
+    kinds = library.types
+    texts = [field.name for field in fields if kinds.is_string(field.type) or kinds.is_dictionary(field.type)]
+    coded = library.parquet.ParquetFile(file, metadata=parquet.metadata, read_dictionary=texts) if texts else None
+    for group in range(parquet.num_row_groups):
+        longest = 1
+        for batch in coded.iter_batches(1, [group], texts, use_threads=False) if coded else ():
+            longest = max([1, *(_longest(column.dictionary) for column in batch.columns)])
+            break
+        at_once = max(1, min(rows, _BATCH_BYTES // longest))
+        yield from parquet.iter_batches(at_once, [group], names, use_threads=False)
+
+
+def _longest(texts: Any) -> int:
+    from pyarrow import compute
+
+    return int(compute.max(compute.binary_length(texts)).as_py() or 0)
 
 
 @contextmanager
-def _parquet(path: Path, whole: bool = False) -> Iterator[Any]:
-    """Yield an open Parquet file. whole: it is read into memory first."""
+def _parquet(path: Path, whole: bool = False) -> Iterator[tuple[Any, Any]]:
+    """Yield an open Parquet file, as a file and as a table. whole: it is read into memory first."""
     pyarrow = parquet_library()
     declare("input", path)
     try:
@@ -435,6 +481,6 @@ def _parquet(path: Path, whole: bool = False) -> Iterator[Any]:
             pyarrow.BufferReader(read_bytes(path)) if whole else path.open("rb") as file,
             pyarrow.parquet.ParquetFile(file, buffer_size=0 if whole else _READ_AT_ONCE) as parquet,
         ):
-            yield parquet
+            yield file, parquet
     except (pyarrow.ArrowException, OSError) as error:
         raise UserError(f"{path} is not a Parquet file ({_short(str(error))}): write it again.") from error

@@ -13,7 +13,7 @@ PACKAGES = ("metaeval", "metrics_zoo", "protocols")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 READS = "errors files reading"
-TABLES = "own_tables data_tables"
+TABLES = "own_tables data_tables roles table_reading"
 SETTINGS = f"column_arrays shown registry declared config config_files variants {READS} {TABLES}"
 PROTOCOL = "protocols.contract protocols.comparison protocols.contrasts protocols.simulation"
 
@@ -25,8 +25,12 @@ ROOMS = {
     "files": "errors shown",
     "reading": "errors files",
     "column_arrays": "",
-    "data_tables": "column_arrays errors",
-    "own_tables": f"column_arrays shown data_tables {READS}",
+    "roles": "errors",
+    "table_reading": "",
+    "data_tables": "column_arrays table_reading errors",
+    "encodings": READS,
+    "sheets": f"data_tables shown {READS}",
+    "own_tables": f"column_arrays shown data_tables table_reading encodings sheets {READS}",
     "declared": "errors files",
     "signature": "",
     "llm": f"llm database {READS}",
@@ -47,7 +51,7 @@ ROOMS = {
         "metaeval analyses api database runs report scoring corpus stats llm.replies llm.exchange "
         f"signature {PROTOCOL} {SETTINGS}"
     ),
-    "citation": f"citation scoring.contract scoring.backends corpus stats llm {READS}",
+    "citation": f"citation scoring.contract scoring.backends corpus stats llm {READS} {TABLES}",
     "citation.pipelines": f"citation analyses runs report scoring corpus stats llm signature {SETTINGS}",
     "explorer": f"explorer citation analyses runs report scoring corpus {SETTINGS}",
     "decisions": f"decisions explorer citation analyses runs report scoring corpus stats signature {SETTINGS}",

@@ -1,13 +1,18 @@
 """Tables of people's own: what a spreadsheet can do wrong ends in one sentence that names the cell and the cure."""
 
 import datetime
+import gzip
 import re
 
 import pytest
 
+from metaeval import roles
 from metaeval.data_tables import warn_of_swap
 from metaeval.errors import UserError
-from metaeval.own_tables import read_mapping, read_table, table_of, write_table
+from metaeval.own_tables import read_table, table_of, write_table
+from metaeval.roles import read_mapping
+from metaeval.scoring.large_tables import read_pair_file
+from metaeval.table_reading import reading_tables
 
 ROLES = {"id": ("id", "item id"), "level": ("level", "verdict")}
 
@@ -147,6 +152,106 @@ def test_statements_longer_than_their_sources_are_said(caplog):
     assert caplog.messages == []
     warn_of_swap("a.csv", columns, [(20, 300), (20, 41), (20, 10)])
     assert "--map statement=claim --map 'source=the passage'" in caplog.text
+
+
+TEXTS_BY_ENCODING = {
+    "cp1252": "Die Mühle ist alt, und die Größe der Brücke täuscht über ihr Alter",
+    "cp1250": "Most został otwarty w 1999 roku. Źródło mówi, że król żył długo",
+    "cp1251": "Мост построен в 1999 году",
+    "utf-16": "Die Mühle ist alt",
+}
+
+
+@pytest.mark.parametrize("encoding", TEXTS_BY_ENCODING)
+def test_csv_of_another_encoding_is_read_and_said(tmp_path, caplog, encoding):
+    path, text = tmp_path / "a.csv", TEXTS_BY_ENCODING[encoding]
+    path.write_bytes(f"id;level;note\r\n1;full;{text}\r\n".encode(encoding))
+    assert read_table(path).rows[0].text("note") == text
+    if encoding != "utf-16":  # its byte-order mark says it
+        assert f"{path} is not UTF-8: it is read as {encoding}" in caplog.text
+        assert "--encoding NAME decides" in caplog.text
+
+
+def test_the_encoding_that_is_named_decides(tmp_path, caplog):
+    path = tmp_path / "a.csv"
+    path.write_bytes("id,level\nМост,full\n".encode("cp1251"))
+    with reading_tables("cp1252"):
+        assert read_table(path).rows[0].text("id") == "Ìîñò"
+    assert caplog.messages == []
+    with reading_tables("utf-8"), pytest.raises(UserError, match=r"is not utf-8 text \(byte 9\): save it as UTF-8"):
+        read_table(path)
+    for name in ("utf-9", "rot13"):
+        with reading_tables(name), pytest.raises(UserError, match=f'--encoding "{name}" is not an encoding'):
+            read_table(path)
+
+
+def test_rows_that_are_cut_short_are_counted(tmp_path, caplog):
+    path = tmp_path / "a.csv"
+    path.write_text("id,level,note\na,full,x\nb,none\n\nc\n")
+    assert [row.text("level") for row in read_table(path).rows] == ["full", "none", ""]
+    assert caplog.messages == [f"{path}: 2 rows have fewer cells than the header (line 3): the last count as blank."]
+
+
+FAR = {"row": 1_048_576, "column": 16_384}
+
+
+def test_a_sheet_costs_what_it_holds(tmp_path):
+    """A stray cell in the last row and column: 17 thousand million cells are not made."""
+    path = book(tmp_path / "a.xlsx", ROWS, lambda made: setattr(made.active.cell(**FAR), "value", "x"))
+    with pytest.raises(UserError, match=r'cell XFD1048576 has "x" in a column without a heading'):
+        read_table(path)
+    bold = pytest.importorskip("openpyxl").styles.Font(bold=True)
+    styled = book(tmp_path / "b.xlsx", ROWS, lambda made: setattr(made.active.cell(**FAR), "font", bold))
+    assert levels(styled) == ["full", "none"]
+
+
+def test_a_sheet_that_grows_without_end_is_refused(tmp_path, monkeypatch):
+    path = book(tmp_path / "a.xlsx", [["id", "level"], *([f"a{n}", "full"] for n in range(5000))])
+    monkeypatch.setattr("metaeval.reading._FREE", 1000)
+    monkeypatch.setattr("metaeval.reading.EXPANSION", 1)
+    with pytest.raises(UserError, match=r"a\.xlsx grows to more than [\d,]+ bytes: save the sheet as CSV"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("coded", [True, False])
+def test_a_text_that_parquet_stores_once_for_many_rows_is_bounded(tmp_path, monkeypatch, coded):
+    pyarrow, parquet = map(pytest.importorskip, ("pyarrow", "pyarrow.parquet"))
+    path, n = tmp_path / "a.parquet", 2000
+    once = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * n, pyarrow.int32()), ["x" * 100_000])
+    columns = pyarrow.table({"source": once, "statement": ["s"] * n})
+    parquet.write_table(columns, path, store_schema=coded, compression="zstd")
+    monkeypatch.setattr("metaeval.reading._PARQUET_FREE", 1 << 24)
+    monkeypatch.setattr("metaeval.reading._BATCH_BYTES", 1 << 22)
+    for read in (read_table, lambda path: read_pair_file(path, {})):
+        with pytest.raises(UserError, match=r"a\.parquet holds more than [\d,]+ bytes: cut it"):
+            read(path)
+    monkeypatch.setattr("metaeval.reading._PARQUET_FREE", 1 << 28)
+    assert read_pair_file(path, {}).rows == n
+
+
+def test_a_line_without_end_in_a_small_file_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("metaeval.reading.LONGEST_LINE", 3 << 20)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(gzip.compress(b'{"id": "' + b"x" * (5 << 20) + b'"}\n'))
+    with pytest.raises(UserError, match=r"or has a line of more than 3,145,728"):
+        read_table(path)
+    path.write_bytes(gzip.compress(b'{"id": "a", "note": "' + b"x" * (1 << 20) + b'"}\n', 1) * 5)
+    assert read_table(path).size == 5
+
+
+def test_headings_are_compared_without_case_accents_and_brackets():
+    table = table_of("given", [{"Réponse (bot)": "x [1]", "reponse": "y", "ÉNONCÉ": "z"}])
+    assert table.like(["réponse", "enonce"]) == ["reponse", "ÉNONCÉ", "Réponse (bot)"]
+
+
+def test_one_vocabulary_of_roles_for_every_command():
+    mapping = {role: role.upper() for role in roles.ROLES}
+    assert roles.read_columns(mapping, roles.SCORES) == roles.read_columns(mapping, roles.LABELS) == mapping
+    assert roles.mapped(roles.LABELS, {"gold": "Urteil"}) == {"level": "Urteil"}
+    assert roles.mapped(roles.LABELS, {"level": "Urteil"}) == {"level": "Urteil"}
+    assert roles.mapped(roles.RATINGS, {"level": "Urteil"}) == {"gold": "Urteil"}
+    assert roles.mapped(roles.CITATIONS, {"passages": "Q", "text": "A"}) == {"source": "Q", "answer": "A"}
+    assert roles.mapped(roles.SCORES, {"id": "K", "pair_id": "P"}) == {"pair_id": "P"}
 
 
 def test_a_text_longer_than_a_cell_of_a_spreadsheet_is_cut_there(tmp_path):

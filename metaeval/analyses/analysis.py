@@ -18,6 +18,7 @@ from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.declared import Flag, flag_of, kinds_of, option_of
 from metaeval.errors import UserError
+from metaeval.table_reading import reading_tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,6 +83,20 @@ class AnalysisOptions(DeclaredOptions):
     """YAML file of settings, or name of a shipped experiment."""
 
 
+class EncodingSettings(groups.Strict):
+    """The setting for reading CSV files."""
+
+    encoding: Annotated[str, Flag("NAME", hidden=True)] = ""
+    """Encoding of CSV files (default: UTF-8, or what the bytes look like)."""
+
+
+class TableSettings(EncodingSettings):
+    """Settings for reading tables."""
+
+    skip_bad_cells: Annotated[bool, Flag(hidden=True)] = False
+    """Leave cells that are not numbers blank in columns of numbers, and count them."""
+
+
 FileOrObject = Annotated[Any, BeforeValidator(lambda value: Path(value) if isinstance(value, str) else value)]
 """A file, or in Python an object that holds the same: mappings, a data frame."""
 
@@ -118,6 +133,7 @@ class ScoredOptions(
     groups.MetricSettings,
     groups.PairSettings,
     groups.DataSettings,
+    TableSettings,
     AnalysisOptions,
 ):
     """Options of an analysis that scores metrics; a subclass declares on which data sets."""
@@ -231,6 +247,10 @@ class Analysis:
         self, options: DeclaredOptions, progress: Progress, on_part: Callable[[Done], object] | None = None
     ) -> Done:
         """Run the analysis and return its whole output. on_part: called with each part as soon as it is there."""
+        with reading_tables(getattr(options, "encoding", ""), getattr(options, "skip_bad_cells", False)):
+            return self._complete(options, progress, on_part)
+
+    def _complete(self, options: DeclaredOptions, progress: Progress, on_part: Callable[[Done], object] | None) -> Done:
         output = self.run(options, progress)
         while isinstance(output, Generator):
             try:

@@ -16,7 +16,7 @@ import numpy as np
 
 from metaeval import registry
 from metaeval.config import RunConfig
-from metaeval.data_tables import SCORE_ROLES, TypedTable
+from metaeval.data_tables import TypedTable
 from metaeval.errors import UserError, unknown
 from metaeval.files import sha256_json
 from metaeval.own_tables import any_table, table_of
@@ -24,6 +24,7 @@ from metaeval.report import result as results
 from metaeval.report.cells import THREE, cell
 from metaeval.report.frame import Recorded
 from metaeval.report.table import Note, Record, Table, TableRow, blocks_of, plain
+from metaeval.roles import SCORES, mapped
 from metaeval.runs.prepared_run import Job, find_dataset, prepare
 from metaeval.signature import signature, versions
 from metaeval.stats.choices import BINARY, GRADED, GRADES, MEAN, values_under_choices
@@ -183,7 +184,7 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Chec
 
 
 def _scores(table: TypedTable, column_names: Mapping[str, str]) -> dict[str, float]:
-    columns = table.find(SCORE_ROLES, column_names, ["pair_id", "score"])
+    columns = table.find(SCORES, mapped(SCORES, column_names), ["pair_id", "score"])
     known: dict[str, float] = {}
     for row in table.rows:
         pair_id, text = row.text(columns["pair_id"]), row.text(columns["score"])

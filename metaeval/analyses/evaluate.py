@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from metaeval import config as groups
-from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, FileOrObject, Progress
+from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, FileOrObject, Progress, TableSettings
 from metaeval.analyses.run import evaluated
 from metaeval.config import RunConfig
 from metaeval.declared import Flag
@@ -24,6 +24,7 @@ class EvaluateOptions(
     groups.ControlSettings,
     groups.PairSettings,
     groups.DataSettings,
+    TableSettings,
     groups.DatasetSettings,
     AnalysisOptions,
 ):

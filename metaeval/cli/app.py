@@ -10,7 +10,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from types import FrameType
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ from typer import Option
 from metaeval import __version__
 from metaeval.cli.declared import DeclaredGroup, group_of
 from metaeval.cli.output import say
-from metaeval.errors import UserError
+from metaeval.errors import ColumnsError, UserError
 from metaeval.shown import Shown
 
 EARLIER: Mapping[str, str] = {
@@ -155,6 +155,8 @@ def main() -> None:
             app(prog_name="metaeval")
     except UserError as error:
         _say(f"metaeval: {error}")
+        if isinstance(error, ColumnsError):
+            _say(f"Type: {retyped(sys.argv[1:], error.columns)}")
         sys.exit(2)
     except _InterruptError as error:
         _stopped(error.number)
@@ -168,6 +170,15 @@ def main() -> None:
             except OSError:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         sys.exit(141)
+
+
+def retyped(words: Sequence[str], columns: Mapping[str, str]) -> str:
+    """Return a typed command with other mapped columns."""
+    mapping = [at for at, word in enumerate(words) if word == "--map"]
+    left_out = {*mapping, *(at + 1 for at in mapping)}
+    kept = [word for at, word in enumerate(words) if at not in left_out and not word.startswith("--map=")]
+    maps = [word for role, heading in columns.items() for word in ("--map", f"{role}={heading}")]
+    return shlex.join(["metaeval", *kept, *maps])
 
 
 def _stopped(number: int) -> None:

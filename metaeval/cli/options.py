@@ -59,7 +59,7 @@ def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
     if registered or values:
         arguments["autocompletion"] = _completion(registered, values)
     words = filter(None, [option_of(name, field), flag.alias and f"--{flag.alias}", flag.short])
-    info = Argument(**arguments) if flag.argument else Option(*words, **arguments)
+    info = Argument(**arguments) if flag.argument else Option(*words, hidden=flag.hidden, **arguments)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,35 +14,34 @@ from typing import Any
 import numpy as np
 
 from metaeval.citation.alce.citations import PAPER, statements
-from metaeval.citation.model import Answer, Passage, check_ids, group_of, writable
-from metaeval.citation.readers.answers import answers_of, file_stem, in_other_format, is_answer, read_answers
+from metaeval.citation.model import Answer, group_of, writable
+from metaeval.citation.readers.answers import (
+    answers_of,
+    answers_of_table,
+    completed,
+    file_stem,
+    in_other_format,
+    is_answer,
+    read_answers,
+)
 from metaeval.citation.readers.formats.contexts import vectara_rows
-from metaeval.citation.readers.jsonl import passages_of
+from metaeval.citation.readers.tables import answers_in, cited_columns, passages_in
 from metaeval.citation.support.judging import support_statements
 from metaeval.citation.support.labels import FIELD
 from metaeval.citation.table import premise
 from metaeval.corpus.jsonl import UNJUDGED, read_corpus
-from metaeval.corpus.loaders.rows import DataRow as Record
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
 from metaeval.corpus.pairs import PAIRS_SCHEMA
-from metaeval.data_tables import TEXT_ROLES, Row, TypedTable, is_finite, warn_of_swap
+from metaeval.data_tables import TypedTable, is_finite, plain_heading, warn_of_swap
 from metaeval.decisions.claims import TITLES, Claims, claims_of
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import sha256_json
 from metaeval.own_tables import TABLES, read_table, table_of
-from metaeval.reading import MalformedError, json_objects, parse_json
+from metaeval.reading import json_objects
+from metaeval.roles import ANSWERS
 from metaeval.stats.arrays import Floats, Ints, codes_of
 
 _log = logging.getLogger("metaeval")
-
-ROLES: Mapping[str, Sequence[str]] = {
-    "id": ("id", "item", "item_id", "citation_id", "pair_id", "citation", "key", "nr", "no", "number"),
-    "statement": TEXT_ROLES["statement"],
-    "source": TEXT_ROLES["source"],
-    "answer": ("answer_id", "response_id", "answer", "group", "question_id", "question", "query", "prompt", "topic"),
-    "system": ("system", "model", "generator"),
-}
-"""The roles of a table's columns, with the usual names of each."""
 
 HINT = "answers in JSON or JSONL, a corpus (metaeval-corpus/1), pairs.jsonl of a job, or a table (.csv, .tsv, .xlsx)"
 
@@ -69,7 +67,8 @@ class CitationItems:
     """The citations of one file, in its order.
 
     scores: the file's columns of scores. uncited: the answers (groups) of statements without a citation. claims: those
-    whose questions the items are; None where the items are citations. notes: how the file was read.
+    whose questions the items are; None where the items are citations. notes: how the file was read. unread: the error
+    of each column of scores that cannot be read, which concerns whoever names it.
     """
 
     name: str
@@ -78,6 +77,7 @@ class CitationItems:
     uncited: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     claims: Claims | None = None
+    unread: Mapping[str, UserError] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -156,13 +156,15 @@ def items_of(
 ) -> CitationItems:
     """Return the items in a file, a corpus, a data frame, or mappings with the fields of a table.
 
-    mapping: the column of each role (see `ROLES`), where it has an unusual name. pipeline: alce or aliice, whose
-    questions become the items; empty: the items are citations. sources: texts of cited sources. Raises `UserError` for
-    another input, for duplicate ids, and for a pipeline without answers.
+    mapping: the column of each role (see `metaeval.roles`), where it has an unusual name. pipeline: alce or aliice,
+    whose questions become the items; empty: the items are citations. sources: texts of cited sources. Raises
+    `UserError` for another input, for duplicate ids, and for a pipeline without answers.
     """
     if pipeline and pipeline not in TITLES:
         raise unknown("pipeline", pipeline, TITLES)
     content = _items_of(answers, mapping or {}, sources)
+    if sources and isinstance(content, CitationItems):
+        raise UserError(f"{content.name} holds citations with their sources: leave --sources out.")
     if not isinstance(content, CitationItems):
         astray = _marks_without_passage(*content)
         return _of_claims(*content, pipeline) if pipeline else _of_answers(*content, astray)
@@ -183,18 +185,18 @@ def _items_of(
         return _of_corpus(content)
     if not isinstance(content, str | Path):
         if isinstance(content, list) and any(map(in_other_format, content[:1])):
-            return answers_of(content), "answers"
+            return answers_of(content, sources), "answers"
         table = table_of("the items", content)
         first = table.rows[0].cells
         if isinstance(first.get("text"), str) and isinstance(first.get("passages"), list):
-            return answers_of([row.cells for row in table.rows]), "answers"
-        return _of_table(table, "items", mapping)
+            return answers_of([row.cells for row in table.rows], sources), "answers"
+        return _of_table(table, "items", mapping, sources)
     path = Path(content)
     name = file_stem(path)
-    if path.suffix.lower() == ".md" or (path.suffix.lower() == ".csv" and path.is_file() and vectara_rows(path)):
+    if path.suffix.lower() == ".md":
         return read_answers(path, sources=sources), name
     if path.suffix.lower() in (*TABLES, ".parquet"):
-        return _of_table(read_table(path), name, mapping)
+        return _of_table(read_table(path), name, mapping, sources)
     first = next((fields for _, fields in islice(json_objects(path, f"give {HINT}", True), 1)), {})
     if first.get("type") == "corpus":
         return _of_corpus(read_corpus(path, unjudged=True))
@@ -203,9 +205,9 @@ def _items_of(
     answers = {"passages", "docs", "ctxs", "data", "answers", "documents", "response"} & first.keys()
     if is_answer(first):
         return read_answers(path, sources=sources), name
-    if not answers or (answers == {"passages"} and "text" not in first and {*_TEXTS} & first.keys()):
-        return _of_table(read_table(path), name, mapping)
-    return read_answers(path), name
+    if not answers or (answers == {"passages"} and "text" not in first and {*map(plain_heading, first)} & {*ANSWERS}):
+        return _of_table(read_table(path), name, mapping, sources)
+    return read_answers(path, sources=sources), name
 
 
 def _of_corpus(corpus: Corpus) -> CitationItems:
@@ -310,105 +312,55 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
     return CitationItems(name, tuple(rows), by_column)
 
 
-def _of_table(table: TypedTable, name: str, mapping: Mapping[str, str]) -> CitationItems | tuple[Sequence[Answer], str]:
+def _of_table(
+    table: TypedTable, name: str, mapping: Mapping[str, str], sources: Path | None
+) -> CitationItems | tuple[Sequence[Answer], str]:
     """Return the rows of a table as items, or, if it has no statements, as answers with marks and passages.
 
-    mapping: the column of each role.
+    mapping: the column of each role. sources: texts of sources that the answers lack.
     """
-    roles = {role: heading for role, heading in mapping.items() if role in ROLES or role == "text"}
-    columns = table.find({**ROLES, "text": ()}, roles)
-    sources, numbered = _sources(table, columns)
-    if "statement" not in columns:
-        named = [heading for heading in (columns.get("text"), *_TEXTS) if heading in table.headings]
-        marked = [heading for heading in named if any(_MARK.search(row.text(heading)) for row in table.rows)]
-        if not marked:
-            table.find(ROLES, roles, ["statement"])
-        text = marked[0] if marked else ""
-        answers = [_answer(row, str(number), text, columns, sources) for number, row in enumerate(table.rows, 1)]
-        check_ids((answer.id for answer in answers), "answers", table.name)
-        return answers, name
-    rows = []
+    if not mapping and vectara_rows(table):
+        return answers_of_table(table, sources), name
+    columns = cited_columns(table, mapping)
+    if columns.text:
+        return completed(answers_in(table, columns), table.name, sources), name
+    roles, rows = columns.roles, []
     for number, row in enumerate(table.rows, start=1):
-        statement = row.text(columns["statement"])
-        if not statement:
-            raise row.wrong(columns["statement"], "is blank: write the statement, or delete the row")
-        texts = [
-            premise([passage]) for heading in sources for passage in _passages(row, heading) if passage.text.strip()
-        ]
-        item_id = row.text(columns["id"]) if "id" in columns else str(number)
+        cells = {role: row.text(heading) for role, heading in roles.items() if role != "source"}
+        if not cells["statement"]:
+            raise row.wrong(roles["statement"], "is blank: write the statement, or delete the row")
+        passages = [passage for heading in columns.sources for passage in passages_in(row, heading)]
+        source = "\n\n".join(premise([passage]) for passage in passages if passage.text.strip())
+        item_id = cells.get("id", str(number))
         if not item_id:
-            raise row.wrong(columns["id"], "is blank: give each row an id")
-        group = (row.text(columns["answer"]) if "answer" in columns else "") or item_id
-        system = row.text(columns["system"]) if "system" in columns else ""
-        rows.append(Item(item_id, sha256_json([group, statement])[:16], statement, "\n\n".join(texts), group, system))
-    if len(sources) == 1:
+            raise row.wrong(roles["id"], "is blank: give each row an id")
+        group, statement = (row.text(columns.group) if columns.group else "") or item_id, cells["statement"]
+        statement_id = sha256_json([group, statement])[:16]
+        rows.append(Item(item_id, statement_id, statement, source, group, cells.get("system", "")))
+    if len(columns.sources) == 1:
         lengths = [(len(row.source), len(row.statement)) for row in rows if row.source]
-        warn_of_swap(table.name, {**columns, "source": sources[0]}, lengths)
-    used = [f"{role}: {shown(heading)}" for role, heading in columns.items()]
-    used += [f"more sources: {', '.join(map(shown, numbered))}"] if numbered else []
-    if "id" not in columns:
-        used.append("id: the row's number, from 1")
-    taken = {*columns.values(), *numbered}
-    notes = (f"read as a table with {', '.join(used)}",)
-    return CitationItems(name, tuple(rows), _number_columns(table, taken), notes=notes)
+        warn_of_swap(table.name, {**roles, "source": columns.sources[0]}, lengths)
+    used = [f"{role}: {words}" for role, words in columns.named.items()]
+    used += [] if "id" in roles else ["id: the row's number, from 1"]
+    scores, unread = _number_columns(table, {*roles.values(), *columns.sources})
+    return CitationItems(name, tuple(rows), scores, notes=(f"read as a table with {', '.join(used)}",), unread=unread)
 
 
-_TEXTS = ("text", "answer", "response", "output", "Text", "Answer", "Response", "Output")
-_MARK = re.compile(r"\[\d+\]")
-_LISTED = re.compile(r"(?m)^\s*\[\d+\]\s*")
-_LIST = re.compile(r"""\s*\[\s*["'{\]]""")
+def _number_columns(table: TypedTable, taken: set[str]) -> tuple[dict[str, list[float | None]], dict[str, UserError]]:
+    """Return the columns of numbers, except those `taken`, as scores of metrics; and the errors of other cells.
 
-
-def _sources(table: TypedTable, columns: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Return the columns of sources, and those among them whose names differ from the first by a number."""
-    sources = [columns["source"]] if "source" in columns else []
-    plurals = [f"{name}s" for name in ROLES["source"]]
-    stems = [sources[0].rstrip("0123456789 _-").casefold()] if sources else [*ROLES["source"], *plurals]
-    others = [heading for heading in table.headings if heading not in columns.values()]
-    ends = [
-        (heading, heading[len(stem) :]) for heading in others for stem in stems if heading.casefold().startswith(stem)
-    ]
-    numbered = [heading for heading, end in ends if end.strip(" _-").isdigit()]
-    if not sources and not numbered:
-        sources = [heading for heading in table.headings if heading.casefold() in plurals]
-        if not sources:
-            table.find({"source": ROLES["source"]}, {}, ["source"])
-    return sources + numbered, numbered
-
-
-def _answer(row: Row, number: str, text: str, columns: Mapping[str, str], sources: Sequence[str]) -> Answer:
-    passages = tuple(passage for heading in sources for passage in _passages(row, heading, alone=len(sources) == 1))
-    answer_id = row.text(columns["id"]) if "id" in columns else number
-    group = row.text(columns["answer"]) if "answer" in columns and columns["answer"] != text else ""
-    system = row.text(columns["system"]) if "system" in columns else ""
-    return Answer(answer_id, row.text(text), passages, group=group or answer_id, system=system)
-
-
-def _passages(row: Row, heading: str, alone: bool = False) -> tuple[Passage, ...]:
-    """Return the passages in a cell: a list, also as JSON, or a text; with `alone`, a text split at [1], [2] ...
-
-    heading: of the column.
+    Both are by heading; a column of numbers with another cell has an error in place of scores.
     """
-    value = row.value(heading)
-    if isinstance(value, str) and _LIST.match(value):
-        try:
-            value = parse_json(value)
-        except MalformedError as error:
-            if alone:
-                raise row.wrong(heading, f"begins as a list and is not JSON ({error}): write a JSON list") from error
-    if isinstance(value, list):
-        return passages_of(Record(row.place(heading), {heading: value}), heading)
-    text = row.text(heading)
-    listed = [part.strip() for part in _LISTED.split(text) if part.strip()] if alone else []
-    return tuple(map(Passage, listed if len(listed) > 1 else [text]))
-
-
-def _number_columns(table: TypedTable, taken: set[str]) -> dict[str, list[float | None]]:
-    """Return the columns, except those `taken`, that hold only numbers, which are scores of metrics."""
     scores: dict[str, list[float | None]] = {}
+    unread: dict[str, UserError] = {}
     for heading in table.headings:
-        cells = [row.cells.get(heading) for row in table.rows]
-        finite = all(cell is None or is_finite(cell) for cell in cells)
-        if heading not in taken and table.is_numbers(heading) and finite:
+        if heading in taken:
+            continue
+        try:
+            cells = table.of_numbers([heading], is_finite).cells[heading]
+        except UserError as error:
+            unread[heading] = error
+            continue
+        if table.is_numbers(heading) or (cells is not table.cells[heading] and not cells.blank.all()):
             scores[heading] = [None if cell is None else float(cell) for cell in cells]
-    return scores
+    return scores, unread

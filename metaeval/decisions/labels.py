@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+from unicodedata import category
 
 import numpy as np
 
+from metaeval.column_arrays import number_in
 from metaeval.corpus.model import SupportLevel
 from metaeval.data_tables import Row, TypedTable
-from metaeval.decisions.items import ROLES, CitationItems, Item
+from metaeval.decisions.items import CitationItems, Item
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import sha256_json
 from metaeval.own_tables import any_table
+from metaeval.roles import LABELS, mapped
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import Sample, share
 
-LABEL_ROLES: Mapping[str, Sequence[str]] = {
-    "id": ROLES["id"],
-    "level": (
-        *("level", "label", "support", "verdict", "judgement", "judgment", "annotation", "rating", "gold", "human"),
-        *("decision", "supported"),
-    ),
-    "probability": ("probability", "selection_probability", "p_selected", "inclusion_probability", "pi"),
-    "stratum": ("stratum", "strata"),
-    "unit": ("unit", "drawn"),
-    "annotator": ("annotator", "rater", "judge", "coder", "annotator_id", "labelled_by", "who"),
-}
-"""The roles of the columns of a table of labels, with the usual names of each."""
+_log = logging.getLogger("metaeval")
 
 DrawnUnit = Literal["item", "answer"]
 
@@ -142,14 +135,14 @@ def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping
 
 
 def _read(table: TypedTable, items: CitationItems, mapping: Mapping[str, str]) -> ItemLabels:
-    roles = {role: heading for role, heading in mapping.items() if role in LABEL_ROLES}
+    roles = mapped(LABELS, mapping)
     if "id" in table.headings and roles.get("id") not in table.headings:
         roles.pop("id", None)  # the mapping is about the items: a sheet that was drawn from them has an id column
-    columns = table.find(LABEL_ROLES, roles, ["level"])
+    columns = table.find(LABELS, roles, ["level"])
     _check_header(table)
     by_number = "id" not in columns
     if by_number and len(table.rows) != len(items.rows):
-        table.find({"id": LABEL_ROLES["id"]}, {}, ["id"])
+        table.find({"id": LABELS["id"]}, {}, ["id"])
     scale = _scale(table, columns["level"])
     levels: dict[str, dict[str, tuple[int, Row]]] = {}
     chances: dict[str, float] = {}
@@ -189,6 +182,7 @@ def _read(table: TypedTable, items: CitationItems, mapping: Mapping[str, str]) -
         raise UserError(
             f"{table.name}: column {shown(columns['unit'])} holds {', '.join(sorted(units))}; allowed: item or answer."
         )
+    _warn_of_two_levels(table.name, items, levels)
     columns_read = ", ".join(f"{role} in {shown(heading)}" for role, heading in columns.items())
     meant = ", ".join(
         f"{shown(text)} is {level.label}" for text, level in sorted(scale.items(), key=lambda pair: -pair[1])
@@ -205,8 +199,26 @@ def _read(table: TypedTable, items: CitationItems, mapping: Mapping[str, str]) -
     )
 
 
+def _warn_of_two_levels(name: str, items: CitationItems, levels: Mapping[str, Mapping[str, tuple[int, Row]]]) -> None:
+    """Count the statements that one annotator gives two levels for one source, under two ids, and warn of them."""
+    first: dict[tuple[str, str, str], tuple[int, Row]] = {}
+    twice: dict[tuple[str, str, str], tuple[Row, Row]] = {}
+    for item_id, by_annotator in levels.items():
+        item = items.rows[items.numbers[item_id]]
+        for who, (level, row) in by_annotator.items() if item.statement else ():
+            before = first.setdefault((who, item.statement, item.source), (level, row))
+            if before[0] != level:
+                twice.setdefault((who, item.statement, item.source), (before[1], row))
+    if twice:
+        earlier, later = next(iter(twice.values()))
+        _log.warning(
+            "%s: one source of a statement has two levels, which both count: %s times, for example in %s and %s.",
+            *(name, f"{len(twice):,}", earlier.where, later.where),
+        )
+
+
 def _check_header(table: TypedTable) -> None:
-    usual = {name for names in LABEL_ROLES.values() for name in names}
+    usual = {name for names in LABELS.values() for name in names}
     cells = [
         str(value).strip().casefold().replace(" ", "_") for value in table.rows[0].cells.values() if value is not None
     ]
@@ -229,7 +241,7 @@ def _refuse_id(row: Row, heading: str, item_id: str, items: CitationItems) -> No
 def _probability(row: Row, heading: str) -> float:
     text = row.text(heading)
     try:
-        chance = float(text)
+        chance = number_in(text)
     except ValueError:
         chance = np.nan
     if not 0 < chance <= 1:
@@ -247,13 +259,15 @@ def _scale(table: TypedTable, heading: str) -> dict[str, SupportLevel]:
     words: dict[str, SupportLevel] = {}
     numbers: dict[str, float] = {}
     for text, row in texts.items():
+        if control := next((mark for mark in text if category(mark) == "Cc"), ""):
+            raise row.wrong(heading, f"holds the control character {ord(control):#04x}: type the level again")
         # A question mark is a doubt, and is rejected.
         word = "".join(letter for letter in text.casefold() if letter.isalnum() or letter == "?")
         if word in WORDS:
             words[text] = WORDS[word]
             continue
         try:
-            numbers[text] = float(text)
+            numbers[text] = number_in(text)
         except ValueError:
             raise row.wrong(heading, f"is {shown(text)}, which is not a level: {_CURE}") from None
     if words and numbers:

@@ -80,6 +80,8 @@ def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | N
     """
     column_by_name: dict[str, AlignedColumn] = {}
     unscored = [name for name in dict.fromkeys(config.metrics) if name not in items.scores]
+    if broken := next((items.unread[name] for name in unscored if name in items.unread), None):
+        raise broken
     near = next((name for name in unscored if did_you_mean(name, items.scores)), None)
     if near:
         raise unknown("column of scores", near, items.scores)

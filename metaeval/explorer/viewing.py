@@ -23,7 +23,7 @@ from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.pairs import PlacedEvidence, place_evidence
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.corpus.units import UnitRow
-from metaeval.data_tables import TEXT_ROLES, TypedTable
+from metaeval.data_tables import TypedTable
 from metaeval.errors import UserError, unknown
 from metaeval.explorer import Numbering, drawn, explorer_page
 from metaeval.explorer.shown_answers import is_cited, show_answers
@@ -33,6 +33,7 @@ from metaeval.report.findings import findings
 from metaeval.report.formats import PAGE as REPORT
 from metaeval.report.result import SCHEMAS, load_result, read_versioned
 from metaeval.report.table import Cell, Table
+from metaeval.roles import TEXTS
 from metaeval.runs.columns import FILE_PREFIX
 from metaeval.runs.cutoffs import find_cutoff
 from metaeval.runs.evaluation import declarations_of, named_protocols
@@ -119,8 +120,8 @@ def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
     The source and the rated text are in the fields named `source` and `text`, as for pairs.
     """
     headings = list(dict.fromkeys(name for row in rows for name in row.fields))
-    mapped = {role: name for role, name in rated.config.columns.items() if role in TEXT_ROLES and name in headings}
-    roles = TypedTable(rated.name, dict.fromkeys(headings, NO_CELLS)).find(TEXT_ROLES, mapped)
+    mapped = {role: name for role, name in rated.config.columns.items() if role in TEXTS and name in headings}
+    roles = TypedTable(rated.name, dict.fromkeys(headings, NO_CELLS)).find(TEXTS, mapped)
     texts, statements, groups, systems, pools = Numbering(), Numbering(), Numbering(), Numbering(), Numbering()
     shown_rows: list[dict[str, Any]] = []
     for row in rows:

@@ -18,10 +18,10 @@ from metaeval.column_arrays import Coded
 from metaeval.config import RunConfig
 from metaeval.config_files import variants
 from metaeval.corpus.units import read_aggregation
-from metaeval.data_tables import SCORE_ROLES
 from metaeval.errors import UserError, unknown
 from metaeval.files import sha256_file, sha256_json
 from metaeval.report.result import Ledger
+from metaeval.roles import SCORES
 from metaeval.runs.answers import JobAnswers, answer_rows, job_answers, joins, reading
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress, load_metrics
 from metaeval.runs.prepared_run import Job, RatedSet, find_dataset
@@ -322,7 +322,7 @@ def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[AlignedColumn]:
     for name in names or published:
         if name.startswith(FILE_PREFIX):
             # The other mapped columns belong to the ratings.
-            mapping = {role: heading for role, heading in rated.config.columns.items() if role in SCORE_ROLES}
+            mapping = {role: heading for role, heading in rated.config.columns.items() if role in SCORES}
             for column in file_columns(rated, name, read_scores(score_path(name), mapping)):
                 columns.append(named_apart(column, columns, name))
         elif name == PUBLISHED:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from metaeval.column_arrays import NO_CELLS
-from metaeval.data_tables import RATING_ROLES, TEXT_ROLES, TypedTable, text_of, warn_of_swap
+from metaeval.data_tables import TypedTable, text_of, warn_of_swap
 from metaeval.errors import UserError, shown
 from metaeval.files import check_unchanged, marks_of, sha256_file
-from metaeval.own_tables import read_table
-from metaeval.reading import parquet_batches, parquet_schema
+from metaeval.own_tables import cell_list, read_table
+from metaeval.reading import MalformedError, parquet_batches, parquet_schema
+from metaeval.roles import PAIRS, TEXTS, mapped
 from metaeval.scoring.contract import TextPair
 
 WINDOW_ROWS = 1_000_000
@@ -34,9 +36,6 @@ BATCH = 10_000
 """Rows that are read at a time."""
 
 _Progress = Callable[[str, int, int], None]
-
-ROLES: Mapping[str, Sequence[str]] = {"id": RATING_ROLES["id"], **TEXT_ROLES}
-
 
 _FIRST = 1000
 """Rows of a table whose lengths say whether its columns are swapped."""
@@ -104,7 +103,7 @@ def read_pair_file(path: Path, headings: Mapping[str, str]) -> PairFile:
     marks = marks_of(path)
     parquet = path.suffix.lower() == ".parquet"
     table = TypedTable(str(path), dict.fromkeys(parquet_schema(path), NO_CELLS)) if parquet else read_table(path)
-    columns = table.find(ROLES, {role: headings[role] for role in ROLES if headings.get(role)}, TEXT_ROLES)
+    columns = table.find(PAIRS, mapped(PAIRS, {role: name for role, name in headings.items() if name}), TEXTS)
     starts, hashes = list[int](), array("q")
     lengths: list[tuple[int, int]] = []
     for row, (begins, row_id, source, statement) in enumerate(_placed(path, columns)):
@@ -152,8 +151,8 @@ def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[Any, Any, An
     """Yield (id, source, statement) of each row; None for a blank cell, and for an id where no column holds it."""
     if path.suffix.lower() != ".parquet":
         for row in read_table(path).rows:
-            source, statement = (row.text(columns[role]) or None for role in TEXT_ROLES)
-            yield row.text(columns["id"]) if "id" in columns else None, source, statement
+            source, statement = (row.value(columns[role]) for role in ("source", "statement"))
+            yield row.text(columns["id"]) if "id" in columns else None, _source(source), text_of(statement) or None
         return
     before = 0
     for batch in parquet_batches(path, list(dict.fromkeys(columns.values())), BATCH):
@@ -163,4 +162,13 @@ def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[Any, Any, An
             rows = f"rows {before + 1:,} to {before + batch.num_rows:,}"
             raise UserError(f"{path} {rows}: a text is not UTF-8 ({error.reason}): save the file as UTF-8.") from error
         before += batch.num_rows
-        yield from zip(cells.get("id") or [None] * batch.num_rows, cells["source"], cells["statement"], strict=True)
+        sources = map(_source, cells["source"])
+        yield from zip(cells.get("id") or [None] * batch.num_rows, sources, cells["statement"], strict=True)
+
+
+def _source(cell: Any) -> Any:
+    """Return the text of a source; of several in a list, which may be JSON, all in order."""
+    with suppress(MalformedError):
+        listed = cell_list(cell)
+        cell = "\n\n".join(listed) if listed and all(isinstance(text, str) for text in listed) else cell
+    return text_of(cell) or None if isinstance(cell, str) else cell

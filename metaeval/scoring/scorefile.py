@@ -29,16 +29,17 @@ from math import inf
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from metaeval import data_tables, own_tables
-from metaeval.errors import UserError, shown
+from metaeval import data_tables, own_tables, roles
+from metaeval.errors import UserError
 from metaeval.files import atomic_write, write_text
 from metaeval.reading import json_objects, parquet_library, parquet_rows, read_object
 from metaeval.scoring.contract import PairScore, Status
+from metaeval.table_reading import skips_bad_cells
 
 SUFFIXES = (".parquet", ".jsonl")
 """Suffixes of score files that are written; those of `metaeval.own_tables.TABLES` can be read, too."""
 
-NO_SCORES = frozenset("citation_level chunk held statement".split()).union(*data_tables.RATING_ROLES.values())
+NO_SCORES = frozenset("citation_level chunk held statement".split()).union(*roles.RATINGS.values())
 """Columns that are never scores: those that 'metaeval pairs' writes, and those of ratings."""
 
 _log = logging.getLogger("metaeval")
@@ -133,8 +134,8 @@ def _add_lines(file: IO[bytes], ids: Sequence[str], answers: Sequence[PairScore]
 def read_scores(path: Path, columns: Mapping[str, str] | None = None) -> list[ScoreFile]:
     """Read a score file: the scores of one metric, or of several with a column each.
 
-    columns: the headings of roles of `SCORE_ROLES` with unusual names. Raises `UserError`, which names the line, the
-    field, the value and what is allowed.
+    columns: the headings of roles of `metaeval.roles.SCORES` with unusual names. Raises `UserError`, which names the
+    line, the field, the value and what is allowed.
     """
     _check_suffix(path, also=own_tables.TABLES)
     if not path.is_file():
@@ -149,7 +150,8 @@ def read_scores(path: Path, columns: Mapping[str, str] | None = None) -> list[Sc
         rows = json_objects(path, "write one object with pair_id and score per line, null for a missing score")
     if (first := next(rows, None)) is None:
         raise UserError(f"Score file {path} has no rows: give a file with at least one score.")
-    if columns or "pair_id" not in first[1] or not {"score", "status"} & first[1].keys():
+    flat = columns or skips_bad_cells()
+    if flat or "pair_id" not in first[1] or not {"score", "status"} & first[1].keys():
         whole = [first, *rows]
         table = own_tables.table_of(str(path), [row for _, row in whole], [where for where, _ in whole])
         return list(scores_of(path, table, columns, manifest))
@@ -163,39 +165,33 @@ def scores_of(
     manifest: Mapping[str, Any] | None = None,
 ) -> Iterator[ScoreFile]:
     """Yield the scores of each metric of a table. Arguments and errors are those of `read_scores`."""
-    headings = dict(columns or {})
-    roles = table.find(data_tables.SCORE_ROLES, headings)
-    if "pair_id" not in roles:
+    headings = {**(columns or {}), **roles.mapped(roles.SCORES, columns or {})}
+    if headings.get("pair_id") == headings.get("id"):
+        headings.pop("id", None)
+    columns_read = table.find(roles.SCORES, headings)
+    if "pair_id" not in columns_read:
         raise _lacking(path, "pair_id", table)
-    if roles["pair_id"] != headings.get("pair_id", "pair_id"):
-        _log.warning("%s: pair_id is read from the column %r.", path, roles["pair_id"])
-    if "score" in roles:
-        usual = roles["score"].casefold() in data_tables.SCORE_ROLES["score"]
-        if roles["score"] != headings.get("score", "score"):
-            _log.warning("%s: score is read from the column %r.", path, roles["score"])
-        yield ScoreFile(path, _answers(_fields(table, roles)), manifest or {}, "" if usual else roles["score"])
+    if columns_read["pair_id"] != headings.get("pair_id", "pair_id"):
+        _log.warning("%s: pair_id is read from the column %r.", path, columns_read["pair_id"])
+    if "score" in columns_read:
+        usual = columns_read["score"].casefold() in roles.SCORES["score"]
+        if columns_read["score"] != headings.get("score", "score"):
+            _log.warning("%s: score is read from the column %r.", path, columns_read["score"])
+        if skips_bad_cells():
+            table = table.of_numbers([columns_read["score"]], data_tables.is_finite)
+        yield ScoreFile(
+            path, _answers(_fields(table, columns_read)), manifest or {}, "" if usual else columns_read["score"]
+        )
         return
-    taken = {*roles.values(), *(heading for heading in table.headings if heading.casefold() in NO_SCORES)}
+    taken = {*columns_read.values(), *(heading for heading in table.headings if heading.casefold() in NO_SCORES)}
     rest = [heading for heading in table.headings if heading not in taken]
-    for heading in rest:
-        table.check_numbers(heading)
-    odd = [
-        f"{shown(heading)}: {row.where} holds text"
-        for heading in rest
-        if (row := table.odd_cell(heading, data_tables.is_finite))
-    ]
-    for heading in rest:
-        if row := table.unread_number(heading):
-            raise row.wrong(heading, f"is {shown(row.text(heading), 40)}: {data_tables.PLAIN_NUMBERS}")
+    table = table.of_numbers(rest, data_tables.is_finite, "; one column of scores is named with --map score=COLUMN")
     metrics = [heading for heading in rest if table.is_numbers(heading)]
     if not metrics:
         raise _lacking(path, "score", table)
-    but = f" (not {'; '.join(odd)})" if odd else ""
-    _log.warning(
-        "%s: each column of numbers is read as a metric's scores: %s%s.", path, ", ".join(map(repr, metrics)), but
-    )
+    _log.warning("%s: each column of numbers is read as a metric's scores: %s.", path, ", ".join(map(repr, metrics)))
     for metric in metrics:
-        fields = _fields(table, {"pair_id": roles["pair_id"], "score": metric})
+        fields = _fields(table, {"pair_id": columns_read["pair_id"], "score": metric})
         yield ScoreFile(path, _answers(fields), manifest or {}, metric)
 
 

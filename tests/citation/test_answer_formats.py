@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import metaeval
-from metaeval.citation.readers.answers import FORMATS, form_of_answers, gather, read_answers
+from metaeval.citation.readers.answers import FORMATS, form_of_answers, gather, read_answers, read_questions
 from metaeval.citation.readers.normal_form import read_cited
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.decisions.items import items_of
@@ -246,6 +246,23 @@ def test_vectaras_table_has_a_row_for_each_passage(tmp_path):
         ("q2/1", "Free [1].", 1),
     ]
     assert len(items_of(path).rows) == 3
+    path.write_bytes(path.read_text(encoding="utf-8-sig").replace(",", ";").replace("Free", "Größe").encode("cp1252"))
+    assert [answer.text for answer in read_answers(path, "vectara")] == ["In 1999 [1][2]. More", "Größe [1]."]
+    assert [question.id for question in read_questions(path)] == ["q1/1", "q2/1"]
+
+
+def test_tables_of_answers_take_texts_of_sources(tmp_path):
+    path, sources = tmp_path / "a.csv", tmp_path / "s.jsonl"
+    path.write_text("id,answer,source 1,source 2\na1,In 1999 [1][2].,," + f'"{A}"\n')
+    sources.write_text(f'{{"answer": "a1", "index": 0, "text": "{B}"}}\n')
+    assert [passage.text for passage in read_answers(path, sources=sources)[0].passages] == [B, A]
+    assert [row.source for row in items_of(path, sources=sources).rows] == [B, A]
+    path.write_text("id,answer,source 1\na1,In 1999 [1].," + f'"{A}"\n')
+    with pytest.raises(UserError, match=r"a\.csv holds the texts of its sources: leave --sources out"):
+        read_answers(path, sources=sources)
+    path.write_text(f'id,statement,source\na1,In 1999.,"{A}"\n')
+    with pytest.raises(UserError, match="holds citations with their sources: leave --sources out"):
+        items_of(path, sources=sources)
 
 
 @pytest.mark.parametrize(

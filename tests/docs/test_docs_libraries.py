@@ -9,6 +9,7 @@ import pytest
 HERE = Path(__file__).parents[2]
 IMPORTED_AS = {
     "bert-score": "bert_score",
+    "charset-normalizer": "charset_normalizer",
     "pytrec-eval-terrier": "pytrec_eval",
     "rouge-score": "rouge_score",
     "scikit-learn": "sklearn",

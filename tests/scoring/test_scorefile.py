@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from metaeval.errors import UserError
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.scorefile import align, manifest_path, read_scores, write_scores
+from metaeval.table_reading import reading_tables
 
 FORMATS = (".parquet", ".jsonl")
 ODD = ['say "x"', "back\\slash", "line\nbreak", "u\u2028v\u2029w\x85", "née—日本🌧", " s ", "a,b\tc", "\x00", "\r\n"]
@@ -311,8 +312,13 @@ class TestSpreadsheets:
     def test_a_column_with_a_text_among_its_numbers_is_not_left_out_without_a_word(self, tmp_path, caplog):
         path = tmp_path / "made.csv"
         path.write_text("pair_id,ours,theirs\na,1,1\nb,2,ERROR\nc,3,3\n")
-        assert [file.metric for file in read_scores(path)] == ["ours"]
-        assert f"'ours' (not \"theirs\": {path} line 3 holds text)." in caplog.text
+        with pytest.raises(UserError, match='line 3, column "theirs" is "ERROR", in a column of numbers: leave'):
+            read_scores(path)
+        with reading_tables(skip_bad_cells=True):
+            ours, theirs = read_scores(path)
+        assert [one.score for one in theirs.answers.values()] == [1, None, 3]
+        assert [one.score for one in ours.answers.values()] == [1, 2, 3]
+        assert 'count as blank: 1 in "theirs"' in caplog.text
         path.write_text("pair_id,ours,theirs\na,1,1\nb,2,NA\n")
         with pytest.raises(UserError, match='line 3, column "theirs" is "NA", in a column of numbers: leave'):
             read_scores(path)

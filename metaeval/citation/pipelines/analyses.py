@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
 from metaeval import registry
-from metaeval.analyses.analysis import USUAL, Analysis, AnalysisFamily, DeclaredOptions, Done, FileOrObject
+from metaeval.analyses.analysis import (
+    USUAL,
+    Analysis,
+    AnalysisFamily,
+    DeclaredOptions,
+    Done,
+    EncodingSettings,
+    FileOrObject,
+)
 from metaeval.analyses.function import make_function
 from metaeval.citation.pipelines.figures import citation_figures
 from metaeval.config import (
@@ -37,7 +45,7 @@ if TYPE_CHECKING:
     from metaeval.runs.metrics import MetricProgress
 
 
-class CitingOptions(BudgetSettings, ResultsSettings, DeclaredOptions):
+class CitingOptions(BudgetSettings, ResultsSettings, EncodingSettings, DeclaredOptions):
     """Options that every pipeline has beside its own; further settings by name belong to its owners or to the run."""
 
     model_config = ConfigDict(extra="allow")

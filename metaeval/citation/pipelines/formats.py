@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, EncodingSettings, Progress
 from metaeval.citation.pipelines.pipeline import FilesToRead, FormatName, SourcesFile
 from metaeval.declared import Flag
 
@@ -33,7 +33,7 @@ def _list(options: FormatsOptions, progress: Progress) -> Done:
     return Done(shown=(), verdict=lines, value=Table(records=records))
 
 
-class ConvertOptions(DeclaredOptions):
+class ConvertOptions(EncodingSettings, DeclaredOptions):
     """Options of `cite convert`."""
 
     files: FilesToRead = Field(description="Files of answers in any format.")

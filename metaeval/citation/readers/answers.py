@@ -9,17 +9,21 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+from metaeval import own_tables
 from metaeval.citation.model import Answer, Passage, check_ids, writable
 from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, lacking, unwrapped
-from metaeval.citation.readers.formats.contexts import vectara_rows
+from metaeval.citation.readers.formats.contexts import VECTARA, vectara_rows
 from metaeval.citation.readers.formats.registry import RECORD_FORMATS
 from metaeval.citation.readers.jsonl import FIELDS, read_own
 from metaeval.citation.readers.judgements import JUDGED_FORMATS
 from metaeval.citation.readers.normal_form import read_cited, with_texts
 from metaeval.citation.readers.scifi import read_scifi
+from metaeval.citation.readers.tables import answers_in, cited_columns
 from metaeval.corpus.loaders.rows import DataRow, read_rows
+from metaeval.data_tables import TypedTable
 from metaeval.errors import UserError, shown, unknown
+from metaeval.own_tables import read_table
 from metaeval.reading import read_text
 
 
@@ -168,6 +172,8 @@ PUBLISHED: Mapping[str, AnswerFormat] = {
 FORMATS: Mapping[str, AnswerFormat] = {**PUBLISHED, **JUDGED_FORMATS, **RECORD_FORMATS}
 """All formats of answers by name, in the order in which a file is recognised."""
 
+TABLES = (*own_tables.TABLES, ".parquet")
+
 _NEEDS = {name: form.needs for name, form in FORMATS.items()}
 
 HINT = "name a file of answers ('metaeval cite formats' lists the formats, each with an example)"
@@ -183,27 +189,55 @@ def read_answers(path: Path, form: str = "auto", sources: Path | None = None) ->
     Raises `UserError`, with file, item and field, if the file is empty or has another format, if passages are missing,
     and if two answers share an id.
     """
-    rows = _rows(path, form)
-    answers = _read(rows, form_of_answers(rows[0]) if form == "auto" else form, path, sources)
+    if form == "auto" and path.suffix.lower() in TABLES and path.is_file():
+        answers = answers_of_table(read_table(path), sources)
+    else:
+        rows = _rows(path, form)
+        answers = _read(rows, form_of_answers(rows[0]) if form == "auto" else form, path, sources)
     check_ids((answer.id for answer in answers), "answers", path)
     return answers
+
+
+def answers_of_table(table: TypedTable, sources: Path | None = None) -> list[Answer]:
+    """Return the answers in a table; raises `UserError` for one with a statement in each row.
+
+    sources: texts of sources that the table does not hold.
+    """
+    if rows := vectara_rows(table):
+        return _read(rows, VECTARA.name, Path(table.name), sources)
+    columns = cited_columns(table, {}, can_map=False)
+    if columns.text:
+        return completed(answers_in(table, columns), table.name, sources)
+    raise UserError(
+        f"{table.name} is a table with a statement in each row (column {shown(columns.roles['statement'])}), and not "
+        f"of answers with marks such as [1]: it is judged by 'metaeval score -d ratings --data {table.name}', "
+        "'metaeval label' and 'metaeval estimate'."
+    )
 
 
 def _read(rows: list[DataRow], form: str, path: Path, sources: Path | None) -> list[Answer]:
     declared = FORMATS[form]
     if declared.read_file is not None:
         answers = list(declared.read_file(rows, path))
-        if sources is None:
-            return answers
-        if all(passage.text.strip() for answer in answers for passage in answer.passages):
-            raise UserError(f"{path} holds the texts of its sources (format {form}): leave --sources out.")
-        return with_texts(answers, sources)
+        return completed(answers, f"{path} (format {form})", sources)
     reading = read_cited(declared, rows, sources)
     for note in reading.notes():
         _log.info("%s: %s.", path.name, note)
     for loss in reading.losses():
         _log.warning("%s: %s.", path.name, loss)
     return reading.answers
+
+
+def completed(answers: Sequence[Answer], name: str, sources: Path | None) -> list[Answer]:
+    """Return answers with the texts of `sources` for their passages without a text.
+
+    name: of the file of answers, for messages. Raises `UserError` if no passage lacks its text.
+    """
+    if sources is None:
+        return [*answers]
+    if all(passage.text.strip() for answer in answers for passage in answer.passages):
+        raise UserError(f"{name} holds the texts of its sources: leave --sources out.")
+    return with_texts(answers, sources)
 
 
 def is_answer(fields: Mapping[str, Any]) -> bool:
@@ -225,22 +259,22 @@ def form_of_answers(row: DataRow) -> str:
     return form_of(unwrapped(row), _NEEDS, "answers", HINT)
 
 
-def answers_of(objects: Sequence[Mapping[str, Any]]) -> list[Answer]:
-    """Return the answers of objects in any format of one record each.
+def answers_of(objects: Sequence[Mapping[str, Any]], sources: Path | None = None) -> list[Answer]:
+    """Return the answers of objects in any format of one record each. sources: texts of sources that they lack.
 
     Those of the JSONL format may have other fields, and fields with None, which are ignored. Raises `UserError` as
     `read_answers` does.
     """
     if in_other_format(objects[0]):
         rows = [DataRow(f"answers row {number}", record) for number, record in enumerate(objects, start=1)]
-        return _read(rows, form_of_answers(rows[0]), Path("answers"), None)
+        return _read(rows, form_of_answers(rows[0]), Path("answers"), sources)
     rows = [
         DataRow(f"answers row {number}", {key: record[key] for key in FIELDS if record.get(key) is not None})
         for number, record in enumerate(objects, start=1)
     ]
     answers = list(read_own(rows))
     check_ids((answer.id for answer in answers), "answers", "the answers")
-    return answers
+    return completed(answers, "the answers", sources)
 
 
 def gather(files: Sequence[Path], form: str = "auto", sources: Path | None = None) -> list[Answer]:
@@ -325,9 +359,9 @@ def _rows(path: Path, form: str) -> list[DataRow]:
         raise unknown("format of answers", form, (*FORMATS, "auto"))
     if path.suffix.lower() == ".md":
         return [DataRow(str(path), {"id": file_stem(path), "prompt": "", "article": read_text(path)})]
-    if path.suffix.lower() == ".csv" and (rows := vectara_rows(path)):
-        return rows
-    if path.suffix.lower() in (".csv", ".tsv", ".xlsx", ".parquet") and path.is_file():
+    if path.suffix.lower() in TABLES and path.is_file():
+        if form in ("auto", VECTARA.name) and (rows := vectara_rows(read_table(path))):
+            return rows
         raise UserError(
             f"{path} is a table, and answers are read from JSON: {HINT}. A table with a statement and a source in each "
             f"row is judged by 'metaeval score -d ratings --data {path}', 'metaeval label' and 'metaeval estimate'."
@@ -364,6 +398,7 @@ def read_questions(path: Path, form: str = "auto") -> list[Answer]:
     Raises `UserError` where `read_answers` does, and for a question without words or without a document.
     """
     rows = _rows(path, form)
+    form = form_of_answers(rows[0]) if form == "auto" and is_answer(rows[0].fields) else form
     for kind, (documents, text) in _UNWRITTEN.items():
         if form in (kind, "auto") and documents in rows[0].fields and text not in rows[0].fields:
             form, rows = kind, [DataRow(row.where, {text: "", **row.fields}) for row in rows]

@@ -40,14 +40,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.column_arrays import Cells, Coded, Texts, text_array, values_of
+from metaeval.column_arrays import Cells, Coded, Texts, number_in, text_array, values_of
+from metaeval.corpus.annotator_rows import merge_annotators
 from metaeval.corpus.dataset import Option, own_file
 from metaeval.corpus.loaders.rows import DataRow, finite, finite_or_none, read_rows
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import Floats, RatingColumns, Ratings, ScoreColumn, Votes
-from metaeval.data_tables import PLAIN_NUMBERS, RATING_ROLES, TypedTable, is_finite, name_column, number_of, text_of
+from metaeval.data_tables import TypedTable, is_finite, name_column, number_of, text_of
 from metaeval.errors import UserError, shown, unknown
 from metaeval.own_tables import TABLES, read_table, table_of
+from metaeval.roles import RATINGS
+from metaeval.table_reading import skips_bad_cells
 
 _log = logging.getLogger("metaeval")
 
@@ -251,10 +254,10 @@ def _scores(row: DataRow) -> Iterator[tuple[str, float | str | None, DataRow]]:
 
 def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
     dimensions = {heading: heading[5:].strip() for heading in table.headings if heading.casefold().startswith("gold:")}
-    named = {role: chosen[role] for role in RATING_ROLES if role in chosen}
+    named = {role: chosen[role] for role in RATINGS if role in chosen}
     if dimensions and (named.get("gold") == ALL or named.get("gold") in dimensions.values()):
         del named["gold"]
-    roles = table.find(RATING_ROLES, named)
+    roles = table.find(RATINGS, named)
     if dimensions and "gold" not in named:
         roles.pop("gold", None)
     elif "gold" in roles:
@@ -280,19 +283,13 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
                 f"as the {next((role for role, named in roles.items() if named == heading), 'gold')}: give another "
                 "column for one of them."
             )
-    for heading in (*dimensions, *votes, *(named_scores or rest)):
-        table.check_numbers(heading)
+    table = table.without_absent((*dimensions, *votes))
+    table = table.of_numbers(named_scores or rest, lambda cell: _verdict(cell) is not None, _NO_METRIC)
     scores = named_scores or [heading for heading in rest if _all_numbers(table, heading)]
     fields = [heading for heading in rest if heading not in scores]
     guessed = [f"{role} from {shown(heading)}" for role, heading in roles.items() if heading != named.get(role, role)]
     if scores and "metrics" not in chosen:
         guessed.append(f"scores from {', '.join(map(shown, scores))} (others: --set dataset_options.metrics=NAMES)")
-    for heading in () if named_scores else fields:
-        if row := table.unread_number(heading):
-            cell = shown(row.text(heading), 40)
-            guessed.append(f"no scores from {shown(heading)} ({row.where} is {cell}: {PLAIN_NUMBERS})")
-        elif row := table.odd_cell(heading, lambda cell: _verdict(cell) is not None):
-            guessed.append(f"no scores from {shown(heading)} ({row.where} is neither number nor verdict)")
     for heading in (*dimensions, *votes):
         words = table.column(heading).which_others(lambda cell: isinstance(number_of(cell), str))
         if words.any() and (words != ~table.cells[heading].blank).any():
@@ -303,7 +300,10 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
         unit = "pair" if "pair" in roles else "row"
         _log.warning("%s has no column 'group': each %s counts as a group of its own.", table.name, unit)
     read = _read_columns(table, roles, dimensions, votes, scores, fields)
-    return _merged(table, read, roles["annotator"]) if "annotator" in roles else read
+    return _merged(table, read, roles) if "annotator" in roles else read
+
+
+_NO_METRIC = "; where the column is not a metric, list the metrics: --set dataset_options.metrics=NAMES"
 
 
 def _read_columns(
@@ -354,6 +354,9 @@ def _numbers(cells: Cells) -> Floats:
 
 def _numbers_of(table: TypedTable, headings: Sequence[str]) -> dict[str, Floats]:
     """Return the numbers in columns, NaN where a cell is blank. Raises `UserError` for the first other cell."""
+    if skips_bad_cells():
+        bad = {heading: np.isinf(_numbers(table.cells[heading])) for heading in headings}
+        table = table.blanking({heading: np.flatnonzero(cells) for heading, cells in bad.items()})
     numbers_by_heading = {heading: _numbers(table.column(heading)) for heading in headings}
     wrong = {heading: np.isinf(numbers) for heading, numbers in numbers_by_heading.items()}
     first = [(int(np.argmax(bad)), heading) for heading, bad in wrong.items() if bad.any()]
@@ -365,35 +368,19 @@ def _numbers_of(table: TypedTable, headings: Sequence[str]) -> dict[str, Floats]
     return numbers_by_heading
 
 
-def _merged(table: TypedTable, read: _Read, heading: str) -> _Read:
+def _merged(table: TypedTable, read: _Read, roles: Mapping[str, str]) -> _Read:
     """Return the rows with those of the same id merged into one, which has the votes of their annotators.
 
-    heading: column of the annotators.
+    roles: headings by role.
     """
-    votes: dict[str, dict[str, float]] = {}
-    first: list[int] = []
-    gold = np.column_stack([np.zeros((len(read.rows), 0)), *read.gold.values()])
-    for row, (rating_id, annotator) in enumerate(zip(values_of(read.rows.id), table.texts(heading), strict=True)):
-        if not annotator:
-            raise UserError(f"{table.name}: a row of {rating_id!r} has no annotator: fill in the column {heading!r}.")
-        filled = gold[row][~np.isnan(gold[row])].tolist()
-        if len(filled) > 1:
-            raise UserError(
-                f"{table.name} has a column of annotators and several columns of human ratings, which cannot "
-                "be read together: keep only one column of ratings."
-            )
-        if rating_id not in votes:
-            votes[rating_id] = read.rows.votes[row]
-            first.append(row)
-        if annotator in votes[rating_id]:
-            raise UserError(
-                f"{table.name}: annotator {annotator!r} rates {rating_id!r} twice: keep one row for each annotator "
-                "and text."
-            )
-        votes[rating_id] |= dict.fromkeys([annotator], *filled) if filled else {}
-    kept = np.array(first)
-    rows = replace(read.rows.take(kept), votes=Votes.of(votes.values()))
-    return _Read(rows, {}, {metric: score[kept] for metric, score in read.scores.items()})
+    gold = np.column_stack([np.full(len(read.rows), np.nan), *read.gold.values()])
+    if (np.count_nonzero(~np.isnan(gold), axis=1) > 1).any():
+        raise UserError(
+            f"{table.name} has a column of annotators and several columns of human ratings, which cannot "
+            "be read together: keep only one column of ratings."
+        )
+    rows, scores = merge_annotators(table, read.rows, np.fmax.reduce(gold, axis=1), read.scores, roles)
+    return _Read(rows, {}, scores)
 
 
 def _listed(table: TypedTable, chosen: Mapping[str, str], name: str) -> list[str]:
@@ -427,7 +414,7 @@ def _verdict(value: Any, graded: bool = False) -> float | None:
     if isinstance(value, str) and (word := value.strip().casefold()) in VERDICTS:
         return LEVELS["full"] if graded and word in YES else VERDICTS[word]
     try:
-        number = float(value)
+        number = number_in(value)
     except (TypeError, ValueError, OverflowError):
         return None
     return number if isfinite(number) else None
@@ -446,6 +433,6 @@ DATASET = own_file(
         "cut": Option("", "gold from which a text counts as supported (1), and below which it does not (0)"),
         "metrics": Option("", "columns of a table that are metrics' scores, with commas"),
         "votes": Option("", "columns of a table that are annotators' votes, with commas"),
-        **{role: Option("", f"column of a table that holds the {role}") for role in RATING_ROLES if role != "gold"},
+        **{role: Option("", f"column of a table that holds the {role}") for role in RATINGS if role != "gold"},
     },
 )

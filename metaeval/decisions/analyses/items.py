@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from metaeval.analyses.analysis import AnalysisOptions, FileOrObject
+from metaeval.analyses.analysis import AnalysisOptions, FileOrObject, TableSettings
 from metaeval.config import MetricOptionSettings, OutputSettings, ScoringSettings, StatisticsSettings
 from metaeval.declared import Flag
 from metaeval.errors import as_value_error
+from metaeval.roles import CITATIONS, LABELS, read_columns
 
 
-class ItemOptions(OutputSettings, ScoringSettings, StatisticsSettings, MetricOptionSettings, AnalysisOptions):
+class ItemOptions(
+    OutputSettings, ScoringSettings, StatisticsSettings, MetricOptionSettings, TableSettings, AnalysisOptions
+):
     """Base of options of analyses of citations that people label."""
 
     untyped = frozenset({"config", "trust_config", "executor", "store", "budget"})
@@ -27,14 +30,8 @@ def _score_file(name: str) -> str:
 
 
 def _columns(value: Any) -> Any:
-    from metaeval.decisions.items import ROLES
-    from metaeval.decisions.labels import LABEL_ROLES
-    from metaeval.own_tables import read_mapping
-
-    if not isinstance(value, Sequence):
-        return value
     with as_value_error():
-        return read_mapping(value, dict.fromkeys((*ROLES, "text", *LABEL_ROLES)))
+        return read_columns(value, CITATIONS, LABELS)
 
 
 AnswersFile = Annotated[FileOrObject, Flag("FILE", argument=True)]

@@ -9,6 +9,7 @@ from metaeval.corpus.loaders.ratings import DATASET, read_ratings
 from metaeval.corpus.loading import load_dataset
 from metaeval.errors import UserError
 from metaeval.files import csv_text
+from metaeval.table_reading import reading_tables
 
 ROWS = [
     {"id": "r1", "group": "g1", "gold": 0.5, "system": "bart", "subset": "news", "text": "One.", "scores": {"m": 1}},
@@ -102,8 +103,93 @@ def test_a_missing_number_is_no_text_and_no_level(tmp_path, column, said):
 def test_a_failed_verdict_does_not_take_its_column_away_without_a_word(tmp_path, caplog):
     path = tmp_path / "mine.csv"
     path.write_text("id,group,gold,judge,field\n1,a,1,yes,x\n2,a,0,ERROR,7\n3,b,0,no,y\n")
-    assert not read_ratings(path).scores
-    assert f'no scores from "judge" ({path} line 3 is neither number nor verdict).' in caplog.text
+    with pytest.raises(
+        UserError, match=r'line 3, column "judge" is "ERROR", in a column of numbers: .*--skip-bad-cells'
+    ):
+        read_ratings(path)
+    with reading_tables(skip_bad_cells=True):
+        assert read_ratings(path).scores == {"judge": {"1": 1.0, "2": None, "3": 0.0}}
+    assert (
+        f'cells that are not numbers count as blank: 1 in "judge" ({path} line 3, column "judge", "ERROR").'
+        in caplog.text
+    )
+
+
+BAD_CELLS = ["0,5", "1e", "#DIV/0!", "43 %", "1.234,5", "٠.٥", "０．５", "1_0", "−0.5"]
+
+
+@pytest.mark.parametrize("cell", BAD_CELLS)
+@pytest.mark.parametrize("among", ["numbers", "its like"])
+def test_a_cell_that_is_no_number_among_numbers_is_named_or_skipped(tmp_path, caplog, cell, among):
+    path = tmp_path / "mine.csv"
+    others = [str(n / 10) for n in range(5)] if among == "numbers" else ["0,1", "0,2", "0,3", "0,4", "0,5"]
+    rows = [[f"r{n}", f"g{n}", n % 2, other, n / 7] for n, other in enumerate([*others, cell])]
+    path.write_text(csv_text([["id", "group", "gold", "m", "k"], *rows]))
+    line = 7 if among == "numbers" else 2
+    with pytest.raises(UserError, match=rf'line {line}, column "m" is .*, in a column of numbers'):
+        read_ratings(path)
+    with reading_tables(skip_bad_cells=True):
+        scores = read_ratings(path).scores
+    assert [*scores["k"].values()] == [n / 7 for n in range(6)]
+    if among == "numbers":
+        assert [*scores["m"].values()] == [*(n / 10 for n in range(5)), None]
+    assert '1 in "m"' in caplog.text or '6 in "m"' in caplog.text
+
+
+def test_a_bad_gold_is_left_out_and_counted(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("id,group,gold,m\n1,a,1,1\n2,a,high,2\n3,b,0,3\n")
+    with pytest.raises(UserError, match='line 3, column "gold" is "high"'):
+        read_ratings(path)
+    with reading_tables(skip_bad_cells=True):
+        ratings = read_ratings(path)
+    assert (len(ratings.rows), dict(ratings.dropped)) == (2, {"texts without a rating": 1})
+
+
+def test_a_column_of_texts_stays_one(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("id,group,gold,m,day,note\n1,a,1,1,12.05.2023,x\n2,a,0,2,13.05.2023,7\n3,b,0,3,14.05.2023,y\n")
+    ratings = read_ratings(path)
+    assert list(ratings.scores) == ["m"]
+    assert ratings.rows[1].fields == {"day": "13.05.2023", "note": "7"}
+
+
+ANNOTATED = """id,question,text,annotator,gold,m,comment
+r1,Q1,One.,ann,1,,fine
+r1,Q1,,bob,,0.5,why
+r2,Q1,Two.,ann,0,0.25,
+r2,Q1,Two.,bob,1,0.25,no
+"""
+
+
+def test_rows_of_annotators_become_items(tmp_path, caplog):
+    """The score and text of an item are those of whichever row has them; the question is the group."""
+    path = tmp_path / "mine.csv"
+    path.write_text(ANNOTATED)
+    ratings = read_ratings(path)
+    assert [(row.id, row.group, row.text, row.gold, row.votes) for row in ratings.rows] == [
+        ("r1", "Q1", "One.", 1.0, {"ann": 1.0}),
+        ("r2", "Q1", "Two.", 0.5, {"ann": 0.0, "bob": 1.0}),
+    ]
+    assert ratings.scores == {"m": {"r1": 0.5, "r2": 0.25}}
+    assert f"{path}: 2 items from 4 rows, 2 annotators, 1 ratings blank." in caplog.messages
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("bob,1,0.25", "bob,1,0.75", r'line 5, column "m" is "0.75", but .* line 4 has "0.25" for the same item'),
+        ("r2,Q1,Two.,bob", "r2,Q1,Three.,bob", r'line 5, column "text" is "Three.", but .* line 4 has "Two."'),
+        ("r2,Q1,Two.,bob", "r2,Q2,Two.,bob", r'line 5, column "question" is "Q2", but .* line 4 has "Q1"'),
+        ("Two.,bob", "Two.,ann", r"line 5, column \"annotator\" says that 'ann' rates 'r2' twice, as .* line 4 does"),
+        ("Two.,bob", "Two.,", r'line 5, column "annotator" is blank: write who rated the item "r2"'),
+    ],
+)
+def test_rows_of_one_item_that_conflict_are_refused_with_both_lines(tmp_path, old, new, says):
+    path = tmp_path / "mine.csv"
+    path.write_text(ANNOTATED.replace(old, new))
+    with pytest.raises(UserError, match=says):
+        read_ratings(path)
 
 
 def test_lines_of_cells_are_a_table(write):

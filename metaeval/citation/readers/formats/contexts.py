@@ -8,16 +8,13 @@ a2e0d4c), whose fields are in camelCase in files. Neither has citations; their o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from metaeval.citation.readers.cited_text import AnswerDraft, CitedSource, CitedText
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished, named_by, question_of
 from metaeval.citation.sentences import find_marks
 from metaeval.corpus.loaders.rows import DataRow
-from metaeval.errors import UserError
-from metaeval.reading import csv_records
+from metaeval.data_tables import TypedTable
 
 _COUNTED = "marks [n] in the texts count the contexts, from 1"
 
@@ -51,22 +48,22 @@ def _answer(row: DataRow, text: str, sources: list[CitedSource], question: str) 
     return CitedText(text, sources, id=named_by(row, "id", "name"), question=question, marks_in_text=True)
 
 
-def vectara_rows(path: Path) -> list[DataRow]:
-    """Return one row for each answer of a CSV of Vectara's open-rag-eval; none for another table.
+def vectara_rows(table: TypedTable) -> list[DataRow]:
+    """Return one row for each answer of a table of Vectara's open-rag-eval; none for another table.
 
     A row of the file is a passage; the answer is on the first row of its query and run (vectara/open-rag-eval @ dfc4175
     `data/test_csv_connector.csv`).
     """
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    with suppress(UserError):
-        for where, fields in csv_records(path, ""):
-            if not {"query_id", "passage_id", "passage", "generated_answer"} <= fields.keys():
-                return []
-            key = fields["query_id"], fields.get("query_run", "")
-            usual = {"id": "/".join(filter(None, key)), "query": fields.get("query", ""), "generated_answer": ""}
-            answer = rows.setdefault(key, {**usual, "passages": [], "where": where})
-            answer["generated_answer"] = answer["generated_answer"] or fields["generated_answer"]
-            answer["passages"].append({"id": fields["passage_id"].strip("[] "), "text": fields["passage"]})
+    if not {"query_id", "passage_id", "passage", "generated_answer"} <= set(table.headings):
+        return []
+    for row in table.rows:
+        fields = {heading: row.text(heading) for heading in table.headings}
+        key = fields["query_id"], fields.get("query_run", "")
+        usual = {"id": "/".join(filter(None, key)), "query": fields.get("query", ""), "generated_answer": ""}
+        answer = rows.setdefault(key, {**usual, "passages": [], "where": row.where})
+        answer["generated_answer"] = answer["generated_answer"] or fields["generated_answer"]
+        answer["passages"].append({"id": fields["passage_id"].strip("[] "), "text": fields["passage"]})
     return [DataRow(fields.pop("where"), fields) for fields in rows.values()]
 
 

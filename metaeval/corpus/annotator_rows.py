@@ -1,0 +1,88 @@
+"""Tables of ratings with a row for each annotator: the rows of an item become one, with a vote of each annotator."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.column_arrays import Coded
+from metaeval.corpus.ratings import Floats, RatingColumns, Rows, Votes
+from metaeval.data_tables import TypedTable
+from metaeval.errors import shown
+from metaeval.roles import TEXTS
+
+_log = logging.getLogger("metaeval")
+
+_TEXTS = ("system", "subset", "text", "pair")
+
+
+def merge_annotators(
+    table: TypedTable, rows: RatingColumns, gold: Floats, scores: Mapping[str, Floats], roles: Mapping[str, str]
+) -> tuple[RatingColumns, dict[str, Floats]]:
+    """Return the items of n rows with the votes of their annotators, and their scores by heading.
+
+    rows: those of the table, in its order. gold: (n,) what each annotator says, NaN if blank. scores: (n,) by heading.
+    roles: headings by role. A blank cell of an item is filled from its other rows. Raises `UserError` where two rows
+    of an item have different scores or texts, and for an annotator who is not named or rates an item twice.
+    """
+    ids, start, code = np.unique(rows.id, return_index=True, return_inverse=True)
+    order = np.argsort(start)  # of the items, by their first row
+    first, item = start[order], np.argsort(order)[code]
+    votes, names = _votes(table, rows, gold, roles["annotator"], item, first)
+    merged = replace(rows.take(first), votes=Votes.of(votes))
+    for role in (*_TEXTS, "group"):
+        if role in roles:
+            at = _rows_that_say(table, roles[role], table.coded(roles[role]), item, first)
+            merged = replace(merged, **{role: getattr(rows, role)[at]})
+    for heading in TypedTable("", {name: table.cells[name] for name in rows.fields}).find(TEXTS, {}).values():
+        at = _rows_that_say(table, heading, rows.fields[heading], item, first)
+        merged = replace(merged, fields={**merged.fields, heading: rows.fields[heading][at]})
+    known = {heading: score[_rows_that_say(table, heading, score, item, first)] for heading, score in scores.items()}
+    _log.warning(
+        "%s: %s items from %s rows, %s annotators, %s ratings blank.",
+        *(table.name, f"{len(ids):,}", f"{len(rows):,}", f"{len(names):,}", f"{np.count_nonzero(np.isnan(gold)):,}"),
+    )
+    return merged, known
+
+
+def _votes(
+    table: TypedTable, rows: RatingColumns, gold: Floats, heading: str, item: Rows, first: Rows
+) -> tuple[list[dict[str, float]], set[str]]:
+    """Return the votes on each item by annotator, and the names of all annotators."""
+    votes = [dict(rows.votes[row]) for row in first.tolist()]
+    seen: dict[tuple[int, str], int] = {}
+    for row, (number, annotator) in enumerate(zip(item.tolist(), table.texts(heading), strict=True)):
+        if not annotator:
+            raise table.row(row).wrong(heading, f"is blank: write who rated the item {shown(rows.id[row])}")
+        before = seen.setdefault((number, annotator), row)
+        if before != row:
+            why = f"says that {annotator!r} rates {rows.id[row]!r} twice, as {table.row(before).where} does"
+            raise table.row(row).wrong(heading, f"{why}: keep one of the two rows")
+        if annotator in votes[number]:
+            raise table.row(row).wrong(heading, f"is {annotator!r}, who has a column of votes too: keep one of the two")
+        if not np.isnan(gold[row]):
+            votes[number][annotator] = float(gold[row])
+    return votes, {annotator for _, annotator in seen}
+
+
+def _rows_that_say(
+    table: TypedTable, heading: str, values: Coded[Any] | Floats, item: Rows, first: Rows
+) -> NDArray[np.intp]:
+    """Return for each item the first row whose cell is not blank; raises `UserError` where another row differs."""
+    codes = values.codes if isinstance(values, Coded) else values
+    blank = (np.asarray(values.names) == "")[values.codes] if isinstance(values, Coded) else np.isnan(values)
+    filled, at = np.flatnonzero(~blank), first.copy()
+    at[item[filled[::-1]]] = filled[::-1]  # of several rows the last one that is assigned stays: the first
+    differs = filled[codes[filled] != codes[at[item[filled]]]]
+    if differs.size:
+        other, row = table.row(int(differs[0])), table.row(int(at[item[differs[0]]]))
+        cell, before = (shown(place.text(heading), 60) for place in (other, row))
+        metric = "" if isinstance(values, Coded) else "; where it is not a metric, --set dataset_options.metrics=NAMES"
+        why = f"is {cell}, but {row.where} has {before} for the same item: write the same in both rows, or leave one"
+        raise other.wrong(heading, f"{why} blank{metric}")
+    return at

@@ -1,0 +1,141 @@
+"""The roles of columns in people's tables: one vocabulary for every command, and the usual headings of each role.
+
+A kind of table (`SCORES`, `RATINGS`, `PAIRS`, `CITATIONS`, `LABELS`) maps its roles to their usual headings, best
+first. Headings are compared without case, accents, spaces and what stands in brackets: "Réponse (bot)" is "reponse".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from metaeval.errors import UserError, did_you_mean, shown
+
+Headings = Mapping[str, Sequence[str]]
+
+ROLES = ("question", "answer", "passages", "statement", "source", "id", "group", "system", "score", "gold", "annotator")
+"""The roles that `--map` takes in every command; some commands have further ones (pair, stratum ...)."""
+
+# What a role is called in one kind of table, and its other names, which are accepted there.
+_OTHER_NAMES = {
+    "gold": ("level",),
+    "level": ("gold",),
+    "pair_id": ("id",),
+    "source": ("passages",),
+    "answer": ("text",),
+    "text": ("answer",),
+}
+
+_SYSTEM = ("system", "model", "generator", "modell", "modele", "modelo", "modello", "systeme", "sistema")
+_GOLD = ("urteil", "bewertung", "jugement", "evaluation humaine", "juicio", "valoracion", "giudizio", "valutazione")
+_ANNOTATOR = ("bewerter", "annotateur", "annotatrice", "evaluateur", "anotador", "evaluador", "annotatore", "anotadora")
+_QUESTION = ("question", "frage", "pregunta", "domanda", "pergunta", "vraag")
+_GROUP = ("gruppe", "groupe", "grupo", "gruppo", "groep")
+
+SCORES: Headings = {
+    "pair_id": ("pair_id", "pair", "rating_id", "citation_id", "id", "item"),
+    "score": ("score", "scores", "value", "prediction"),
+    "status": ("status",),
+    "tokens": ("tokens",),
+    "cut": ("cut",),
+}
+
+RATINGS: Headings = {
+    "id": ("id", "rating_id", "item_id", "item"),
+    "gold": ("gold", "human", "level", "label", "rating", *_GOLD),
+    "group": ("group", "article", "document", "query", "input", "question_id", *_QUESTION, *_GROUP),
+    "pair": ("pair", "pair_id"),
+    "system": _SYSTEM,
+    "subset": ("subset",),
+    "text": ("text",),
+    "annotator": ("annotator", "rater", "coder", "worker", "worker_id", "annotator_id", *_ANNOTATOR),
+}
+
+TEXTS: Headings = {
+    "source": (
+        *("source", "passage", "document", "evidence", "context", "reference", "page", "premise", "snippet"),
+        *("quelle", "beleg", "fundstelle", "textstelle", "fuente", "pasaje", "fonte", "brano", "extrait", "bron"),
+    ),
+    "statement": (
+        *("statement", "claim", "sentence", "hypothesis", "assertion", "fact"),
+        *("aussage", "behauptung", "satz", "affirmation", "enonce", "phrase", "afirmacion", "enunciado", "oracion"),
+        *("affermazione", "afirmacao", "bewering", "stelling"),
+    ),
+}
+"""The texts of a pair."""
+
+PLURALS = (*(f"{name}s" for name in TEXTS["source"]), "quellen", "belege", "fundstellen", "textstellen", "fonti")
+"""Headings of a column that lists passages."""
+
+PAIRS: Headings = {"id": RATINGS["id"], **TEXTS}
+
+CITATIONS: Headings = {
+    "id": (
+        *("id", "item", "item_id", "citation_id", "pair_id", "citation", "key", "nr", "no", "number"),
+        *("nummer", "numero"),
+    ),
+    "statement": TEXTS["statement"],
+    "source": TEXTS["source"],
+    "group": ("group", *_GROUP, "question_id"),
+    "question": (*_QUESTION, "query", "prompt", "topic"),
+    "answer": ("answer_id", "response_id", "answer"),
+    "system": _SYSTEM,
+}
+"""Citations to label or judge, one in each row."""
+
+ANSWERS = (
+    "text",
+    "answer",
+    "response",
+    "output",
+    "antwort",
+    "reponse",
+    "respuesta",
+    "risposta",
+    "resposta",
+    "antwoord",
+)
+"""Headings of a column of answers with citation marks."""
+
+LABELS: Headings = {
+    "id": CITATIONS["id"],
+    "level": (
+        *("level", "label", "support", "verdict", "judgement", "judgment", "annotation", "rating", "gold", "human"),
+        *("decision", "supported", *_GOLD),
+    ),
+    "probability": ("probability", "selection_probability", "p_selected", "inclusion_probability", "pi"),
+    "stratum": ("stratum", "strata"),
+    "unit": ("unit", "drawn"),
+    "annotator": ("annotator", "rater", "judge", "coder", "annotator_id", "labelled_by", "who", *_ANNOTATOR),
+}
+
+
+def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
+    """Return the headings by role in texts ROLE=COLUMN; raises `UserError` for another text or an unknown role."""
+    headings, known = {}, list(dict.fromkeys(roles))
+    for pair in pairs:
+        role, equals, heading = (part.strip() for part in pair.partition("="))
+        if not equals or not role or not heading:
+            raise UserError(f"--map {pair}: allowed: ROLE=COLUMN, for example --map level=Verdict.")
+        if role not in known:
+            listed = ", ".join(shown(name, 30) for name in known)
+            raise UserError(f"--map {pair}: unknown role.{did_you_mean(role, known)} Roles: {listed}.")
+        headings[role] = heading
+    return headings
+
+
+def read_columns(columns: object, *kinds: Headings) -> object:
+    """Return headings by role from ROLE=COLUMN texts or a mapping, for the roles of these kinds of table.
+
+    Raises `UserError` for an unknown role. A value of another type is returned unchanged, so that validation refuses
+    it.
+    """
+    pairs = [f"{role}={heading}" for role, heading in columns.items()] if isinstance(columns, Mapping) else columns
+    if not isinstance(pairs, list | tuple) or not all(isinstance(pair, str) for pair in pairs):
+        return columns
+    return read_mapping(pairs, (*ROLES, "text", "level", *(role for kind in kinds for role in kind)))
+
+
+def mapped(kind: Headings, columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the mapped heading of each role of a kind of table, which may be mapped under another name of the role."""
+    named = {role: [name for name in (role, *_OTHER_NAMES.get(role, ())) if name in columns] for role in kind}
+    return {role: columns[names[0]] for role, names in named.items() if names}
