@@ -121,7 +121,7 @@ def test_a_suite_gives_the_same_tables_under_the_same_names(cli, tmp_path):
         (lambda: metaeval.multiverse(claim="0.7 AUC on mini", scores="a", axes="pool=own"), "--axes is set by the"),
         (lambda: metaeval.run(suite=True, datasets=[{"split": "dev"}]), "it should be a name, or a mapping"),
         (lambda: metaeval.run(datasets=["mini"]), r"Several data sets \(mini\) need --suite"),
-        (lambda: metaeval.estimate("a", "b", "c", "d", "set", "", {}, True, 5), "at most 8 positional arguments"),
+        (lambda: metaeval.estimate("a", "b", "c", "d", "set", "", {}, True, "s", 5), "at most 9 positional arguments"),
     ],
 )
 def test_a_wrong_argument_is_one_sentence(call, says):

@@ -249,7 +249,7 @@ def test_one_metric_beside_annotators_has_no_ranking(cli, tmp_path):
     (folder,) = tmp_path.glob("results/evaluate/own-*")
     assert not (folder / "annotators-ranking.json").exists()
     against = [one["against"] for one in load_table(folder / "annotators.json").records if one["measure"] == "auc"]
-    assert sorted(against) == ["b", "gold", "gold", "highest choice", "lowest choice", "soft labels"]
+    assert sorted(against) == ["b", "corrected", "gold", "gold", "highest choice", "lowest choice", "soft labels"]
 
 
 def test_annotators_have_to_be_known(refused, tmp_path):
