@@ -142,11 +142,12 @@ def _kurtosis_within_levels(used: Judgements) -> float:
     level, n_levels = tie_blocks(used.gold)
     rows = np.maximum(np.bincount(level, minlength=n_levels), 1)
     rest = used.score - (np.bincount(level, used.score, n_levels) / rows)[level]
-    square = float((rest**2).mean()) if rest.size else 0.0
-    # A square that is lost in the rounding of the scores is that of equal scores.
-    if square <= 1e-24 * float(np.abs(used.score).max(initial=0.0)) ** 2:
+    widest, largest = (float(np.abs(values).max(initial=0.0)) for values in (rest, used.score))
+    # A rest that is lost in the rounding of the scores is that of equal scores.
+    if not widest > 1e-12 * largest or not np.isfinite(widest):
         return -np.inf
-    return float(((rest / np.sqrt(square)) ** 4).mean()) - 3
+    rest /= widest  # so that squares can neither overflow nor vanish
+    return float((rest**4).mean() / (rest**2).mean() ** 2) - 3
 
 
 def _qualities(

@@ -152,7 +152,7 @@ def test_a_part_with_two_gold_values_keeps_its_concordance(tmp_path):
 
 @pytest.mark.parametrize(
     ("changed", "by", "said"),
-    [({}, "sytem", "Did you mean 'system'"), ({"unit": "citation"}, "position", "needs unit=chunk")],
+    [({}, "sytem", "Did you mean 'system'"), ({"unit": "citation"}, "position", "set unit=chunk")],
 )
 def test_a_wrong_division_is_refused(settings, changed, by, said):
     with pytest.raises(UserError, match=said):

@@ -192,7 +192,10 @@ def test_scores_made_elsewhere(tmp_path):
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ({"answer": "b", "value": 1}, r"line 1: no rated answer has the id 'b' \(a known id: 'a1'\)"),
+        (
+            {"answer": "b", "value": 1},
+            "line 1: no rated answer has the id 'b': use the ids of the rated answers, such as 'a1'",
+        ),
         ({"answer": "a1"}, "field 'value' is missing"),
         ({"answer": "a1", "value": "1"}, "field 'value' is \"1\"; allowed: a finite number"),
         ({"answer": "a1", "value": True}, "allowed: a finite number"),

@@ -30,6 +30,7 @@ LINES = {
     "gate check junit": "gate check answers.jsonl gate.json --junit OUT",
     "gate check markdown": "gate check answers.jsonl gate.json --markdown OUT",
     "view output": "view -o OUT results/latest/pairs.jsonl",
+    "cite convert output": "cite convert answers.jsonl -o OUT",
     "cite generate output": f"cite generate answers.jsonl {CHAT} -o OUT",
     "cite generate record": f"cite generate answers.jsonl {CHAT} -o new.jsonl --record OUT",
     "cite improve output": f"cite improve answers.jsonl {CHAT} -o OUT",
@@ -52,7 +53,7 @@ OF_OTHER_ENDINGS = {"results export output"}
 """They write no file with the ending of one that they read."""
 OUTPUTS = {"output", "record", "requests", "junit", "markdown"}
 READ = {"config", "data", "batch", "replay", "file", "files", "answers", "other", "labels", "existing_labels", "gate"}
-READ |= {"calibration", "coefficients", "human", "scores", "folder", "data"}
+READ |= {"calibration", "coefficients", "human", "scores", "folder", "sources"}
 OWN = {"results", "store", "reply_store"}
 """Folders of results, and stores, which their format protects: no file of another kind is opened as one."""
 

@@ -77,6 +77,10 @@ WRITING = {
             "--measures length",
         ],
     ),
+    "cite support": (
+        f"cite support answers.jsonl --nli overlap --partial 0.2 {QUICK}",
+        ["--threshold 0.9", "--partial 0.1", "-s reading=words"],
+    ),
     "cite aliice": (f"cite aliice answers.jsonl --nli overlap {QUICK}", ["--profile released", "--threshold 0.9"]),
     "cite agreement": (
         f"cite agreement human.json --nli overlap {QUICK}",
@@ -98,7 +102,18 @@ ASKING = {"cite generate", "cite citeeval", "cite improve", "cite refit", "cite 
 """Pipelines that ask a chat model: they open their jobs as the other pipelines do."""
 
 OTHERS = {
-    *("pairs", "score", "results explain", "results diff", "label", "view", "shards slurm", "gate action"),
+    *(
+        "pairs",
+        "score",
+        "cite formats",
+        "cite convert",
+        "results explain",
+        "results diff",
+        "label",
+        "view",
+        "shards slurm",
+        "gate action",
+    ),
     *("data list", "data show", "data fetch", "data verify", "data convert", "data validate"),
     *("metrics list", "metrics show", "metrics verify", "metrics doctor", "metrics serve"),
     *("results list", "results show", "results export", "results rm", "results rerun", "store verify", "store compact"),

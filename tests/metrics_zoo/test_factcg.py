@@ -147,7 +147,7 @@ def test_each_chunk_is_tokenised_once_and_each_pair_passes_once(folder, watch):
 
 
 def test_another_model_is_refused(tiny):
-    with pytest.raises(UserError, match="has 3 labels, FactCG 2"):
+    with pytest.raises(UserError, match="has 3 labels, and FactCG has 2"):
         FactCG(FactCG.Options(folder=tiny.folder("deberta-v2", name="three"))).prepare([], [])
     with pytest.raises(UserError, match="splits FactCG's template"):
         FactCG(FactCG.Options(folder=tiny.folder("roberta", name="two", num_labels=2))).prepare([], [])

@@ -71,7 +71,7 @@ LIST = Analysis(
 
 CONVERT = Analysis(
     name="cite convert",
-    summary="Write answers of any format as JSON lines with marks and passages.",
+    summary="Write answers of any format as JSON lines.",
     about="""Citations are written into the text as marks [n]; texts of sources that the answers do not hold are read
 from --sources.""",
     examples=["cite convert replies.jsonl -o answers.jsonl", "cite convert run.jsonl --sources texts.jsonl -o a.jsonl"],

@@ -163,7 +163,7 @@ JUDGED_FORMATS: Mapping[str, AnswerFormat] = {
         AnswerFormat(
             name="fact",
             title="DeepResearch Bench's validated tasks: facts of pages with the judge's verdicts",
-            needs=("id", "citations_deduped"),
+            needs=("citations_deduped",),
             example='{"id": 1, "citations": [{"fact": "It opened in 1999.", "url": "https://a.example"}], '
             '"citations_deduped": {"https://a.example": {"facts": ["It opened in 1999."], "url_content": "..", '
             '"validate_res": [{"idx": 0, "result": "supported"}], "validate_error": null}}}',

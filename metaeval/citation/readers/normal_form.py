@@ -14,7 +14,6 @@ from metaeval.citation.readers.placing import BRACKETS, EXACT, NO_SOURCE, NO_SOU
 from metaeval.citation.readers.source_texts import SourceTexts, names_of
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.errors import shown
-from metaeval.report.table import count
 
 _LOST = (NOT_PLACED, NO_SOURCE)
 
@@ -35,8 +34,8 @@ class CitedReading:
         """Yield how the answers were read, as clauses."""
         units = {name: n for name, n in self.reasons.items() if name.startswith(PLACED)}
         counted = [f"{name.removeprefix(PLACED)}: {n:,}" for name, n in units.items() if name != f"{PLACED}{EXACT}"]
-        note = f"read as {self.form.name}: {count(len(self.answers), 'answer')}"
-        note += f", {count(sum(units.values()), 'citation')}" if units else ""
+        note = f"read as {self.form.name}: {_count(len(self.answers), 'answer')}"
+        note += f", {_count(sum(units.values()), 'citation')}" if units else ""
         note += f" (unit of their offsets: {', '.join(counted)})" if counted else ""
         yield f"{note}; {self.form.note}" if self.form.note else note
         if n := self.quoted_sources:
@@ -122,3 +121,7 @@ def with_texts(answers: Sequence[Answer], sources: Path) -> list[Answer]:
         kept = (replace(new, source=old.source) for new, old in zip(passages, answer.passages, strict=True))
         filled.append(replace(answer, passages=tuple(kept)))
     return filled
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
