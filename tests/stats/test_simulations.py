@@ -18,17 +18,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import rankdata, spearmanr
 
-from benchmarks.coverage import area_of, cell, sample
-from metaeval.stats.influence import t_interval
+from benchmarks.coverage import cell
 from metaeval.stats.pools import ndcg_at, pool_mean
 from metaeval.stats.rank_counts import count_wins
 from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate
-from metaeval.stats.score_model import fit_scores
 from protocols import classification, correlation
 from protocols.comparison import compare
 from protocols.contract import Judgements, Protocol, Resampling
-from protocols.simulation import Task, calibrated, class_of
-from protocols.simulation import coverage as simulated_coverage
 
 pytestmark = pytest.mark.slow
 
@@ -205,41 +201,3 @@ def test_a_real_difference_is_mostly_found() -> None:
     # The better metric has three fifths of the other's error.
     found = _rejected("spearman", 200, better=0.4)
     assert found > 80, f"{found:.1f} %"
-
-
-@pytest.mark.parametrize(("alike", "seed", "samples", "certificates"), [(0.9, 78, 15_000, 150), (0.5, 77, 6000, 60)])
-def test_a_certificate_knows_where_the_interval_does_not_cover(
-    alike: float, seed: int, samples: int, certificates: int
-) -> None:
-    """AUC .97 in 100 Pareto groups that look like 30 to 60 effective ones: see docs/explanation/inference.md.
-
-    A tenth of the samples do. The share that is held has a Monte Carlo error of .9 and 1.1 points.
-    """
-    task = Task(classification.PROTOCOL, {}, "auc")
-    held, given = 0, 0
-    said: list[tuple[int, int]] = []
-    for run in range(samples):
-        rng = np.random.default_rng([seed, run])
-        state = rng.bit_generator.state
-        found, truth = area_of(rng, "pareto", 100, 0.97, alike)
-        effective = found.effective_groups
-        if class_of(effective) != class_of(30.0):
-            continue
-        low, high = t_interval(found, 0.95) or (np.nan, np.nan)
-        held, given = held + (low <= truth <= high), given + 1
-        if given <= certificates:
-            rng.bit_generator.state = state
-            score, gold, group = sample(rng, "pareto", 100, 0.97, alike)
-            rows = Judgements(gold, score, group, group, levels=False)
-            model = calibrated(task, rows, fit_scores(score, gold, group), task.value(rows))
-            own = simulated_coverage(task, rows, model, Resampling(), effective).same_class
-            said.append((own.hits, own.of))
-    real = held / given
-    hits, of = np.transpose(said)
-    certified = hits.sum() / of.sum()
-    # Certificates weigh as many samples as lie in the class.
-    spread = np.sqrt(((hits - certified * of) ** 2).sum()) / of.sum()
-    error = float(np.hypot(np.sqrt(real * (1 - real) / given), spread))
-    figures = f"held in {real:.3f} of {given}, certified {certified:.3f} of {of.sum()}, Monte Carlo error {error:.3f}"
-    assert real < 0.92, figures
-    assert certified == pytest.approx(real, abs=3 * error), figures
