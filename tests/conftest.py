@@ -14,6 +14,7 @@ import os
 import shutil
 import socket
 import sqlite3
+import sys
 from collections import Counter
 from contextlib import ExitStack
 from fnmatch import fnmatch
@@ -258,6 +259,17 @@ def not_the_users_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("METAEVAL_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def imports_of_the_test(tmp_path_factory):
+    """What a test imports from its own folder is forgotten with it: the next test has other files of those names."""
+    before = set(sys.modules)
+    yield
+    root = str(tmp_path_factory.getbasetemp())
+    for name in sys.modules.keys() - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(root):
+            del sys.modules[name]
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import json
 import shutil
 import sqlite3
-import sys
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -33,7 +32,6 @@ WINDOW = 30
 def folder(cli, tmp_path, monkeypatch):
     """A folder with metrics of one's own; a window has 30 rows."""
     shutil.copy(TOYS, tmp_path)
-    monkeypatch.delitem(sys.modules, "toys", raising=False)
     monkeypatch.setattr(large_tables, "WINDOW_ROWS", WINDOW)
     monkeypatch.setattr(large_tables, "BATCH", 7)
 

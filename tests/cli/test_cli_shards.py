@@ -34,7 +34,6 @@ KEYS = "score, status, tokens, cut, checksum, identity"
 def corpus(cli, tmp_path, monkeypatch):
     """Options of a job of 40 documents and some 30 blocks, in a folder with metrics of one's own."""
     shutil.copy(TOYS, tmp_path)
-    monkeypatch.delitem(sys.modules, "toys", raising=False)
     write_corpus(tmp_path / "made.jsonl")
     return ["-d", "jsonl", "--data", "made.jsonl"]
 

@@ -41,8 +41,7 @@ def distance(tmp_path, monkeypatch):
     (tmp_path / "own_distance.py").write_text(DISTANCE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    yield "own_distance:Distance"
-    sys.modules.pop("own_distance", None)
+    return "own_distance:Distance"
 
 
 def loaded(name, config):

@@ -14,7 +14,6 @@ def folder(tmp_path, monkeypatch):
     shutil.copy(Path(__file__).with_name("toys.py"), tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "toys", raising=False)
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
     return tmp_path
 
