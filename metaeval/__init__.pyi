@@ -316,6 +316,7 @@ class cite:
         splitter: str = 'auto',
         partial: float | str | None = None,
         measures: str | Sequence[str] = ...,
+        units: str = 'sentences',
         reading: str = 'official',
         denominator: str = 'answered',
         stray: str = 'forgiven',

@@ -35,6 +35,17 @@ def kendall(truth: Floats, scores: Floats) -> float:
     return float((first * other)[pairs].sum() / norm) if norm else float("nan")
 
 
+def topic_kendalls(truth: Floats, scores: Floats) -> Floats:
+    """Return Kendall's tau-b of the runs on each topic, (N,); truth, scores: (S, N), NaN where a run is missing.
+
+    Only runs with both scores count; NaN for a topic where fewer than two have them, or where a side is all tied. The
+    mean over the topics that have a value, and the tau-b of all cells, are castorini/RAGDoll baa7fc6's.
+    """
+    there = np.isfinite(truth) & np.isfinite(scores)
+    of_topics = ((truth[:, topic][kept], scores[:, topic][kept]) for topic, kept in enumerate(there.T))
+    return np.array([kendall(*both) for both in of_topics])
+
+
 def tau_ap(walked: Floats, other: Floats) -> float:
     """Return tau_AP with ties: walk down one ranking, and compare each run with those above it; scores (S,).
 

@@ -248,6 +248,13 @@ SHAPES = {
             {"statement": "So it is.", "citation": []},
         ],
     },
+    "longcite-reply": {
+        "idx": 0,
+        "query": "When?",
+        "context": f"Intro. {A} {B}",
+        "prediction": f"<statement>{FIRST}<cite>[0-1][9-9]</cite></statement> So then: <statement>{SECOND}"
+        "<cite>[2-7]</cite></statement>",
+    },
     "cohere": {
         "message": {
             "content": [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": TEXT}],
@@ -352,6 +359,7 @@ EXPECTED = {
     "gemini": "Café Ø 🎉 opened in 1999 [1]. Tolls ended in 2004 [1][2].",
     "research": "# Report\n\nCafé Ø 🎉 opened in 1999 [1][2]. Tolls ended in 2004 [3].\n\nMore [4].\n",
     "longcite": "Café Ø 🎉 opened in 1999 [1]. Tolls ended in 2004 [2]. So it is.",
+    "longcite-reply": "Café Ø 🎉 opened in 1999 [1]. So then:\nTolls ended in 2004 [2].",
     "cohere": "Café Ø 🎉 opened in 1999 [1]. Tolls ended in 2004.",
     "cohere-v1": "Café Ø 🎉 opened in 1999. Tolls ended in 2004 [1][2].",
 }

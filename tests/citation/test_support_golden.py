@@ -12,6 +12,7 @@ import pytest
 
 from metaeval.citation.measures import value_of
 from metaeval.citation.model import check_ids
+from metaeval.citation.readers.formats.longcite import tagged_statements
 from metaeval.citation.readers.judgements import read_fact, read_longcite_scored, read_trec_judgements
 from metaeval.citation.scifi.entailment import counter
 from metaeval.citation.support.definitions import (
@@ -25,10 +26,11 @@ from metaeval.citation.support.definitions import (
 from metaeval.citation.support.judging import labels_of, support_statements
 from metaeval.citation.support.labels import fact_level, longcite_level
 from metaeval.citation.support.measures import StatementLevels
+from metaeval.citation.support.parts import parts_between_marks
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
-from metaeval.stats.leaderboards import kendall, topic_means
+from metaeval.stats.leaderboards import kendall, topic_kendalls, topic_means
 
 FOLDER = Path(__file__).parents[1] / "golden" / "citation_measures"
 EXACT = {"rel": 1e-12, "abs": 1e-12}
@@ -148,6 +150,15 @@ def test_open_rag_eval_is_the_official_one(case):
         assert values[f"rag_eval_{key}"][0] == pytest.approx(case["official"][name], **EXACT), name
 
 
+@pytest.mark.parametrize("case", golden("open_rag_eval", "parse"))
+def test_parts_between_marks_are_the_official_ones(case):
+    parts = [
+        {"text": part.text, "citations": [f"[{mark.number}]" for mark in part.marks]}
+        for part in parts_between_marks(case["answer"])
+    ]
+    assert parts == case["official"]
+
+
 class Judge:
     """LongCite's judge: replies in the order of calls, with up to five tries for a readable one."""
 
@@ -182,12 +193,58 @@ def scored_row(case):
 def test_longcite_is_the_official_one(case):
     official = case["official"]
     if "raises" in official:
+        # The official run leaves the answer out; here it stays, as far as it can be read.
+        if case["statements"][0]["citation"] is None:
+            row = {**scored_row({**case, "statements": []}), "statements": case["statements"]}
+            [[statement]] = levels_in(read_longcite_scored, [row])
+            assert statement.levels == ()
+            return
+        [[statement]] = levels_in(read_longcite_scored, [scored_row(case)])
+        # An empty text supports nothing, which the official code also says before it stops.
+        assert statement.joint == (None if official["raises"] == "NotImplementedError" else 0.0)
         return
     values = longcite_values(
         levels_in(read_longcite_scored, [scored_row(case)]), most=case.get("max_statement_num", 40)
     )
     for key in ("recall", "precision", "f1"):
         assert values[f"longcite_{key}"][0] == pytest.approx(official[f"citation_{key}"], **EXACT), key
+
+
+def stated(name):
+    """The official sentences of a text, as (content, first character, last character)."""
+    return json.loads((FOLDER / "longcite.json").read_text(encoding="utf-8"))[f"{name}_sentences"]
+
+
+def as_official(statement, sentences):
+    """A statement and its ranges as the official code writes them."""
+    citations = [
+        {
+            "start_sentence_idx": first,
+            "end_sentence_idx": last,
+            "start_char_idx": sentences[first]["start"],
+            "end_char_idx": sentences[last]["end"],
+            "cite": "".join(sentence["content"] for sentence in sentences[first : last + 1]),
+        }
+        for first, last in statement.ranges
+    ]
+    return {"statement": statement.text, "citation": citations}
+
+
+@pytest.mark.parametrize("case", golden("longcite", "merge"))
+def test_ranges_of_longcite_are_the_official_ones(case):
+    sentences = stated("merge")
+    [statement] = tagged_statements(f"<statement>{case['statement']}</statement>", len(sentences))
+    assert as_official(statement, sentences) == case["official"]
+    ends = [[*span, sentences[span[0]]["start"], sentences[span[1]]["end"]] for span in statement.ranges]
+    assert ends == case["official_one_shot"]
+
+
+@pytest.mark.parametrize("case", golden("longcite", "parse"))
+def test_statements_of_longcite_are_the_official_ones(case):
+    sentences = stated("parse")
+    statements = tagged_statements(case["answer"], len(sentences))
+    official = case["official"]["statements_with_citations"]
+    assert [as_official(statement, sentences) for statement in statements] == official
 
 
 SETS = ("longbench-chat", "multifieldqa", "hotpotqa", "dureader", "gov_report")
@@ -227,6 +284,10 @@ def cells_of(rows, runs, topics):
     return cells
 
 
+def or_nan(value):
+    return np.nan if value is None else value
+
+
 @pytest.mark.parametrize("case", golden("trec_support", "runs"))
 def test_trec_run_level_is_the_official_one(case):
     rows = case["human"] + case["other"]
@@ -245,6 +306,12 @@ def test_trec_run_level_is_the_official_one(case):
         for number, run in zip(kept, level, strict=True):
             assert [side[number] for side in means] == pytest.approx(level[run], **EXACT)
         tau = kendall(means[0][kept], means[1][kept])
-        assert tau == pytest.approx(
-            np.nan if (wanted := official["tau_run_level"]) is None else wanted, abs=1e-9, nan_ok=True
-        )
+        assert tau == pytest.approx(or_nan(official["tau_run_level"]), abs=1e-9, nan_ok=True)
+        taus = topic_kendalls(human[name], other[name])
+        of_topics = {row["topic_id"]: row["tau"] for row in official["topic_taus"]}
+        assert [*taus] == pytest.approx([or_nan(of_topics[topic]) for topic in topics], abs=1e-9, nan_ok=True)
+        average = np.nanmean(taus) if np.isfinite(taus).any() else np.nan
+        assert average == pytest.approx(or_nan(official["tau_topic_average"]), abs=1e-9, nan_ok=True)
+        paired = np.isfinite(human[name]) & np.isfinite(other[name])
+        tau = kendall(human[name][paired], other[name][paired])
+        assert tau == pytest.approx(or_nan(official["tau_all_paired_rows"]), abs=1e-9, nan_ok=True)

@@ -126,16 +126,24 @@ DEFINITIONS: Mapping[str, Definition] = {
 }
 
 
+SETTINGS = ("units", "reading", "denominator", "stray", "most_statements", "length_unit", "matched")
+"""Options of the pipeline that stand in its signature and are given by --set."""
+
+
 class SupportCommand(pipeline.ReadsAnswers, pipeline.JudgedByMetrics):
     """Options of `cite support`."""
 
-    untyped = frozenset({"calibration", "reading", "denominator", "stray", "most_statements", "length_unit", "matched"})
+    untyped = frozenset({"calibration", *SETTINGS})
 
     partial: pipeline.Threshold = Field(
         default=None, description="Least score of partial support: X, or NAME=X,NAME=X (default: no partial level)."
     )
     measures: pipeline.NameList = Field(
         default=(), description="Definitions: trec, fact, longcite, rag-eval (default: all). Repeatable."
+    )
+    units: Annotated[str, one_of("units", ("sentences", "between marks")), Flag("NAME")] = Field(
+        default="sentences",
+        description="What a citation supports: its sentence, or the text since the last mark (open-rag-eval).",
     )
     reading: Annotated[str, one_of("reading", ("official", "words")), Flag("NAME")] = Field(
         default="official",
@@ -216,7 +224,7 @@ def _read(run: Run) -> SupportRead:
                 f"--partial of {name!r} is {least}, and its threshold of full support is {full}: partial support needs "
                 "a number that is passed before full support."
             )
-    stated = [support_statements(answer, run.splitter, options.reading) for answer in run.answers]
+    stated = [support_statements(answer, run.splitter, options.reading, options.units) for answer in run.answers]
     names = [name for name in DEFINITIONS if not options.measures or name in options.measures]
     read = SupportRead(run, stated, panel_of(_with_missing(run), resampling_of(run.config)), names, partial)
     if not metrics and not read.labelled:
@@ -382,8 +390,8 @@ def _provenance(read: SupportRead, judged: Sequence[SupportJudgement]) -> Proven
     run, options, lines = read.run, read.run.options, judged[0].lines
     marks, backends = counts(lines), [each.backend for each in judged if each.backend is not None]
     data = provenance.data_of(run.name, "support", run.answers, marks["claims"], marks["marks"])
-    names = ("reading", "denominator", "stray", "most_statements", "length_unit", "matched")
-    fields = {"pipeline": "support", "splitter": run.splitter.name, **{name: getattr(options, name) for name in names}}
+    settings = {name: getattr(options, name) for name in SETTINGS}
+    fields = {"pipeline": "support", "splitter": run.splitter.name, **settings}
     least = {name: f"{cut:g}" for name, cut in read.partial.items() if cut is not None}
     absent = len(read.panel.answers) - len(run.answers)
     notes = (

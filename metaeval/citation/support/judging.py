@@ -10,6 +10,7 @@ from metaeval.citation.model import NO_TEXT, Answer, Claim, Entails, Mark, NliPa
 from metaeval.citation.sentences import find_marks
 from metaeval.citation.support.labels import FIELD, SCALE, Reading, labelled
 from metaeval.citation.support.measures import Level, StatementLevels
+from metaeval.citation.support.parts import parts_between_marks
 from metaeval.citation.table import CitationLine, CitedMark, find_place, premise, verdicts_on
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.corpus.sentences import RULES, SentenceSplitter
@@ -31,12 +32,15 @@ class SupportStatement:
 
 
 def support_statements(
-    answer: Answer, splitter: SentenceSplitter = RULES, reading: Reading = "official"
+    answer: Answer, splitter: SentenceSplitter = RULES, reading: Reading = "official", units: str = "sentences"
 ) -> list[SupportStatement]:
-    """Return the statements of an answer: those that its file lists, with or without levels, else its sentences.
+    """Return the statements of an answer: those that its file lists, with or without levels, else its units.
 
-    Raises `UserError` for a level that is not of the file's scale.
+    units: "sentences", or the parts "between marks". Raises `UserError` for a level that is not of the file's scale.
     """
+    if FIELD not in answer.reference and units == "between marks":
+        parts = parts_between_marks(answer.text, answer.first)
+        return [SupportStatement(part, tuple(_placed(mark, answer) for mark in part.marks)) for part in parts]
     if FIELD not in answer.reference:
         return [
             SupportStatement(row.claim, tuple(mark for mark in row.cited if mark.state in ("judged", "fails")))

@@ -108,6 +108,20 @@ def test_partial_support_lies_between_two_thresholds(cited):
     assert soft["judged", "overlap", "fact_released"] == pytest.approx((0.75 + 0) / 2)
 
 
+@pytest.mark.parametrize("first", [1, 0])
+def test_between_marks_a_citation_supports_the_text_since_the_last(cited, first):
+    text = f"Dams store water [{first}] and geese sing [{first + 1}]. Nobody knows."
+    rows = [{"id": "1", "text": text, "passages": [SOURCES["dam"], SOURCES["goose"]], "first": first}]
+    # The sentence has four words of content, two of them in each source; the parts have two each, and a third cites
+    # nothing.
+    of_sentences = values_of(cited(rows, nli="overlap", measures="rag-eval"))
+    assert of_sentences["judged", "overlap", "rag_eval_precision"] == 0
+    result = cited(rows, nli="overlap", measures="rag-eval", units="between marks")
+    assert values_of(result)["judged", "overlap", "rag_eval_precision"] == 1
+    assert values_of(result)["judged", "overlap", "rag_eval_recall"] == pytest.approx(2 / 3)
+    assert "units between marks" in str([note.text for note in result.notes])
+
+
 @pytest.mark.parametrize(
     ("score", "direction", "level"), [(0.2, -1, 1.0), (0.5, -1, 0.5), (0.9, -1, 0.0), (0.9, 1, 1.0), (0.5, 1, 0.5)]
 )

@@ -33,6 +33,7 @@ RECORD_FORMATS: Mapping[str, AnswerFormat] = {
         gemini.GEMINI,
         anthropic.INSPECT,
         longcite.LONGCITE,
+        longcite.LONGCITE_REPLY,
         cohere.V2,
         cohere.V1,
         openai.LANGCHAIN,
