@@ -37,6 +37,7 @@ def check_gate(
     junit: str | Path | None = None,
     markdown: str | Path | None = None,
     columns: Mapping[str, str] = ...,
+    sources: str | Path | None = None,
     *,
     config: str | Path | None = None,
     encoding: str = '',
@@ -501,6 +502,7 @@ def fit_gate(
     target: Literal['partial', 'full'] = 'partial',
     promise: Literal['confidence', 'mean'] = 'confidence',
     columns: Mapping[str, str] = ...,
+    sources: str | Path | None = None,
     *,
     config: str | Path | None = None,
     encoding: str = '',
@@ -519,6 +521,7 @@ def gate_action(
     gate: str | Path,
     install: str,
     columns: Mapping[str, str] = ...,
+    sources: str | Path | None = None,
 ) -> Any: ...
 def label(
     answers: Any,

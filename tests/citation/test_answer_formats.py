@@ -257,6 +257,9 @@ def test_tables_of_answers_take_texts_of_sources(tmp_path):
     sources.write_text(f'{{"answer": "a1", "index": 0, "text": "{B}"}}\n')
     assert [passage.text for passage in read_answers(path, sources=sources)[0].passages] == [B, A]
     assert [row.source for row in items_of(path, sources=sources).rows] == [B, A]
+    table = tmp_path / "s.csv"  # as a spreadsheet of another locale saves it
+    table.write_bytes(f"Answer;Index;Text\na1;0;{B} Café\n".encode("cp1252"))
+    assert read_answers(path, sources=table)[0].passages[0].text == f"{B} Café"
     path.write_text("id,answer,source 1\na1,In 1999 [1].," + f'"{A}"\n')
     with pytest.raises(UserError, match=r"a\.csv holds the texts of its sources: leave --sources out"):
         read_answers(path, sources=sources)

@@ -125,7 +125,7 @@ FAULTS = {
     "an item is no object": ("a.json", [{"data": [ALCE, 4]}], "auto", "record 2 is 4; allowed: an object."),
     "unknown": ("a.jsonl", [{"answer": "x"}], "auto", "line 1: no known format of answers has the fields answer"),
     "half of ours": ("a.jsonl", [{"text": "x"}], "auto", "lacks the field passages (it has text): add"),
-    "a table": ("a.csv", [OWN], "jsonl", "a.csv is a table, and answers are read from JSON: name a file of answers"),
+    "a table": ("a.csv", [OWN], "jsonl", "the format jsonl is read from JSON: leave --format out"),
     "half of two": (
         "a.json",
         [[{"output": "x", "question": "Q"}]],

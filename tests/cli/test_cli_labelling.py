@@ -269,6 +269,28 @@ def test_a_release_passes_or_fails_by_what_is_unsupported(cli, ran, gate):
     ran("gate", "check", "bad.csv", "gate.json", "--max-unsupported", "0.7")
 
 
+def test_a_gate_reads_the_texts_of_sources_from_a_file(ran, answers):
+    bare, texts = [], []
+    for line in Path("answers.jsonl").read_text().splitlines():
+        answer = json.loads(line)
+        texts += [{"answer": answer["id"], "index": place, **cited} for place, cited in enumerate(answer["passages"])]
+        bare.append({**answer, "passages": [{"text": ""}, {"text": ""}]})
+    Path("bare.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in bare))
+    Path("texts.jsonl").write_text("".join(json.dumps(text) + "\n" for text in texts))
+    terms = "-m overlap --max-missed 0.5 --max-flagged 0.9 -o".split()
+    ran("gate", "fit", "answers.jsonl", "-l", "labels.csv", *terms, "whole.json")
+    ran("gate", "fit", "bare.jsonl", "--sources", "texts.jsonl", "-l", "labels.csv", *terms, "gate.json")
+    whole, fitted = (json.loads(Path(name).read_text()) for name in ("whole.json", "gate.json"))
+    assert (whole["threshold"], whole["bound"]) == (fitted["threshold"], fitted["bound"])
+    ran("gate", "check", "bare.jsonl", "gate.json", "--sources", "texts.jsonl", "--max-unsupported", "0.9")
+    (record,) = load_table(Path("results/latest/gate-check.json")).records
+    assert record["citations"] == 120
+    printed = ran(
+        "gate", "action", "bare.jsonl", "gate.json", "--install", "./metaeval", "--sources", "texts.jsonl"
+    ).out
+    assert "--sources texts.jsonl" in printed
+
+
 @pytest.mark.parametrize("share", [0, 1])
 @pytest.mark.parametrize("answers", [1, 3])
 def test_a_few_citations_that_are_all_alike_show_little(cli, gate, share, answers):

@@ -362,6 +362,8 @@ def _rows(path: Path, form: str) -> list[DataRow]:
     if path.suffix.lower() in TABLES and path.is_file():
         if form in ("auto", VECTARA.name) and (rows := vectara_rows(read_table(path))):
             return rows
+        if form != "auto":
+            raise UserError(f"{path} is a table, and the format {form} is read from JSON: leave --format out.")
         raise UserError(
             f"{path} is a table, and answers are read from JSON: {HINT}. A table with a statement and a source in each "
             f"row is judged by 'metaeval score -d ratings --data {path}', 'metaeval label' and 'metaeval estimate'."

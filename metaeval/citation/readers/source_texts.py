@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from metaeval.citation.model import Passage
 from metaeval.citation.readers.cited_text import CitedSource
 from metaeval.errors import UserError
-from metaeval.reading import csv_records, json_objects, parquet_rows, read_text
+from metaeval.own_tables import TABLES, read_table
+from metaeval.reading import json_objects, parquet_rows, read_text
 
 _IDS = ("id", "docid", "doc_id", "_id", "segment_id", "chunk_id", "docno", "reference", "file_id")
 _URLS = ("url", "uri", "link", "source_url")
@@ -45,7 +46,7 @@ class SourceTexts:
         self._wanted.update(keys)
 
     def read(self, path: Path) -> None:
-        """Add the texts of a file (JSON lines, CSV, Parquet), or of a folder of text files with the ids as names.
+        """Add the texts of a file (JSON lines, a table), or of a folder of text files with the ids as names.
 
         Raises `UserError` for another file, for a row without a text or a name, and for two texts of one source.
         """
@@ -98,7 +99,9 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield str(file), {"id": file.stem if file.suffix in (".txt", ".md") else file.name, "text": read_text(file)}
     elif path.suffix.lower() == ".parquet":
         yield from ((f"{path} row {number}", row) for number, row in enumerate(parquet_rows(path), start=1))
-    elif path.suffix.lower() in (".csv", ".tsv"):
-        yield from csv_records(path, _HINT)
+    elif path.suffix.lower() in TABLES:
+        table = read_table(path)
+        for row in table.rows:
+            yield row.where, {heading.strip().lower(): row.text(heading) for heading in table.headings}
     else:
         yield from json_objects(path, _HINT, lone_surrogates=True)

@@ -13,7 +13,16 @@ from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrObject, Progress
 from metaeval.config import Names
-from metaeval.decisions.analyses.items import AnswersFile, Columns, ItemOptions, LabelsFile, TargetLevel, column_words
+from metaeval.decisions.analyses.items import (
+    AnswersFile,
+    Columns,
+    ItemOptions,
+    LabelsFile,
+    RareSourceTextsFile,
+    TargetLevel,
+    answers_with,
+    reading_words,
+)
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 
@@ -51,6 +60,7 @@ class FitOptions(ItemOptions):
     promise: Annotated[Literal["confidence", "mean"], Flag("NAME")] = "confidence"
     """Kind of promise: confidence, or mean, which holds on average and for one metric only."""
     columns: Columns = Field(default_factory=dict)
+    sources: RareSourceTextsFile = None
 
 
 def _fit(options: FitOptions, progress: Progress) -> Done:
@@ -61,7 +71,8 @@ def _fit(options: FitOptions, progress: Progress) -> Done:
     metrics = as_metrics(options.metrics)
     run = options.run(metrics=tuple(metrics))
     terms = Terms(**{term.name: getattr(options, term.name) for term in fields(Terms)})
-    fitted = fit(options.answers, options.labels, metrics, terms, options.columns, run, progress)
+    answers = answers_with(options.sources, options.answers, options.columns)
+    fitted = fit(answers, options.labels, metrics, terms, options.columns, run, progress)
     gate, output = fitted.gate, options.output
     warnings: list[str] = []
 
@@ -87,7 +98,7 @@ def _fit(options: FitOptions, progress: Progress) -> Done:
 def _after_fit(options: FitOptions, is_fitted: bool, folder: Path) -> list[str]:
     output = options.output
     if is_fitted:
-        check = ["metaeval", "gate", "check", "FILE", str(output), *column_words(options.columns)]
+        check = ["metaeval", "gate", "check", "FILE", str(output), *reading_words(options.columns)]
         return [f"Written: {output}", f"Next: {shlex.join(check)}"]
     earlier = f": {output} is that of an earlier fit" if output and output.exists() else f" to {output}"
     sheet = folder / "label-next.csv"
@@ -147,6 +158,7 @@ class CheckOptions(ItemOptions):
     markdown: Annotated[Path | None, Flag("FILE", output=True)] = None
     """Markdown file to write, for a pull request."""
     columns: Columns = Field(default_factory=dict)
+    sources: RareSourceTextsFile = None
 
 
 def _check(options: CheckOptions, progress: Progress) -> Done:
@@ -162,7 +174,8 @@ def _check(options: CheckOptions, progress: Progress) -> Done:
         )
     gate = gates.read_gate(options.gate) if isinstance(options.gate, Path) else options.gate
     run = options.run(metrics=(gate.metric,))
-    checked = gates.check(options.answers, gate, options.max_unsupported, options.columns, run, progress)
+    answers = answers_with(options.sources, options.answers, options.columns)
+    checked = gates.check(answers, gate, options.max_unsupported, options.columns, run, progress)
     sheet, verdict = gates.check_sheet(checked), gates.verdict(checked, options.fail_on_drift)
     outputs = {}
     if options.junit:
@@ -204,13 +217,14 @@ class ActionOptions(DeclaredOptions):
     install: Annotated[str, Flag("ADDRESS")]
     """Where to install metaeval from: an address that pip takes, or a path in the repository."""
     columns: Columns = Field(default_factory=dict)
+    sources: RareSourceTextsFile = None
 
 
 def _action(options: ActionOptions, progress: Progress) -> Done:
     from metaeval.decisions.gate_check import read_gate, workflow
     from metaeval.report.notebook import NotebookText
 
-    words = column_words(options.columns)
+    words = reading_words(options.columns, options.sources)
     text = workflow(read_gate(options.gate), options.answers, options.gate.as_posix(), options.install, words)
     return Done(value=NotebookText(text))
 

@@ -40,6 +40,11 @@ MetricName = Annotated[str, AfterValidator(_score_file), Flag("NAME", "-m")]
 SourceTextsFile = Annotated[
     Path | None, Flag("FILE"), Field(description="Texts of cited sources by id, url or index, where answers lack them.")
 ]
+RareSourceTextsFile = Annotated[
+    Path | None,
+    Flag("FILE", hidden=True),
+    Field(description="Texts of cited sources by id, url or index, where answers lack them."),
+]
 PipelineName = Annotated[Literal["", "alce", "aliice"], Flag("NAME")]
 Columns = Annotated[
     Mapping[str, str],
@@ -50,6 +55,14 @@ Columns = Annotated[
 TargetLevel = Annotated[Literal["partial", "full"], Flag("LEVEL")]
 
 
-def column_words(columns: Mapping[str, str]) -> list[str]:
-    """Return the command-line words of the options that name the columns."""
-    return [word for role, column in columns.items() for word in ("--map", f"{role}={column}")]
+def reading_words(columns: Mapping[str, str], sources: Path | None = None) -> list[str]:
+    """Return the command-line words of the options by which answers are read: columns, and texts of sources."""
+    words = [word for role, column in columns.items() for word in ("--map", f"{role}={column}")]
+    return [*words, *(["--sources", sources.as_posix()] if sources else [])]
+
+
+def answers_with(sources: Path | None, answers: Any, columns: Mapping[str, str]) -> Any:
+    """Return the answers as they are, or as citations with these texts of their sources."""
+    from metaeval.decisions.items import items_of
+
+    return items_of(answers, columns, sources=sources) if sources else answers

@@ -16,7 +16,7 @@ from metaeval.decisions.analyses.items import (
     MetricName,
     PipelineName,
     SourceTextsFile,
-    column_words,
+    reading_words,
 )
 from metaeval.declared import Flag
 
@@ -81,7 +81,7 @@ def _next(options: LabelOptions, output: Path) -> str:
     words = ["metaeval", "estimate", str(options.answers), "--labels", file]
     words += ["--metric", options.metric.removeprefix("scores:")]
     words += ["--sources", str(options.sources)] if options.sources else []
-    words += [*(["--pipeline", options.pipeline] if options.pipeline else []), *column_words(options.columns)]
+    words += [*(["--pipeline", options.pipeline] if options.pipeline else []), *reading_words(options.columns)]
     return f"Next: {fill}, then {shlex.join(words)}"
 
 
