@@ -309,6 +309,13 @@ class cite:
     @staticmethod
     def support(
         *files: Any,
+        model: str | None = None,
+        base_url: str | None = None,
+        record: str | Path | None = None,
+        replay: str | Path | None = None,
+        requests: str | Path | None = None,
+        batch: str | Path | None = None,
+        ask_again: str | None = None,
         nli: str | Sequence[str] = ...,
         threshold: float | str | None = None,
         calibration: str | Path | Sequence[str | Path] = ...,
@@ -330,8 +337,7 @@ class cite:
         executor: Mapping[str, Any] = ...,
         budget: float | None = None,
         trust_config: bool = False,
-        batch: str | Path | None = None,
-        requests: str | Path | None = None,
+        dry_run: bool = False,
         **settings: Any,
     ) -> Any: ...
     @staticmethod

@@ -163,6 +163,21 @@ def read_object(text: str, form: Mapping[str, Any], any_entries: bool = False) -
     return body if keeps(body, schema) else None
 
 
+def read_list(text: str, form: Mapping[str, Any]) -> list[Any] | None:
+    """Parse the list of a `response_format` with one property, in its object or bare; return None otherwise.
+
+    The entries are not checked.
+    """
+    if (body := read_object(text, form, any_entries=True)) is not None:
+        (entries,) = body.values()
+    else:
+        try:
+            entries = parse_json(_unfenced(text), lone_surrogates=True)
+        except MalformedError:
+            return None
+    return entries if isinstance(entries, list) else None
+
+
 def is_malformed(request: ChatRequest, answer: Reply | Failure) -> bool:
     """Return whether a reply does not match the schema of its request; False for a request without one."""
     if request.form is None or isinstance(answer, Failure):

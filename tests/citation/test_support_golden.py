@@ -26,6 +26,7 @@ from metaeval.citation.support.definitions import (
 from metaeval.citation.support.judging import labels_of, support_statements
 from metaeval.citation.support.labels import fact_level, longcite_level
 from metaeval.citation.support.measures import StatementLevels
+from metaeval.citation.support.pages import read_kept, read_verdicts
 from metaeval.citation.support.parts import parts_between_marks
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.corpus.sentences import RULES
@@ -127,6 +128,49 @@ def test_fact_of_the_official_pairs_is_the_official_one(case):
     levels = [[StatementLevels((fact_level(verdict),), (url,)) for url, verdict in task["pairs"]] for task in pairs]
     _, pooled = fact_values(levels)
     assert value_of(pooled["fact_released"]) == pytest.approx(case["official_released"]["valid_rate"], **EXACT)
+
+
+def first_read(replies, read, number):
+    """What the first readable of three replies gives, as the official code asks up to three times."""
+    return next((value for reply in replies[:3] if (value := read(reply, number)) is not None), None)
+
+
+UNREADABLE = {"index beyond the group", "negative index counts from the end", "indices as text"}
+UNREADABLE |= {"index as a decimal", "a number, not a list"}
+
+
+@pytest.mark.parametrize("case", golden("fact", "dedup"))
+def test_repeated_facts_of_a_page_are_left_out_as_officially(case):
+    """Five cases are out of form here, and keep all facts: four stop the official run, and one counts from the end."""
+    written = {task["id"]: task["citations_deduped"] for task in case["official"]["written"]}
+    replies, ids = list(case["replies"]), [task["id"] for task in case["tasks"]]
+    for task in case["tasks"]:
+        if isinstance(task["citations"], str):
+            continue
+        pages = {}
+        for citation in task["citations"]:
+            pages.setdefault(str(citation["url"]).replace("None", "null"), []).append(citation["fact"])
+        for url, facts in pages.items():
+            tries = len(replies) if len([*pages]) == len(ids) == 1 else 1
+            kept = first_read(replies, read_kept, len(facts)) if len(facts) > 1 else None
+            replies = replies[tries if len(facts) > 1 else 0 :]
+            assert (kept is None) >= (case["case"] in UNREADABLE)
+            if case["case"] not in UNREADABLE and task["id"] in written:
+                left = facts if kept is None else [facts[index] for index in kept]
+                assert left == written[task["id"]][url]["facts"]
+
+
+NOT_ASKED = {"no article id", "language not en or zh", "article id unknown"}
+"""Where the official code finds no prompt: its ids stand for languages."""
+
+
+@pytest.mark.parametrize("case", [case for case in golden("fact", "validation") if case.id not in NOT_ASKED])
+def test_verdicts_of_a_page_are_read_as_officially(case):
+    official = case["official"]
+    number = len(case["facts"])
+    pairs = first_read(case["replies"], read_verdicts, number) if case["url_content"] is not None else None
+    assert [{"idx": index, "result": result} for index, result in pairs or ()] == official["validate_res"]
+    assert (pairs is None) == (official["error"] is not None)
 
 
 def passages_of(case):

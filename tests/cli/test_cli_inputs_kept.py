@@ -43,6 +43,7 @@ LINES = {
             ("refit", ""),
             ("rewrite", ""),
             ("scifi", ""),
+            ("support", ""),
         )
     },
 }

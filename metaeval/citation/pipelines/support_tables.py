@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Annotated
-
-from pydantic import BeforeValidator, Field
 
 from metaeval.citation import measures
+from metaeval.citation.chat import Chat, ChatOptions, estimate_for
 from metaeval.citation.measures import AnswerShare, Statistic
 from metaeval.citation.model import Answer, Verdict, answer_cells, group_of
 from metaeval.citation.panel import Rankings, SystemPanel, panel_of, values_of
@@ -18,10 +16,11 @@ from metaeval.citation.pipelines import pipeline, provenance
 from metaeval.citation.pipelines.claims_tables import marks_text
 from metaeval.citation.pipelines.layout import Entry
 from metaeval.citation.pipelines.metric_verdicts import Backend
-from metaeval.citation.pipelines.pipeline import Pipeline, PipelineMeasure, Run, one_of
+from metaeval.citation.pipelines.pipeline import Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.rankings import flip_sheets, ranking_sheets
 from metaeval.citation.pipelines.run import DEFAULT_BACKEND
+from metaeval.citation.pipelines.support_options import DEFINITIONS, SETTINGS, SupportCommand
 from metaeval.citation.scifi.entailment import counter
 from metaeval.citation.support.definitions import (
     AllStatements,
@@ -45,8 +44,18 @@ from metaeval.citation.support.judging import (
     support_statements,
 )
 from metaeval.citation.support.measures import Level, Statements
+from metaeval.citation.support.pages import (
+    PROMPTS,
+    PageOptions,
+    PageVerdicts,
+    by_pages,
+    cited_pages,
+    page_verdicts,
+    repeats_request,
+    verdicts_request,
+    without_repeats,
+)
 from metaeval.citation.table import CitationLine, counts, sentence_rows, unjudged
-from metaeval.declared import Flag
 from metaeval.errors import UserError, unknown
 from metaeval.report.result import Column
 from metaeval.report.table import Note, Table, count, format_value, plain
@@ -57,126 +66,23 @@ LABELS = "labels"
 """The name of the backend whose levels are those of the file."""
 
 
-@dataclass(frozen=True)
-class Definition:
-    """A published definition of support. measures: those printed. ranked: those that rankings compare."""
-
-    title: str
-    measures: tuple[PipelineMeasure, ...]
-    ranked: tuple[str, ...]
-    reading: str
-
-
-def _measures(*rows: tuple[str, str, str], counted: Sequence[str] = ()) -> tuple[PipelineMeasure, ...]:
-    return tuple(
-        PipelineMeasure(key, label, meaning, *((1, 2) if key in counted else (100, 1))) for key, label, meaning in rows
-    )
-
-
-DEFINITIONS: Mapping[str, Definition] = {
-    "trec": Definition(
-        "TREC RAG support",
-        _measures(
-            ("trec_precision", "precision", "mean level of the first citations of sentences that cite"),
-            ("trec_recall", "recall", "mean level of the first citations, over all sentences"),
-            ("trec_precision_all", "precision, all", "as precision, with the mean over a sentence's citations"),
-            ("trec_recall_all", "recall, all", "as recall, with the mean over a sentence's citations"),
-            ("trec_precision_hard", "hard precision", "share of first citations that fully support their sentence"),
-            ("trec_recall_hard", "hard recall", "share of sentences that their first citation fully supports"),
-        ),
-        ("trec_precision", "trec_recall"),
-        "full support weighs 1, partial .5; a citation without a level is left out, a sentence without a citation is 0",
-    ),
-    "fact": Definition(
-        "FACT citation accuracy",
-        _measures(
-            ("fact_released", "accuracy", "supported pairs out of all judged pairs (released code)"),
-            ("fact_paper", "task mean", "mean over answers of their accuracy (paper); answers without pairs left out"),
-            ("fact_paper_all", "task mean, all", "as task mean, with 0 for answers without a judged pair"),
-            ("fact_effective", "effective", "supported pairs per answer that cites"),
-            ("fact_citations", "pairs", "judged pairs per answer that cites"),
-            counted=("fact_effective", "fact_citations"),
-        ),
-        ("fact_released",),
-        "a pair is a statement and a source, once; partial support is support; a pair without a level is left out",
-    ),
-    "longcite": Definition(
-        "LongCite",
-        _measures(
-            ("longcite_recall", "recall", "mean level of statements by all their citations together"),
-            ("longcite_precision", "precision", "share of citations that support a part of their statement"),
-            ("longcite_f1", "F1", "mean over answers of the harmonic mean of recall and precision"),
-            ("longcite_f1_sets", "F1, sets", "mean over data sets of their F1"),
-            ("longcite_length", "length", "mean length of a cited text"),
-            counted=("longcite_length",),
-        ),
-        ("longcite_f1",),
-        "a statement without a citation is 0, unless it was judged to need none",
-    ),
-    "rag-eval": Definition(
-        "open-rag-eval",
-        _measures(
-            ("rag_eval_precision", "precision", "mean over cited passages of the mean level of their citations"),
-            ("rag_eval_recall", "recall", "mean over parts of the answer of the mean level of their citations"),
-            ("rag_eval_f1", "F1", "mean over answers of the harmonic mean of recall and precision"),
-        ),
-        ("rag_eval_f1",),
-        "full support weighs 1, partial .5; a citation without a level is left out, a part without a citation is 0",
-    ),
-}
-
-
-SETTINGS = ("units", "reading", "denominator", "stray", "most_statements", "length_unit", "matched")
-"""Options of the pipeline that stand in its signature and are given by --set."""
-
-
-class SupportCommand(pipeline.ReadsAnswers, pipeline.JudgedByMetrics):
-    """Options of `cite support`."""
-
-    untyped = frozenset({"calibration", *SETTINGS})
-
-    partial: pipeline.Threshold = Field(
-        default=None, description="Least score of partial support: X, or NAME=X,NAME=X (default: no partial level)."
-    )
-    measures: pipeline.NameList = Field(
-        default=(), description="Definitions: trec, fact, longcite, rag-eval (default: all). Repeatable."
-    )
-    units: Annotated[str, one_of("units", ("sentences", "between marks")), Flag("NAME")] = Field(
-        default="sentences",
-        description="What a citation supports: its sentence, or the text since the last mark (open-rag-eval).",
-    )
-    reading: Annotated[str, one_of("reading", ("official", "words")), Flag("NAME")] = Field(
-        default="official",
-        description="How a judge's replies in the file are read: official (as released), or words (exact words alone).",
-    )
-    denominator: Annotated[str, Flag("N"), BeforeValidator(str)] = Field(
-        default="answered",
-        description="Topics that TREC's means divide by: answered (by the system), topics (of all files), or a number.",
-    )
-    stray: Annotated[str, one_of("stray", ("forgiven", "none")), Flag("NAME")] = Field(
-        default="forgiven",
-        description="Marks that cite no passage: forgiven (no level, as released), or none (level 0).",
-    )
-    most_statements: Annotated[int, Flag("N")] = Field(
-        default=40, ge=0, description="Statements of an answer that LongCite reads (0: all)."
-    )
-    length_unit: Annotated[str, Flag("NAME")] = Field(
-        default="words", description="Unit of LongCite's length: words, or a tokenizer (hub id or folder)."
-    )
-    matched: Annotated[bool, Flag()] = Field(
-        default=False, description="Judge with metrics only the citations that have a level in the file."
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class SupportRead:
-    """The statements of the answers. panel: of the answers, and of the topics that a system has not answered."""
+    """The statements of the answers. panel: of the answers, and of the topics that a system has not answered.
+
+    page_options: of a chat model that judges pages; verdicts: its verdicts, with counts of what it left out, and the
+    model names in its replies (None and empty: no model is asked, or not yet).
+    """
 
     run: Run
     stated: Sequence[Sequence[SupportStatement]]
     panel: SystemPanel
     names: Sequence[str]
     partial: Mapping[str, float | None]
+    page_options: PageOptions
+    verdicts: PageVerdicts | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    models: Sequence[str] = ()
 
     @property
     def factor(self) -> float:
@@ -226,8 +132,13 @@ def _read(run: Run) -> SupportRead:
             )
     stated = [support_statements(answer, run.splitter, options.reading, options.units) for answer in run.answers]
     names = [name for name in DEFINITIONS if not options.measures or name in options.measures]
-    read = SupportRead(run, stated, panel_of(_with_missing(run), resampling_of(run.config)), names, partial)
-    if not metrics and not read.labelled:
+    pages = PageOptions(**run.set_options.get("options", {}))
+    pages.prompts()  # a prompt that cannot be read is an error here
+    panel = panel_of(_with_missing(run), resampling_of(run.config))
+    read = SupportRead(run, stated, panel, names, partial, pages)
+    if run.chat is None and pages != PageOptions():
+        raise UserError("The settings of pages are for a chat model that judges them: name one with --model.")
+    if not metrics and run.chat is None and not read.labelled:
         raise UserError(
             f"{run.name} holds no levels of support: name a metric that judges, as in --nli {DEFAULT_BACKEND}."
         )
@@ -249,11 +160,38 @@ def _with_missing(run: Run) -> list[Answer]:
     ]
 
 
+def _estimate(read: SupportRead) -> str:
+    """Return a line on what asking the chat model would still cost."""
+    run, options = read.run, read.page_options
+    if run.chat is None:
+        return "No chat model is asked: nothing is paid."
+    pages, prompts = cited_pages(run.answers, read.stated), options.prompts()
+    requests = [verdicts_request(page, prompts["verdicts"], run.chat) for page in pages]
+    if "repeats" in prompts:
+        several = [page for page in pages if len(page.statements) > 1]
+        requests += [repeats_request(page, prompts["repeats"], run.chat) for page in several]
+    return f"{count(len(pages), 'page')} to judge: {estimate_for(requests, run.chat)}."
+
+
+def _ask(read: SupportRead, chat: Chat | None) -> SupportRead:
+    """Return the run with the chat model's verdicts on pages; repeated statements may be left out before."""
+    if chat is None:
+        return read
+    run, prompts, stated, left_out = read.run, read.page_options.prompts(), read.stated, read.left_out
+    if "repeats" in prompts:
+        stated, left_out = without_repeats(run.answers, stated, chat.ask, run.chat, prompts["repeats"])
+    verdicts = page_verdicts(run.answers, stated, chat.ask, run.chat, prompts["verdicts"], run.options.reading)
+    run = replace(run, chat=chat.settled(run.chat))
+    return replace(read, run=run, stated=stated, verdicts=verdicts, left_out=left_out, models=chat.models)
+
+
 def _judge(read: SupportRead, backends: pipeline.MakeBackends) -> tuple[SupportRead, list[SupportJudgement]]:
     answers, options = read.run.answers, read.run.options
     labels = labels_of(read.stated)
     judged = [_judgement(read, LABELS, None, labels)] if read.labelled else []
     stray = None if options.stray == "forgiven" else 0.0
+    if read.verdicts is not None:
+        judged.append(_judgement(read, read.run.chat.model, None, by_pages(read.stated, read.verdicts, stray)))
     for backend in backends():
         direction = judge_of(backend.name, read.run.metrics).card.direction
         weigh = partial(_level, read.partial.get(backend.name), direction)
@@ -391,13 +329,14 @@ def _provenance(read: SupportRead, judged: Sequence[SupportJudgement]) -> Proven
     marks, backends = counts(lines), [each.backend for each in judged if each.backend is not None]
     data = provenance.data_of(run.name, "support", run.answers, marks["claims"], marks["marks"])
     settings = {name: getattr(options, name) for name in SETTINGS}
-    fields = {"pipeline": "support", "splitter": run.splitter.name, **settings}
+    fields = {"pipeline": "support", "splitter": run.splitter.name, **settings, **_page_fields(read)}
     least = {name: f"{cut:g}" for name, cut in read.partial.items() if cut is not None}
     absent = len(read.panel.answers) - len(run.answers)
     notes = (
         provenance.warning(read.panel, backends),
         provenance.judged(read.panel, data, (data.statements, "statement"), (data.citations, "citation mark")),
         Note("settings", provenance.listed(fields)),
+        Note("repeats", provenance.counted(Counter(read.left_out))),
         provenance.verdicts(backends, "soft: levels are scores", "full support from {} on ({})"),
         Note("partial support", "", tuple((plain(name), f"from {cut} on") for name, cut in least.items())),
         provenance.truncation(backends),
@@ -410,6 +349,16 @@ def _provenance(read: SupportRead, judged: Sequence[SupportJudgement]) -> Proven
     judges = [{**each.fields, **({"partial": least[each.name]} if each.name in least else {})} for each in judged]
     subtitle = f"{plain(data.name)}, levels of support"
     return Provenance(data, "support", subtitle, fields, run.config.interval, judges, after=notes)
+
+
+def _page_fields(read: SupportRead) -> dict[str, str]:
+    """Return the fields of a chat model that judges pages, for a signature."""
+    if read.verdicts is None:
+        return {}
+    wordings = {f"{name}_prompt": prompt.fingerprint for name, prompt in read.page_options.prompts().items()}
+    chat = {name: str(value) for name, value in read.run.chat.identity().items()}
+    answered = {"answered_as": ", ".join(read.models)} if read.models else {}
+    return {**chat, "repeats": read.page_options.repeats, **wordings, **answered}
 
 
 def _missing(judged: SupportJudgement) -> str:
@@ -448,18 +397,29 @@ SUPPORT = Pipeline(
     Each citation is judged once, as full, partial or no support; the four
     definitions are computed from the same levels. A file with people's levels
     (TREC's judgements), or with a judge's, needs no metric; a metric is then
-    compared with them.
+    compared with them. A chat model (--model) judges whole pages: one request
+    for all statements of an answer that cite the same source, as FACT asks.
 
     \b
     Examples:
       metaeval cite support judgements.jsonl
       metaeval cite support answers.jsonl --nli support-mini --threshold 0.6 --partial 0.3
       metaeval cite support judgements.jsonl --sources texts.jsonl --nli overlap --measures trec
+      metaeval cite support report.md --sources pages.jsonl --model NAME
     """,
     options=SupportCommand,
     measures=tuple(measure for definition in DEFINITIONS.values() for measure in definition.measures),
+    owners={"options": PageOptions, "chat": ChatOptions},
+    prompts={
+        "repeats": ("which statements of a page repeat none of its others", PROMPTS / "repeats.txt"),
+        "verdicts": ("whether a page supports each of its statements", PROMPTS / "verdicts.txt"),
+    },
     backends="optional",
+    chat="optional",
+    purpose="judges pages",
     read=_read,
+    estimate=_estimate,
+    ask=_ask,
     judge=_judge,
     lay_out=_lay_out,
 )

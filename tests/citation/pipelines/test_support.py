@@ -9,7 +9,8 @@ import pytest
 
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.pipelines.run import prepare, run_pipeline
-from metaeval.citation.pipelines.support_tables import SUPPORT, SupportCommand, _level
+from metaeval.citation.pipelines.support_options import SupportCommand
+from metaeval.citation.pipelines.support_tables import SUPPORT, _level
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.support.judging import judge_levels, labels_of, support_lines, support_statements
 from metaeval.citation.support.labels import fact_level, longcite_level, trec_level
@@ -345,3 +346,77 @@ def test_what_cannot_be_judged_is_one_sentence(cited, rows, options, says):
         cited(rows, **options)
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+PAGES = [
+    {
+        "id": "1",
+        "text": "Dams store water [1]. They hold water back [1]. Barges sink [1]. Geese sing [2][9]. Nobody knows.",
+        "passages": [SOURCES["dam"], SOURCES["goose"]],
+    },
+    {"id": "2", "text": "Coal burns [1].", "passages": [""]},
+]
+
+
+def page_judge(body):
+    """Keeps the first statement of those with water, and supports a statement whose first word is in its page."""
+    prompt = body["messages"][0]["content"]
+    statements = [row["statement"] for row in json.loads(prompt.rpartition("Statements: ")[2])]
+    if "Page: " not in prompt:
+        watery = [text for text in statements if "water" in text]
+        return json.dumps({"kept": [n for n, text in enumerate(statements, 1) if text not in watery[1:]]})
+    page = json.loads(prompt.rpartition("Page: ")[2].partition("\nStatements: ")[0])
+    results = ["supported" if text.split()[0] in page else "unsupported" for text in statements]
+    return json.dumps({"verdicts": [{"idx": n, "result": result} for n, result in enumerate(results, 1)]})
+
+
+@pytest.fixture
+def judged_by_model(cited, fake, own_environment, monkeypatch, tmp_path):
+    """Run the pipeline with a chat model on a server of its own."""
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+
+    def run(rows, answer=page_judge, **options):
+        with fake.ChatServer(answer=answer) as server:
+            overrides = ["retries=0", *options.pop("overrides", ())]
+            result = cited(rows, *overrides, model="m", base_url=server.url, **options)
+            return result, sum(server.completed.values())
+
+    return run
+
+
+def test_a_chat_model_judges_each_page_once(judged_by_model):
+    result, asked = judged_by_model(PAGES, measures="fact,trec")
+    values = values_of(result)
+    assert asked == 2
+    # Supported: of three statements on dams the one that begins with "Dams"; the one on geese. A page without a text
+    # is not asked about, and [9] cites no page.
+    assert values["judged", "m", "fact_released"] == 2 / 4
+    assert values["judged", "m", "fact_citations"] == 4 / 2
+    assert values["judged", "m", "trec_precision"] == pytest.approx((2 / 4 + 0) / 2)
+    assert any(note.label == "not judged" and "no source text 1" in note.line for note in result.notes)
+
+
+def test_statements_that_repeat_others_can_be_left_out(judged_by_model):
+    result, asked = judged_by_model(PAGES, measures="fact", overrides=["repeats=left out"])
+    values = values_of(result)
+    assert asked == 3
+    assert values["judged", "m", "fact_released"] == 2 / 3
+    assert any("citations repeat others and are left out 1" in note.text for note in result.notes)
+
+
+def test_what_a_model_does_not_say_is_not_judged(judged_by_model):
+    result, _ = judged_by_model(PAGES, answer=lambda body: "I would rather not.", measures="fact")
+    assert values_of(result)["judged", "m", "fact_released"] is None
+    assert any(note.label == "not judged" and "unparsed" in note.line for note in result.notes)
+
+
+def test_settings_of_pages_need_a_model(cited):
+    with pytest.raises(UserError, match="name one with --model"):
+        cited(PAGES, "repeats=left out", nli="overlap")
+
+
+def test_levels_of_a_file_stay_beside_the_citations_that_are_left(judged_by_model):
+    twice = judgement("new", "1", ("Dams store water.", {"dam": "2"}), ("They hold water.", {"dam": "0"}))
+    result, _ = judged_by_model([{**twice, "segments": SOURCES}], measures="fact", overrides=["repeats=left out"])
+    values = values_of(result)
+    assert values["new", "labels", "fact_released"] == values["new", "m", "fact_released"] == 1

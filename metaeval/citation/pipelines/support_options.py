@@ -1,0 +1,137 @@
+"""The definitions of support, with the measures of each, and the options of `cite support`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from metaeval.citation.pipelines import pipeline
+from metaeval.citation.pipelines.pipeline import PipelineMeasure, one_of
+from metaeval.declared import Flag
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A published definition of support. measures: those printed. ranked: those that rankings compare."""
+
+    title: str
+    measures: tuple[PipelineMeasure, ...]
+    ranked: tuple[str, ...]
+    reading: str
+
+
+def _measures(*rows: tuple[str, str, str], counted: Sequence[str] = ()) -> tuple[PipelineMeasure, ...]:
+    return tuple(
+        PipelineMeasure(key, label, meaning, *((1, 2) if key in counted else (100, 1))) for key, label, meaning in rows
+    )
+
+
+DEFINITIONS: Mapping[str, Definition] = {
+    "trec": Definition(
+        "TREC RAG support",
+        _measures(
+            ("trec_precision", "precision", "mean level of the first citations of sentences that cite"),
+            ("trec_recall", "recall", "mean level of the first citations, over all sentences"),
+            ("trec_precision_all", "precision, all", "as precision, with the mean over a sentence's citations"),
+            ("trec_recall_all", "recall, all", "as recall, with the mean over a sentence's citations"),
+            ("trec_precision_hard", "hard precision", "share of first citations that fully support their sentence"),
+            ("trec_recall_hard", "hard recall", "share of sentences that their first citation fully supports"),
+        ),
+        ("trec_precision", "trec_recall"),
+        "full support weighs 1, partial .5; a citation without a level is left out, a sentence without a citation is 0",
+    ),
+    "fact": Definition(
+        "FACT citation accuracy",
+        _measures(
+            ("fact_released", "accuracy", "supported pairs out of all judged pairs (released code)"),
+            ("fact_paper", "task mean", "mean over answers of their accuracy (paper); answers without pairs left out"),
+            ("fact_paper_all", "task mean, all", "as task mean, with 0 for answers without a judged pair"),
+            ("fact_effective", "effective", "supported pairs per answer that cites"),
+            ("fact_citations", "pairs", "judged pairs per answer that cites"),
+            counted=("fact_effective", "fact_citations"),
+        ),
+        ("fact_released",),
+        "a pair is a statement and a source, once; partial support is support; a pair without a level is left out",
+    ),
+    "longcite": Definition(
+        "LongCite",
+        _measures(
+            ("longcite_recall", "recall", "mean level of statements by all their citations together"),
+            ("longcite_precision", "precision", "share of citations that support a part of their statement"),
+            ("longcite_f1", "F1", "mean over answers of the harmonic mean of recall and precision"),
+            ("longcite_f1_sets", "F1, sets", "mean over data sets of their F1"),
+            ("longcite_length", "length", "mean length of a cited text"),
+            counted=("longcite_length",),
+        ),
+        ("longcite_f1",),
+        "a statement without a citation is 0, unless it was judged to need none",
+    ),
+    "rag-eval": Definition(
+        "open-rag-eval",
+        _measures(
+            ("rag_eval_precision", "precision", "mean over cited passages of the mean level of their citations"),
+            ("rag_eval_recall", "recall", "mean over parts of the answer of the mean level of their citations"),
+            ("rag_eval_f1", "F1", "mean over answers of the harmonic mean of recall and precision"),
+        ),
+        ("rag_eval_f1",),
+        "full support weighs 1, partial .5; a citation without a level is left out, a part without a citation is 0",
+    ),
+}
+
+
+SETTINGS = ("units", "reading", "denominator", "stray", "most_statements", "length_unit", "matched")
+"""Options of the pipeline that stand in its signature and are given by --set."""
+
+
+class SupportCommand(pipeline.ReadsAnswers, pipeline.JudgedByMetrics, pipeline.AsksChat):
+    """Options of `cite support`."""
+
+    untyped = frozenset({"budget", "dry_run", "calibration", *SETTINGS})
+
+    model: Annotated[str | None, Flag("NAME", hidden=True)] = Field(
+        default=None, description="Chat model that judges whole pages, for all statements that cite them (FACT)."
+    )
+    base_url: Annotated[str | None, Flag("URL", hidden=True)] = Field(
+        default=None, description="Address of the model's server (default: OpenAI's); several are separated by commas."
+    )
+    record: Annotated[Path | None, Flag("FILE", output=True, hidden=True)] = Field(
+        default=None, description="File to save the model's replies to, for --replay."
+    )
+    replay: Annotated[Path | None, Flag("FILE", hidden=True)] = Field(
+        default=None, description="Saved replies to use instead of asking the model; costs nothing."
+    )
+    partial: pipeline.Threshold = Field(
+        default=None, description="Least score of partial support: X, or NAME=X,NAME=X (default: no partial level)."
+    )
+    measures: pipeline.NameList = Field(
+        default=(), description="Definitions: trec, fact, longcite, rag-eval (default: all). Repeatable."
+    )
+    units: Annotated[str, one_of("units", ("sentences", "between marks")), Flag("NAME")] = Field(
+        default="sentences",
+        description="What a citation supports: its sentence, or the text since the last mark (open-rag-eval).",
+    )
+    reading: Annotated[str, one_of("reading", ("official", "words")), Flag("NAME")] = Field(
+        default="official",
+        description="How a judge's replies in the file are read: official (as released), or words (exact words alone).",
+    )
+    denominator: Annotated[str, Flag("N"), BeforeValidator(str)] = Field(
+        default="answered",
+        description="Topics that TREC's means divide by: answered (by the system), topics (of all files), or a number.",
+    )
+    stray: Annotated[str, one_of("stray", ("forgiven", "none")), Flag("NAME")] = Field(
+        default="forgiven",
+        description="Marks that cite no passage: forgiven (no level, as released), or none (level 0).",
+    )
+    most_statements: Annotated[int, Flag("N")] = Field(
+        default=40, ge=0, description="Statements of an answer that LongCite reads (0: all)."
+    )
+    length_unit: Annotated[str, Flag("NAME")] = Field(
+        default="words", description="Unit of LongCite's length: words, or a tokenizer (hub id or folder)."
+    )
+    matched: Annotated[bool, Flag()] = Field(
+        default=False, description="Judge with metrics only the citations that have a level in the file."
+    )
