@@ -21,6 +21,7 @@ _HOMES = {
     "metaeval.corpus.model": ("Citation", "Corpus", "Document", "Evidence", "Statement", "SupportLevel"),
     "metaeval.corpus.ratings": ("Rating", "Ratings"),
     "metaeval.report.result": ("Result",),
+    "metaeval.scoring.functions": ("metric",),
     "metaeval.scoring.contract": ("Metric", "MetricCard", "MetricOptions", "PairScore", "Status"),
 }
 ANALYSES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from metaeval.declared import typed
 from metaeval.errors import UserError
 from metaeval.files import sha256_json
 from metaeval.own_tables import table_of
+from metaeval.registry import name_of
 from metaeval.report.frame import frame
 from metaeval.report.notebook import Results
 from metaeval.runs import prepared_run
@@ -54,14 +55,20 @@ class Answers(list[PairScore]):
 
 
 @typed
-def score(metric: str, sources: Sequence[str], statements: Sequence[str], **options: Any) -> Answers:
-    """Score texts of your own with a metric by name, one answer per (source, statement). Nothing is stored."""
+def score(
+    metric: str | Callable[..., Any], sources: Sequence[str], statements: Sequence[str], **options: Any
+) -> Answers:
+    """Score texts of your own with a metric, one answer per (source, statement). Nothing is stored.
+
+    metric: its name, or a function or class.
+    """
+    name: str = name_of("metric", metric)
     if len(sources) != len(statements):
         raise UserError(
             f"{len(sources)} sources and {len(statements)} statements are given: give equal numbers of both."
         )
-    config = load_run(None, {"metrics": (metric,), "metric_options": {metric: options} if options else {}})
-    ((_, _, scored),) = score_metrics(list(zip(sources, statements, strict=True)), [metric], config)
+    config = load_run(None, {"metrics": (name,), "metric_options": {name: options} if options else {}})
+    ((_, _, scored),) = score_metrics(list(zip(sources, statements, strict=True)), [name], config)
     return Answers(scored.answers)
 
 

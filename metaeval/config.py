@@ -23,6 +23,7 @@ from metaeval.corpus.pairs import Rule, check_pool
 from metaeval.corpus.units import Unit, read_aggregation
 from metaeval.declared import Flag, Model, kinds_of, validated
 from metaeval.errors import UserError, as_value_error
+from metaeval.registry import name_of
 from metaeval.roles import RATINGS, SCORES, read_columns
 
 OFFLINE_METRICS = ("overlap", "rouge", "bm25", "support-mini", "minilm-cosine", "minilm-bertscore")
@@ -35,6 +36,18 @@ def as_list(value: Any) -> Any:
 
 Names = Annotated[tuple[str, ...], BeforeValidator(as_list)]
 """A list of names; a string is cut at its commas."""
+
+
+def metric_names(value: Any) -> Any:
+    """Return metrics that Python gives, functions and classes too, by their names; see `metaeval.registry.name_of`."""
+    listed = as_list(value)
+    listed = [listed] if callable(listed) else listed
+    with as_value_error():
+        return [name_of("metric", each) for each in listed] if isinstance(listed, list | tuple) else listed
+
+
+MetricNames = Annotated[tuple[str, ...], BeforeValidator(metric_names)]
+"""Names of metrics, as `Names`; in Python also functions and classes."""
 
 
 def _as_numbers(value: Any) -> Any:
@@ -353,7 +366,7 @@ class ControlSettings(Strict):
 class MetricSettings(Strict):
     """The setting that chooses the metrics."""
 
-    metrics: Annotated[Names, Flag("NAMES", "-m", earlier="metric")] = OFFLINE_METRICS
+    metrics: Annotated[MetricNames, Flag("NAMES", "-m", earlier="metric")] = OFFLINE_METRICS
     """Metrics, with commas; scores:FILE reads a score file, published takes scores that come with the data."""
 
 

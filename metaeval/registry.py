@@ -10,6 +10,7 @@ from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, distributions, entry_points
 from importlib.util import module_from_spec
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Literal
 
 from metaeval.errors import UserError, unknown
@@ -35,6 +36,8 @@ LIST_COMMAND: dict[Kind, str] = {
     "analysis": "",
 }
 """What a sentence about an unknown name ends with."""
+_GIVEN: dict[tuple[Kind, str], Any] = {}
+"""Functions and classes that Python gave in place of a name, and that no module has under theirs."""
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
@@ -70,6 +73,31 @@ def find(kind: Kind, name: str, asked_in: Path | None = None, code: bool = False
         raise UserError(f"{asked_in}: {error}" if asked_in else str(error)) from error
 
 
+def name_of(kind: Kind, value: Any) -> Any:
+    """Return the name by which `find` returns a function or class that Python gives: 'module:name', or its own name.
+
+    Its own is that of what no module holds: it was defined in a notebook, at a prompt or inside a function, and no
+    other process finds it. Anything else is returned unchanged. Raises `UserError` for a function without a name,
+    and for one that has the name of something registered.
+    """
+    if not isinstance(value, FunctionType | type):
+        return value
+    name, module = value.__name__, value.__module__
+    if module != "__main__" and getattr(sys.modules.get(module), name, None) is value:
+        return f"{module}:{name}"
+    if not name.isidentifier():
+        raise UserError(f"A {kind} needs a name, and {name} is none: define it by 'def NAME(source, statement)'.")
+    if name in names(kind):
+        raise UserError(f"A registered {kind} has the name {name!r}: give your own another name.")
+    _GIVEN[kind, name] = value
+    return name
+
+
+def is_given(kind: Kind, name: str) -> bool:
+    """Return whether a name stands for an object that Python gave, which no other process finds."""
+    return (kind, name) in _GIVEN
+
+
 def check_typed(kind: Kind, name: str) -> None:
     """Raise `UserError` for a name of code or a program that was read from data: it runs only if the user types it."""
     if is_code(kind, name):
@@ -80,6 +108,15 @@ def check_typed(kind: Kind, name: str) -> None:
 
 
 def _find(kind: Kind, name: str, code: bool) -> Any:
+    value = _GIVEN[kind, name] if is_given(kind, name) else _imported(kind, name, code)
+    if kind == "metric" and isinstance(value, FunctionType):
+        from metaeval.scoring.functions import metric_of_function  # only where a function stands for a metric
+
+        return metric_of_function(value, is_given(kind, name))
+    return value
+
+
+def _imported(kind: Kind, name: str, code: bool) -> Any:
     entry = _entries(kind).get(name)
     prefix, other = _ADAPTED.get(kind, ("", None))
     if entry is None and other and name.startswith(prefix) and (code or name in names(kind)):
@@ -109,7 +146,7 @@ def next_for(kind: Kind, name: str) -> str:
     if kind == "dataset" and Path(name).is_file():
         return f"A file of your own: -d ratings --data {name} (ratings), or -d jsonl --data {name} (a corpus)."
     if kind == "metric" and module.isidentifier() and Path(f"{module}.py").is_file():
-        return f"A class of your own in {module}.py: {module}:CLASS."
+        return f"A function or class of your own in {module}.py: {module}:NAME."
     return LIST_COMMAND[kind]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName
-from metaeval.config import Names, OutputSettings
+from metaeval.config import MetricNames, OutputSettings
 from metaeval.declared import Flag
 from metaeval.files import write_text
 
@@ -27,7 +27,7 @@ class ViewOptions(OutputSettings, DeclaredOptions):
     """Folder that holds the published files (jsonl, ratings: your file)."""
     max_pairs: Annotated[int, Flag("N"), Field(ge=1)] = 5000
     """Most pairs of a job on the page; above it statements are drawn."""
-    explain: Annotated[Names, Flag("NAMES")] = ()
+    explain: Annotated[MetricNames, Flag("NAMES")] = ()
     """Metrics that read a model and are to explain their scores too."""
     open: Annotated[bool, Flag()] = False
     """Open the page in the browser."""

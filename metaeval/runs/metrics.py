@@ -27,6 +27,7 @@ from metaeval.scoring.engine import ScoredPairs, score_jointly
 from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
 from metaeval.scoring.executors.local import ProcessPool, devices_of, places
 from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.functions import FunctionMetric, source_hash
 from metaeval.scoring.large_tables import WINDOW_ROWS, PairFile
 from metaeval.scoring.pace import timed
 from metaeval.scoring.scorefile import ScoreFile
@@ -95,7 +96,7 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
     folder), so that only registered metrics are loaded. Raises `UserError` for a wrong name, option or value, and for
     code that is not trusted.
     """
-    path = variant_path("metric", name)
+    path = None if registry.is_given("metric", name) else variant_path("metric", name)
     variant = metric_variant(path) if path else _by_argument(name) or MetricVariant(metric=name)
     trusted = bool(config and (path is None or config.trust_config))
     if path and not trusted:
@@ -115,10 +116,19 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
     with plug_in(name):
         metric: Metric = kind(validated(kind.Options, options, f"the options of metric {name!r}"))
     if variant.metric not in registry.names("metric"):
-        # The hash of its code: scores of an earlier version of the code are not reused.
-        file = inspect.getsourcefile(kind)
-        metric.origin = f"{variant.metric}@sha256:{sha256_file(Path(file))[:12]}" if file else variant.metric
+        metric.origin = _origin(variant.metric, kind)
     return metric
+
+
+def _origin(name: str, kind: type[Metric]) -> str:
+    """Return the place of a metric's code with the code's hash: scores of an earlier version are not reused."""
+    if registry.is_given("metric", name) and issubclass(kind, FunctionMetric):
+        return f"{name}@sha256:{source_hash(kind.function)}"
+    try:
+        file = inspect.getsourcefile(kind)
+    except (OSError, TypeError):  # a class of a notebook or a prompt
+        file = None
+    return f"{name}@sha256:{sha256_file(Path(file))[:12]}" if file else name
 
 
 def _by_argument(name: str) -> MetricVariant | None:
@@ -136,7 +146,10 @@ def _by_argument(name: str) -> MetricVariant | None:
 def _check_class(name: str, kind: Any) -> None:
     """Raise `UserError` for an object that is not a metric class, and for a class without a card or a method."""
     if not (isinstance(kind, type) and issubclass(kind, Metric)):
-        raise UserError(f"{name!r} is not a metric: give the name of a subclass of metaeval.scoring.contract.Metric.")
+        raise UserError(
+            f"{name!r} is not a metric: give the name of a function of (source, statement), or of a subclass of "
+            "metaeval.Metric."
+        )
     if inspect.isabstract(kind):
         raise UserError(f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}().")
     card = getattr(kind, "card", None)

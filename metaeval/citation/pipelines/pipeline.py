@@ -19,7 +19,7 @@ from metaeval.citation.chat import ChatOptions, replayed_model
 from metaeval.citation.model import Answer
 from metaeval.citation.panel import SystemPanel, panel_of
 from metaeval.citation.pipelines.metric_verdicts import Backend
-from metaeval.config import RunConfig
+from metaeval.config import RunConfig, metric_names
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag, option_docs, validated
 from metaeval.errors import UserError, did_you_mean, unknown
@@ -108,7 +108,12 @@ def one_of(what: str, allowed: Sequence[str], **short: str) -> AfterValidator:
 NameList = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True)]
 """Names, in repeated options or separated by commas."""
 
-Judges = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", "-m", multiple=True, alias="metrics")]
+Judges = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_cut),
+    BeforeValidator(metric_names),
+    Flag("NAME", "-m", multiple=True, alias="metrics"),
+]
 """Names of the metrics that give the verdicts."""
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrObject, Progress
-from metaeval.config import Names
+from metaeval.config import MetricNames
 from metaeval.decisions.analyses.items import (
     AnswersFile,
     Columns,
@@ -43,7 +43,11 @@ class FitOptions(ItemOptions):
     """Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table."""
     labels: LabelsFile = None
     """People's labels of some items: .csv, .tsv, .xlsx or .jsonl (in Python also levels by id)."""
-    metrics: Annotated[Names, Flag("NAMES", "-m", earlier="metric")] = ("overlap", "support-mini", "minilm-bertscore")
+    metrics: Annotated[MetricNames, Flag("NAMES", "-m", earlier="metric")] = (
+        "overlap",
+        "support-mini",
+        "minilm-bertscore",
+    )
     """Metrics, the cheapest first, with commas."""
     output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = None
     """The gate's file."""

@@ -12,6 +12,7 @@ from metaeval.analyses.analysis import AnalysisOptions, FileOrObject, TableSetti
 from metaeval.config import MetricOptionSettings, OutputSettings, ScoringSettings, StatisticsSettings
 from metaeval.declared import Flag
 from metaeval.errors import as_value_error
+from metaeval.registry import name_of
 from metaeval.roles import CITATIONS, LABELS, read_columns
 
 
@@ -21,6 +22,11 @@ class ItemOptions(
     """Base of options of analyses of citations that people label."""
 
     untyped = frozenset({"config", "trust_config", "executor", "store", "budget"})
+
+
+def _metric_name(metric: Any) -> Any:
+    with as_value_error():
+        return name_of("metric", metric)
 
 
 def _score_file(name: str) -> str:
@@ -36,7 +42,7 @@ def _columns(value: Any) -> Any:
 
 AnswersFile = Annotated[FileOrObject, Flag("FILE", argument=True)]
 LabelsFile = Annotated[FileOrObject, Flag("FILE", "-l")]
-MetricName = Annotated[str, AfterValidator(_score_file), Flag("NAME", "-m")]
+MetricName = Annotated[str, BeforeValidator(_metric_name), AfterValidator(_score_file), Flag("NAME", "-m")]
 SourceTextsFile = Annotated[
     Path | None, Flag("FILE"), Field(description="Texts of cited sources by id, url or index, where answers lack them.")
 ]

@@ -1,0 +1,166 @@
+"""A plain function as a metric: `contain(source, statement)` returns the score of a pair.
+
+    def contain(source, statement):
+        return float(statement in source)
+
+A function whose parameters are called `sources` and `statements` gets lists of texts, and returns one score for each
+pair. None is a pair without a score. `metaeval.metric` says what a function cannot: direction, range, threshold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import FunctionType
+from typing import Any, ClassVar, Literal, TypeVar, overload
+
+from metaeval.errors import UserError, shown
+from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status
+
+_BATCHED = ("sources", "statements")
+_SIMPLE = (str, bytes, int, float, tuple, frozenset, type(None))
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class FunctionCard:
+    """What `metaeval.metric` says of a function. batched: it takes lists (None: by the names of its parameters)."""
+
+    direction: Literal[1, -1] = 1
+    low: float | None = None
+    high: float | None = None
+    threshold: float | None = None
+    batched: bool | None = None
+
+
+@overload
+def metric(function: F) -> F: ...
+@overload
+def metric(
+    *,
+    direction: Literal[1, -1] = ...,
+    low: float | None = ...,
+    high: float | None = ...,
+    threshold: float | None = ...,
+    batched: bool | None = ...,
+) -> Callable[[F], F]: ...
+def metric(function: F | None = None, **fields: Any) -> F | Callable[[F], F]:
+    """Mark a function as a metric, and return the function itself.
+
+    direction: 1 where a higher score is more support (default), else -1. low, high: the range of the scores. threshold:
+    from this score on a pair is supported. batched: the function takes lists of sources and statements. Raises
+    `UserError` for a direction other than 1 and -1, and for a range that holds nothing.
+    """
+    card = FunctionCard(**fields)
+    if card.direction not in (1, -1):
+        raise UserError(f"direction is {card.direction!r}; allowed: 1 (higher is more support) and -1 (lower is).")
+    if card.low is not None and card.high is not None and not card.low < card.high:
+        raise UserError(f"low is {card.low} and high is {card.high}: give a low below the high.")
+
+    def marked(function: F) -> F:
+        setattr(function, "function_card", card)  # noqa: B010 (mypy knows no such attribute)
+        return function
+
+    return marked if function is None else marked(function)
+
+
+@cache
+def metric_of_function(function: FunctionType, given: bool = False) -> type[Metric]:
+    """Return the metric class of a function of (source, statement).
+
+    given: by a call from Python, so that no other process finds it. Raises `UserError` for a function that does not
+    take two texts.
+    """
+    try:
+        inspect.signature(function).bind("source", "statement")
+    except TypeError as error:
+        raise UserError(
+            f"The function {function.__name__!r} is not a metric: it should take two texts, (source, statement), and "
+            f"return a score ({error})."
+        ) from error
+    declared: FunctionCard = getattr(function, "function_card", FunctionCard())
+    in_lists = declared.batched
+    if in_lists is None:
+        in_lists = tuple(inspect.signature(function).parameters)[:2] == _BATCHED
+    card = MetricCard(
+        name=function.__name__,
+        family="function",
+        summary=(inspect.getdoc(function) or "a function of your own").splitlines()[0],
+        paper="",
+        licence="",
+        low=declared.low,
+        high=declared.high,
+        direction=declared.direction,
+        threshold=declared.threshold,
+        threshold_from="" if declared.threshold is None else "its author",
+    )
+    fields = {"card": card, "function": staticmethod(function), "in_lists": in_lists, "batched": in_lists}
+    where = {"where": "driver"} if given else {}
+    return type(function.__name__, (FunctionMetric,), {**fields, **where, "__module__": function.__module__})
+
+
+class FunctionMetric(Metric):
+    """The metric that calls a function; made by `metric_of_function`."""
+
+    function: ClassVar[Callable[..., Any]]
+    in_lists: ClassVar[bool]
+
+    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
+        """Return what the function returns: a finite number is a score, None or NaN is a pair without one.
+
+        Raises `UserError` for anything else, and for another number of scores than pairs.
+        """
+        if self.in_lists:
+            values = list(self.function(list(sources), list(statements)))
+            if len(values) != len(sources):
+                raise UserError(
+                    f"The function {self.card.name!r} returned {len(values)} scores for {len(sources)} pairs: return "
+                    "one for each pair, in order."
+                )
+        else:
+            values = [self.function(source, statement) for source, statement in zip(sources, statements, strict=True)]
+        return [self._read(value) for value in values]
+
+    def _read(self, value: Any) -> PairScore:
+        if value is None:
+            return PairScore(None, Status.NOTHING_TO_SCORE)
+        if isinstance(value, PairScore):
+            return value
+        try:
+            if isinstance(value, str | bytes):
+                raise TypeError
+            return PairScore(float(value))
+        except (TypeError, ValueError):
+            raise UserError(
+                f"The function {self.card.name!r} returned {shown(value)}: return a number, or None for a pair without "
+                "a score."
+            ) from None
+
+
+def source_hash(function: Callable[..., Any]) -> str:
+    """Return 12 hex digits of what a function computes: its source, and the functions and constants that it uses."""
+    digest = hashlib.sha256()
+    for text in _texts(function, set()):
+        digest.update(text.encode("utf-8", "replace") + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def _texts(function: Any, seen: set[int]) -> Iterator[str]:
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    try:
+        yield inspect.getsource(function)
+    except (OSError, TypeError):  # typed at a prompt
+        yield repr((function.__code__.co_code, function.__code__.co_consts, function.__code__.co_names))
+    used = inspect.getclosurevars(function)
+    for name, value in sorted({**used.globals, **used.nonlocals}.items()):
+        if isinstance(value, FunctionType) and value.__module__ == function.__module__:
+            yield from _texts(value, seen)
+        elif isinstance(value, _SIMPLE):
+            yield f"{name}={value!r}"
+    yield repr((function.__defaults__, function.__kwdefaults__))
