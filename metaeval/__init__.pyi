@@ -24,6 +24,7 @@ from metaeval.scoring.contract import MetricCard as MetricCard
 from metaeval.scoring.contract import MetricOptions as MetricOptions
 from metaeval.scoring.contract import PairScore as PairScore
 from metaeval.scoring.contract import Status as Status
+from metaeval.scoring.functions import metric as metric
 
 __version__: str
 ANALYSES: Mapping[str, str]

@@ -108,15 +108,8 @@ def check_typed(kind: Kind, name: str) -> None:
 
 
 def _find(kind: Kind, name: str, code: bool) -> Any:
-    value = _GIVEN[kind, name] if is_given(kind, name) else _imported(kind, name, code)
-    if kind == "metric" and isinstance(value, FunctionType):
-        from metaeval.scoring.functions import metric_of_function  # only where a function stands for a metric
-
-        return metric_of_function(value, is_given(kind, name))
-    return value
-
-
-def _imported(kind: Kind, name: str, code: bool) -> Any:
+    if is_given(kind, name):
+        return _GIVEN[kind, name]
     entry = _entries(kind).get(name)
     prefix, other = _ADAPTED.get(kind, ("", None))
     if entry is None and other and name.startswith(prefix) and (code or name in names(kind)):

@@ -7,9 +7,10 @@ from typing import Any
 
 from pydantic import Field
 
-from metaeval.config import OptionText, Strict
+from metaeval.config import Strict
 from metaeval.declared import validated
 from metaeval.reading import read_yaml
+from metaeval.setting_types import OptionText
 
 
 class MetricVariant(Strict):

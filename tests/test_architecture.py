@@ -14,7 +14,7 @@ FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("
 
 READS = "errors files reading"
 TABLES = "own_tables data_tables roles table_reading"
-SETTINGS = f"column_arrays shown registry declared config config_files variants {READS} {TABLES}"
+SETTINGS = f"column_arrays shown registry declared setting_types config config_files variants {READS} {TABLES}"
 PROTOCOL = "protocols.contract protocols.comparison protocols.contrasts protocols.simulation"
 
 # What each room may import of ours; "metaeval." is left out. A module belongs to the longest room that it starts with.
@@ -42,8 +42,9 @@ ROOMS = {
     "metrics_zoo": "metrics_zoo scoring.contract scoring.backends corpus.sentences llm errors reading",
     "report": f"report stats.ranking stats.arrays shown {READS}",
     "config_files": f"registry {READS}",
-    "config": f"config_files declared corpus {READS} {TABLES}",
-    "variants": "config declared reading",
+    "setting_types": "registry errors",
+    "config": f"setting_types config_files declared corpus {READS} {TABLES}",
+    "variants": "config setting_types declared reading",
     "runs": f"runs report scoring corpus stats llm.batch signature {PROTOCOL} {SETTINGS}",
     "runs.serving": "metaeval config errors runs.metrics",
     "api": f"registry runs report scoring corpus config declared {READS} {TABLES}",

@@ -18,6 +18,7 @@ from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.declared import Flag, flag_of, kinds_of, option_of
 from metaeval.errors import UserError
+from metaeval.setting_types import Names
 from metaeval.table_reading import reading_tables
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class RowOptions(ScoredOptions):
 
     untyped = frozenset({"executor", "store", "budget", "pool"})
 
-    metrics: Annotated[groups.Names, AfterValidator(_score_files), Flag("METRIC", multiple=True, argument=True)] = (
+    metrics: Annotated[Names, AfterValidator(_score_files), Flag("METRIC", multiple=True, argument=True)] = (
         groups.OFFLINE_METRICS
     )
     """Metrics by name, or score files (.csv, .jsonl ...)."""

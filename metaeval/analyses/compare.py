@@ -7,9 +7,10 @@ from functools import partial
 from typing import Annotated
 
 from metaeval.analyses.analysis import Analysis, Done, Progress, RowOptions
-from metaeval.config import Names, ProtocolSettings, RunConfig
+from metaeval.config import ProtocolSettings, RunConfig
 from metaeval.declared import Flag
 from metaeval.errors import UserError
+from metaeval.setting_types import Names
 
 
 class CompareOptions(ProtocolSettings, RowOptions):

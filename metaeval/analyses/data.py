@@ -11,9 +11,10 @@ from pydantic import BeforeValidator, Field
 
 from metaeval import registry
 from metaeval.analyses.analysis import Analysis, AnalysisOptions, DeclaredOptions, Done, Progress
-from metaeval.config import DataSettings, OutputSettings, PairSettings, RunConfig, StatisticsSettings, as_list
+from metaeval.config import DataSettings, OutputSettings, PairSettings, RunConfig, StatisticsSettings
 from metaeval.config_files import variants
 from metaeval.declared import Flag
+from metaeval.setting_types import as_list
 from metaeval.variants import dataset_variant
 
 if TYPE_CHECKING:

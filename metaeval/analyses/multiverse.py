@@ -6,9 +6,10 @@ from functools import partial
 from typing import Annotated
 
 from metaeval.analyses.analysis import Analysis, Done, FileOrObject, Progress, ScoredOptions
-from metaeval.config import DatasetSettings, ProtocolSettings, Texts
+from metaeval.config import DatasetSettings, ProtocolSettings
 from metaeval.declared import Flag
 from metaeval.errors import UserError
+from metaeval.setting_types import Texts
 
 
 class MultiverseOptions(ProtocolSettings, ScoredOptions, DatasetSettings):

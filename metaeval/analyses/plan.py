@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from metaeval.analyses.analysis import Analysis, Done, PanelOptions, Progress
-from metaeval.config import Numbers
 from metaeval.declared import Flag
 from metaeval.errors import UserError
+from metaeval.setting_types import Numbers
 
 _OF_LABELS = ("share", "items")
 _OF_SIMULATION = ("value", "runs", "icc", "groups", "sizes", "levels")

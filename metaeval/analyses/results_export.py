@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
-from metaeval.config import Names, ResultsSettings
+from metaeval.config import ResultsSettings
 from metaeval.declared import Flag
 from metaeval.errors import UserError
+from metaeval.setting_types import Names
 
 ALL = "all"
 

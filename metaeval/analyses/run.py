@@ -12,11 +12,12 @@ from pydantic import BeforeValidator, InstanceOf
 
 from metaeval import registry
 from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, Parts, Progress, ScoredOptions
-from metaeval.config import BatchSettings, Names, ProtocolSettings, RunConfig
+from metaeval.config import BatchSettings, ProtocolSettings, RunConfig
 from metaeval.config_files import read_entries
 from metaeval.corpus.model import Corpus
 from metaeval.declared import Flag
 from metaeval.errors import UserError, as_value_error
+from metaeval.setting_types import Names
 
 if TYPE_CHECKING:
     from metaeval.report.measures import Declarations

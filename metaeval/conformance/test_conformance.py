@@ -13,6 +13,7 @@ from metaeval import registry
 from metaeval.conformance import analysis, dataset, metric, pipeline, protocol
 from metaeval.conformance.sentences import ContractError, NotCheckedError
 from metaeval.errors import UserError
+from metaeval.scoring.functions import as_class
 
 Checks = tuple[Callable[[Any], None], ...]
 
@@ -43,7 +44,7 @@ def _cases(config: pytest.Config) -> Iterator[tuple[str, Checks, Any]]:
     for kind, checks, subject_of, arguments in kinds:
         for name in config.getoption(kind):
             try:
-                value = registry.find(kind, name, code=True)
+                value = as_class(registry.find(kind, name, code=True))
             except UserError as error:
                 pytest.exit(str(error), returncode=4)
             subject = subject_of(value, *arguments, "" if ":" in name else name)

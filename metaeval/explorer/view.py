@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName
-from metaeval.config import MetricNames, OutputSettings
+from metaeval.config import OutputSettings
 from metaeval.declared import Flag
 from metaeval.files import write_text
+from metaeval.setting_types import MetricNames
 
 if TYPE_CHECKING:
     from metaeval.runs.metrics import MetricProgress

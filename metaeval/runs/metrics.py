@@ -27,7 +27,7 @@ from metaeval.scoring.engine import ScoredPairs, score_jointly
 from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
 from metaeval.scoring.executors.local import ProcessPool, devices_of, places
 from metaeval.scoring.executors.pool import Pool
-from metaeval.scoring.functions import FunctionMetric, source_hash
+from metaeval.scoring.functions import FunctionMetric, as_class, source_hash
 from metaeval.scoring.large_tables import WINDOW_ROWS, PairFile
 from metaeval.scoring.pace import timed
 from metaeval.scoring.scorefile import ScoreFile
@@ -104,7 +104,7 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
     if config is None:
         registry.check_typed("metric", name)
         config = RunConfig()
-    kind = registry.find("metric", variant.metric, path, code=trusted)
+    kind = as_class(registry.find("metric", variant.metric, path, code=trusted), registry.is_given("metric", name))
     _check_class(name, kind)
     owners = [name] if path else dict.fromkeys((variant.metric, name))  # options of `nli` hold for every `nli:MODEL_ID`
     options = {**variant.options}
@@ -207,6 +207,7 @@ class LoadedMetrics:
     names: tuple[str, ...]
     by_name: Mapping[str, Metric]
     files: Mapping[str, Sequence[ScoreFile]] = field(default_factory=dict)
+    _given: set[str] = field(default_factory=set)
 
     def __getitem__(self, name: str) -> Metric:
         return self.by_name[name]
@@ -227,8 +228,14 @@ class LoadedMetrics:
         return [name for name in dict.fromkeys([*self.names, *members]) if name not in self.combinations]
 
     def fresh(self, name: str) -> Metric:
-        """Return a new, unprepared metric of this name with the same options; this one will hold the model."""
+        """Return an unprepared metric of this name with the same options, which will hold the model.
+
+        A class of the user's with an `__init__` may load its model there, so that the loaded one is given, once.
+        """
         loaded = self[name]
+        if loaded.origin and "__init__" in vars(type(loaded)) and name not in self._given:
+            self._given.add(name)
+            return loaded
         with plug_in(name):
             metric = type(loaded)(loaded.options)
         metric.origin = loaded.origin

@@ -68,11 +68,16 @@ def metric(function: F | None = None, **fields: Any) -> F | Callable[[F], F]:
     return marked if function is None else marked(function)
 
 
+def as_class(value: Any, here_alone: bool = False) -> Any:
+    """Return the metric class of a function; anything else is returned unchanged."""
+    return metric_of_function(value, here_alone) if isinstance(value, FunctionType) else value
+
+
 @cache
-def metric_of_function(function: FunctionType, given: bool = False) -> type[Metric]:
+def metric_of_function(function: FunctionType, here_alone: bool = False) -> type[Metric]:
     """Return the metric class of a function of (source, statement).
 
-    given: by a call from Python, so that no other process finds it. Raises `UserError` for a function that does not
+    here_alone: it is a function that no other process finds. Raises `UserError` for a function that does not
     take two texts.
     """
     try:
@@ -90,8 +95,8 @@ def metric_of_function(function: FunctionType, given: bool = False) -> type[Metr
         name=function.__name__,
         family="function",
         summary=(inspect.getdoc(function) or "a function of your own").splitlines()[0],
-        paper="",
-        licence="",
+        paper="none",
+        licence="its author's",
         low=declared.low,
         high=declared.high,
         direction=declared.direction,
@@ -99,7 +104,7 @@ def metric_of_function(function: FunctionType, given: bool = False) -> type[Metr
         threshold_from="" if declared.threshold is None else "its author",
     )
     fields = {"card": card, "function": staticmethod(function), "in_lists": in_lists, "batched": in_lists}
-    where = {"where": "driver"} if given else {}
+    where = {"where": "driver"} if here_alone else {}
     return type(function.__name__, (FunctionMetric,), {**fields, **where, "__module__": function.__module__})
 
 

@@ -147,7 +147,7 @@ def test_what_newcomers_type_first_is_told_what_to_type(cli, refused, tmp_path, 
         (["evaluate", "sums.csv"], "'metaeval evaluate -d ratings --data sums.csv'"),
         (["evaluate", "--data", "sums.csv"], "Ratings and scores in one table: -d ratings --data sums.csv"),
         (["evaluate", "-d", "sums.csv"], "A file of your own: -d ratings --data sums.csv"),
-        (["run", "-m", "own"], "A class of your own in own.py: own:CLASS."),
+        (["run", "-m", "own"], "A function or class of your own in own.py: own:NAME."),
         (["run", "-m", "own.py:Metric"], "Leave .py out: own:Metric."),
     ):
         assert says in refused(*typed)

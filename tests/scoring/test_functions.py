@@ -93,6 +93,23 @@ def test_another_body_is_another_metric(tmp_path):
     assert values[0] != values[1]
 
 
+def test_a_class_that_loads_its_model_at_once_is_built_once_for_a_run(tmp_path):
+    built = []
+
+    class Loaded(metaeval.Metric):
+        card = metaeval.MetricCard(name="loaded", family="own", summary="length", paper="", licence="own")
+
+        def __init__(self, options=None):
+            super().__init__(options)
+            built.append(self)
+
+        def score(self, sources, statements):
+            return [metaeval.PairScore(float(len(statement))) for statement in statements]
+
+    metaeval.run(metrics=[Loaded], results=tmp_path, **SETTINGS)
+    assert len(built) == 1
+
+
 @pytest.mark.parametrize(
     ("function", "sentence"),
     [
@@ -144,4 +161,4 @@ def test_a_decorated_function_stays_a_function():
     assert plain("a", "b") == 1.0
     assert metric_of_function(plain) is metric_of_function(plain)
     assert metric_of_function(plain).where == "worker"
-    assert metric_of_function(plain, given=True).where == "driver"
+    assert metric_of_function(plain, here_alone=True).where == "driver"

@@ -19,7 +19,7 @@ from metaeval.citation.chat import ChatOptions, replayed_model
 from metaeval.citation.model import Answer
 from metaeval.citation.panel import SystemPanel, panel_of
 from metaeval.citation.pipelines.metric_verdicts import Backend
-from metaeval.config import RunConfig, metric_names
+from metaeval.config import RunConfig
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag, option_docs, validated
 from metaeval.errors import UserError, did_you_mean, unknown
@@ -30,6 +30,7 @@ from metaeval.runs.cutoffs import Cutoff, find_cutoff
 from metaeval.runs.evaluation import resampling_of
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress
 from metaeval.scoring.contract import Metric
+from metaeval.setting_types import metric_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrObject, Progress
-from metaeval.config import MetricNames
 from metaeval.decisions.analyses.items import (
     AnswersFile,
     Columns,
@@ -25,6 +24,7 @@ from metaeval.decisions.analyses.items import (
 )
 from metaeval.declared import Flag
 from metaeval.errors import UserError
+from metaeval.setting_types import MetricNames
 
 if TYPE_CHECKING:
     from metaeval.config import RunConfig
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 NEXT = 40
 """Number of citations to label next where a gate needs more labels."""
+
+OFFERED = ("overlap", "support-mini", "minilm-bertscore")
+"""Metrics of which a gate is chosen by default, the cheapest first."""
 
 ShareOption = Annotated[float, Flag("SHARE")]
 

@@ -1,0 +1,53 @@
+"""Types of settings: names, metrics, texts and numbers, as the command line, a file or Python gives them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from metaeval.errors import as_value_error
+from metaeval.registry import name_of
+
+
+def as_list(value: Any) -> Any:
+    """Return a string split at its commas; anything else is returned unchanged."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(as_list)]
+"""A list of names; a string is cut at its commas."""
+
+
+def metric_names(value: Any) -> Any:
+    """Return metrics that Python gives, functions and classes too, by their names; see `metaeval.registry.name_of`."""
+    listed = as_list(value)
+    listed = [listed] if callable(listed) else listed
+    with as_value_error():
+        return [name_of("metric", each) for each in listed] if isinstance(listed, list | tuple) else listed
+
+
+MetricNames = Annotated[tuple[str, ...], BeforeValidator(metric_names)]
+"""Names of metrics, as `Names`; in Python also functions and classes."""
+
+
+def _as_numbers(value: Any) -> Any:
+    if not isinstance(value, str):
+        return [value] if isinstance(value, int | float) else value
+    try:
+        numbers = [float(part) for part in value.split(",") if part.strip()]
+    except ValueError:
+        numbers = []
+    if not numbers:
+        raise ValueError(f"it takes numbers with commas, for example 1,2; got {value!r}")
+    return numbers
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+"""Texts, each whole; one stands alone."""
+
+Numbers = Annotated[tuple[float, ...], BeforeValidator(_as_numbers)]
+"""Numbers; a string is cut at its commas, and a number stands alone."""
+
+OptionText = Annotated[str, Field(coerce_numbers_to_str=True)]
+"""An option's value as text; `--set dataset_options.k=5` is read as YAML, and gives a number."""
