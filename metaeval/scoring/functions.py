@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,8 +19,9 @@ from types import FunctionType
 from typing import Any, ClassVar, Literal, TypeVar, overload
 
 from metaeval.errors import UserError, shown
-from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status
+from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status, TextPair
 
+_WORD = re.compile(r"\w")
 _BATCHED = ("sources", "statements")
 _SIMPLE = (str, bytes, int, float, tuple, frozenset, type(None))
 
@@ -117,18 +119,26 @@ class FunctionMetric(Metric):
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Return what the function returns: a finite number is a score, None or NaN is a pair without one.
 
-        Raises `UserError` for anything else, and for another number of scores than pairs.
+        A pair with a text without words is not passed on. Raises `UserError` for anything else that is returned, and
+        for another number of scores than pairs.
         """
-        if self.in_lists:
-            values = list(self.function(list(sources), list(statements)))
-            if len(values) != len(sources):
-                raise UserError(
-                    f"The function {self.card.name!r} returned {len(values)} scores for {len(sources)} pairs: return "
-                    "one for each pair, in order."
-                )
-        else:
-            values = [self.function(source, statement) for source, statement in zip(sources, statements, strict=True)]
-        return [self._read(value) for value in values]
+        pairs = list(zip(sources, statements, strict=True))
+        scored = [number for number, pair in enumerate(pairs) if all(map(_WORD.search, pair))]
+        answers = [PairScore(None, Status.EMPTY)] * len(pairs)
+        for number, value in zip(scored, self._values([pairs[number] for number in scored]), strict=True):
+            answers[number] = self._read(value)
+        return answers
+
+    def _values(self, pairs: Sequence[TextPair]) -> list[Any]:
+        if not self.in_lists or not pairs:
+            return [self.function(source, statement) for source, statement in pairs]
+        values = list(self.function(*map(list, zip(*pairs, strict=True))))
+        if len(values) != len(pairs):
+            raise UserError(
+                f"The function {self.card.name!r} returned {len(values)} scores for {len(pairs)} pairs: return one for "
+                "each pair, in order."
+            )
+        return values
 
     def _read(self, value: Any) -> PairScore:
         if value is None:

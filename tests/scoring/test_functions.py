@@ -46,9 +46,9 @@ def contains(source, statement):
 def test_a_function_of_a_module_is_named_as_a_class_is(folder):
     metric = load_metric("trigram:contain", RunConfig())
     # "ab" has no trigram; "abc" and "bcd" of "abcd" are two, of which "abc" stands in "xabc".
-    answers = metric.score(["xabc", "a"], ["abcd", "ab"])
-    assert [answer.score for answer in answers] == [0.5, None]
-    assert answers[1].status is Status.NOTHING_TO_SCORE
+    answers = metric.score(["xabc", "a", "a"], ["abcd", "ab", " ."])
+    assert [answer.score for answer in answers] == [0.5, None, None]
+    assert [answer.status for answer in answers[1:]] == [Status.NOTHING_TO_SCORE, Status.EMPTY]
     assert (metric.card.name, metric.card.summary) == ("contain", "Share of the statement's trigrams in the source.")
     assert metric.origin.startswith("trigram:contain@sha256:")
 
@@ -56,7 +56,8 @@ def test_a_function_of_a_module_is_named_as_a_class_is(folder):
 def test_direction_and_range_are_those_of_the_decorator_and_lists_are_taken_by_the_parameters(folder):
     metric = load_metric("trigram:distance", RunConfig())
     assert (metric.card.direction, metric.card.low, metric.card.high) == (-1, 0, None)
-    assert [answer.score for answer in metric.score(["abc", "a"], ["a", "a"])] == [2, 0]
+    answers = metric.score(["abc", "", "a"], ["a", "a", "a"])
+    assert [answer.score for answer in answers] == [2, None, 0]
 
 
 def test_python_gives_functions_where_names_stand(tmp_path):
