@@ -5,19 +5,17 @@ With enough choices any number comes out, so the number of choices that were tri
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from decimal import Decimal
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from metaeval import registry
+from metaeval.analyses.claim_text import PublishedClaim, read_claim
 from metaeval.config import RunConfig
 from metaeval.data_tables import TypedTable
-from metaeval.errors import UserError, unknown
+from metaeval.errors import UserError
 from metaeval.files import sha256_json
 from metaeval.own_tables import any_table, table_of
 from metaeval.report import result as results
@@ -27,38 +25,10 @@ from metaeval.report.table import Note, Record, Table, TableRow, blocks_of, plai
 from metaeval.roles import SCORES, mapped
 from metaeval.runs.prepared_run import Job, find_dataset, prepare
 from metaeval.signature import signature, versions
-from metaeval.stats.choices import BINARY, GRADED, GRADES, MEAN, values_under_choices
-
-_CLAIM = re.compile(r"\s*(?P<number>-?\d*\.?\d+)\s*(?P<percent>%?)\s+(?P<measure>.+?)\s+on\s+(?P<data>.+?)\s*", re.I)
-
-NAMES: Mapping[str, str] = {
-    **dict.fromkeys(("auc", "auroc", "rocauc", "rocaucscore", "aucroc"), "auc"),
-    **dict.fromkeys(("ap", "auprc", "averageprecision", "prauc", "aucpr"), "average precision"),
-    **dict.fromkeys(("acc", "accuracy"), "accuracy"),
-    **dict.fromkeys(("bacc", "balancedaccuracy", "balancedacc"), "balanced accuracy"),
-    **dict.fromkeys(("f1", "f1score"), "f1"),
-    **dict.fromkeys(("pearson", "pearsonr", "r", "pearsoncorrelation"), "pearson"),
-    **dict.fromkeys(("spearman", "spearmanr", "rho", "spearmanrho", "spearmancorrelation"), "spearman"),
-    **dict.fromkeys(("kendall", "tau", "kendalltau", "taub"), "kendall"),
-}
+from metaeval.stats.choices import GRADED, GRADES, MEAN, values_under_choices
 
 OWN = {"auc": {"labels": MEAN, "ties": "half"}, **{name: {"labels": GRADES, "ties": "half"} for name in GRADED}}
 """Choices of the protocols: the classification protocol's headline, and the correlation protocol's levels."""
-
-
-@dataclass(frozen=True)
-class PublishedClaim:
-    """A published number to be checked. digits: its number of decimals as written."""
-
-    text: str
-    value: float
-    digits: int
-    measure: str
-    dataset: str
-
-    def given_by(self, value: float) -> bool:
-        """Return whether a value, rounded to the same number of decimals, equals this number."""
-        return value == value and abs(value - self.value) <= 0.5 * 10.0**-self.digits + 1e-9
 
 
 @dataclass(frozen=True)
@@ -111,30 +81,14 @@ class CheckedClaim(Recorded):
         return tuple(variant for variant in self.variants if self.claim.given_by(variant.value))
 
     @property
+    def cut(self) -> tuple[Variant, ...]:
+        """Return the variants that give the claimed number where further digits are cut in place of rounded."""
+        return tuple(variant for variant in self.variants if self.claim.cut_from(variant.value))
+
+    @property
     def protocol_variants(self) -> tuple[Variant, ...]:
         """The protocol's variants, one for each split of the scores; empty where the scores are not of its rows."""
         return tuple(variant for variant in self.variants if variant.is_protocol)
-
-
-def read_claim(text: str) -> PublishedClaim:
-    """Read a claim such as "0.71 AUC on WiCE"; raises `UserError` that names the part that is not understood."""
-    match = _CLAIM.fullmatch(text)
-    if match is None:
-        raise UserError(f'Cannot read the claim {text!r}; write NUMBER MEASURE on DATA SET, as in "0.71 AUC on WiCE".')
-    word = re.sub(r"[\W_]+", "", match["measure"].casefold())
-    if word not in NAMES:
-        raise unknown("measure of a claim", match["measure"].casefold(), [*BINARY, *GRADED])
-    named = {re.sub(r"[\W_]+", "", name): name for name in registry.names("dataset")}
-    data = re.sub(r"[\W_]+", "", match["data"].casefold())
-    if data not in named:
-        raise unknown("data set", match["data"].casefold(), named.values(), registry.LIST_COMMAND["dataset"])
-    number = Decimal(match["number"])
-    digits = max(0, -int(number.as_tuple().exponent))
-    if match["percent"] or abs(number) > 1:
-        number, digits = number / 100, digits + 2
-    if abs(number) > 1:
-        raise UserError(f"The claim {text!r} is impossible: a {NAMES[word]} lies between -1 and 1, or -100 and 100 %.")
-    return PublishedClaim(text, float(number), digits, NAMES[word], named[data])
 
 
 def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> CheckedClaim:
@@ -278,6 +232,7 @@ def claim_sheet(checked: CheckedClaim) -> Table:
     shown = _without_twins(giving)
     folded = f"{len(giving) - len(shown):,} that differ from a line above in ties only, not in the value"
     titles = {"the protocol's": protocol_variants, f"give {claim.text}": shown}
+    titles |= {"give it with further digits cut": _without_twins(checked.cut)}
     rows = [_row(title, variant) for title, variants in titles.items() for variant in variants]
     notes = [Note("not shown", folded)] if len(shown) < len(giving) else []
     values = sha256_json([round(variant.value, 12) for variant in checked.variants])[:12]
@@ -321,6 +276,8 @@ def claim_sentence(checked: CheckedClaim) -> str:
     giving, protocol_variants = checked.giving, checked.protocol_variants
     digits = max(checked.claim.digits + 1, 4)  # enough digits to see a difference from the claim
     sentence = f"{len(checked.variants):,} variants were tried, and {len(giving):,} give {checked.claim.text}"
+    if checked.cut:
+        sentence += f" ({len(checked.cut):,} more if further digits are cut, not rounded)"
     if not protocol_variants:
         return f"{sentence}; the scores are not of the rows that the protocol judges, or it has no such measure."
     values = ", ".join(f"{variant.value:.{digits}f} ({variant.split})" for variant in protocol_variants)

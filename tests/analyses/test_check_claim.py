@@ -7,7 +7,8 @@ import pytest
 from sklearn.metrics import accuracy_score, average_precision_score, balanced_accuracy_score, f1_score, roc_auc_score
 
 from metaeval import pairs
-from metaeval.analyses.check_claim import check_claim, claim_sentence, claim_sheet, read_claim
+from metaeval.analyses.check_claim import check_claim, claim_sentence, claim_sheet
+from metaeval.analyses.claim_text import read_claim
 from metaeval.api import evaluate_scores
 from metaeval.errors import UserError
 from metaeval.stats.choices import BINARY
@@ -43,6 +44,10 @@ def tried(scores):
         ("1 AUC on wice", 1.0, 0, "auc"),
         ("100 AUC on wice", 1.0, 2, "auc"),
         ("1 % AUC on wice", 0.01, 2, "auc"),
+        ("On WiCE we reach an ROC AUC of 71.3%.", 0.713, 3, "auc"),
+        ("42 % Spearman's rho on Factcheck-GPT", 0.42, 2, "spearman"),
+        ("WiCE: F1 score 0.5", 0.5, 1, "f1"),
+        ("Spearman (rho) -0.31 on wice", -0.31, 2, "spearman"),
     ],
 )
 def test_claims_are_read(text, value, digits, measure):
@@ -53,11 +58,16 @@ def test_claims_are_read(text, value, digits, measure):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (
+            "A is better than B on WiCE in AUC, 74.7 v. 73.9",
+            r"two numbers \(74.7 and 73.9\).*compare METRIC OTHER -d wice",
+        ),
+        ("0.7 AUC on " + "x" * 50_000, "at most 500 are read"),
         ("good AUC", "write NUMBER MEASURE on DATA SET"),
         ("0.7 AUC on WICED", r"Unknown data set 'wiced'\. Did you mean 'wice'"),
         ("0.7 AUK on wice", r"measure of a claim 'auk'\. Did you mean 'auc'"),
         ("700 AUC on wice", "lies between -1 and 1"),
-        ("42 % Spearman's rho on Factcheck-GPT", "Unknown measure of a claim"),
+        ("42 % gamma on Factcheck-GPT", "Unknown measure of a claim"),
     ],
 )
 def test_claims_that_cannot_be_read(text, said):
@@ -124,3 +134,19 @@ def test_variants_that_differ_in_ties_only_are_one_line(scores):
 )
 def test_a_value_gives_a_number_that_it_rounds_to(value, gives):
     assert read_claim("0.71 AUC on WiCE").given_by(value) is gives
+
+
+@pytest.mark.parametrize(
+    ("value", "cut"), [(0.7199, True), (0.715, False), (0.71, False), (0.72, False), (-0.7199, False), (np.nan, False)]
+)
+def test_a_value_can_give_a_number_by_cutting(value, cut):
+    assert read_claim("0.71 AUC on WiCE").cut_from(value) is cut
+
+
+def test_what_cutting_gives_is_said(scores, tried):
+    (variant,) = tried("AUC").protocol_variants
+    digits = next(digits for digits in range(2, 9) if variant.value * 10**digits % 1 > 0.6)
+    claimed = check_claim(scores, f"{int(variant.value * 10**digits) / 10**digits} AUC on mini")
+    assert variant in claimed.cut
+    assert f"{len(claimed.cut):,} more if further digits are cut" in claim_sentence(claimed)
+    assert "give it with further digits cut" in [block.title for block in claim_sheet(claimed).blocks]
