@@ -4,49 +4,14 @@ import json
 
 import pytest
 
-from metaeval.citation.chat import ChatOptions
 from metaeval.citation.generation.asking import load_prompts, read_selection, read_summary
 from metaeval.citation.generation.generate import first_requests, generate, largest_requests
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause
-from metaeval.llm.exchange import Failure, read_reply
-
-CHAT = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1", output="json_schema")
-LONG = "The Oder is long. " + " ".join(f"It passes town {n}." for n in range(60))  # 4 + 60 * 4 words
-PASSAGES = (Passage(LONG, "Oder"), Passage("Barges carry coal."), Passage(""), Passage("Fish live in it."))
-
-
-def question(number=1, passages=PASSAGES):
-    return Answer(f"q{number}", "not to be read [9]", passages, f"What of river {number}?", reference={"answer": "x"})
-
-
-def reply(text, finish="stop"):
-    choice = {"message": {"content": text}, "finish_reason": finish}
-    return read_reply(json.dumps({"choices": [choice], "model": "tiny-1"}))
-
-
-class Model:
-    """What is asked is kept; what is said is a function of the prompt."""
-
-    def __init__(self, say):
-        self.say, self.rounds = say, []
-
-    def __call__(self, requests):
-        self.rounds.append(list(requests))
-        said = [self.say(request.body["messages"][0]["content"]) for request in requests]
-        return [reply(one) if isinstance(one, str) else one for one in said]
-
-
-def documents(prompt):
-    """What a prompt shows: title and text by number."""
-    lines = [json.loads(line) for line in prompt.splitlines() if line.startswith('{"document": ')]
-    return {one["document"]: (one.get("title", ""), one["text"]) for one in lines}
-
-
-def document(prompt):
-    return json.loads(prompt.rpartition("Document: ")[2])
+from metaeval.llm.exchange import Failure
+from tests.citation.generation_made import CHAT, LONG, PASSAGES, Model, document, documents, question, reply
 
 
 def test_truncated_shows_the_beginning_of_every_document():

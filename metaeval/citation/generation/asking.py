@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from metaeval.citation.chat import ChatOptions, chat_request
 from metaeval.citation.generation.documents import ShownDocument, fit, in_json, in_plain_text, whole_documents
@@ -14,8 +14,6 @@ from metaeval.citation.generation.options import GenerationOptions, Strategy
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
 from metaeval.llm.exchange import ChatRequest, Prompt, quoted, read_object, read_prompt, reply_form
-
-T = TypeVar("T")
 
 Stage = Literal["summary", "selection", "answer", "choice", "sentence"]
 
@@ -62,7 +60,7 @@ _THINKING = re.compile(r"\s*<(think|thinking)>.*?</\1>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SentenceStep:
     """One sentence of an answer that is written sentence by sentence, and the numbers of the documents chosen for it.
 
     written: the answer before it.
@@ -99,47 +97,39 @@ def load_prompts(options: GenerationOptions, chat: ChatOptions | None = None) ->
     return prompts
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A worked example of one stage: what the model is shown, and the reply that is wanted.
-
-    steps: the earlier steps of an answer that is written sentence by sentence.
-    """
-
-    question: str
-    documents: Sequence[ShownDocument]
-    reply: str
-    steps: Sequence[Step] = ()
-    written: str = ""
-
-
 class Setup:
     """The options and prompts of a strategy, from which requests are made, and the worked examples (shots).
 
-    Raises `UserError` as `load_prompts` does.
+    examples: by stage, prompts with the replies that are wanted. read_summary, read_selection: read replies; None for
+    one of another form. Raises `UserError` as `load_prompts` does.
     """
 
     def __init__(self, options: GenerationOptions, chat: ChatOptions, shots: Sequence[Answer] = ()) -> None:
         self.options, self.shots, self._chat, self._prompts = options, shots, chat, load_prompts(options, chat)
-        self._plain = options.layout == "plain"
-        self._shown = _SHOWN[options.strategy if options.focus == "question" else "overview"]
-        self.as_text = chat.output == "text"
-        self.examples: Mapping[Stage, Sequence[Example]] = {}
+        self._plain, self._as_text = options.layout == "plain", chat.output == "text"
+        summary = "overview" if options.focus == "document" else "summary"
+        self._shown = _SHOWN.get(summary if options.strategy == "summary" else options.strategy, "")
+        self.read_summary = summary_in_text if self._as_text else read_summary
+        self.read_selection = selection_in_text if self._as_text else read_selection
+        self.examples: Mapping[Stage, Sequence[str]] = {}
 
     def request(
         self,
         stage: Stage,
         question: Answer,
         documents: Sequence[ShownDocument],
-        steps: Sequence[Step] = (),
+        steps: Sequence[SentenceStep] = (),
         written: str = "",
     ) -> ChatRequest:
         """Return the request of a stage, which a summary makes of one document, for the question's own sample."""
-        content = self._content(stage, question.question, documents, steps, written)
+        content = self.content(stage, question.question, documents, steps, written)
         if examples := self.examples.get(stage):
-            shown = [(self._content(stage, e.question, e.documents, e.steps, e.written), e.reply) for e in examples]
-            content = "\n\n\n".join([*(f"{_cued(text)} {reply}" for text, reply in shown), _cued(content)])
+            content = "\n\n\n".join([*examples, _cued(content)])
         return self._sampled(stage, content, 0 if stage == "summary" else question.sample or 0)
+
+    def example(self, reply: str, *shown: Any) -> str:
+        """Return a worked example: the message that shows this (arguments of `content`), and its reply."""
+        return f"{_cued(self.content(*shown))} {reply}"
 
     def _sampled(self, stage: Stage, content: str, sample: int) -> ChatRequest:
         """Return the request with this message; each sample after the first has a seed of its own."""
@@ -149,9 +139,15 @@ class Setup:
         chat = self._chat.model_copy(update=changes) if changes else self._chat
         return replace(chat_request(chat, content, _FORMS.get(stage)), sample=sample)
 
-    def _content(
-        self, stage: Stage, question: str, documents: Sequence[ShownDocument], steps: Sequence[Step], written: str
+    def content(
+        self,
+        stage: Stage,
+        question: str,
+        documents: Sequence[ShownDocument],
+        steps: Sequence[SentenceStep] = (),
+        written: str = "",
     ) -> str:
+        """Return the message of a stage, without examples."""
         shown = in_plain_text(documents) if self._plain else in_json(documents)
         texts = {
             "question": question if self._plain else quoted(question),
@@ -167,7 +163,7 @@ class Setup:
             texts["words"] = str(self.options.summary_words)
         return self._prompts[stage].fill(**texts)
 
-    def _step(self, step: Step) -> str:
+    def _step(self, step: SentenceStep) -> str:
         if self._plain:
             return f"Answer: {step.written or '(none)'}\nDocuments: {bracketed(step.documents)}"
         return quoted({"answer": step.written, "documents": list(step.documents)})
@@ -182,7 +178,7 @@ class Setup:
 
     def numbers(self, documents: Sequence[int]) -> str:
         """Return numbers of documents as a reply gives them; none: an end of the answer."""
-        return (bracketed(documents) or "[STOP]") if self.as_text else quoted({"documents": list(documents)})
+        return (bracketed(documents) or "[STOP]") if self._as_text else quoted({"documents": list(documents)})
 
 
 def _cued(text: str) -> str:
@@ -227,13 +223,3 @@ def selection_in_text(text: str) -> list[int] | None:
     numbers = {int(number) for number in _NUMBERS.findall(reply)}
     is_list = not _AROUND_NUMBERS.sub("", _NUMBERS.sub("", reply))
     return sorted(numbers) if numbers and is_list else None
-
-
-def summary_reader(setup: Setup) -> Callable[[str], str | None]:
-    """Return the function that reads summaries in the form of the replies."""
-    return summary_in_text if setup.as_text else read_summary
-
-
-def selection_reader(setup: Setup) -> Callable[[str], list[int] | None]:
-    """Return the function that reads numbers of documents in the form of the replies."""
-    return selection_in_text if setup.as_text else read_selection

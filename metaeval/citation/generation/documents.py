@@ -13,9 +13,6 @@ from metaeval.citation.model import Passage
 from metaeval.citation.sentences import split, whole
 from metaeval.llm.exchange import CHARACTERS_PER_TOKEN, quoted
 
-Size = Callable[[str], int]
-"""Returns the size of a text, in words or in tokens."""
-
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
@@ -45,12 +42,12 @@ def in_tokens(text: str) -> int:
 
 
 def fitted(
-    documents: Sequence[ShownDocument], total: int, each: int | None = None, size: Size = in_words
+    documents: Sequence[ShownDocument], total: int, each: int | None = None, size: Callable[[str], int] = in_words
 ) -> list[ShownDocument]:
-    """Return the documents cut to a total size, and to `each` at most.
+    """Return the documents cut to a total size, and to `each` at most. size: returns the size of a text.
 
-    Long documents are cut to one limit, short ones stay whole. Where there are more documents than words, each
-    keeps one word.
+    Long documents are cut to one limit, short ones stay whole. Where there are more documents than words, each keeps
+    one word.
     """
     limit = level([size(document.text) for document in documents], total)
     limit = limit if each is None else min(limit, each)
@@ -82,7 +79,7 @@ def level(lengths: Sequence[int], total: int) -> int:
     return max(1, *lengths, total) if lengths else max(1, total)
 
 
-def cut(text: str, limit: int, size: Size = in_words) -> str:
+def cut(text: str, limit: int, size: Callable[[str], int] = in_words) -> str:
     """Return the first whole sentences of a text up to a size, verbatim.
 
     A first sentence that is longer is cut after its last word that fits, but not before its first.
@@ -104,14 +101,8 @@ def cut(text: str, limit: int, size: Size = in_words) -> str:
 def in_json(documents: Sequence[ShownDocument]) -> str:
     """Return the documents as JSON, one a line."""
     return "\n".join(
-        quoted(
-            {
-                "document": document.number,
-                **({"title": document.title} if document.title else {}),
-                "text": document.text,
-            }
-        )
-        for document in documents
+        quoted({"document": each.number, **({"title": each.title} if each.title else {}), "text": each.text})
+        for each in documents
     )
 
 

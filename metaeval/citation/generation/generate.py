@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from metaeval.citation.chat import ChatOptions
-from metaeval.citation.generation.asking import STAGES, Setup, Stage, Step
+from metaeval.citation.generation.asking import STAGES, SentenceStep, Setup, Stage
 from metaeval.citation.generation.documents import ShownDocument
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.strategies import WRITING, Draft, Trouble, add_examples, summary_requests
@@ -34,7 +34,7 @@ class Generated:
     trouble: Trouble | None = None
     problems: Counter[str] | None = None
     unread: Reply | None = None
-    steps: Sequence[Step] = ()
+    steps: Sequence[SentenceStep] = ()
     summaries: Sequence[ShownDocument] = ()
 
 
@@ -131,7 +131,7 @@ def largest_requests(
     for question in questions:
         summaries, documents = setup.documents(question, options.beginning), setup.documents(question)
         numbers = tuple(document.number for document in documents)
-        steps = [Step(" ".join(answer[: len(answer) * place // rounds]), numbers) for place in range(rounds)]
+        steps = [SentenceStep(" ".join(answer[: len(answer) * place // rounds]), numbers) for place in range(rounds)]
         for place, step in enumerate(steps):
             requests.append(setup.request("choice", question, summaries, steps[:place], step.written))
             requests.append(setup.request("sentence", question, documents, (), step.written))

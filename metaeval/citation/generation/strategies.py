@@ -8,16 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
-from metaeval.citation.generation.asking import (
-    STAGES,
-    Example,
-    Setup,
-    Stage,
-    Step,
-    selection_reader,
-    spoken,
-    summary_reader,
-)
+from metaeval.citation.generation.asking import STAGES, SentenceStep, Setup, Stage, spoken
 from metaeval.citation.generation.documents import ShownDocument, fit, whole_documents
 from metaeval.citation.generation.options import Strategy
 from metaeval.citation.model import Answer
@@ -42,7 +33,7 @@ class Draft:
     documents: Sequence[ShownDocument] = ()
     text: str = ""
     shown: tuple[int, ...] = ()
-    steps: list[Step] = field(default_factory=list)
+    steps: list[SentenceStep] = field(default_factory=list)
     stage: Stage = "answer"
     trouble: Trouble | None = None
     unread: Reply | None = None
@@ -75,13 +66,12 @@ def summarised(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
     An answer with a missing summary fails: it would be that of a model that saw less.
     """
     requests = summary_requests([draft.question for draft in drafts], setup)
-    read = summary_reader(setup)
     summaries: list[list[ShownDocument]] = [[] for _ in drafts]
     distinct = {request.content: request for *_, request in requests}  # a document of several questions, once
     replies = dict(zip(distinct, ask(list(distinct.values())), strict=True))
     for place, document, request in requests:
         reply = replies[request.content]
-        summary, state = read_answer(reply, read)
+        summary, state = read_answer(reply, setup.read_summary)
         draft = drafts[place]
         if summary is None:
             if draft.is_open:
@@ -102,11 +92,10 @@ def selected(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
 
     Selected numbers that no document has are counted as problems.
     """
-    read = selection_reader(setup)
     questions = [draft.question for draft in drafts]
     replies = ask(setup.requests("selection", questions, setup.options.beginning))
     for draft, reply in zip(drafts, replies, strict=True):
-        numbers, state = read_answer(reply, read)
+        numbers, state = read_answer(reply, setup.read_selection)
         if numbers is None:
             draft.fail("selection", state, reply)
             continue
@@ -162,17 +151,16 @@ def written_by_sentences(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> Non
 
 def choose(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
     """Ask which documents the next sentence needs; a draft without any is complete."""
-    read = selection_reader(setup)
     requests = [setup.request("choice", draft.question, draft.documents, draft.steps, draft.text) for draft in drafts]
     for draft, reply in zip(drafts, ask(requests) if requests else [], strict=True):
-        numbers, state = read_answer(reply, read)
+        numbers, state = read_answer(reply, setup.read_selection)
         known = {document.number for document in draft.documents}
         chosen = tuple(number for number in numbers or () if number in known)
         draft.problems["documents chosen that do not exist"] += len(numbers or ()) - len(chosen)
         if numbers is None or (numbers and not chosen):
             draft.fail("choice", state if numbers is None else "unparsed", reply)
         elif chosen:
-            draft.steps.append(Step(draft.text, chosen))
+            draft.steps.append(SentenceStep(draft.text, chosen))
         elif draft.text:
             draft.complete = True
         else:
@@ -193,7 +181,7 @@ def write(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
             sentence, *more = sentences_of(text)
             draft.problems["sentences cut off behind the first"] += len(more)
             step = draft.steps.pop()
-            draft.steps.append(Step(step.written, step.documents, sentence))
+            draft.steps.append(SentenceStep(step.written, step.documents, sentence))
             draft.text = f"{draft.text} {sentence}".lstrip()
             draft.shown = tuple(sorted({*draft.shown, *step.documents}))
 
@@ -212,7 +200,7 @@ def sentences_of(text: str) -> list[str]:
     """Return the sentences of a text, verbatim; marks behind a full stop belong to its sentence."""
     sentences = move_leading(split(whole(text)), "move all")
     spans = [sentence.span() for sentence in sentences if sentence.text.strip()]
-    return [text[start:end] for start, end in spans]
+    return [text[start:end].strip() for start, end in spans]
 
 
 WRITING: Mapping[Strategy, Callable[[Sequence[Draft], Ask, Setup], None]] = {
@@ -243,36 +231,33 @@ def add_examples(ask: Ask | None, setup: Setup) -> None:
             f"The worked example {shown(failed.question.id)} cannot be shown, because a request for a summary of its "
             f"documents is {failed.trouble}: ask again, or name another summary_model."
         )
-    examples: dict[Stage, list[Example]] = {}
-    for draft in drafts:
-        for stage, example in _examples(draft, setup).items():
-            examples.setdefault(stage, []).append(example)
-    setup.examples = examples
+    stages = [_examples(draft, setup) for draft in drafts]
+    setup.examples = {stage: [examples[stage] for examples in stages] for stage in stages[0]}
 
 
-def _examples(draft: Draft, setup: Setup) -> dict[Stage, Example]:
+def _examples(draft: Draft, setup: Setup) -> dict[Stage, str]:
     shot, question, text = draft.question, draft.question.question, draft.question.text
     if setup.options.strategy == "two-stage":
-        steps = steps_of(text)
-        last = steps[-1]
+        *_, last = steps = steps_of(text)
+        documents = originals(shot, last.documents, setup)
         return {
-            "choice": Example(question, draft.documents, setup.numbers(()), steps, text),
-            "sentence": Example(question, originals(shot, last.documents, setup), last.sentence, (), last.written),
+            "choice": setup.example(setup.numbers(()), "choice", question, draft.documents, steps, text),
+            "sentence": setup.example(last.sentence, "sentence", question, documents, (), last.written),
         }
     if setup.options.strategy == "select-then-write":
         numbers = cited(text)
         return {
-            "selection": Example(question, draft.documents, setup.numbers(numbers)),
-            "answer": Example(question, originals(shot, numbers, setup), text),
+            "selection": setup.example(setup.numbers(numbers), "selection", question, draft.documents),
+            "answer": setup.example(text, "answer", question, originals(shot, numbers, setup)),
         }
-    return {"answer": Example(question, draft.documents, text)}
+    return {"answer": setup.example(text, "answer", question, draft.documents)}
 
 
-def steps_of(text: str) -> list[Step]:
+def steps_of(text: str) -> list[SentenceStep]:
     """Return the steps in which an answer could have been written: its sentences up to the last that cites."""
     steps, written = [], ""
     for sentence in sentences_of(text):
-        steps.append(Step(written, cited(sentence), sentence))
+        steps.append(SentenceStep(written, cited(sentence), sentence))
         written = f"{written} {sentence}".lstrip()
     while steps and not steps[-1].documents:
         steps.pop()

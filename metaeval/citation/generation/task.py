@@ -19,7 +19,7 @@ _IRRELEVANT = "irrelevant"
 
 
 @dataclass(frozen=True)
-class Task:
+class GenerationTask:
     """The questions as they are asked, one for each sample, with their documents, and the worked examples.
 
     notes: counts of what the documents lack, by their words.
@@ -30,7 +30,7 @@ class Task:
     notes: Counter[str] = field(default_factory=Counter)
 
 
-def task_of(questions: Sequence[Answer], options: GenerationOptions) -> Task:
+def task_of(questions: Sequence[Answer], options: GenerationOptions) -> GenerationTask:
     """Return the task of a run. Raises `UserError` where the questions lack what the options ask for."""
     shots = [] if options.shots is None else read_shots(options.shots, questions)
     notes = Counter[str]()
@@ -45,7 +45,7 @@ def task_of(questions: Sequence[Answer], options: GenerationOptions) -> Task:
         questions = _around_cited(questions, options, notes)
     if options.shuffle is not None:
         questions = [_reordered(question, options.shuffle) for question in questions]
-    return Task(list(_samples(questions, options.samples)), shots, notes)
+    return GenerationTask(list(_samples(questions, options.samples)), shots, notes)
 
 
 def read_shots(path: Path, questions: Sequence[Answer]) -> list[Answer]:
@@ -53,7 +53,7 @@ def read_shots(path: Path, questions: Sequence[Answer]) -> list[Answer]:
 
     Raises `UserError` for an example without a question or a mark, and for one that is also a question of the run.
     """
-    shots, asked = read_answers(path), {question.question.strip(): question.id for question in questions}
+    shots, ids = read_answers(path), {question.question.strip(): question.id for question in questions}
     for shot in shots:
         where = f"{path}: the worked example {shown(shot.id)}"
         if not shot.question.strip():
@@ -61,9 +61,9 @@ def read_shots(path: Path, questions: Sequence[Answer]) -> list[Answer]:
         numbers = cited(shot.text)
         if shot.first != 1 or not numbers or not 1 <= numbers[0] <= numbers[-1] <= len(shot.passages):
             raise UserError(f"{where} should cite its documents by numbers from 1 to {len(shot.passages)}.")
-        if shot.question.strip() in asked:
+        if shot.question.strip() in ids:
             raise UserError(
-                f"{where} is also a question of this run ({shown(asked[shot.question.strip()])}): leave it out of one "
+                f"{where} is also a question of this run ({shown(ids[shot.question.strip()])}): leave it out of one "
                 "of the two files."
             )
     return shots
@@ -132,9 +132,9 @@ def _around_cited(questions: Sequence[Answer], options: GenerationOptions, notes
 
 def _of_others(question: Answer, questions: Iterable[Answer]) -> list[Passage]:
     """Return the distinct documents with a text that only other questions have."""
-    own = {passage.text for passage in question.passages}
+    texts = {passage.text for passage in question.passages}
     others = {passage.text: passage for other in questions for passage in other.passages if passage.text.strip()}
-    return [passage for text, passage in others.items() if text not in own]
+    return [passage for text, passage in others.items() if text not in texts]
 
 
 def _reordered(question: Answer, seed: int) -> Answer:

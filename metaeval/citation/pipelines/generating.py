@@ -16,7 +16,7 @@ from metaeval.citation.generation import asking
 from metaeval.citation.generation import generate as generation
 from metaeval.citation.generation.generate import Generated
 from metaeval.citation.generation.options import GenerationOptions
-from metaeval.citation.generation.task import Task, task_of
+from metaeval.citation.generation.task import GenerationTask, task_of
 from metaeval.citation.model import Answer, fingerprint
 from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.pipeline import AsksChat, FormatName, Layout, Pipeline, Run
@@ -65,7 +65,7 @@ class _Written:
 
     run: Run
     options: GenerationOptions
-    task: Task
+    task: GenerationTask
     earlier: str = ""
     results: Sequence[Generated] = ()
     spent: Spent = field(default_factory=Spent)
@@ -123,8 +123,8 @@ def _read(run: Run) -> _Written:
     if options.strategy == "two-stage" and command.replay is not None:
         earlier = replace(options, strategy="select-then-write")
         if Replay(command.replay).holds(generation.first_requests(task.questions, earlier, run.chat)):
-            told = f"{command.replay} was recorded when select-then-write was named two-stage: that strategy is used."
-            return _Written(run, earlier, task, told)
+            notice = f"{command.replay} was recorded when select-then-write was named two-stage: that strategy is used."
+            return _Written(run, earlier, task, notice)
     return _Written(run, options, task)
 
 
@@ -200,13 +200,13 @@ def _sheet(written: _Written) -> Table:
     marks = int(blocks["marks"]["marks"] or 0)
     data = data_of(written.run.name, strategy, written.questions, len(written.answers), marks)
     signed = {"questions": answers_at(data), **fields, "metaeval": version("metaeval")}
-    lost, title, asked = written.lost, "Answers that were generated", len(written.results) // written.options.samples
+    lost, title, number = written.lost, "Answers that were generated", len(written.results) // written.options.samples
     some = ", ".join(f"{plain(result.question.id)} ({result.stage} {result.trouble})" for result in lost[:_SHOWN])
     more = f", and {len(lost) - _SHOWN:,} more" if len(lost) > _SHOWN else ""
     notes = (
         Note(
             "data",
-            f"{count(asked, 'question')}, {count(data.documents, 'document')}",
+            f"{count(number, 'question')}, {count(data.documents, 'document')}",
         ),
         # Lines of a list of settings can be broken after commas.
         Note("settings", listed({name: value.replace(",", ", ") for name, value in fields.items()})),
