@@ -120,6 +120,7 @@ def test_of_a_longer_reply_the_first_sentence_is_taken(text, kept, cut):
         ("[STOP]", "", ("choice", "unparsed")),  # this form is JSON's
         (Failure(Cause.REFUSED, "policy"), "", ("choice", "failed")),
         ('{"documents": [1]}', "  ", ("sentence", "unparsed")),
+        ('{"documents": [1]}', "[1][2].", ("sentence", "unparsed")),  # no word is no sentence
         ('{"documents": [1]}', reply("It is", "length"), ("sentence", "unparsed")),
         ('{"documents": [1]}', Failure(Cause.TOO_LONG, ""), ("sentence", "too long")),
     ],

@@ -177,8 +177,10 @@ def write(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
     ]
     for draft, reply in zip(drafts, ask(requests) if requests else [], strict=True):
         text = _text(draft, "sentence", reply)
+        sentence, *more = sentences_of(text) or [""]
+        if draft.trouble is None and not any(map(str.isalnum, whole(sentence).without_marks().text)):
+            draft.fail("sentence", "unparsed", reply)
         if draft.trouble is None:
-            sentence, *more = sentences_of(text)
             draft.problems["sentences cut off behind the first"] += len(more)
             step = draft.steps.pop()
             draft.steps.append(SentenceStep(step.written, step.documents, sentence))

@@ -76,8 +76,8 @@ class _WritesAnswers(Analysis):
 
     def options_of(self, settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> DeclaredOptions:
         """Return checked options, with the setting output as that of the chat model."""
-        own = [f"{_CHAT}{text}" if text.partition("=")[0].strip() == "output" else text for text in overrides]
-        return super().options_of(settings, own)
+        prefixed = [f"{_CHAT}{text}" if text.partition("=")[0].strip() == "output" else text for text in overrides]
+        return super().options_of(settings, prefixed)
 
 
 def analysis_of(pipeline: Pipeline) -> Analysis:

@@ -200,6 +200,7 @@ def _sheet(written: _Written) -> Table:
     marks = int(blocks["marks"]["marks"] or 0)
     data = data_of(written.run.name, strategy, written.questions, len(written.answers), marks)
     signed = {"questions": answers_at(data), **fields, "metaeval": version("metaeval")}
+    named = "the strategy is not of" if strategy == "select-then-write" else "the strategies are named by"
     lost, title, number = written.lost, "Answers that were generated", len(written.results) // written.options.samples
     some = ", ".join(f"{plain(result.question.id)} ({result.stage} {result.trouble})" for result in lost[:_SHOWN])
     more = f", and {len(lost) - _SHOWN:,} more" if len(lost) > _SHOWN else ""
@@ -211,7 +212,7 @@ def _sheet(written: _Written) -> Table:
         # Lines of a list of settings can be broken after commas.
         Note("settings", listed({name: value.replace(",", ", ") for name, value in fields.items()})),
         Note("left out", f"{some}{more}; {_LEFT_OUT}" if lost else ""),
-        Note("prompts", "the strategies are named by SCiFi's paper; the wording is ours"),
+        Note("prompts", f"{named} SCiFi's paper; the wording is ours"),
     )
     subtitle = f"{plain(data.name)}, system {plain(written.system)}"
     table = TableLines()
