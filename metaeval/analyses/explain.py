@@ -116,7 +116,7 @@ def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
     """Return the commands of the jobs that hold the rows, from their manifests, and the files that changed since."""
     from metaeval.analyses.explaining.explain import is_file
     from metaeval.analyses.explaining.job_files import jobs_with
-    from metaeval.analyses.job import RECIPE, changed_files
+    from metaeval.analyses.job import RECIPE, changed_files, current
     from metaeval.analyses.words import command_of
     from metaeval.runs.job_folder import NAME, read_manifest
 
@@ -131,7 +131,7 @@ def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
         if not isinstance(recipe, dict):
             cautions.append(f"{folder} was written without a recipe, by an earlier version: see {folder / NAME}.")
             continue
-        commands.append(shlex.join(["metaeval", *command_of(recipe)]))
+        commands.append(shlex.join(["metaeval", *command_of(current(recipe))]))
         cautions += [f"{name} is missing or has changed." for name in changed_files(recipe)]
     lines = [f"  {line}" for line in dict.fromkeys(commands)]
     head = "The number again:" if len(lines) == 1 else "The numbers again:"

@@ -22,6 +22,12 @@ from metaeval.shown import Shown
 
 RECIPE = "recipe"
 """The field of a manifest that holds the recipe."""
+_EDITION = 2
+"""Edition of recipes; those of the first name none. It is raised when the value of an option changes its meaning."""
+_RENAMED: Mapping[str, Mapping[tuple[str, str], str]] = {
+    "cite generate": {("strategy", "two-stage"): "select-then-write"},
+}
+"""Present values of options in recipes of the first edition, by analysis and (option, earlier value)."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,14 @@ def recipe_of(analysis: str, options: DeclaredOptions, read: Iterable[Path] = ()
             hidden = {key for key, field in type(value).model_fields.items() if field.exclude}
             values[name] |= {key: setting for key, setting in changed(value).items() if key in hidden}
     files = {str(path): sha256_file(path) for path in (*files_of(options), *read)}
-    return {"analysis": analysis, "options": values, "files": files}
+    return {"analysis": analysis, "options": values, "files": files, "edition": _EDITION}
+
+
+def current(recipe: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a recipe with the present values of its options; the same object where none has changed its meaning."""
+    known = {} if "edition" in recipe else _RENAMED.get(recipe["analysis"], {})
+    renamed = {name: value for (name, earlier), value in known.items() if recipe["options"].get(name) == earlier}
+    return {**recipe, "options": {**recipe["options"], **renamed}, "edition": _EDITION} if renamed else recipe
 
 
 def files_of(options: DeclaredOptions) -> Iterator[Path]:

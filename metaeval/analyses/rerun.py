@@ -44,7 +44,7 @@ def _files_of(job: DoneJob) -> list[str]:
 
 
 def _run(options: RerunOptions, progress: Progress) -> Done:
-    from metaeval.analyses.job import RECIPE, changed_files, write_job
+    from metaeval.analyses.job import RECIPE, changed_files, current, write_job
     from metaeval.files import sha256_file
     from metaeval.report.notebook import Sheets
     from metaeval.runs.job_folder import NAME, find_job, read_manifest
@@ -56,6 +56,7 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
             f"{job.name} cannot be rerun, because its command line was not recorded (by an earlier "
             f"version, or by a command that does not record it). Its settings are in {job.folder / NAME}."
         )
+    earlier, recipe = recipe, current(recipe)
     command = str(recipe["analysis"])
     present, more = _EARLIER.get(command, (command, {}))
     analysis = registry.find("analysis", present.replace(" ", "."))
@@ -74,7 +75,8 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     again = analysis.options_of({**recipe_options, "results": options.results, **trust}, nothing)
     done = analysis.complete(again, progress, partial(write_job, analysis, again))
     written = write_job(analysis, again, done, recipe if present == command else None)
-    moved = present != command and written.folder is not None  # the folder has the name of the command
+    # The folder has the name of the command, and a hash of the options' values.
+    moved = (present != command or recipe is not earlier) and written.folder is not None
     if not moved and (written.folder is None or written.folder.resolve() != job.folder.resolve()):
         raise UserError(
             f"{job.name} was run again, but the results went to another folder, {written.folder}, because "

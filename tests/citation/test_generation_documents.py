@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from metaeval.citation.generation.generate import cut, fitted, level, whole_documents
+from metaeval.citation.generation.documents import cut, fitted, level, whole_documents
 from metaeval.citation.model import Passage
 
 TEXT = "Rain fell. Snow fell too, and stayed. Then came the sun."  # 2, 5 and 4 words

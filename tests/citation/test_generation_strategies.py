@@ -4,55 +4,14 @@ import json
 
 import pytest
 
-from metaeval.citation.chat import ChatOptions
-from metaeval.citation.generation.generate import (
-    GenerationOptions,
-    first_requests,
-    generate,
-    largest_requests,
-    load_prompts,
-    read_selection,
-    read_summary,
-)
+from metaeval.citation.generation.asking import load_prompts, read_selection, read_summary
+from metaeval.citation.generation.generate import first_requests, generate, largest_requests
+from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause
-from metaeval.llm.exchange import Failure, read_reply
-
-CHAT = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1", output="json_schema")
-LONG = "The Oder is long. " + " ".join(f"It passes town {n}." for n in range(60))  # 4 + 60 * 4 words
-PASSAGES = (Passage(LONG, "Oder"), Passage("Barges carry coal."), Passage(""), Passage("Fish live in it."))
-
-
-def question(number=1, passages=PASSAGES):
-    return Answer(f"q{number}", "not to be read [9]", passages, f"What of river {number}?", reference={"answer": "x"})
-
-
-def reply(text, finish="stop"):
-    choice = {"message": {"content": text}, "finish_reason": finish}
-    return read_reply(json.dumps({"choices": [choice], "model": "tiny-1"}))
-
-
-class Model:
-    """What is asked is kept; what is said is a function of the prompt."""
-
-    def __init__(self, say):
-        self.say, self.rounds = say, []
-
-    def __call__(self, requests):
-        self.rounds.append(list(requests))
-        said = [self.say(request.body["messages"][0]["content"]) for request in requests]
-        return [reply(one) if isinstance(one, str) else one for one in said]
-
-
-def documents(prompt):
-    """What a prompt shows: title and text by number."""
-    lines = [json.loads(line) for line in prompt.splitlines() if line.startswith('{"document": ')]
-    return {one["document"]: (one.get("title", ""), one["text"]) for one in lines}
-
-
-def document(prompt):
-    return json.loads(prompt.rpartition("Document: ")[2])
+from metaeval.llm.exchange import Failure
+from tests.citation.generation_made import CHAT, LONG, PASSAGES, Model, document, documents, question, reply
 
 
 def test_truncated_shows_the_beginning_of_every_document():
@@ -101,14 +60,14 @@ def test_summary_drops_what_says_nothing_and_keeps_the_numbers():
     }
 
 
-def test_two_stage_shows_those_that_were_chosen_in_full():
+def test_select_then_write_shows_those_that_were_chosen_in_full():
     def say(prompt):
         if "should be read in full" in prompt:
             return '```json\n{"documents": [4, 1, 4, 7, 0]}\n```'
         return "Long [1]."
 
     model = Model(say)
-    options = GenerationOptions(strategy="two-stage", preview_words=6, context_words=2000)
+    options = GenerationOptions(strategy="select-then-write", preview_words=6, context_words=2000)
     (found,) = generate([question()], model, options, CHAT)
     (first,), (last,) = model.rounds
     assert documents(first.body["messages"][0]["content"])[1] == ("Oder", "The Oder is long.")
@@ -116,27 +75,27 @@ def test_two_stage_shows_those_that_were_chosen_in_full():
     # 7 and 0 are no documents; 4 twice is 4.
     assert (found.shown, dict(found.problems)) == ((1, 4), {"documents chosen that do not exist": 2})
     # 244 and 4 words in 30: the short one stays whole, the long one gets 26, which is its first sentence and 5 more.
-    (cut,) = generate([question()], model, GenerationOptions(strategy="two-stage", context_words=30), CHAT)
+    (cut,) = generate([question()], model, GenerationOptions(strategy="select-then-write", context_words=30), CHAT)
     text = documents(model.rounds[-1][0].body["messages"][0]["content"])[1][1]
     assert (len(text.split()), text.endswith("town 4."), cut.shown) == (24, True, (1, 4))
 
 
-def test_two_stage_previews_the_first_sixty_words():
+def test_select_then_write_previews_the_first_sixty_words():
     model = Model(lambda prompt: '{"documents": []}' if "in full" in prompt else "They do not say.")
     long = question(passages=(Passage(" ".join(f"word{number}" for number in range(1, 101))),))
-    (_,) = generate([long], model, GenerationOptions(strategy="two-stage"), CHAT)
+    (_,) = generate([long], model, GenerationOptions(strategy="select-then-write"), CHAT)
     shown = documents(model.rounds[0][0].body["messages"][0]["content"])[1][1].split()
     assert (shown[0], shown[59], len([word for word in shown if word.startswith("word")])) == ("word1", "word60", 60)
 
 
 def test_an_answer_may_come_from_no_document():
     model = Model(lambda prompt: '{"documents": []}' if "in full" in prompt else "They do not say.")
-    (found,) = generate([question()], model, GenerationOptions(strategy="two-stage"), CHAT)
+    (found,) = generate([question()], model, GenerationOptions(strategy="select-then-write"), CHAT)
     assert (found.answer.text, found.shown) == ("They do not say.", ())
     assert model.rounds[1][0].body["messages"][0]["content"].rstrip().endswith("(none)")
 
 
-@pytest.mark.parametrize("strategy", ["summary", "two-stage"])
+@pytest.mark.parametrize("strategy", ["summary", "select-then-write"])
 @pytest.mark.parametrize(
     ("bad", "trouble"),
     [
@@ -157,7 +116,7 @@ def test_a_question_whose_first_stage_fails_is_lost_and_the_others_are_not(strat
 
     model = Model(say)
     lost, kept = generate([question(1), question(2)], model, GenerationOptions(strategy=strategy), CHAT)
-    stage = {"summary": "summary", "two-stage": "selection"}[strategy]
+    stage = {"summary": "summary", "select-then-write": "selection"}[strategy]
     assert (lost.answer, lost.stage, lost.trouble) == (None, stage, trouble)
     assert (kept.answer.text, len(model.rounds[-1])) == ("Long [1].", 1)
 
@@ -214,7 +173,7 @@ def test_replies_are_read_strictly(text, summary, selection):
 
 
 def test_what_is_estimated_first_is_what_is_asked_first():
-    for strategy in ("truncated", "summary", "two-stage"):
+    for strategy in ("truncated", "summary", "select-then-write"):
         options = GenerationOptions(strategy=strategy)
         model = Model(lambda prompt: '{"summary": "x"}' if "Sum up" in prompt else '{"documents": [1, 2, 3, 4]}')
         questions = [question(1), question(2)]

@@ -52,7 +52,9 @@ def counts(folder):
     return {record["count"]: record["value"] for record in records}
 
 
-@pytest.mark.parametrize(("strategy", "requests"), [("truncated", 6), ("summary", 18 + 6), ("two-stage", 6 + 6)])
+@pytest.mark.parametrize(
+    ("strategy", "requests"), [("truncated", 6), ("summary", 18 + 6), ("select-then-write", 6 + 6)]
+)
 def test_answers_come_through_faults_and_a_replay_writes_the_same_bytes(
     cli, ran, contents, fake, questions, tmp_path, strategy, requests
 ):
@@ -106,7 +108,7 @@ def test_what_failed_is_left_out_counted_and_listed(cli, fake, questions, tmp_pa
         return writer(body)
 
     with fake.ChatServer(answer=some) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "--strategy", "two-stage")
+        endpoint = ("--model", "tiny", "--base-url", server.url, "--strategy", "select-then-write")
         ended = cli("cite", "generate", questions, "-o", "a.jsonl", *endpoint, *QUICK)
     assert ended.code == 0
     assert [one["id"] for one in lines_of(tmp_path / "a.jsonl")] == ["q1", "q3", "q4", "q6"]
@@ -134,7 +136,7 @@ def test_no_answer_at_all_writes_nothing(refused, fake, questions, tmp_path):
     assert not (tmp_path / "a.jsonl").exists()
 
 
-@pytest.mark.parametrize(("strategy", "stage"), [("summary", "summary"), ("two-stage", "selection")])
+@pytest.mark.parametrize(("strategy", "stage"), [("summary", "summary"), ("select-then-write", "selection")])
 def test_replies_that_ended_by_themselves_are_not_blamed_on_the_token_limit(
     refused, fake, questions, tmp_path, strategy, stage
 ):

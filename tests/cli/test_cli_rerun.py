@@ -88,6 +88,7 @@ def test_the_recipe_holds_what_was_given_and_no_default(ran):
             "comparison": {"test": "t", "permutations": 20, "alpha": 0.05, "family": "column"},
         },
         "files": {},
+        "edition": 2,
     }
 
 

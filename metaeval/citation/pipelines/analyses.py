@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from metaeval.runs.metrics import MetricProgress
 
 
+_CHAT = "chat."
+"""The prefix of the chat model's settings, for a pipeline in which one of them is also an option."""
+
+
 class CitingOptions(BudgetSettings, ResultsSettings, EncodingSettings, DeclaredOptions):
     """Options that every pipeline has beside its own; further settings by name belong to its owners or to the run."""
 
@@ -63,10 +67,24 @@ class _AsksChat(Strict):
     """Estimate only: nothing is scored, fetched or paid for."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _WritesAnswers(Analysis):
+    """The analysis of a pipeline that asks a chat model and has an option --output of its own.
+
+    The setting `output` then is the form of the model's replies, as in every other pipeline.
+    """
+
+    def options_of(self, settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> DeclaredOptions:
+        """Return checked options, with the setting output as that of the chat model."""
+        prefixed = [f"{_CHAT}{text}" if text.partition("=")[0].strip() == "output" else text for text in overrides]
+        return super().options_of(settings, prefixed)
+
+
 def analysis_of(pipeline: Pipeline) -> Analysis:
     """Return the analysis of a pipeline: `metaeval cite NAME`, and `metaeval.cite.NAME` in Python."""
     summary, about, examples = _help(pipeline.help)
-    return Analysis(
+    kind = _WritesAnswers if pipeline.prefix == _CHAT else Analysis
+    return kind(
         name=f"cite {pipeline.name}",
         summary=summary,
         about=about,

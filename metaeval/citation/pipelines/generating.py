@@ -7,19 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from metaeval.citation.chat import Chat, ChatOptions, Spent, cost_of, estimate_for, spent_on, why_unread
+from metaeval.citation.chat import Chat, ChatOptions, Replay, Spent, cost_of, estimate_for, spent_on, why_unread
+from metaeval.citation.generation import asking
 from metaeval.citation.generation import generate as generation
-from metaeval.citation.generation.generate import Generated, GenerationOptions
-from metaeval.citation.model import Answer
+from metaeval.citation.generation.generate import Generated
+from metaeval.citation.generation.options import GenerationOptions
+from metaeval.citation.generation.task import GenerationTask, task_of
+from metaeval.citation.model import Answer, fingerprint
 from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.pipeline import AsksChat, FormatName, Layout, Pipeline, Run
 from metaeval.citation.pipelines.provenance import answers_at, data_of, listed, written_out
 from metaeval.citation.readers.answers import read_questions
-from metaeval.citation.readers.jsonl import own_lines
+from metaeval.citation.readers.jsonl import lines_of, own_row
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.files import safe_name
@@ -46,7 +49,8 @@ class GenerateCommand(AsksChat):
     )
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that writes the answers.")
     strategy: Annotated[str | None, Flag("NAME")] = Field(
-        default=None, description="How documents are shown: truncated (default), summary or two-stage."
+        default=None,
+        description="How documents are read: truncated (default), summary, two-stage, select-then-write.",
     )
     format: FormatName = "auto"
 
@@ -55,32 +59,41 @@ class GenerateCommand(AsksChat):
 class _Written:
     """Questions with their documents, and the generated answers (`results`), in order; empty before a model is asked.
 
-    spent: tokens and cost of the replies. models: model names in the replies.
+    questions: those of the task, one for each sample. earlier: where replies were recorded under an earlier name of the
+    strategy, a sentence that says so. spent: tokens and cost of the replies. models: model names in the replies.
     """
 
     run: Run
     options: GenerationOptions
-    questions: Sequence[Answer]
+    task: GenerationTask
+    earlier: str = ""
     results: Sequence[Generated] = ()
     spent: Spent = field(default_factory=Spent)
     models: Sequence[str] = ()
 
     @property
+    def questions(self) -> Sequence[Answer]:
+        """The questions of the task, one for each sample."""
+        return self.task.questions
+
+    @property
     def system(self) -> str:
-        """The name of the answers' system: model and strategy."""
-        return f"{self.run.chat.model}/{self.options.strategy}"
+        """The name of the answers' system: model, strategy, and the condition of the documents."""
+        return "/".join(filter(None, (self.run.chat.model, self.options.strategy, self.options.condition)))
 
     @property
     def fields(self) -> dict[str, str]:
         """The settings that the answers depend on."""
-        prompts = generation.load_prompts(self.options)
-        asking = {name: value for name, value in self.run.chat.identity().items() if name != "model"}
+        prompts = asking.load_prompts(self.options, self.run.chat)
+        names = asking.prompt_names(self.options)
+        settings = {name: value for name, value in self.run.chat.identity().items() if name != "model"}
+        shots = {"shots": fingerprint(self.task.shots)[:12]} if self.task.shots else {}
         return {
             "model": self.run.chat.model,
             "strategy": self.options.strategy,
-            "shown": written_out(self.options.in_use),
-            "prompts": ",".join(f"{name}@{prompt.fingerprint}" for name, prompt in prompts.items()),
-            "asking": written_out(asking),
+            "shown": written_out({**self.options.in_use, **shots}),
+            "prompts": ",".join(f"{names[stage]}@{prompt.fingerprint}" for stage, prompt in prompts.items()),
+            "asking": written_out(settings),
             "answered_as": ", ".join(self.models) or self.run.chat.model,
         }
 
@@ -99,25 +112,41 @@ def _read(run: Run) -> _Written:
     command: GenerateCommand = run.options
     named = {} if command.strategy is None else {"strategy": command.strategy}
     options = GenerationOptions(**{**run.set_options["generation"], **named})
-    generation.load_prompts(options)
-    return _Written(run, options, read_questions(command.file, command.format))
+    asking.load_prompts(options, run.chat)
+    if options.samples > 1 and run.chat.temperature == 0:
+        raise UserError(
+            f"samples={options.samples} at temperature 0 are the same answer {options.samples} times: set a "
+            "temperature (-s temperature=0.5)."
+        )
+    reference = options.oracle or options.negatives is not None
+    task = task_of(read_questions(command.file, command.format, reference), options)
+    if options.strategy == "two-stage" and command.replay is not None:
+        earlier = replace(options, strategy="select-then-write")
+        if Replay(command.replay).holds(generation.first_requests(task.questions, earlier, run.chat)):
+            notice = f"{command.replay} was recorded when select-then-write was named two-stage: that strategy is used."
+            return _Written(run, earlier, task, notice)
+    return _Written(run, options, task)
 
 
 def _estimate(read: _Written) -> str:
     """Return the estimated cost; requests of later stages depend on replies, and are estimated at their largest."""
-    questions, options, chat = read.questions, read.options, read.run.chat
-    stages = generation.STAGES[options.strategy]
-    lines = [f"{len(questions):,} questions, strategy {options.strategy}"]
-    lines.append(f"{stages[0]}: {estimate_for(generation.first_requests(questions, options, chat), chat)}")
+    task, options, chat = read.task, read.options, read.run.chat
+    stages = asking.STAGES[options.strategy]
+    samples = f", {options.samples} samples of each" if options.samples > 1 else ""
+    number = len(task.questions) // options.samples
+    lines = [f"{number:,} questions{samples}, strategy {options.strategy}"]
+    first = generation.first_requests(task.questions, options, chat, task.shots)
+    lines.append(f"{stages[0]}: {estimate_for(first, chat)}")
     if len(stages) > 1:
-        largest = generation.largest_requests(questions, options, chat)
-        lines.append(f"then {stages[1]}, at most: {estimate_for(largest, chat)}")
+        largest = generation.largest_requests(task.questions, options, chat, task.shots)
+        lines.append(f"then {' and '.join(stages[1:])}, at most: {estimate_for(largest, chat)}")
     return "\n".join(lines)
 
 
 def _ask(read: _Written, chat: Chat) -> _Written:
     """Ask for all answers, and return them; raises `UserError` where none was generated."""
-    results = generation.generate(read.questions, chat.ask, read.options, read.run.chat, read.system)
+    task = read.task
+    results = generation.generate(task.questions, chat.ask, read.options, read.run.chat, read.system, task.shots)
     run, spent = replace(read.run, chat=chat.settled(read.run.chat)), spent_on([*chat.heard, *chat.superseded])
     written = replace(read, run=run, results=results, spent=spent, models=chat.models)
     if not written.answers:
@@ -139,32 +168,51 @@ def _lay_out(written: _Written) -> Layout:
         {"id": result.question.id, "question": result.question.question, "stage": result.stage, "state": result.trouble}
         for result in written.lost
     ]
-    answers = own_lines(written.answers)
+    answers = lines_of(_row(result) for result in written.results if result.answer is not None)
     files = {folder / "left-out.jsonl": "".join(json.dumps(row) + "\n" for row in lost)}
     return Layout(
         [_sheet(written)],
         files=files if output is None else {output: answers, **files},
         folder=folder,
         value=[json.loads(line) for line in answers.splitlines()],
-        warnings=[f"No answer: question {row['id']}, {row['state']} at the stage {row['stage']}" for row in lost],
+        warnings=[
+            *filter(None, [written.earlier]),
+            *(f"{name}: {number:,}" for name, number in sorted(written.task.notes.items()) if number),
+            *(f"No answer: question {row['id']}, {row['state']} at the stage {row['stage']}" for row in lost),
+        ],
     )
+
+
+def _row(result: Generated) -> dict[str, Any]:
+    """Return an answer as a row of JSONL, with the summaries and choices by which it was written."""
+    row = own_row(cast(Answer, result.answer))
+    if result.steps:
+        summaries = {document.number: document.text for document in result.summaries}
+        steps = [{"documents": list(step.documents), "sentence": step.sentence} for step in result.steps]
+        row["generation"] = {"summaries": summaries, "steps": steps}
+    return row
 
 
 def _sheet(written: _Written) -> Table:
     strategy, fields, blocks = written.options.strategy, written.fields, generation.counts_of(written.results)
+    blocks["documents"] = {name: number for name, number in sorted(written.task.notes.items()) if number}
     blocks["what it took"] = taken(written.spent, written.run.chat)
     marks = int(blocks["marks"]["marks"] or 0)
     data = data_of(written.run.name, strategy, written.questions, len(written.answers), marks)
     signed = {"questions": answers_at(data), **fields, "metaeval": version("metaeval")}
-    lost, title = written.lost, "Answers that were generated"
+    named = "the strategy is not of" if strategy == "select-then-write" else "the strategies are named by"
+    lost, title, number = written.lost, "Answers that were generated", len(written.results) // written.options.samples
     some = ", ".join(f"{plain(result.question.id)} ({result.stage} {result.trouble})" for result in lost[:_SHOWN])
     more = f", and {len(lost) - _SHOWN:,} more" if len(lost) > _SHOWN else ""
     notes = (
-        Note("data", f"{count(len(written.results), 'question')}, {count(data.documents, 'document')}"),
+        Note(
+            "data",
+            f"{count(number, 'question')}, {count(data.documents, 'document')}",
+        ),
         # Lines of a list of settings can be broken after commas.
         Note("settings", listed({name: value.replace(",", ", ") for name, value in fields.items()})),
         Note("left out", f"{some}{more}; {_LEFT_OUT}" if lost else ""),
-        Note("prompts", "the strategies are named by SCiFi's paper; the wording is ours"),
+        Note("prompts", f"{named} SCiFi's paper; the wording is ours"),
     )
     subtitle = f"{plain(data.name)}, system {plain(written.system)}"
     table = TableLines()
@@ -208,32 +256,40 @@ def amount(name: str, value: float | None) -> str:
 _ASKS = {
     "answer": "for the answer",
     "summary": "for the summary of one document",
+    "overview": "for the summary of one document, whatever the question",
     "selection": "which documents are needed",
+    "choice": "which documents the next sentence needs",
+    "sentence": "for the next sentence",
 }
 
 GENERATE = Pipeline(
     name="generate",
     title="Generation",
-    paper="Cao and Wang 2024, SCiFi (arXiv 2406.06125), whose strategies these are",
+    paper="Cao and Wang 2024, SCiFi (arXiv 2406.06125), whose strategies these are, but for select-then-write",
     help="""Generate answers with citations, by a chat model.
 
     The strategy truncated shows the beginning of every document; summary has
-    the model summarise each document first; two-stage asks which documents are
-    needed, and shows those in full. Replies are stored, so that the same
-    command continues an interrupted run.
+    the model summarise each document first; two-stage has it choose documents
+    by their summaries and write one sentence from their texts, until it stops;
+    select-then-write asks once which documents are needed, and shows those in
+    full. Replies are stored, so that the same command continues an interrupted
+    run.
 
     \b
     Examples:
       metaeval cite generate questions.jsonl --model NAME -o answers.jsonl
-      metaeval cite generate scifi.jsonl --model NAME --strategy summary \\
-        --dry-run -o answers.jsonl -s answer_words=100 -s price_in=0.5 -s price_out=1.5
+      metaeval cite generate scifi.jsonl --model NAME --strategy two-stage \\
+        --dry-run -o answers.jsonl -s negatives=5 -s shuffle=1 -s price_in=0.5 -s price_out=1.5
+      metaeval cite generate asqa.json --model NAME -o answers.jsonl \\
+        -s documents=5 -s document_text=summary -s samples=3 -s temperature=0.5
       metaeval cite alce answers.jsonl
     """,
     options=GenerateCommand,
     chat="always",
     purpose="writes the answers",
+    prefix="chat.",
     owners={"generation": GenerationOptions, "chat": ChatOptions},
-    prompts={name: (asks, generation.PROMPTS / f"{name}.txt") for name, asks in _ASKS.items()},
+    prompts={name: (asks, asking.PROMPTS / f"{name}.txt") for name, asks in _ASKS.items()},
     read=_read,
     estimate=_estimate,
     ask=_ask,

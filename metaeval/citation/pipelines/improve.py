@@ -256,6 +256,7 @@ IMPROVE = Pipeline(
     measures=tuple(MEASURES.values()),
     owners=OWNERS,
     chat="always",
+    prefix="chat.",
     read=read_improve,
     estimate=estimate_improve,
     ask=improve,

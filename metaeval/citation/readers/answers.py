@@ -15,7 +15,7 @@ from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, lacking, unwrapped
 from metaeval.citation.readers.formats.contexts import VECTARA, vectara_rows
 from metaeval.citation.readers.formats.registry import RECORD_FORMATS
-from metaeval.citation.readers.jsonl import FIELDS, read_own
+from metaeval.citation.readers.jsonl import FIELDS, read_own, shorter
 from metaeval.citation.readers.judgements import JUDGED_FORMATS
 from metaeval.citation.readers.normal_form import read_cited, with_texts
 from metaeval.citation.readers.scifi import read_scifi
@@ -95,7 +95,12 @@ REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
 def alce_passages(item: DataRow) -> tuple[Passage, ...]:
     """Return the documents of an item; where a document has `sent`, it is read instead of `text`, as in ALCE's code."""
     return tuple(
-        Passage(document.text("sent" if "sent" in document.fields else "text"), document.optional_text("title"))
+        Passage(
+            document.text("sent" if "sent" in document.fields else "text"),
+            document.optional_text("title"),
+            "",
+            *shorter(document),
+        )
         for document in item.rows("docs")
     )
 
@@ -389,8 +394,10 @@ def _rows(path: Path, form: str) -> list[DataRow]:
 _UNWRITTEN: Mapping[str, tuple[str, str]] = {"jsonl": ("passages", "text"), "alce": ("docs", "output")}
 
 
-def read_questions(path: Path, form: str = "auto") -> list[Answer]:
+def read_questions(path: Path, form: str = "auto", reference: bool = False) -> list[Answer]:
     """Return the distinct questions of a file, in its order, as answers without a meaningful text.
+
+    reference: the text is that of SCiFi's reference paragraph, even where a sample has an output.
 
         {"id": "q1", "question": "Who built it?", "passages": [{"title": "Bridge", "text": "A Dane built the bridge."}]}
 
@@ -404,7 +411,11 @@ def read_questions(path: Path, form: str = "auto") -> list[Answer]:
     for kind, (documents, text) in _UNWRITTEN.items():
         if form in (kind, "auto") and documents in rows[0].fields and text not in rows[0].fields:
             form, rows = kind, [DataRow(row.where, {text: "", **row.fields}) for row in rows]
-    answers = _read(rows, form_of_answers(rows[0]) if form == "auto" else form, path, None)
+    form = form_of_answers(rows[0]) if form == "auto" else form
+    if form == "scifi" and reference:
+        kept = [{key: row.fields[key] for key in row.fields.keys() - {"output", "text"}} for row in rows]
+        rows = [DataRow(row.where, fields) for row, fields in zip(rows, kept, strict=True)]
+    answers = _read(rows, form, path, None)
     if not answers:
         raise UserError(f"{path} holds no questions: give a file with at least one.")
     check_ids((question.id for question in answers), "questions", path)
@@ -414,5 +425,6 @@ def read_questions(path: Path, form: str = "auto") -> list[Answer]:
             raise UserError(f"{path}: question {shown(question.id)} has no words; give it a field 'question'.")
         if not any(passage.text.strip() for passage in question.passages):
             raise UserError(f"{path}: question {shown(question.id)} has no documents; give it passages with a text.")
-        distinct.setdefault((question.question, question.passages), question)
+        first = replace(question, id=question.sampled_id, sample=None)
+        distinct.setdefault((question.question, question.passages), first)
     return list(distinct.values())

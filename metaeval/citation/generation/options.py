@@ -1,0 +1,139 @@
+"""Options of generation: the strategies, the documents of a question, and how they are shown to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from metaeval.errors import UserError, unknown
+
+Strategy = Literal["truncated", "summary", "two-stage", "select-then-write"]
+Text = Literal["text", "snippet", "summary"]
+Focus = Literal["question", "document"]
+
+STRATEGIES: tuple[Strategy, ...] = ("truncated", "summary", "two-stage", "select-then-write")
+
+_LEAST = {"negatives": 0, "shuffle": 0}
+_WORDS = ("context_words", "document_words")
+_SIZE: Mapping[Strategy, str] = {
+    "truncated": "document_words",
+    "summary": "summary_words",
+    "two-stage": "summary_words",
+    "select-then-write": "preview_words",
+}
+_SETTING = ("documents", "document_text", "oracle", "negatives", "shuffle", "samples", "layout", "summary_model")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationOptions:
+    """Options for choosing and cutting the documents that a chat model is shown, for one question at a time."""
+
+    strategy: Strategy = "truncated"
+    """What of the documents the model is shown: their beginnings (truncated), a summary of each (summary), summaries
+    by which it chooses documents for one sentence after the other (two-stage, as SCiFi's paper), or in full those
+    that it chose once by their beginnings (select-then-write)."""
+    context_words: int = 3000
+    """Most words of all documents in one request; short documents leave their share to the long ones."""
+    document_words: int = 300
+    """Words of each document that are shown, in the strategy truncated."""
+    context_tokens: int | None = None
+    """Most tokens, of four characters each, of all documents in one request, in place of context_words and
+    document_words: all documents are cut to the largest equal size that fits (none: words)."""
+    preview_words: int = 60
+    """Words of each document by which the model chooses, in the strategy select-then-write."""
+    summary_words: int = 80
+    """Length that is asked of a summary, in words."""
+    answer_words: int = 200
+    """Length that is asked of an answer, in words, where it is written at once."""
+    most_sentences: int = 10
+    """Most sentences of an answer, in the strategy two-stage; answers that this ends are counted."""
+    documents: int | None = None
+    """Number of documents that a question has, the first of the file (none: all)."""
+    document_text: Text = "text"
+    """Text of a document that is shown: text, or the snippet or summary that ALCE's files hold (fields extraction and
+    summary); judged is always the text."""
+    oracle: bool = False
+    """Show only the documents that the text in the file cites, such as those of a SCiFi paragraph."""
+    negatives: int | None = None
+    """Show the documents that the text in the file cites, and so many random others of the question, filled up with
+    those of other questions (none: all documents)."""
+    shuffle: int | None = None
+    """Seed by which negatives are drawn and documents shuffled (none: the file's order, and seed 0 for negatives)."""
+    samples: int = 1
+    """Answers that are asked for to each question, with seeds of their own."""
+    layout: Literal["json", "plain"] = "json"
+    """Layout of question and documents in a prompt: json, or plain text under 'Document [1] (Title: ...)'."""
+    shots: Path | None = None
+    """File of answers with marks that are shown as worked examples before each question."""
+    summary_model: str | None = None
+    """Chat model, at the same address, that writes the summaries (none: the model that writes the answers)."""
+    summary_focus: Focus | None = None
+    """What a summary is for: the question, or the document alone, so that it serves all questions (none: document in
+    two-stage, else question)."""
+    answer_file: Path | None = None
+    """A prompt of your own that asks for the answer, with {question} and {documents}, and {words} and {shown} if
+    wanted."""
+    summary_file: Path | None = None
+    """A prompt of your own that asks for a summary, with {document} or {text}, and {title}, {question} and {words} if
+    wanted."""
+    selection_file: Path | None = None
+    """A prompt of your own that asks which documents are needed, with {question} and {documents}."""
+    choice_file: Path | None = None
+    """A prompt of your own that asks which documents the next sentence needs, with {question}, {documents}, {steps}
+    (earlier choices) and {written} (the answer so far)."""
+    sentence_file: Path | None = None
+    """A prompt of your own that asks for the next sentence, with {question}, {documents} and {written}."""
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise unknown("strategy", self.strategy, STRATEGIES)
+        for name, value in self._numbers().items():
+            if value < (least := _LEAST.get(name, 1)):
+                raise UserError(f"{name} is {value}; allowed: a whole number from {least}.")
+        if self.oracle and self.negatives:
+            raise UserError("oracle=true shows no negatives: give only one of oracle and negatives.")
+        if self.documents is not None and (self.oracle or self.negatives is not None):
+            raise UserError(
+                "documents takes the first documents of the file, and oracle and negatives take those that its text "
+                "cites: give only one of them."
+            )
+        if self.context_tokens is not None and (words := [name for name in _WORDS if self._changed(name)]):
+            raise UserError(f"context_tokens replaces {words[0]}: give only one of the two.")
+
+    def _numbers(self) -> dict[str, int]:
+        values = {option.name: getattr(self, option.name) for option in fields(self)}
+        return {name: value for name, value in values.items() if type(value) is int}
+
+    def _changed(self, name: str) -> bool:
+        return bool(getattr(self, name) != next(option.default for option in fields(self) if option.name == name))
+
+    @property
+    def focus(self) -> Focus:
+        """What a summary is for: the question, or the document alone."""
+        return self.summary_focus or ("document" if self.strategy == "two-stage" else "question")
+
+    @property
+    def beginning(self) -> int:
+        """The words of a document's beginning, or of its summary, by which the strategy shows it first."""
+        return int(getattr(self, _SIZE[self.strategy]))
+
+    @property
+    def in_use(self) -> dict[str, Any]:
+        """Return the numbers of words that the strategy uses, and the other settings that are not the usual ones."""
+        names = ["context_words", _SIZE[self.strategy]]
+        names += ["most_sentences" if self.strategy == "two-stage" else "answer_words"]
+        if self.context_tokens is not None:
+            names = ["context_tokens", *(name for name in names if name not in _WORDS)]
+        return {name: getattr(self, name) for name in (*names, *filter(self._changed, _SETTING))}
+
+    @property
+    def condition(self) -> str:
+        """Return what distinguishes the documents of a run from the usual ones, for the name of its system."""
+        parts = [
+            str(self.documents or ""),
+            "" if self.document_text == "text" else self.document_text,
+            "oracle" * self.oracle,
+        ]
+        return "-".join(filter(None, parts))

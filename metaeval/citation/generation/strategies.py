@@ -1,0 +1,271 @@
+"""The strategies: from questions with documents to texts with marks, through a chat model's replies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal
+
+from metaeval.citation.generation.asking import STAGES, SentenceStep, Setup, Stage, spoken
+from metaeval.citation.generation.documents import ShownDocument, fit, whole_documents
+from metaeval.citation.generation.options import Strategy
+from metaeval.citation.model import Answer
+from metaeval.citation.sentences import find_marks, move_leading, split, whole
+from metaeval.errors import UserError, shown
+from metaeval.llm.exchange import Answer as Reply
+from metaeval.llm.exchange import Ask, ChatRequest, State, read_answer, text_of
+
+Trouble = State | Literal["stopped at once"]
+"""Why there is no answer: the state of a request, or the model chose no document for a first sentence."""
+
+
+@dataclass
+class Draft:
+    """An answer in the making.
+
+    documents: those that the model is shown. shown: the numbers of those that it was shown for its text. stage,
+    trouble, unread: the stage that failed, why, and the reply that caused it. problems: the number of problems by kind.
+    """
+
+    question: Answer
+    documents: Sequence[ShownDocument] = ()
+    text: str = ""
+    shown: tuple[int, ...] = ()
+    steps: list[SentenceStep] = field(default_factory=list)
+    stage: Stage = "answer"
+    trouble: Trouble | None = None
+    unread: Reply | None = None
+    problems: Counter[str] = field(default_factory=Counter)
+    complete: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the model is still asked for this answer."""
+        return not self.complete and self.trouble is None
+
+    def fail(self, stage: Stage, trouble: Trouble, reply: Reply | None) -> None:
+        """Record why there is no answer."""
+        self.stage, self.trouble, self.unread = stage, trouble, reply
+
+
+Show = Callable[[Sequence[Draft], Ask, Setup], None]
+"""Gives each draft the documents that the model is shown, or its trouble. ask: sends requests and returns replies."""
+
+
+def truncated(drafts: Sequence[Draft], _: Ask, setup: Setup) -> None:
+    """Show the beginning of every document; documents get an equal share of the context."""
+    for draft in drafts:
+        draft.documents = setup.documents(draft.question, setup.options.beginning)
+
+
+def summarised(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
+    """Show the model's summary of every document; those that say nothing are left out.
+
+    An answer with a missing summary fails: it would be that of a model that saw less.
+    """
+    requests = summary_requests([draft.question for draft in drafts], setup)
+    summaries: list[list[ShownDocument]] = [[] for _ in drafts]
+    distinct = {request.content: request for *_, request in requests}  # a document of several questions, once
+    replies = dict(zip(distinct, ask(list(distinct.values())), strict=True))
+    for place, document, request in requests:
+        reply = replies[request.content]
+        summary, state = read_answer(reply, setup.read_summary)
+        draft = drafts[place]
+        if summary is None:
+            if draft.is_open:
+                draft.fail("summary", state, reply)
+        elif summary:
+            summaries[place].append(ShownDocument(document.number, document.title, summary))
+            draft.problems["summaries longer than asked"] += len(summary.split()) > setup.options.summary_words
+        else:
+            draft.problems["documents without a summary"] += 1
+    for draft, documents in zip(drafts, summaries, strict=True):
+        draft.documents = fit(documents, setup.options)
+        if not draft.is_open:
+            draft.problems.clear()
+
+
+def selected(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
+    """Show the documents that the model selects from previews, whole up to the context.
+
+    Selected numbers that no document has are counted as problems.
+    """
+    questions = [draft.question for draft in drafts]
+    replies = ask(setup.requests("selection", questions, setup.options.beginning))
+    for draft, reply in zip(drafts, replies, strict=True):
+        numbers, state = read_answer(reply, setup.read_selection)
+        if numbers is None:
+            draft.fail("selection", state, reply)
+            continue
+        draft.documents = originals(draft.question, numbers, setup)
+        draft.problems["documents chosen that do not exist"] += len(numbers) - len(draft.documents)
+
+
+def originals(question: Answer, numbers: Sequence[int], setup: Setup) -> list[ShownDocument]:
+    """Return the question's documents with these numbers, whole up to the context."""
+    documents = whole_documents(question.passages, setup.options.document_text)
+    return fit([document for document in documents if document.number in numbers], setup.options)
+
+
+def summary_requests(questions: Sequence[Answer], setup: Setup) -> list[tuple[int, ShownDocument, ChatRequest]]:
+    """Return (index of the question, document, request) for every document that has a text.
+
+    A summary that is for no question does not depend on the document's number either, and serves all questions.
+    """
+    requests = []
+    for place, question in enumerate(questions):
+        for document in whole_documents(question.passages, setup.options.document_text):
+            if document.text.strip():
+                alone = replace(document, number=1) if setup.options.focus == "document" else document
+                request = setup.request("summary", question, fit([alone], setup.options))
+                requests.append((place, document, request))
+    return requests
+
+
+def written_at_once(show: Show, drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
+    """Ask for whole answers, from the documents that `show` shows."""
+    show(drafts, ask, setup)
+    going = [draft for draft in drafts if draft.is_open]
+    requests = [setup.request("answer", draft.question, draft.documents) for draft in going]
+    for draft, reply in zip(going, ask(requests) if requests else [], strict=True):
+        draft.shown = tuple(document.number for document in draft.documents)
+        draft.text = _text(draft, "answer", reply)
+        draft.complete = True
+
+
+def written_by_sentences(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
+    """Let the model choose documents by their summaries, write one sentence from their texts, and so on until it stops.
+
+    The model is told the answer so far, and all earlier choices. Answers that `most_sentences` ends are counted.
+    """
+    summarised(drafts, ask, setup)
+    for _ in range(setup.options.most_sentences):
+        choose([draft for draft in drafts if draft.is_open], ask, setup)
+        write([draft for draft in drafts if draft.is_open], ask, setup)
+    for draft in drafts:
+        draft.problems[f"answers ended by most_sentences={setup.options.most_sentences}"] += draft.is_open
+        draft.complete = True
+
+
+def choose(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
+    """Ask which documents the next sentence needs; a draft without any is complete."""
+    requests = [setup.request("choice", draft.question, draft.documents, draft.steps, draft.text) for draft in drafts]
+    for draft, reply in zip(drafts, ask(requests) if requests else [], strict=True):
+        numbers, state = read_answer(reply, setup.read_selection)
+        known = {document.number for document in draft.documents}
+        chosen = tuple(number for number in numbers or () if number in known)
+        draft.problems["documents chosen that do not exist"] += len(numbers or ()) - len(chosen)
+        if numbers is None or (numbers and not chosen):
+            draft.fail("choice", state if numbers is None else "unparsed", reply)
+        elif chosen:
+            draft.steps.append(SentenceStep(draft.text, chosen))
+        elif draft.text:
+            draft.complete = True
+        else:
+            draft.fail("choice", "stopped at once", reply)
+
+
+def write(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
+    """Ask for the next sentence of each draft; of a longer reply the first sentence is taken, and this is counted."""
+    requests = [
+        setup.request(
+            "sentence", draft.question, originals(draft.question, draft.steps[-1].documents, setup), (), draft.text
+        )
+        for draft in drafts
+    ]
+    for draft, reply in zip(drafts, ask(requests) if requests else [], strict=True):
+        text = _text(draft, "sentence", reply)
+        sentence, *more = sentences_of(text) or [""]
+        if draft.trouble is None and not any(map(str.isalnum, whole(sentence).without_marks().text)):
+            draft.fail("sentence", "unparsed", reply)
+        if draft.trouble is None:
+            draft.problems["sentences cut off behind the first"] += len(more)
+            step = draft.steps.pop()
+            draft.steps.append(SentenceStep(step.written, step.documents, sentence))
+            draft.text = f"{draft.text} {sentence}".lstrip()
+            draft.shown = tuple(sorted({*draft.shown, *step.documents}))
+
+
+def _text(draft: Draft, stage: Stage, reply: Reply) -> str:
+    """Return the text of a reply; for a reply without one, the draft fails."""
+    text, state = read_answer(reply, lambda content: spoken(content)[0] or None)
+    if text is None:
+        draft.fail(stage, state, reply)
+        return ""
+    draft.problems["answers behind a block of thinking"] += spoken(text_of(reply)[0] or "")[1]
+    return text
+
+
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences of a text, verbatim; marks behind a full stop belong to its sentence."""
+    sentences = move_leading(split(whole(text)), "move all")
+    spans = [sentence.span() for sentence in sentences if sentence.text.strip()]
+    return [text[start:end].strip() for start, end in spans]
+
+
+WRITING: Mapping[Strategy, Callable[[Sequence[Draft], Ask, Setup], None]] = {
+    "truncated": partial(written_at_once, truncated),
+    "summary": partial(written_at_once, summarised),
+    "two-stage": written_by_sentences,
+    "select-then-write": partial(written_at_once, selected),
+}
+
+
+def add_examples(ask: Ask | None, setup: Setup) -> None:
+    """Make the worked examples of every stage from the shots, whose documents are shown as those of the questions.
+
+    ask: sends requests and returns replies; None, for an estimate: beginnings of documents stand for summaries.
+
+    Selections are the documents that a shot's text cites, or its next sentence. The example of a next sentence is the
+    last one with a mark. Raises `UserError` as `ask` does.
+    """
+    if not setup.shots:
+        return
+    drafts = [Draft(shot) for shot in setup.shots]
+    for draft in drafts:
+        draft.documents = setup.documents(draft.question, setup.options.beginning)
+    if ask is not None and "summary" in STAGES[setup.options.strategy]:
+        summarised(drafts, ask, setup)
+    if failed := next((draft for draft in drafts if not draft.is_open), None):
+        raise UserError(
+            f"The worked example {shown(failed.question.id)} cannot be shown, because a request for a summary of its "
+            f"documents is {failed.trouble}: ask again, or name another summary_model."
+        )
+    stages = [_examples(draft, setup) for draft in drafts]
+    setup.examples = {stage: [examples[stage] for examples in stages] for stage in stages[0]}
+
+
+def _examples(draft: Draft, setup: Setup) -> dict[Stage, str]:
+    shot, question, text = draft.question, draft.question.question, draft.question.text
+    if setup.options.strategy == "two-stage":
+        *_, last = steps = steps_of(text)
+        documents = originals(shot, last.documents, setup)
+        return {
+            "choice": setup.example(setup.numbers(()), "choice", question, draft.documents, steps, text),
+            "sentence": setup.example(last.sentence, "sentence", question, documents, (), last.written),
+        }
+    if setup.options.strategy == "select-then-write":
+        numbers = cited(text)
+        return {
+            "selection": setup.example(setup.numbers(numbers), "selection", question, draft.documents),
+            "answer": setup.example(text, "answer", question, originals(shot, numbers, setup)),
+        }
+    return {"answer": setup.example(text, "answer", question, draft.documents)}
+
+
+def steps_of(text: str) -> list[SentenceStep]:
+    """Return the steps in which an answer could have been written: its sentences up to the last that cites."""
+    steps, written = [], ""
+    for sentence in sentences_of(text):
+        steps.append(SentenceStep(written, cited(sentence), sentence))
+        written = f"{written} {sentence}".lstrip()
+    while steps and not steps[-1].documents:
+        steps.pop()
+    return steps
+
+
+def cited(text: str, first: int = 1) -> tuple[int, ...]:
+    """Return the distinct numbers that a text cites, sorted. first: the number by which it cites the first passage."""
+    return tuple(sorted({mark.number for mark in find_marks(text, first=first) if mark.number is not None}))

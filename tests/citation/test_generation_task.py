@@ -1,0 +1,255 @@
+"""Which documents a question has, as SCiFi's set-up (section 4) and the conditions of ALiiCE's Table 1 choose them."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from metaeval.citation.generation.asking import Setup
+from metaeval.citation.generation.documents import cut, fit, in_plain_text, in_tokens, whole_documents
+from metaeval.citation.generation.generate import first_requests, generate
+from metaeval.citation.generation.options import GenerationOptions
+from metaeval.citation.generation.task import task_of
+from metaeval.citation.model import Answer, Passage, fingerprint
+from metaeval.citation.readers.answers import read_answers, read_questions
+from metaeval.citation.readers.jsonl import lines_of, own_lines, own_row
+from metaeval.errors import UserError
+from tests.citation.generation_made import CHAT, Model, documents, prompt_of, question
+
+
+def numbered(number=1, text="They say [2][4].", count=9):
+    passages = tuple(Passage(f"Text {number}-{place}.", f"Title {place}") for place in range(1, count + 1))
+    return Answer(f"q{number}", text, passages, f"What of {number}?")
+
+
+def places(one, number=1):
+    """The places, from 1, that a question's documents had before."""
+    return [int(passage.text.split("-")[1].rstrip(".")) for passage in one.passages if f" {number}-" in passage.text]
+
+
+def task(*questions, **options):
+    return task_of(questions, GenerationOptions(**options))
+
+
+def test_the_first_documents_are_taken():
+    done = task(numbered(1), numbered(2), documents=5)
+    assert [places(each, number) for number, each in enumerate(done.questions, start=1)] == [[1, 2, 3, 4, 5]] * 2
+
+
+def test_more_documents_than_there_are_is_one_sentence():
+    with pytest.raises(UserError) as caught:
+        task(numbered(1), numbered(2, count=3), documents=5)
+    assert str(caught.value) == (
+        'documents=5 asks for more documents than there are: 1 of 2 questions have fewer, "q2" has 3.'
+    )
+
+
+def test_the_oracle_shows_what_the_reference_cites():
+    (one,) = task(numbered(), oracle=True).questions
+    assert places(one) == [2, 4]
+
+
+def test_marks_that_count_from_zero_are_read_so():
+    (one,) = task(replace(numbered(), first=0), oracle=True).questions
+    assert places(one) == [3, 5]
+
+
+def test_negatives_are_drawn_by_a_seed_from_the_uncited_documents():
+    (one,) = task(numbered(), negatives=5).questions
+    assert (len(one.passages), {2, 4} <= {*places(one)}, places(one) == sorted(places(one))) == (7, True, True)
+    (again,) = task(numbered(), negatives=5).questions
+    assert again == one
+    drawn = {tuple(places(task(numbered(), negatives=3, shuffle=seed).questions[0])) for seed in range(20)}
+    assert len({frozenset(each) for each in drawn}) > 5
+    assert {frozenset({2, 4}) <= frozenset(each) for each in drawn} == {True}
+    assert any(list(each) != sorted(each) for each in drawn)
+    # A draw does not depend on the other questions.
+    assert (
+        task(numbered(2), numbered(), negatives=3, shuffle=4).questions[1]
+        == (task(numbered(), numbered(3), negatives=3, shuffle=4).questions[0])
+    )
+
+
+def test_negatives_that_a_question_lacks_come_from_other_questions():
+    short = numbered(1, count=4)  # two uncited documents
+    done = task(short, numbered(2), negatives=5)
+    one, _ = done.questions
+    assert (places(one), len(places(one, 2)), dict(+done.notes)) == (
+        [1, 2, 3, 4],
+        3,
+        {"negatives from other questions": 3},
+    )
+    with pytest.raises(UserError, match=r'negatives=5 asks for more .* "q1" has 2 uncited ones, and other .* have 0'):
+        task(short, negatives=5)
+
+
+def test_shuffling_keeps_the_documents():
+    (one,) = task(numbered(), shuffle=3).questions
+    assert places(one) != [*range(1, 10)]
+    assert sorted(places(one)) == [*range(1, 10)]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"oracle": True, "negatives": 2}, "oracle=true shows no negatives"),
+        ({"oracle": True, "documents": 2}, "documents takes the first documents of the file, and oracle"),
+        ({"negatives": -1}, "negatives is -1; allowed: a whole number from 0"),
+        ({"documents": 0}, "documents is 0; allowed: a whole number from 1"),
+        ({"samples": 0}, "samples is 0; allowed: a whole number from 1"),
+        ({"context_tokens": 9, "document_words": 8}, "context_tokens replaces document_words"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(options, says):
+    with pytest.raises(UserError, match=re.escape(says)):
+        GenerationOptions(**options)
+
+
+def test_a_question_without_a_citing_text_has_no_oracle():
+    with pytest.raises(UserError, match='"q1" has no text that cites a document, which oracle and negatives need'):
+        task(numbered(text=""), oracle=True)
+
+
+DOCS = [
+    {"title": "A", "text": "Text A.", "summary": "Sum A.", "extraction": "Snip A."},
+    {"title": "B", "text": "Text B.", "summary": "This is irrelevant.", "extraction": "Irrelevant"},
+    {"title": "C", "text": "Text C.", "summary": "Sum C.", "extraction": "Snip C."},
+    {"title": "D", "text": "Text D.", "summary": None},
+]
+
+
+def alce(tmp_path, *docs):
+    items = [{"sample_id": n, "question": f"Q{n}?", "docs": list(each)} for n, each in enumerate(docs, start=1)]
+    (tmp_path / "asqa.json").write_text(json.dumps(items))
+    return read_questions(tmp_path / "asqa.json")
+
+
+@pytest.mark.parametrize(("text", "field"), [("summary", "Sum"), ("snippet", "Snip")])
+def test_short_texts_are_shown_and_whole_ones_kept(tmp_path, text, field):
+    # As ALCE's get_shorter_text: texts that call a document irrelevant are passed over, and a list ends where the field
+    # does; a question without any keeps its first document, with its text.
+    options = GenerationOptions(document_text=text, documents=3)
+    done = task_of(alce(tmp_path, DOCS, DOCS[3:]), options)
+    model = Model(lambda _: "Long [1].")
+    one, _ = generate(done.questions, model, options, CHAT)
+    first, second = (documents(prompt_of(request)) for request in model.rounds[0])
+    assert first == {1: ("A", f"{field} A."), 2: ("C", f"{field} C.")}
+    assert second == {1: ("D", "Text D.")}
+    assert [passage.text for passage in one.answer.passages] == ["Text A.", "Text C."]  # what is judged
+    assert dict(+done.notes) == {
+        f"documents with an irrelevant {text}, passed over": 1,
+        f"documents without a {text}, left out": 2,
+        "questions with fewer documents than asked for": 2,
+        f"questions without a {text}, whose first document is shown": 1,
+    }
+
+
+def test_an_absent_field_is_one_sentence(tmp_path):
+    (one,) = alce(tmp_path, DOCS[3:])
+    with pytest.raises(UserError, match=r"No document has the field for document_text=snippet: give a file such as"):
+        task(one, document_text="snippet")
+
+
+def test_scifi_s_positives_are_those_of_the_paragraph(tmp_path):
+    sample = {
+        "query": "Who?",
+        "paragraph": "A Dane built it.",
+        "citations": [{"position": 6, "document": 2}],
+        "documents": [{"text": "One."}, {"text": "Two."}],
+        "output": "Nobody [1].",
+    }
+    (tmp_path / "scifi.jsonl").write_text(json.dumps(sample))
+    (one,) = task_of(read_questions(tmp_path / "scifi.jsonl", "auto", True), GenerationOptions(oracle=True)).questions
+    assert [passage.text for passage in one.passages] == ["Two."]
+    (usual,) = read_questions(tmp_path / "scifi.jsonl")
+    assert usual.text == "Nobody [1]."
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        (13, "Rain fell. Snow fell too, and stayed. Fog is."),  # 45 characters
+        (11, "Rain fell. Snow fell too, and stayed."),  # 3 and 7 tokens; with 2 more there are 12
+        (9, "Rain fell."),
+        (2, "Rain"),  # 8 characters end inside the second word
+        (1, "Rain"),
+    ],
+)
+def test_texts_are_cut_to_tokens_of_four_characters(tokens, expected):
+    assert cut("Rain fell. Snow fell too, and stayed. Fog is.", tokens, in_tokens) == expected
+
+
+def test_documents_get_an_equal_share_of_the_tokens():
+    # 1,000 words of 5 characters with a space between are 5,999 characters, 1,500 tokens; the short one has 3.
+    words = " ".join(["abcde"] * 1000)
+    shown = fit(
+        whole_documents((Passage(words), Passage("A short one."), Passage(words))),
+        GenerationOptions(context_tokens=503),
+    )
+    # The short one leaves (503 - 3) / 2 = 250 tokens, or 1,000 characters: 166 words with 165 spaces are 995.
+    assert [len(document.text.split()) for document in shown] == [166, 3, 166]
+    # In the strategy truncated nothing else cuts them; the previews of select-then-write have their own length.
+    setup = Setup(GenerationOptions(context_tokens=4000), CHAT)
+    assert len(setup.documents(question(passages=(Passage(words),)), 300)[0].text.split()) == 1000
+    setup = Setup(GenerationOptions(context_tokens=4000, strategy="select-then-write"), CHAT)
+    assert len(setup.documents(question(passages=(Passage(words),)), 60)[0].text.split()) == 60
+
+
+def test_the_plain_layout_is_that_of_the_papers():
+    shown = whole_documents((Passage("It is long.", "Oder"), Passage("Fish.")))
+    assert in_plain_text(shown) == "Document [1] (Title: Oder)\nIt is long.\n\nDocument [2]\nFish."
+    (request,) = first_requests([numbered(count=1)], GenerationOptions(layout="plain"), CHAT)
+    assert (
+        "Question: What of 1?\n\nDocuments; of a long one you see the beginning:\nDocument [1] (Title: Title 1)\n"
+        in (prompt_of(request))
+    )
+
+
+def test_samples_are_asked_for_with_seeds_of_their_own_and_share_an_id(tmp_path):
+    options, chat = GenerationOptions(samples=3), CHAT.model_copy(update={"temperature": 0.5, "seed": 7})
+    done = task_of([numbered()], options)
+    model = Model(lambda _: "Long [1].")
+    results = generate(done.questions, model, options, chat)
+    assert [(request.sample, request.body["seed"]) for request in model.rounds[0]] == [(0, 7), (1, 8), (2, 9)]
+    # The first sample is the request of a run without samples: what was paid is kept.
+    assert model.rounds[0][0] == first_requests([numbered()], GenerationOptions(), chat)[0]
+    unseeded = first_requests(done.questions, options, CHAT)
+    assert [request.body.get("seed") for request in unseeded] == [None, 1, 2]
+    answers = [result.answer for result in results]
+    rows = [own_row(answer) for answer in answers]
+    assert [(row["id"], row["sample"]) for row in rows] == [("q1", 0), ("q1", 1), ("q1", 2)]
+    path = tmp_path / "answers.jsonl"
+    path.write_text(lines_of({**row, "generation": {"steps": []}} for row in rows))
+    read = read_answers(path)
+    assert read == answers
+    assert [answer.id for answer in read] == ["q1#0", "q1#1", "q1#2"]
+    assert (own_lines(read), fingerprint(read)) == (own_lines(answers), fingerprint(answers))
+    (one,) = read_questions(path)
+    assert (one.id, one.sample) == ("q1", None)
+
+
+def shots_file(tmp_path, **changes):
+    row = {"id": "s1", "question": "Where?", "text": "There [1].", "passages": ["A place."], **changes}
+    (tmp_path / "shots.jsonl").write_text(json.dumps(row))
+    return tmp_path / "shots.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"text": "There."}, 'example "s1" should cite its documents by numbers from 1 to 1'),
+        ({"text": "There [2]."}, "should cite its documents by numbers from 1 to 1"),
+        ({"first": 0}, "should cite its documents"),
+        ({"question": ""}, "has no question"),
+        ({"question": "What of 1?"}, 'is also a question of this run ("q1")'),
+    ],
+)
+def test_worked_examples_are_checked(tmp_path, changes, says):
+    with pytest.raises(UserError, match=re.escape(says)):
+        task(numbered(), shots=shots_file(tmp_path, **changes))
+
+
+def test_worked_examples_are_those_of_the_file(tmp_path):
+    (one,) = task(numbered(), shots=shots_file(tmp_path)).shots
+    assert (one.question, one.text) == ("Where?", "There [1].")

@@ -1,0 +1,323 @@
+"""Answers written sentence by sentence, as SCiFi's paper describes it (section 4 and appendix C.1, Tables 8 to 11)."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from metaeval.citation.generation.asking import load_prompts, selection_in_text, summary_in_text
+from metaeval.citation.generation.generate import first_requests, generate, largest_requests
+from metaeval.citation.generation.options import GenerationOptions
+from metaeval.citation.generation.strategies import sentences_of, steps_of
+from metaeval.citation.model import Passage
+from metaeval.errors import UserError
+from metaeval.llm.endpoint import Cause
+from metaeval.llm.exchange import Failure
+from tests.citation.generation_made import CHAT, LONG, Model, document, documents, prompt_of, question, reply
+
+CHOICE, SENTENCE, OVERVIEW = "You decide for the next sentence", "Write its next sentence", "which questions it helps"
+TEXT = CHAT.model_copy(update={"output": "text"})
+
+
+def written(prompt):
+    return json.loads(prompt.rpartition("The answer so far: ")[2])
+
+
+def steps(prompt):
+    """The earlier choices in a prompt for the next one."""
+    part = prompt.rpartition("one a line:\n")[2].partition("\n\nThe answer so far")[0]
+    return [] if part == "(none)" else [json.loads(line) for line in part.splitlines()]
+
+
+def writer(plan, sentence=lambda numbers: f"They say so {''.join(f'[{number}]' for number in numbers)}."):
+    """A model that chooses by a plan, {river: [documents of each sentence]}, and then stops."""
+
+    def say(prompt):
+        river = re.search(r"river (\d)\?", prompt)
+        if OVERVIEW in prompt:
+            assert river is None  # a summary is of the document alone
+            return json.dumps({"summary": document(prompt)["text"].split(".")[0]})
+        if CHOICE in prompt:
+            so_far, chosen = len(steps(prompt)), plan[int(river[1])]
+            return json.dumps({"documents": chosen[so_far] if so_far < len(chosen) else []})
+        return sentence(documents(prompt))
+
+    return Model(say)
+
+
+def two_stage(**options):
+    return GenerationOptions(strategy="two-stage", **options)
+
+
+def names(requests):
+    kinds = {"choice": CHOICE, "sentence": SENTENCE, "summary": OVERVIEW}
+    return [next(name for name, words in kinds.items() if words in prompt_of(request)) for request in requests]
+
+
+def test_documents_are_chosen_by_summaries_for_one_sentence_after_the_other():
+    model = writer({1: [[4, 1], [2]], 2: [[2]]})
+    one, two = generate([question(1), question(2)], model, two_stage(), CHAT, "tiny/two-stage")
+    # Both questions have the same three documents with a text: three summaries serve both. Then two choices, two
+    # sentences; two choices (the second question's is to stop), one sentence; one choice, to stop.
+    assert [names(asked) for asked in model.rounds] == [
+        ["summary"] * 3,
+        *(["choice"] * 2, ["sentence"] * 2),
+        *(["choice"] * 2, ["sentence"]),
+        ["choice"],
+    ]
+    first, second, third = (prompt_of(model.rounds[place][0]) for place in (1, 3, 5))
+    summaries = {1: ("Oder", "The Oder is long"), 2: ("", "Barges carry coal"), 4: ("", "Fish live in it")}
+    assert documents(first) == documents(second) == documents(third) == summaries
+    # Told are the answer so far, and every earlier choice with the answer as it stood.
+    assert (steps(first), written(first)) == ([], "")
+    choices = [{"answer": "", "documents": [1, 4]}, {"answer": "They say so [1][4].", "documents": [2]}]
+    assert (steps(second), written(second)) == (choices[:1], "They say so [1][4].")
+    assert (steps(third), written(third)) == (choices, "They say so [1][4]. They say so [2].")
+    # A sentence is written from the original texts of its documents alone.
+    assert documents(prompt_of(model.rounds[2][0])) == {1: ("Oder", LONG), 4: ("", "Fish live in it.")}
+    assert documents(prompt_of(model.rounds[4][0])) == {2: ("", "Barges carry coal.")}
+    assert written(prompt_of(model.rounds[4][0])) == "They say so [1][4]."
+    assert (one.answer.text, one.answer.system, one.shown) == (
+        "They say so [1][4]. They say so [2].",
+        "tiny/two-stage",
+        (1, 2, 4),
+    )
+    assert [(step.documents, step.sentence) for step in one.steps] == [
+        ((1, 4), "They say so [1][4]."),
+        ((2,), "They say so [2]."),
+    ]
+    assert {each.number: (each.title, each.text) for each in one.summaries} == summaries
+    assert (two.answer.text, dict(one.problems), dict(two.problems)) == ("They say so [2].", {}, {})
+
+
+def test_an_answer_without_an_end_is_ended_and_counted():
+    (result,) = generate([question()], writer({1: [[1]] * 9}), two_stage(most_sentences=3), CHAT)
+    assert result.answer.text == " ".join(["They say so [1]."] * 3)
+    assert dict(result.problems) == {"answers ended by most_sentences=3": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "cut"),
+    [
+        ("Long [1]. Fish live there [4].", "Long [1].", 1),
+        ("It is long. [1][2]", "It is long. [1][2]", 0),
+        ("It is long. [1] It has fish. It is cold.", "It is long. [1]", 2),
+        ("<think>Hm. Well.</think>It is long [1]", "It is long [1]", 0),
+        ("It is\nlong [1].", "It is", 1),
+    ],
+)
+def test_of_a_longer_reply_the_first_sentence_is_taken(text, kept, cut):
+    (result,) = generate([question()], writer({1: [[1]]}, lambda _: text), two_stage(), CHAT)
+    assert (result.answer.text, result.problems["sentences cut off behind the first"]) == (kept, cut)
+
+
+@pytest.mark.parametrize(
+    ("choice", "sentence", "lost"),
+    [
+        ('{"documents": []}', "", ("choice", "stopped at once")),
+        ('{"documents": [7, 3]}', "", ("choice", "unparsed")),  # the third has no summary, and cannot be chosen
+        ("[STOP]", "", ("choice", "unparsed")),  # this form is JSON's
+        (Failure(Cause.REFUSED, "policy"), "", ("choice", "failed")),
+        ('{"documents": [1]}', "  ", ("sentence", "unparsed")),
+        ('{"documents": [1]}', "[1][2].", ("sentence", "unparsed")),  # no word is no sentence
+        ('{"documents": [1]}', reply("It is", "length"), ("sentence", "unparsed")),
+        ('{"documents": [1]}', Failure(Cause.TOO_LONG, ""), ("sentence", "too long")),
+    ],
+)
+def test_an_answer_that_breaks_off_is_lost_and_the_others_are_not(choice, sentence, lost):
+    good = writer({2: [[1], [2]]})
+
+    def say(prompt):
+        if "river 1?" not in prompt:
+            return good.say(prompt)
+        return choice if CHOICE in prompt else sentence
+
+    first, second = generate([question(1), question(2)], Model(say), two_stage(), CHAT)
+    assert (first.answer, (first.stage, first.trouble)) == (None, lost)
+    assert second.answer.text == "They say so [1]. They say so [2]."
+
+
+def test_numbers_that_no_document_has_are_counted():
+    (result,) = generate([question()], writer({1: [[1, 8, 9]]}), two_stage(), CHAT)
+    assert (result.shown, dict(result.problems)) == ((1,), {"documents chosen that do not exist": 2})
+
+
+def test_summaries_may_be_another_model_s_and_for_the_question():
+    model = writer({1: [[1]]})
+    generate([question()], model, two_stage(summary_model="cheap"), CHAT)
+    assert [request.body["model"] for request in (*model.rounds[0], *model.rounds[1])] == ["cheap"] * 3 + ["tiny"]
+
+    def say(prompt):
+        if "Sum up" in prompt:
+            assert "What of river 1?" in prompt
+            return '{"summary": "Long."}'
+        return '{"documents": []}'
+
+    (result,) = generate([question()], Model(say), two_stage(summary_focus="question"), CHAT)
+    assert (result.stage, result.trouble) == ("choice", "stopped at once")
+
+
+def test_the_paper_s_prompts_are_answered_in_plain_text(tmp_path):
+    files = {
+        "summary": "Title: {title}\n\nText: {text}\n\nSummary:",
+        "choice": "Choose.\n\nQuestion: {question}\n\n{documents}\n\n{steps}\nWritten: {written}\nChosen Documents:",
+        "sentence": "Write.\n\nQuestion: {question}\n\n{documents}\n\nWritten: {written}\nNext Sentence:",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+
+    def say(prompt):
+        if prompt.endswith("Summary:"):
+            return prompt.partition("Text: ")[2].split(".")[0]
+        if prompt.startswith("Choose."):
+            return "[STOP]" if "so [1]" in prompt else " Document [1], [4]. "
+        return "They say so [1]."
+
+    model = Model(say)
+    options = two_stage(layout="plain", **{f"{name}_file": tmp_path / name for name in files})
+    (result,) = generate([question()], model, options, TEXT)
+    assert (result.answer.text, result.steps[0].documents) == ("They say so [1].", (1, 4))
+    assert all("response_format" not in request.body for asked in model.rounds for request in asked)
+    assert prompt_of(model.rounds[0][1]) == "Title: \n\nText: Barges carry coal.\n\nSummary:"
+    assert prompt_of(model.rounds[3][0]) == (
+        "Choose.\n\nQuestion: What of river 1?\n\nDocument [1] (Title: Oder)\nThe Oder is long\n\nDocument [2]\n"
+        "Barges carry coal\n\nDocument [4]\nFish live in it\n\nAnswer: (none)\nDocuments: [1][4]\n"
+        "Written: They say so [1].\nChosen Documents:"
+    )
+
+
+@pytest.mark.parametrize("strategy", ["truncated", "summary", "two-stage", "select-then-write"])
+def test_our_prompts_speak_of_json_only_where_it_is_used(strategy):
+    options = {"strategy": strategy, "summary_focus": "question" if strategy == "summary" else None}
+    plain = load_prompts(GenerationOptions(layout="plain", **options), TEXT)
+    usual = load_prompts(GenerationOptions(**options), CHAT)
+    for stage, prompt in plain.items():
+        assert "JSON" not in prompt.text
+        assert "JSON" in usual[stage].text
+        assert re.findall(r"{\w+}", prompt.text) == re.findall(r"{\w+}", usual[stage].text)
+    ends = {"summary": "[NONE]", "selection": "[NONE]", "choice": "[STOP]"}
+    assert all(ends[stage] in prompt.text for stage, prompt in plain.items() if stage in ends)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("[2][5]", [2, 5]),
+        ("Documents 5, 2 and 5.", [2, 5]),
+        ("[1, 3]", [1, 3]),
+        ("<think>[9]?</think>\n[4]", [4]),
+        ("[STOP]", []),
+        ("STOP.", []),
+        ("[NONE]", []),
+        ("[STOP] [1]", None),
+        ("[1] because it is long", None),
+        ("[1-3]", None),
+        ("[]", None),
+        ("", None),
+    ],
+)
+def test_numbers_in_plain_text_are_read_strictly(text, numbers):
+    assert selection_in_text(text) == numbers
+
+
+def test_a_summary_in_plain_text_is_the_whole_reply():
+    assert [summary_in_text(text) for text in (" Long. ", "[NONE]", " ", "<think>x</think> Long.")] == [
+        *("Long.", "", None),
+        "Long.",
+    ]
+
+
+def test_an_estimate_counts_the_rounds_and_bounds_what_is_asked():
+    options, questions = two_stage(most_sentences=4, answer_words=40), [question(1), question(2)]
+    model = writer({1: [[1, 2, 4]] * 4, 2: [[1, 2, 4]] * 4})
+    generate(questions, model, options, CHAT)
+    first = {request.content for request in first_requests(questions, options, CHAT)}
+    assert {request.content for request in model.rounds[0]} == first
+    largest = largest_requests(questions, options, CHAT)
+    later = [request for asked in model.rounds[1:] for request in asked]
+    assert len(largest) == len(later) == 2 * 2 * 4  # questions, stages, sentences
+    assert sum(each.likely_tokens_in for each in largest) >= sum(each.likely_tokens_in for each in later)
+
+
+def test_an_answer_can_be_taken_apart_into_its_steps():
+    text = "It is long [1]. They say so. [2][4] Nobody knows."
+    assert sentences_of(text) == ["It is long [1].", "They say so. [2][4]", "Nobody knows."]
+    assert [(step.written, step.documents, step.sentence) for step in steps_of(text)] == [
+        ("", (1,), "It is long [1]."),
+        ("It is long [1].", (2, 4), "They say so. [2][4]"),
+    ]
+
+
+SHOT = question(7, (Passage("The Ems is short. It has eels.", "Ems"), Passage("Eels swim.")))
+
+
+def shot(text="It is short [1]. Eels swim [2]."):
+    return replace(SHOT, text=text)
+
+
+def test_a_worked_example_shows_the_choices_and_the_last_sentence():
+    model = writer({1: [[1]], 7: []})
+
+    def say(prompt):
+        asked = prompt.rpartition("\n\n\n")[2]
+        return model.say(asked.removesuffix("\n\nReply:"))
+
+    told = Model(say)
+    (result,) = generate([question()], told, two_stage(), CHAT, shots=[shot()])
+    assert result.answer.text == "They say so [1]."
+    assert [len(asked) for asked in told.rounds] == [2, 3, 1, 1, 1]  # the example's two documents are summed up first
+    example, _, asked = prompt_of(told.rounds[2][0]).partition("\n\n\n")
+    assert example.endswith('Reply: {"documents": []}')
+    assert asked.endswith("\n\nReply:")
+    assert documents(example) == {1: ("Ems", "The Ems is short"), 2: ("", "Eels swim")}
+    example = example.partition("\n\nReply: ")[0]
+    assert [step["documents"] for step in steps(example)] == [[1], [2]]
+    assert written(example) == "It is short [1]. Eels swim [2]."
+    example, _, _ = prompt_of(told.rounds[3][0]).partition("\n\n\n")
+    assert example.endswith("Reply: Eels swim [2].")
+    assert documents(example) == {2: ("", "Eels swim.")}
+    assert written(example.partition("\n\nReply: ")[0]) == "It is short [1]."
+
+
+def test_worked_examples_of_the_other_strategies(tmp_path):
+    def say(prompt):
+        asked = prompt.rpartition("\n\n\n")[2]
+        if "Sum up" in asked:
+            return '{"summary": "Sum."}'
+        return '{"documents": [1]}' if "in full" in asked else "It is [1]."
+
+    prompts = {}
+    path = tmp_path / "answer.txt"
+    path.write_text("{question}\n\n{documents}\n\nAnswer:")
+    for strategy in ("truncated", "summary", "select-then-write"):
+        model = Model(say)
+        options = GenerationOptions(strategy=strategy, document_words=4, answer_file=path)
+        generate([question()], model, options, CHAT, shots=[shot("It is short [1]."), shot("Eels swim [2].")])
+        prompts[strategy] = [prompt_of(asked[0]) for asked in model.rounds]
+    asked = prompts["truncated"][-1].split("\n\n\n")
+    assert [each.partition("\n\nAnswer:")[2] for each in asked] == [" It is short [1].", " Eels swim [2].", ""]
+    assert documents(asked[0]) == {1: ("Ems", "The Ems is short."), 2: ("", "Eels swim.")}
+    assert documents(prompts["summary"][-1].split("\n\n\n")[0]) == {1: ("Ems", "Sum."), 2: ("", "Sum.")}
+    selection, answer = prompts["select-then-write"]
+    assert selection.split("\n\n\n")[1].endswith('\n\nReply: {"documents": [2]}')
+    assert documents(answer.split("\n\n\n")[1]) == {2: ("", "Eels swim.")}
+
+
+def test_an_example_whose_documents_are_not_summed_up_ends_the_run():
+    with pytest.raises(UserError, match=r'worked example "q7" cannot be shown, because .* is unparsed'):
+        generate([question()], Model(lambda _: "No."), two_stage(), CHAT, shots=[shot()])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("{question}", r"lacks {document}: write {document} or {text}"), ("{document}", None), ("{text}", None)],
+)
+def test_a_prompt_for_summaries_needs_no_question(tmp_path, text, says):
+    (tmp_path / "own.txt").write_text(text)
+    options = GenerationOptions(strategy="summary", summary_file=tmp_path / "own.txt")
+    if says:
+        with pytest.raises(UserError, match=re.escape(says)):
+            load_prompts(options)
+    else:
+        assert load_prompts(options)["summary"].text == text
