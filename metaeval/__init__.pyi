@@ -344,6 +344,8 @@ class cite:
         parser: str | None = None,
         splitter: str | None = None,
         format: str | None = None,
+        sources: str | Path | None = None,
+        premise: str = 'joint',
         encoding: str = '',
         results: str | Path = ...,
         store: str | Path | None = None,

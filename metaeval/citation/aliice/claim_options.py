@@ -6,12 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from metaeval.citation.profiles import by_profile, changed_profile, differing, profile_of
-from metaeval.citation.sentences import Leading, MarkStyles
+from metaeval.citation.sentences import PLAIN, Leading, MarkStyles
 from metaeval.citation.table import Untitled, Zero
 from metaeval.errors import UserError
-
-PLAIN = MarkStyles(lists=False, ranges=False, carets=False)
-"""[1] alone is a mark, as the released code has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

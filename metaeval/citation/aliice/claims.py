@@ -13,7 +13,7 @@ import numpy as np
 
 from metaeval.citation.aliice.claim_options import Profile
 from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, expanded, separated, tree_of
-from metaeval.citation.model import Answer, Claim, Entails, Mark, MarkProblem
+from metaeval.citation.model import Answer, Claim, Entails, Mark
 from metaeval.citation.parsers.parse import Parse, Parser
 from metaeval.citation.sentences import LocatedText, find_marks, joined, move_leading, split, whole
 from metaeval.citation.table import CitationLine, CitedMark, CitedStatement, find_place, judged_lines
@@ -360,12 +360,7 @@ def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profil
 
 
 def _statement(claim: Claim, answer: Answer, number: int, profile: Profile) -> CitedStatement:
-    places: list[tuple[int | None, MarkProblem | None]] = [
-        (None, "out of range")
-        if profile.bound is not None and (mark.number or 0) > profile.bound
-        else find_place(mark.number, len(answer.passages), profile.zero)
-        for mark in claim.marks
-    ]
+    places = [find_place(mark.number, len(answer.passages), profile.zero, profile.bound) for mark in claim.marks]
     lost = profile.out_of_range == "left out" and any(place is None for place, _ in places)
     counts = bool(places) and not lost
     marks = tuple(

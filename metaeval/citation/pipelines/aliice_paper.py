@@ -10,12 +10,30 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from metaeval.citation.alce.citations import AlceOptions
+from metaeval.citation.aliice.claim_options import Profile, aliice_profile
 from metaeval.citation.judging import WITHIN, PipelineReading, read_claims
-from metaeval.citation.pipelines.claims_tables import MEASURES, RECALL, CitedAnswers, judge, provenance_of
+from metaeval.citation.pipelines.claims_tables import (
+    MEASURES,
+    RECALL,
+    CitedAnswers,
+    PremiseName,
+    judge,
+    provenance_of,
+)
 from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import JudgedByMetrics, Layout, MakeBackends, NameList, Pipeline, Run
+from metaeval.citation.pipelines.pipeline import (
+    JudgedByMetrics,
+    Layout,
+    MakeBackends,
+    NameList,
+    Pipeline,
+    Run,
+    SourcesFile,
+)
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.readers.answers import gather
+from metaeval.citation.sentences import PLAIN
 from metaeval.config import TrustConfig
 from metaeval.config_files import read_experiment
 from metaeval.declared import Flag, validated
@@ -75,7 +93,7 @@ def read_files(texts: Sequence[str]) -> dict[str, list[Path]]:
 class TablesCommand(JudgedByMetrics):
     """Options of `cite tables`; options that are not set come from the file, or from `PaperConfig`."""
 
-    untyped = frozenset({"calibration", "format", "splitter", "threshold"})
+    untyped = frozenset({"calibration", "format", "premise", "sources", "splitter", "threshold"})
 
     files: Annotated[tuple[str, ...], Flag("FILE", multiple=True, argument=True)] = Field(
         description="Files of answers, one per system: FILE, or DATASET=FILE,FILE."
@@ -88,6 +106,8 @@ class TablesCommand(JudgedByMetrics):
     parser: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Parser, as for 'cite aliice'.")
     splitter: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Splitter: auto, nltk, rules.")
     format: Annotated[str | None, Flag("NAME", "-f")] = Field(default=None, description="Format, as for 'cite alce'.")
+    sources: SourcesFile = None
+    premise: PremiseName = "joint"
 
     @model_validator(mode="before")
     @classmethod
@@ -106,6 +126,9 @@ class TablesCommand(JudgedByMetrics):
         return tuple(path for paths in read_files(self.files).values() for path in paths)
 
 
+_SHARED = ("styles", "leading", "bound", "zero", "out_of_range", "untitled")
+"""Options of the same name and meaning in ALiiCE and ALCE."""
+
 _Answers = dict[str, tuple[PipelineReading, PipelineReading]]
 
 
@@ -114,13 +137,20 @@ def _read(run: Run) -> tuple[Run, _Answers]:
     options = run.options
     read: _Answers = {}
     for name, paths in read_files(options.files).items():
-        answers = gather(paths, options.format)
-        aliice, alce = (
-            read_claims(pipeline, answers, options.profile, options.parser, options.splitter)
-            for pipeline in ("aliice", "alce")
-        )
+        answers = gather(paths, options.format, options.sources)
+        changes = run.set_options["aliice"]
+        aliice = read_claims("aliice", answers, options.profile, options.parser, options.splitter, changes=changes)
+        changes = {**read_alike(aliice_profile(options.profile, **changes)), **run.set_options["alce"]}
+        alce = read_claims("alce", answers, "aliice", splitter=options.splitter, changes=changes)
         read[name or "answers"] = aliice, alce
     return run, read
+
+
+def read_alike(profile: Profile) -> dict[str, Any]:
+    """Return the options with which ALCE's profile "aliice" reads the same marks and passages as ALiiCE's profile."""
+    shared = {name: getattr(profile, name) for name in _SHARED}
+    # The released pattern would leave the second number of [1, 2] in the sentence.
+    return {**shared, "cleaning": "pattern" if profile.styles == PLAIN else "marks"}
 
 
 def _judge(read: tuple[Run, _Answers], backends: MakeBackends) -> Layout:
@@ -179,11 +209,14 @@ def _side_by_side(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance) 
         cells = [interval_cell(ends, RECALL) for ends in values.values()]
         table.add("", system, [*cells, f"{rows.size:,}"], *_records(system, int(rows.size), values))
     reading = Note(
-        "reading", "as Tables 3 and 4 of the ALiiCE paper: answers with a citation between the words of a sentence"
+        "reading",
+        "as Tables 3, 4 and 6 of the ALiiCE paper: answers with a citation between the words of a sentence. ALCE: its "
+        "profile aliice, in which only sentences with citations count, and all lines and marks are read",
     )
     headings = ("Model", "Rec.", "Prec.", "Rec.", "Prec.", "answers")
     title = "Answers that cite within a sentence: recall and precision (%)"
     groups = (ColumnGroup("ALiiCE", 2), ColumnGroup("ALCE", 2), ColumnGroup("", 1))
+    around = replace(around, fields={**around.fields, "alce": alce.reading.fields["profile"]})
     return around.lines("table-3", title, headings, table, [reading], groups)
 
 
@@ -203,6 +236,7 @@ TABLES = Pipeline(
       metaeval cite tables a.json b.json -c aliice --nli rouge --parser small
     """,
     options=TablesCommand,
+    owners={"aliice": Profile, "alce": AlceOptions},
     measures=MEASURES,
     backends="one",
     read=_read,

@@ -82,18 +82,24 @@ _READ = (
 _SCORED = (*HEADLINES, *(measure.column for measure in _TEXT_MEASURES if measure.key == CLAIM_RECALL))
 
 
+PremiseName = Annotated[
+    str,
+    one_of("premise", get_args(Premise), chunks="max over chunks"),
+    Flag("HOW"),
+    Field(description="How passages are read: joint (as one text) or chunks (the best chunk; --set chunk.size)."),
+]
+
+
 class ClaimOptions(pipeline.ReadsAnswers, pipeline.JudgedByMetrics):
     """Options of ALCE and ALiiCE."""
 
     untyped = frozenset({"premise", "reader", "mauve_model"})
 
-    premise: Annotated[str, one_of("premise", get_args(Premise), chunks="max over chunks"), Flag("HOW")] = Field(
-        default="joint",
-        description="How passages are read: joint (as one text) or chunks (the best chunk; --set chunk.size).",
-    )
+    premise: PremiseName = "joint"
     profile: Annotated[str, Flag("NAME")] = Field(
         default="paper",
-        description="Definition: paper (as published), released (as the authors' code computes); ALiiCE: expanded.",
+        description="Definition: paper (as published), released (as the authors' code computes); ALCE: aliice (as the "
+        "ALCE columns of ALiiCE's tables); ALiiCE: expanded.",
     )
     measures: Annotated[pipeline.NameList, Flag("NAMES", multiple=True)] = Field(
         default=(),
@@ -275,7 +281,8 @@ def marks_text(lines: Sequence[CitationLine]) -> str:
 def _read(run: Run) -> tuple[Run, PipelineReading]:
     name = "aliice" if isinstance(run.options, AliiceCommand) else "alce"
     others = {"files", "format", "sources", "premise", *pipeline.JudgedByMetrics.model_fields}
-    return run, read_claims(name, run.answers, **run.options.model_dump(exclude=others))
+    changes = run.set_options.get("options", {})
+    return run, read_claims(name, run.answers, **run.options.model_dump(exclude=others), changes=changes)
 
 
 def _judge(read: tuple[Run, PipelineReading], backends: pipeline.MakeBackends) -> pipeline.Layout:
@@ -302,7 +309,8 @@ ALCE = Pipeline(
       metaeval cite alce answers.jsonl --nli nli --threshold 0.5
     """,
     measures=(*MEASURES, *_TEXT_MEASURES),
-    signed=(MarkStyles, AlceOptions),
+    owners={"options": AlceOptions},
+    signed=(MarkStyles,),
     backends="many",
     read=_read,
     judge=_judge,
@@ -314,7 +322,8 @@ ALIICE = replace(
     title=_TITLES["aliice"],
     paper="Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation",
     options=AliiceCommand,
-    signed=(Profile,),
+    owners={"options": Profile},
+    signed=(),
     tree=sentence_tree,
     help="""Measure citation recall and precision of claims (ALiiCE).
 
