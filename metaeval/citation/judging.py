@@ -275,7 +275,7 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
         untitled=profile.untitled,
         zero=profile.zero,
         values={
-            "cvcp": [answer_cvcp(each.texts) for each in read],
+            "cvcp": [answer_cvcp(each.texts, profile.cvcp == "all sentences") for each in read],
             WITHIN: [float(_within(each)) for each in read],
             "claims_per_sentence": [share.value for share in per_sentence],
             "fallbacks": [share.value for share in fallen],

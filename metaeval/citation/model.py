@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from metaeval.errors import UserError, shown
@@ -18,11 +18,16 @@ MarkProblem = Literal["out of range", "zero", "unparsable"]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One document of the model's input; answers cite it by its position, from 1. source: its id or address."""
+    """One document of the model's input; answers cite it by its position, from 1. source: its id or address.
+
+    snippet, summary: shorter texts of it that the file holds.
+    """
 
     text: str
     title: str = ""
     source: str = ""
+    snippet: str = ""
+    summary: str = ""
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,8 @@ class Answer:
     group: the unit of resampling, where the file names it; empty: the question (see `group_of`). system: the generator.
     reference: for measures of correctness, by the published field names (answer, qa_pairs, annotations, claims,
     answers), unchanged; levels of support (`metaeval.citation.support.labels`). first: the number by which the text
-    cites the first passage; 0 in some published sets. Numbers everywhere else are from 1.
+    cites the first passage; 0 in some published sets. Numbers everywhere else are from 1. sample: the number of the
+    answer among several that one system gave to the question, from 0 (None: there is only one).
     """
 
     id: str
@@ -43,6 +49,16 @@ class Answer:
     system: str = ""
     reference: Mapping[str, Any] = field(default_factory=dict)
     first: int = 1
+    sample: int | None = None
+
+    def in_sample(self, sample: int) -> Answer:
+        """Return the answer as a sample of its question, with the number behind its id (q1#0)."""
+        return replace(self, id=f"{self.id}#{sample}", sample=sample)
+
+    @property
+    def sampled_id(self) -> str:
+        """The id without the number of the sample."""
+        return self.id if self.sample is None else self.id.removesuffix(f"#{self.sample}")
 
 
 def group_of(answer: Answer) -> str:

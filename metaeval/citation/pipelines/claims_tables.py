@@ -52,6 +52,7 @@ _TEXT_MEASURES = (
     PipelineMeasure("str_em", "EM recall", "share of the reference's short answers that occur in the text", 100, 1),
     PipelineMeasure("str_hit", "hit", "share of answers in which every short answer occurs", 100, 1),
     PipelineMeasure("rougeLsum", "ROUGE-Lsum", "longest common subsequence with the reference", 100, 1),
+    PipelineMeasure("rougeL", "ROUGE-L", "longest common subsequence with the reference, in the whole text", 100, 1),
     PipelineMeasure(CLAIM_RECALL, "claim recall", "share of the reference's claims that the text entails", 100, 1),
     PipelineMeasure("num_preds", "items", "number of items of the list", 1, 1),
     PipelineMeasure("qampari_prec", "list precision", "share of the list's items that are correct", 100, 1),
@@ -99,11 +100,11 @@ class ClaimOptions(pipeline.ReadsAnswers, pipeline.JudgedByMetrics):
     profile: Annotated[str, Flag("NAME")] = Field(
         default="paper",
         description="Definition: paper (as published), released (as the authors' code computes); ALCE: aliice (as the "
-        "ALCE columns of ALiiCE's tables); ALiiCE: expanded.",
+        "ALCE columns of ALiiCE's tables); ALiiCE: printed, expanded.",
     )
     measures: Annotated[pipeline.NameList, Flag("NAMES", multiple=True)] = Field(
         default=(),
-        description="Measures of the text: str_em, str_hit, rougeLsum, length, qa_em, qa_f1, mauve ... Repeatable.",
+        description="Measures of the text: str_em, str_hit, rougeLsum, rougeL, length, qa_em, mauve ... Repeatable.",
     )
     reader: Annotated[str, Flag("MODEL")] = Field(
         default=READER, description="Reader model of qa_em, qa_f1 and qa_hit: hub id or folder."

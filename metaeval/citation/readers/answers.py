@@ -15,7 +15,7 @@ from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, lacking, unwrapped
 from metaeval.citation.readers.formats.contexts import VECTARA, vectara_rows
 from metaeval.citation.readers.formats.registry import RECORD_FORMATS
-from metaeval.citation.readers.jsonl import FIELDS, read_own
+from metaeval.citation.readers.jsonl import FIELDS, read_own, shorter
 from metaeval.citation.readers.judgements import JUDGED_FORMATS
 from metaeval.citation.readers.normal_form import read_cited, with_texts
 from metaeval.citation.readers.scifi import read_scifi
@@ -95,7 +95,12 @@ REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
 def alce_passages(item: DataRow) -> tuple[Passage, ...]:
     """Return the documents of an item; where a document has `sent`, it is read instead of `text`, as in ALCE's code."""
     return tuple(
-        Passage(document.text("sent" if "sent" in document.fields else "text"), document.optional_text("title"))
+        Passage(
+            document.text("sent" if "sent" in document.fields else "text"),
+            document.optional_text("title"),
+            "",
+            *shorter(document),
+        )
         for document in item.rows("docs")
     )
 
