@@ -15,6 +15,7 @@ from metaeval.citation.alce.citations import AlceOptions, alce_lines, alce_optio
 from metaeval.citation.alce.qa_model import extractive_reader
 from metaeval.citation.aliice.claim_options import Profile, aliice_profile
 from metaeval.citation.aliice.claims import MARK, AnswerClaims, aliice_lines, answer_cvcp, mark_offsets, read_answers
+from metaeval.citation.aliice.gold_claims import gold_values
 from metaeval.citation.measures import AnswerShare, Statistic
 from metaeval.citation.model import Answer, Entails, answer_cells
 from metaeval.citation.panel import SystemPanel
@@ -279,6 +280,7 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
             WITHIN: [float(_within(each)) for each in read],
             "claims_per_sentence": [share.value for share in per_sentence],
             "fallbacks": [share.value for share in fallen],
+            **gold_values(read),
             "sentences": [float(len(each.sentences)) for each in read],
         },
         pooled=pooled,

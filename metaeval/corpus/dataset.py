@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One published file. sha256: empty where the origin's bytes could not be pinned. size: in bytes."""
+    """One published file. sha256: empty where the origin's bytes could not be pinned. size: in bytes.
+
+    member: the file's path inside the tar archive at the URL; empty where the URL is the file's own.
+    """
 
     name: str
     url: str
     sha256: str = ""
     size: int = 0
+    member: str = ""
 
 
 class Origin(TypedDict):
@@ -68,7 +72,8 @@ class Dataset:
     of each of those files by its name, and every option with its value, already checked against `options`.
     `scores` names the metrics whose scores of whole citations are published with a corpus (`Corpus.scores`).
     `folder` is the name of the data set's folder inside a local mirror (`data=FOLDER`). `kind` says what `load` gives:
-    a `Corpus`, whose statements any metric can score, or `Ratings`, for scores that exist already.
+    a `Corpus`, whose statements any metric can score, or `Ratings`, for scores that exist already; questions without
+    answers cannot be loaded, and are there to be fetched.
     """
 
     name: str
@@ -83,7 +88,7 @@ class Dataset:
     folder: str = ""
     files: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=lambda: {"all": ()})
     default_split: str = "all"
-    kind: Literal["corpus", "ratings"] = "corpus"
+    kind: Literal["corpus", "ratings", "questions"] = "corpus"
     options: Mapping[str, Option] = field(default_factory=dict)
     scores: tuple[str, ...] = ()
     note: str = ""

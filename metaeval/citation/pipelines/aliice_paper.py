@@ -159,7 +159,14 @@ def _read(run: Run) -> tuple[Run, _Answers]:
         answers = gather(paths, options.format, options.sources)
         changes = run.set_options["aliice"]
         chosen = {"profile": options.profile, "parser": options.parser, "splitter": options.splitter}
-        aliice = read_claims("aliice", answers, **chosen, **_fluency(options, answers), changes=changes)
+        read_with = partial(read_claims, "aliice", answers, **chosen, changes=changes)
+        fluency = _fluency(options, answers)
+        try:
+            aliice = read_with(**fluency)
+        except UserError:
+            if not fluency or "mauve_model" in options.model_fields_set:
+                raise
+            aliice = read_with()  # the default model is not at hand
         changes = {**read_alike(aliice_profile(options.profile, **changes)), **run.set_options["alce"]}
         alce = read_claims("alce", answers, "aliice", splitter=options.splitter, changes=changes)
         read[name or "answers"] = aliice, alce
@@ -249,7 +256,9 @@ def _overall(cited: CitedAnswers, around: Provenance, rouge: str) -> Table:
         "as Table 1 of the ALiiCE paper. Values have intervals; mean (standard deviation) where a system has several "
         "samples. Correct.: EM recall, or ROUGE-L where there are no short answers. Fluency: MAUVE"
     )
-    lacking = "" if "Fluency" in columns else ", which needs the package mauve-text and reference answers"
+    lacking = (
+        "" if "Fluency" in columns else ", which needs the package mauve-text with its model, and reference answers"
+    )
     notes = [Note("reading", reading + lacking)]
     return around.lines("table-1", "Citation quality, correctness and length", ("Model", *columns), table, notes)
 

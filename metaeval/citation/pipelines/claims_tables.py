@@ -12,6 +12,7 @@ from pydantic import Field
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.alce.correctness import MAUVE_MODEL, READER
 from metaeval.citation.aliice.claim_options import Profile
+from metaeval.citation.aliice.gold_claims import EXACT, TOKEN_F1
 from metaeval.citation.judging import (
     CLAIM_RECALL,
     MAUVE,
@@ -78,6 +79,8 @@ _READ = (
     Column(key=WITHIN, label="within %", scale=100, digits=1),
     Column(key="claims_per_sentence", label="claims/sentence", digits=2),
     Column(key="fallbacks", label="fallback %", scale=100, digits=1),
+    Column(key=EXACT, label="claims as gold %", scale=100, digits=1),
+    Column(key=TOKEN_F1, label="claims' word F1 %", scale=100, digits=1),
     Column(key="sentences", label="sentences", digits=1),
 )
 _SCORED = (*HEADLINES, *(measure.column for measure in _TEXT_MEASURES if measure.key == CLAIM_RECALL))

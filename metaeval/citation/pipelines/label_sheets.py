@@ -110,7 +110,7 @@ def _shares(run: Run, table: LabelTable, around: Provenance) -> Table:
             known = {reader: column[column != MISSING] for reader, column in zip(labels.readers, codes.T, strict=True)}
             of_reader = {reader: float(marks.mean()) for reader, marks in known.items() if marks.size}
             shown = f"{100 * min(of_reader.values()):.1f} to {100 * max(of_reader.values()):.1f}" if of_reader else ""
-            cells = [interval_cell(values["share"].ends, _PERCENT), shown, _of(values, "alpha", True)]
+            cells = (interval_cell(values["share"].ends, _PERCENT), shown, _of(values, "alpha", True))
             shared = {"labels": labels.name, "label": category, **_flat(values, ("share", "alpha"))}
             records = [{**shared, "reader": reader, "share of reader": of_reader.get(reader)} for reader in known]
             lines.add(plain(labels.name), plain(category), cells, *records)
@@ -142,9 +142,16 @@ def _flat(values: Mapping[str, ValueInterval], names: Sequence[str]) -> dict[str
 def _provenance(run: Run, table: LabelTable) -> Provenance:
     content = [[each.name, list(each.readers), list(each.categories), each.codes.tolist()] for each in table.sets]
     units = len(table.systems)
-    shared = {"documents": 0, "citations": 0, "groups": table.n_groups, "levels": {}}
-    fingerprint = sha256_json([content, list(table.systems), table.group.tolist()])
-    data = Data(name=run.name, split="labels", fingerprint=fingerprint, statements=units, **shared)
+    data = Data(
+        name=run.name,
+        split="labels",
+        fingerprint=sha256_json([content, list(table.systems), table.group.tolist()]),
+        statements=units,
+        documents=0,
+        citations=0,
+        groups=table.n_groups,
+        levels={},
+    )
     left = f"; {count(table.left_out, 'row')} of units that not all tables have left out" if table.left_out else ""
     notes = (
         Note("data", f"{count(units, 'unit')}, {count(table.n_groups, 'group')}{left}"),
