@@ -170,9 +170,10 @@ def pair_agreement(table: LabelTable, labels: LabelSet, pairs: Sequence[tuple[in
     measures = {"equal": share_alike, "kappa": cohen_kappa}
     measures |= {name: partial(weighted_cohen_kappa, distance=distance) for name, distance in distances.items()}
     counts = []
-    for one, other in pairs:
-        both = (labels.codes[:, [one, other]] != MISSING).all(axis=1)
-        first, second = labels.codes[both][:, [one, other]].T
+    for pair in pairs:
+        codes = labels.codes[:, list(pair)]
+        both = (codes != MISSING).all(axis=1)
+        first, second = codes[both].T
         counts.append(decision_counts(second, first, table.group[both], table.n_groups, k))
     rows = sum(counts, np.zeros(1)).sum(axis=(1, 2)).astype(np.int64)
     kappas = {}

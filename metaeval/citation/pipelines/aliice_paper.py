@@ -145,7 +145,7 @@ class TablesCommand(JudgedByMetrics):
 _SHARED = ("styles", "leading", "bound", "zero", "out_of_range", "untitled")
 """Options of the same name and meaning in ALiiCE and ALCE."""
 
-Measured = tuple[IntervalEnds, Sequence[float]]
+SampledValue = tuple[IntervalEnds, Sequence[float]]
 """A value of a system with its interval, and the values of its samples (empty for fewer than two)."""
 
 _Answers = dict[str, tuple[PipelineReading, PipelineReading]]
@@ -203,7 +203,7 @@ def _judge(read: tuple[Run, _Answers], backends: MakeBackends) -> Layout:
     return Layout(tables)
 
 
-def _records(system: str, answers: int | None, values: Mapping[str, Measured]) -> list[Record]:
+def _records(system: str, answers: int | None, values: Mapping[str, SampledValue]) -> list[Record]:
     return [
         {"system": system, "answers": answers, "measure": key, "value": value, "low": low, "high": high}
         | {"samples": len(samples) or 1, "mean": mean(samples) if samples else None, "sd": _deviation(samples)}
@@ -215,18 +215,18 @@ def _deviation(samples: Sequence[float]) -> float | None:
     return stdev(samples) if len(samples) > 1 else None
 
 
-def _cell(measured: Measured | None, column: Column) -> Cell | str:
+def _cell(measured: SampledValue | None, column: Column) -> Cell | str:
     ends, samples = measured or (None, ())
     if len(samples) < 2:
         return interval_cell(ends, column)
     return f"{format_value(mean(samples), column)} ({format_value(stdev(samples), column)})"
 
 
-def _measured(panel: SystemPanel, statistic: Statistic, rows: Ints) -> Measured:
+def _measured(panel: SystemPanel, statistic: Statistic, rows: Ints) -> SampledValue:
     return panel.interval_over(statistic, rows).ends, panel.of_samples(rows, partial(value_of, statistic))
 
 
-def _of_all(panel: SystemPanel, value: Whole, rows: Ints) -> Measured:
+def _of_all(panel: SystemPanel, value: Whole, rows: Ints) -> SampledValue:
     """Return a measure of all answers of a system together, which has no interval."""
 
     def of(chosen: Ints) -> float | None:

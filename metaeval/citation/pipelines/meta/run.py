@@ -173,8 +173,8 @@ def _ask(read: ToMeasure, chat: Chat | None) -> _Heard:
 def _judge(heard: _Heard, make: MakeBackends) -> MetaEvaluation:
     """Compare every measure of every pipeline with the ratings. make: makes the backends, which give the verdicts."""
     read, rated, of_citeeval, facts, fields = heard
-    own = [measurement for pipeline in read.pipelines for measurement in own_measures(pipeline)]
-    measured = [*read.outside_scores, *of_citeeval, *own]
+    of_claims = [measurement for pipeline in read.pipelines for measurement in claim_measures(pipeline)]
+    measured = [*read.outside_scores, *of_citeeval, *of_claims]
     backends: list[tuple[str, Backend]] = []
     progress, asking = read.run.progress, ""
 
@@ -250,7 +250,7 @@ def citation_measures(pipeline: PipelineReading, backend: Backend, config: RunCo
     return _signed(pipeline.name, pipeline.fields, values, backend)
 
 
-def own_measures(pipeline: PipelineReading) -> list[Measurement]:
+def claim_measures(pipeline: PipelineReading) -> list[Measurement]:
     """Return values of answers that need no verdict, which no paper compares with ratings: ALiiCE's CVCP, and how well
     its claims fit gold claims."""
     values = {name: pipeline.values[name] for name in ("cvcp", EXACT, TOKEN_F1) if name in pipeline.values}
