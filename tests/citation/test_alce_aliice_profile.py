@@ -10,8 +10,10 @@ import pytest
 
 from metaeval.citation.alce.citations import ALIICE, alce_lines, alce_options
 from metaeval.citation.aliice.claim_options import aliice_profile
+from metaeval.citation.aliice.claims import aliice_lines, read_answers
 from metaeval.citation.measures import citation_shares
 from metaeval.citation.model import Answer, Passage, Verdict
+from metaeval.citation.parsers.parse import Parse
 from metaeval.citation.pipelines.aliice_paper import read_alike
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError
@@ -123,3 +125,76 @@ def test_the_tables_read_the_same_marks_for_both():
     assert (paper.bound, paper.cleaning, paper.uncited) == (None, "marks", "left out")
     # [1, 2] is read, and all of it leaves the claim: glass and plastic are held by both together.
     assert of_answers("Glass and plastic [1, 2].", options=paper) == [(100.0, 100.0)]
+
+
+class FlatParser:
+    """Trees by hand: the last word is the root, every other word its child; "and" and "or" are coordinations."""
+
+    name = "flat"
+
+    def parse(self, texts):
+        return [self.tree(text.split(" ")) for text in texts]
+
+    @staticmethod
+    def tree(words):
+        labels = ["cc" if word in ("and", "or") else "dep" for word in words]
+        return Parse(tuple(words), (*labels[:-1], "ROOT"), (len(words) - 1,) * len(words))
+
+
+def aliice_of(text):
+    """Recall and precision of ALiiCE as released, but for its bound of five passages."""
+    profile = aliice_profile("released", bound=None)
+    answer = Answer("a", text, PASSAGES)
+    lines = aliice_lines(read_answers([answer], FlatParser(), profile, LINES), by_words, profile)
+    shares = citation_shares([answer], lines)
+    return tuple(None if share.value is None else round(100 * share.value, 1) for (share,) in shares)
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES)
+def test_aliice_counts_the_same_where_a_sentence_is_one_claim(text, expected):
+    # One group, or a citation on the root: the claim is the whole sentence with all its marks, as for ALCE.
+    assert aliice_of(text) == expected
+
+
+WITHIN = {
+    # With "or" between two groups below the root, the first claim is the sentence without "or" and what follows it up
+    # to the second cited word; the second is the second cited word. Groups supported / groups; needed marks / marks.
+    "both hold: 2/2, 2/2": ("A cup of glass [1] or plastic [2] is.", (100.0, 100.0), (100.0, 100.0)),
+    "the first fails: 1/2, 1/2; ALCE: [2] alone does not hold both": (
+        "A cup of glass [2] or plastic [2] is.",
+        (50.0, 50.0),
+        (0.0, 0.0),
+    ),
+    "[4] is spare in its group: 2/2, 2/3; ALCE: [4] is spare, the two others are needed": (
+        "A cup of glass [1][4] or plastic [2] is.",
+        (100.0, 66.7),
+        (100.0, 66.7),
+    ),
+    "[3] holds both: 2/2, 2/2; ALCE: [2] alone does not hold, [3] does": (
+        "A cup of glass [3] or plastic [2] is.",
+        (100.0, 100.0),
+        (100.0, 50.0),
+    ),
+    "a group out of range is in no share; ALCE: its whole sentence is": (
+        "A cup of glass [11] or plastic [2] is.",
+        (100.0, 100.0),
+        (None, None),
+    ),
+    "without a coordination each claim is the cited word: 1/2, 1/2": (
+        "A cup of glass [1] not snow [4] is.",
+        (50.0, 50.0),
+        (0.0, 0.0),
+    ),
+    # ALCE: [3] holds both, so that [1], [5] and [2] are spare: 1 of 4, and 1 of 1 in the second line.
+    "four marks in two groups, one line of two: 3/3, 4/5": (
+        "A cup of glass [1][5] or plastic [2][3] is.\nOf glass [1].",
+        (100.0, 80.0),
+        (100.0, 40.0),
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "aliice", "alce"), WITHIN.values(), ids=WITHIN)
+def test_citations_within_a_sentence_by_hand(text, aliice, alce):
+    assert aliice_of(text) == aliice
+    assert of_answers(text) == [alce]
