@@ -49,7 +49,7 @@ class DatasetSubject:
     def splits(self) -> dict[str, Corpus | Ratings]:
         """Every split whose files are available, loaded, by name; none of a data set of questions alone."""
         splits: dict[str, Corpus | Ratings] = {}
-        if self.dataset.kind == "questions":
+        if self.dataset.questions:
             return splits
         why = ""
         for split in self.dataset.files:
@@ -84,7 +84,7 @@ def its_card_is_whole(subject: DatasetSubject) -> None:
     need_name("The card's", dataset.name, subject.name)
     for what in ("name", "title", "origin", "licence", "schema"):
         need(getattr(dataset, what), f"The card's {what} is empty: fill it; `metaeval data info` shows it.")
-    if dataset.kind not in (*_KINDS, "questions"):
+    if dataset.kind not in _KINDS:
         refuse(f"The card's kind is {dataset.kind!r}: it is 'corpus' or 'ratings', after what load returns.")
     need(
         dataset.default_split in dataset.files,

@@ -72,8 +72,7 @@ class Dataset:
     of each of those files by its name, and every option with its value, already checked against `options`.
     `scores` names the metrics whose scores of whole citations are published with a corpus (`Corpus.scores`).
     `folder` is the name of the data set's folder inside a local mirror (`data=FOLDER`). `kind` says what `load` gives:
-    a `Corpus`, whose statements any metric can score, or `Ratings`, for scores that exist already; questions without
-    answers cannot be loaded, and are there to be fetched.
+    a `Corpus`, whose statements any metric can score, or `Ratings`, for scores that exist already.
     """
 
     name: str
@@ -88,12 +87,14 @@ class Dataset:
     folder: str = ""
     files: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=lambda: {"all": ()})
     default_split: str = "all"
-    kind: Literal["corpus", "ratings", "questions"] = "corpus"
+    kind: Literal["corpus", "ratings"] = "corpus"
     options: Mapping[str, Option] = field(default_factory=dict)
     scores: tuple[str, ...] = ()
     note: str = ""
     # The labels are made up, to show what the program does: no result says how good a metric is.
     demo: bool = False
+    # Questions without answers: nothing can be loaded to judge, and the files are there to be fetched.
+    questions: bool = False
 
 
 def own_file(

@@ -51,7 +51,7 @@ def _declared(name: str, file: str, title: str, published: int, note: str, citat
         load=partial(_load, published),
         citation=citation,
         folder="alce",
-        kind="questions",
+        questions=True,
         files={"all": (SourceFile(file, _ARCHIVE, member=f"ALCE-data/{file}"),)},
         note=f"{note} Generate answers from it: metaeval cite generate FILE. The archive has no published hash: that "
         "of the first download is recorded beside the file, and later copies are compared with it.",
