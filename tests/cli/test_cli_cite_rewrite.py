@@ -184,7 +184,10 @@ GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "rewrite.retries=0")
             (*GONE, "--set", "rewrite.temprature=1"),
             "Unknown setting 'temprature' in --set. Did you mean 'temperature'?",
         ),
-        ((*GONE, "--set", "rewrite.output=xml"), "--set output=xml: output should be 'auto', 'json' or 'json_schema'"),
+        (
+            (*GONE, "--set", "rewrite.output=xml"),
+            "output=xml: output should be 'auto', 'json', 'json_schema' or 'text'",
+        ),
         ((*GONE, "--set", "rewrite.extra={seed: 1}"), "extra may not set seed"),
     ],
 )

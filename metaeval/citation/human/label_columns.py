@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from metaeval.citation.measures import ValueInterval, interval_by
-from metaeval.column_arrays import number_in
-from metaeval.data_tables import TypedTable
+from metaeval.data_tables import TypedTable, is_finite, number_of
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.own_tables import read_table
 from metaeval.roles import RATINGS
@@ -142,13 +141,10 @@ def _marked(cells: Mapping[str, Sequence[str]], kind: str) -> dict[str, list[str
 
 
 def _coded(name: str, cells: Mapping[str, Sequence[str]], categories: set[str]) -> LabelSet:
-    try:
-        ordered = sorted(categories, key=number_in)
-        numbers = np.array([number_in(each) for each in ordered], dtype=np.float64)
-    except ValueError:
-        numbers = None
-    if numbers is None or not np.isfinite(numbers).all():
-        ordered, numbers = sorted(categories), None
+    of_text = {category: number_of(category) for category in sorted(categories)}
+    numeric = all(is_finite(number) for number in of_text.values())
+    ordered = sorted(of_text, key=lambda category: of_text[category]) if numeric else list(of_text)
+    numbers = np.array([of_text[each] for each in ordered], dtype=np.float64) if numeric else None
     index = {category: place for place, category in enumerate(ordered)}
     codes = np.array([[index.get(text.strip(), MISSING) for text in column] for column in cells.values()]).T
     return LabelSet(name, list(cells), ordered, codes.reshape(-1, len(cells)).astype(np.int64), numbers)
