@@ -59,7 +59,7 @@ class cite:
         threshold: float | str | None = None,
         calibration: str | Path | Sequence[str | Path] = ...,
         labels: str | Sequence[str] = ...,
-        others: str | Path | Sequence[str | Path] = ...,
+        other: str | Path | Sequence[str | Path] = ...,
         against: str | None = None,
         splitter: str = 'auto',
         *,

@@ -323,6 +323,14 @@ def test_columns_of_labels_are_compared_and_shown_by_system(ran, write, tmp_path
     assert pairs == {"u1 and u2": 0.75, "u1 and u3": 0.75, "u2 and u3": 0.5, "mean of the pairs": pytest.approx(2 / 3)}
 
 
+def test_a_table_of_each_reader(ran, write, tmp_path):
+    anna, ben = write("id,error\n1,extra\n2,none\n", "anna.csv"), write("id,error\n2,none\n1,none\n", "ben.csv")
+    ran("cite", "agreement", anna, "--other", ben, "--labels", "error=error", *QUICK)
+    records = json.loads((tmp_path / "results" / "latest" / "shares.json").read_text())["records"]
+    shares = {(record["label"], record["reader"]): record["share of reader"] for record in records}
+    assert shares == {("extra", "anna"): 0.5, ("extra", "ben"): 0, ("none", "anna"): 0.5, ("none", "ben"): 1}
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -330,6 +338,7 @@ def test_columns_of_labels_are_compared_and_shown_by_system(ran, write, tmp_path
         (("--labels", "utility=u1,u2", "--against", "u3"), "--against u3 is not a reader"),
         (("--labels", "utility=u1,u2", "--nli", "overlap"), "leave --nli out"),
         (("--against", "u1"), "name these with --labels"),
+        (("--other", "labels.csv"), "name these with --labels"),
     ],
 )
 def test_labels_that_cannot_be_compared_are_one_sentence(refused, write, options, says):
@@ -342,6 +351,8 @@ def test_labels_that_cannot_be_compared_are_one_sentence(refused, write, options
         (("-c", "alice"), "Did you mean 'aliice'"),
         (("--nli", "rouge,overlap"), "use one metric, and 2 are given as nli"),
         (("--nli", "rouge", "--profile", "papre"), "Did you mean 'paper'"),
+        (("--nli", "rouge", "-s", "bound=0"), "bound is 0; allowed: a whole number from 1, or none"),
+        (("--nli", "rouge", "-s", "name=mine"), "Unknown option of ALiiCE 'name'"),
     ],
 )
 def test_tables_that_cannot_be_made_are_one_sentence(refused, write, options, says):

@@ -106,6 +106,6 @@ EXPANDED = profile_of(Profile, "expanded", name="expanded")
 PROFILES = {profile.name: profile for profile in (PAPER, RELEASED, PRINTED, EXPANDED)}
 
 
-def aliice_profile(name: str = "paper", **changes: Any) -> Profile:
+def aliice_profile(name: str = "paper", /, **changes: Any) -> Profile:
     """Return a profile with some options changed; `UserError` on an unknown profile or option, or a limit below 1."""
     return changed_profile(PROFILES, name, changes, "ALiiCE")

@@ -45,7 +45,7 @@ class AgreementCommand(JudgedByMetrics):
     labels: Annotated[tuple[str, ...], BeforeValidator(_as_texts), Flag("NAME=COLUMNS", multiple=True)] = Field(
         default=(), description="Columns of labels of the same thing, as NAME=COLUMN,COLUMN. Repeatable."
     )
-    others: Annotated[pipeline.Files, Flag("FILE", name="other", multiple=True)] = Field(
+    other: pipeline.Files = Field(
         default=(), description="With --labels: the tables of further readers, joined by their ids. Repeatable."
     )
     against: Annotated[str | None, Flag("COLUMN")] = Field(
@@ -57,7 +57,7 @@ class AgreementCommand(JudgedByMetrics):
     @property
     def read_files(self) -> tuple[Path, ...]:
         """The tables of all readers."""
-        return (self.file, *self.others)
+        return (self.file, *self.other)
 
 
 def _read(run: Run) -> tuple[Run, list[LabelledAnswer] | LabelTable]:
@@ -66,7 +66,7 @@ def _read(run: Run) -> tuple[Run, list[LabelledAnswer] | LabelTable]:
         if options.judges:
             raise UserError("Columns of labels are compared with each other: leave --nli out, or --labels.")
         return run, read_label_sets(options.read_files, label_columns(options.labels, len(options.read_files)))
-    if options.others or options.against:
+    if options.other or options.against:
         raise UserError("--other and --against are for columns of labels: name these with --labels NAME=COLUMN,COLUMN.")
     return run, read_labels(options.file)
 
