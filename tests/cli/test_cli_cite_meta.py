@@ -90,6 +90,12 @@ def test_cvcp_and_gold_claims_are_among_the_values_of_responses(ran, tmp_path):
     assert scores["0-1"]["aliice:claims_token_f1"] == pytest.approx(5 / 6)
 
 
+def test_alces_profile_of_aliice_and_its_options_are_settings(ran, rated, tmp_path):
+    typed = ("cite", "meta", rated, "--nli", "overlap", "--pipelines", "alce", "-s", "profile=aliice")
+    ran(*typed, "-s", "uncited=fails", *QUICK)
+    assert "profile:aliice/uncited=fails" in (tmp_path / "results" / "latest" / "measures.json").read_text()
+
+
 def test_what_is_written_is_evaluated_to_the_same_digits(ran, rated, tmp_path):
     ran("cite", "meta", rated, "--nli", "overlap,rouge", "-q", *QUICK)
     own = (tmp_path / "results" / "latest").resolve() / "statements"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.gold_claims import EXACT, TOKEN_F1
 from metaeval.citation.chat import Chat, ChatOptions, estimate_for
 from metaeval.citation.citeeval.baselines import autoais
@@ -101,7 +102,15 @@ def _read(run: Run) -> ToMeasure:
         human=human,
         splits=splits,
         pipelines=[
-            read_claims(name, answers, options.profile, options.parser, options.splitter, measures=("length",))
+            read_claims(
+                name,
+                answers,
+                options.profile,
+                options.parser,
+                options.splitter,
+                measures=("length",),
+                changes=run.set_options["alce"] if name == "alce" else {},
+            )
             for name in names
             if name in USUAL
         ],
@@ -386,6 +395,7 @@ META = Pipeline(
         "asking": Asking,
         "scifi": ScifiOptions,
         "chat": ChatOptions,
+        "alce": AlceOptions,
     },
     read=_read,
     estimate=_estimate,
