@@ -203,7 +203,8 @@ def _extracted(archive: Path, member: str, path: Path) -> Path:
 
 
 def _origin(file: SourceFile) -> str:
-    return f"{file.url} (SHA-256 {file.sha256})" if file.sha256 else f"{file.url} (no checksum pinned)"
+    where = f"{file.member} of {file.url}" if file.member else file.url
+    return f"{where} (SHA-256 {file.sha256})" if file.sha256 else f"{where} (no checksum pinned)"
 
 
 TIMEOUT = 30.0
