@@ -86,6 +86,7 @@ FACTS: Mapping[str, tuple[str, str]] = {
     "dtype": ("number type that the model computes in", "metric_options (dtype)"),
     "template": ("how statement and source become one input", ""),
     "splitter": ("sentence splitter", ""),
+    "alce": ("the profile of the ALCE columns, and the options that differ from it", "alce's options, with --set"),
     "code": ("where the metric's own code is, and its hash", ""),
     "worker": ("program that scored, and the version that it reports", "metrics=worker:COMMAND"),
     "files": ("files that the worker's command names, with their hashes", ""),

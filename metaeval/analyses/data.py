@@ -101,16 +101,16 @@ class DataFetchOptions(DataSetOptions):
 
 
 def _fetch(options: DataFetchOptions, progress: Progress) -> Done:
-    from metaeval.corpus.loading import locate
+    from metaeval.corpus.loading import locate, recorded
     from metaeval.runs.prepared_run import find_dataset
 
     card, _, _ = find_dataset(options.name, RunConfig(dataset=options.name))
     splits = card.files if options.split is None else [options.split]
     paths = [*{file: path for split in splits for file, path in locate(card, split, None).items()}.values()]
-    return Done(
-        value=paths,
-        verdict=[] if paths else [f"{options.name} has nothing to fetch: it is shipped, or it is your own file."],
-    )
+    hashes = [(path.name, recorded(path)) for path in paths]
+    verdict = [f"{name}: SHA-256 {known}, recorded at the first download" for name, known in hashes if known]
+    none = f"{options.name} has nothing to fetch: it is shipped, or it is your own file."
+    return Done(value=paths, verdict=verdict if paths else [none])
 
 
 FETCH = Analysis(

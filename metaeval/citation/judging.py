@@ -6,14 +6,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from metaeval.citation import measures
 from metaeval.citation.alce import correctness
-from metaeval.citation.alce.citations import AlceOptions, alce_lines, alce_options, statements
+from metaeval.citation.alce.citations import AlceOptions, alce_lines, alce_options, alce_signature, statements
 from metaeval.citation.alce.qa_model import extractive_reader
 from metaeval.citation.aliice.claim_options import Profile, aliice_profile
 from metaeval.citation.aliice.claims import MARK, AnswerClaims, aliice_lines, answer_cvcp, mark_offsets, read_answers
+from metaeval.citation.aliice.gold_claims import gold_values
 from metaeval.citation.measures import AnswerShare, Statistic
 from metaeval.citation.model import Answer, Entails, answer_cells
 from metaeval.citation.panel import SystemPanel
@@ -171,13 +173,14 @@ def read_claims(
     measures: Sequence[str] = (),
     reader: str = correctness.READER,
     mauve_model: str = correctness.MAUVE_MODEL,
+    changes: Mapping[str, Any] = MappingProxyType({}),
 ) -> PipelineReading:
     """Return the answers as a pipeline reads them: sentences, and for ALiiCE their parses and claims.
 
     name: "alce" or "aliice". units: sentences, or list items (ALCE on QAMPARI). measures: names of the text
     measures to compute; by default all that need no model. reader, mauve_model: hub ids or folders, for QA-EM and
-    QA-F1, and for MAUVE. Raises `UserError` for an unknown pipeline, profile, parser, splitter, unit or measure,
-    and for a model that is not available or cannot be used.
+    QA-F1, and for MAUVE. changes: options of the profile to change. Raises `UserError` for an unknown pipeline,
+    profile, parser, splitter, unit, measure or option, and for a model that is not available or cannot be used.
     """
     cutter = find_sentence_splitter(splitter)
     known = (*TEXT_MEASURES, MAUVE)
@@ -187,8 +190,9 @@ def read_claims(
     for what, value, allowed in (("pipeline", name, NAMES), ("units", units, UNITS)):
         if value not in allowed:
             raise unknown(what, value, allowed)
-    chosen = aliice_profile(profile) if name == "aliice" else None
-    options = alce_options("paper" if chosen else profile, statements=units)
+    chosen = aliice_profile(profile, **changes) if name == "aliice" else None
+    changed = {"statements": units, **changes}
+    options = alce_options(statements=units) if chosen else alce_options(profile, **changed)
     values: dict[str, Sequence[float | None]] = {}
     wholes: dict[str, Whole] = {}
     fields: dict[str, str] = {}
@@ -236,7 +240,12 @@ def _alce(answers: Sequence[Answer], options: AlceOptions, profile: str, cutter:
     return PipelineReading(
         name="alce",
         answers=answers,
-        fields={"pipeline": "alce", "profile": profile, "units": options.statements, "splitter": cutter.name},
+        fields={
+            "pipeline": "alce",
+            "profile": alce_signature(profile, options),
+            "units": options.statements,
+            "splitter": cutter.name,
+        },
         lines=lambda entails: alce_lines(answers, entails, options, cutter, stated),
         by_group=False,
         undefined_is_zero=options.uncited_precision == "zero",
@@ -267,10 +276,11 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
         untitled=profile.untitled,
         zero=profile.zero,
         values={
-            "cvcp": [answer_cvcp(each.texts) for each in read],
+            "cvcp": [answer_cvcp(each.texts, profile.cvcp == "all sentences") for each in read],
             WITHIN: [float(_within(each)) for each in read],
             "claims_per_sentence": [share.value for share in per_sentence],
             "fallbacks": [share.value for share in fallen],
+            **gold_values(read),
             "sentences": [float(len(each.sentences)) for each in read],
         },
         pooled=pooled,

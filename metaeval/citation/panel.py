@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 
@@ -53,6 +53,17 @@ class SystemPanel:
     def interval_over(self, statistic: measures.Statistic, rows: Ints) -> measures.ValueInterval:
         """Return a statistic of some answers; without an interval where fewer than two groups have a value."""
         return measures.interval_over(statistic, rows, self.group, self.n_groups, self.resampling)
+
+    def of_samples(self, rows: Ints, value: Callable[[Ints], float | None]) -> list[float]:
+        """Return the value of these answers in each sample that has one; empty for fewer than two samples.
+
+        value: returns that of some of the answers, by their indices.
+        """
+        by_sample: dict[int | None, list[int]] = {}
+        for row in rows.tolist():
+            by_sample.setdefault(self.answers[row].sample, []).append(row)
+        values = [value(np.array(sample)) for sample in by_sample.values()] if len(by_sample) > 1 else []
+        return [known for known in values if known is not None]
 
 
 def panel_of(answers: Sequence[Answer], resampling: Resampling) -> SystemPanel:

@@ -53,6 +53,9 @@ class MarkStyles:
 UNCLOSED = MarkStyles(lists=False, ranges=False, carets=False, corners=False, unclosed=True)
 """The marks that the released ALCE code reads."""
 
+PLAIN = MarkStyles(lists=False, ranges=False, carets=False)
+"""[1] alone is a mark, as the released ALiiCE code has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class MarkGroup:

@@ -32,16 +32,19 @@ Untitled = Literal["text only", "title line"]
 """How a passage without a title is written: its text alone, or below an empty title line, as released."""
 
 
-def find_place(number: int | None, passages: int, zero: Zero = "out of range") -> tuple[int | None, MarkProblem | None]:
+def find_place(
+    number: int | None, passages: int, zero: Zero = "out of range", bound: int | None = None
+) -> tuple[int | None, MarkProblem | None]:
     """Return the index of the passage that a number cites (None: no such passage), and the number's problem.
 
-    passages: the number of passages. Zero is a problem even where it is read as the last passage.
+    passages: the number of passages. bound: the highest number that is read (None: any). Zero is a problem even where
+    it is read as the last passage.
     """
     if number is None:
         return None, "unparsable"
     if number == 0:
         return (passages - 1 if zero == "last passage" and passages else None), "zero"
-    if not 0 < number <= passages:
+    if not 0 < number <= (passages if bound is None else min(passages, bound)):
         return None, "out of range"
     return number - 1, None
 

@@ -47,8 +47,10 @@ class DatasetSubject:
 
     @cached_property
     def splits(self) -> dict[str, Corpus | Ratings]:
-        """Every split whose files are available, loaded, by name."""
+        """Every split whose files are available, loaded, by name; none of a data set of questions alone."""
         splits: dict[str, Corpus | Ratings] = {}
+        if self.dataset.questions:
+            return splits
         why = ""
         for split in self.dataset.files:
             try:

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One published file. sha256: empty where the origin's bytes could not be pinned. size: in bytes."""
+    """One published file. sha256: empty where the origin's bytes could not be pinned. size: in bytes.
+
+    member: the file's path inside the tar archive at the URL; empty where the URL is the file's own.
+    """
 
     name: str
     url: str
     sha256: str = ""
     size: int = 0
+    member: str = ""
 
 
 class Origin(TypedDict):
@@ -89,6 +93,8 @@ class Dataset:
     note: str = ""
     # The labels are made up, to show what the program does: no result says how good a metric is.
     demo: bool = False
+    # Questions without answers: nothing can be loaded to judge, and the files are there to be fetched.
+    questions: bool = False
 
 
 def own_file(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import shutil
 import sys
+import tarfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +24,7 @@ from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError, unknown
-from metaeval.files import MOST_BYTES, atomic_write, cache_folder, sha256_file
+from metaeval.files import MOST_BYTES, atomic_write, cache_folder, sha256_file, write_text
 from metaeval.shown import Shown
 
 
@@ -75,7 +77,7 @@ FileState = Literal["ok", "missing", "differs", "unpinned"]
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """The state of one published file. `unpinned`: it exists, and the card has no checksum to compare it with."""
+    """The state of one published file. `unpinned`: it exists, and no checksum is known to compare it with."""
 
     file: SourceFile
     status: FileState
@@ -119,12 +121,29 @@ def _cache_path(dataset: Dataset, file: SourceFile) -> Path:
 def _status(file: SourceFile, path: Path) -> FileState:
     if not path.is_file():
         return "missing"
-    if not file.sha256:
+    expected = file.sha256 or recorded(path)
+    if not expected:
         return "unpinned"
     try:
-        return "ok" if sha256_file(path) == file.sha256 else "differs"
+        return "ok" if sha256_file(path) == expected else "differs"
     except OSError as error:
         raise UserError(f"Cannot read {path}: {error.strerror or error}.") from error
+
+
+def recorded(path: Path) -> str:
+    """Return the SHA-256 that was recorded when a file without a pinned one was first fetched; empty without one."""
+    beside = _record_of(path)
+    return beside.read_text(encoding="utf-8").partition(" ")[0].strip() if beside.is_file() else ""
+
+
+def _record_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _recorded_now(path: Path) -> Path:
+    """Record the SHA-256 of a file that was just fetched, in the form of sha256sum, and return the file's path."""
+    write_text(_record_of(path), f"{sha256_file(path)}  {path.name}\n")
+    return path
 
 
 def _in_mirror(dataset: Dataset, file: SourceFile, data: Path) -> Path:
@@ -141,7 +160,7 @@ def _in_mirror(dataset: Dataset, file: SourceFile, data: Path) -> Path:
     if _status(file, path) == "differs":
         raise UserError(
             f"{path} has SHA-256 {sha256_file(path)}, but the published file of {dataset.name} has "
-            f"{file.sha256}, and only unchanged files are read. Replace it by {file.url}, or leave "
+            f"{file.sha256 or recorded(path)}, and only unchanged files are read. Replace it by {file.url}, or leave "
             "data=FOLDER out to have the file downloaded."
         )
     return path
@@ -159,13 +178,33 @@ def _in_cache(dataset: Dataset, file: SourceFile) -> Path:
             f"Cannot create the cache folder {path.parent}: {error.strerror or error}. Set METAEVAL_CACHE "
             "to a folder that can be written, or give a folder that holds the files: --data FOLDER."
         ) from error
-    # A file that differs in the cache is ours, cut short or damaged: it is fetched again.
-    download(file, path, label=f"{dataset.name}/{file.name}", by_hand=by_hand)
+    if file.member:
+        archive = _in_cache(dataset, replace(file, name=file.url.rpartition("/")[2], member=""))
+        return _recorded_now(_extracted(archive, file.member, path))
+    # A file that differs in the cache is ours, cut short or damaged: it is fetched again, and has to be the same.
+    expected = replace(file, sha256=file.sha256 or recorded(path))
+    download(expected, path, label=f"{dataset.name}/{file.name}", by_hand=by_hand)
+    return path if file.sha256 else _recorded_now(path)
+
+
+def _extracted(archive: Path, member: str, path: Path) -> Path:
+    """Write one file of a tar archive to `path`; raises `UserError` where it is not one, or lacks the file."""
+    try:
+        with tarfile.open(archive) as held, atomic_write(path) as target:
+            content = held.extractfile(member)
+            if content is None:
+                raise KeyError(member)
+            shutil.copyfileobj(content, target)
+    except (tarfile.TarError, KeyError, EOFError) as error:
+        raise UserError(
+            f"{archive} is not a tar archive with {member}: delete it and its .sha256 to have it fetched again."
+        ) from error
     return path
 
 
 def _origin(file: SourceFile) -> str:
-    return f"{file.url} (SHA-256 {file.sha256})" if file.sha256 else f"{file.url} (no checksum pinned)"
+    where = f"{file.member} of {file.url}" if file.member else file.url
+    return f"{where} (SHA-256 {file.sha256})" if file.sha256 else f"{where} (no checksum pinned)"
 
 
 TIMEOUT = 30.0
@@ -198,9 +237,8 @@ def download(file: SourceFile, path: Path, label: str, by_hand: str) -> None:
                 raise _failed(file, f"it stopped after {received:,} of {expected:,} bytes", by_hand)
             if file.sha256 and (digest.hexdigest() != file.sha256 or received != (file.size or received)):
                 received_file = f"{received:,} bytes with SHA-256 {digest.hexdigest()}"
-                raise _failed(
-                    file, f"got {received_file}; the card pins {file.size:,} bytes with {file.sha256}", by_hand
-                )
+                pinned = f"the card pins {file.size:,} bytes with" if file.size else "at first it was"
+                raise _failed(file, f"got {received_file}; {pinned} {file.sha256}", by_hand)
 
 
 class _Onward(urllib.request.HTTPRedirectHandler):

@@ -19,14 +19,25 @@ def cohen_kappa(counts: Floats) -> Floats:
     both raters give one and the same category throughout. Cohen, "A coefficient of agreement for nominal scales"
     (1960). Raises ValueError unless the last two axes are a square of counts that are not negative.
     """
-    if counts.ndim < 2 or counts.shape[-1] != counts.shape[-2]:
-        raise ValueError(f"counts of two raters must be a square of their categories, got shape {counts.shape}")
-    _check_counts(counts)
+    _check_square(counts)
     total = counts.sum(axis=(-2, -1))
     agreed = np.trace(counts, axis1=-2, axis2=-1)
     # Both are times the squared total, so that whole counts stay exact and nought is nought.
     by_chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)
     return np.asarray(1 - arrays.ratio((total - agreed) * total, total**2 - by_chance))
+
+
+def weighted_cohen_kappa(counts: Floats, distance: Floats) -> Floats:
+    """Return Cohen's kappa with weights (...), 1 - observed / expected mean distance, from counts (..., K, K).
+
+    distance: (K, K) of two categories, such as |i - j| (linear weights) or (i - j)^2 (quadratic). NaN where no distance
+    is expected. Cohen, "Weighted kappa" (1968). Raises ValueError as `cohen_kappa`.
+    """
+    _check_square(counts)
+    rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
+    observed = (distance * counts).sum(axis=(-2, -1)) * rows.sum(axis=-1)
+    expected = (distance * rows[..., :, None] * columns[..., None, :]).sum(axis=(-2, -1))
+    return np.asarray(1 - arrays.ratio(observed, expected))
 
 
 def fleiss_kappa(counts: Floats) -> float:
@@ -36,23 +47,42 @@ def fleiss_kappa(counts: Floats) -> float:
     and where all ratings are of one category. Fleiss, "Measuring nominal scale agreement among many raters" (1971).
     Raises ValueError on another shape, on negative counts, and on different numbers of ratings.
     """
+    return value(fleiss_by_groups(counts, np.zeros(len(counts), dtype=np.int64), 1), 1)
+
+
+def fleiss_by_groups(counts: Floats, group: Ints, n_groups: int) -> Prepared:
+    """Return Fleiss' kappa under group weights, exactly as if items were repeated; group: (N,) codes.
+
+    Undefined as `fleiss_kappa`, which raises ValueError for the same.
+    """
     if counts.ndim != 2:
         raise ValueError(f"counts must be items by categories, got shape {counts.shape}")
     _check_counts(counts)
-    if not counts.size:
-        return float("nan")
     ratings = counts.sum(axis=1)
-    raters = float(ratings[0])
-    if ratings.min() != ratings.max() or raters < 2:
+    raters = float(ratings[0]) if counts.size else 2.0
+    if counts.size and (ratings.min() != ratings.max() or raters < 2):
         raise ValueError(
             f"every item needs the same number of ratings, at least 2, got {ratings.min():g} to {ratings.max():g}"
         )
-    share = counts.sum(axis=0) / ratings.sum()
-    if np.count_nonzero(share) < 2:
-        return float("nan")
-    observed = float(np.mean((counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))))
-    expected = float((share**2).sum())
-    return (observed - expected) / (1 - expected)
+    pairs = (counts * (counts - 1)).sum(axis=1)
+    columns = (pairs, np.ones(len(counts)), *counts.T)
+    sums = np.stack([arrays.group_totals(column, group, n_groups) for column in columns], axis=1)
+
+    def evaluate(tile: Tile) -> Floats:
+        agreed, items, *of_kind = arrays.weighted_sums(sums, tile)
+        shares = [arrays.ratio(kind, items * raters) for kind in of_kind]
+        chance = 1 - arrays.column_sum(np.array(shares).reshape(len(shares), tile.shape[1]) ** 2)
+        varied = np.sum([kind > 0 for kind in of_kind], axis=0) > 1
+        disagreed = 1 - arrays.ratio(agreed, items * raters * (raters - 1))
+        return 1 - arrays.ratio(disagreed, np.where(varied, chance, 0.0))
+
+    return Prepared(evaluate, int(np.unique(group).size))
+
+
+def _check_square(counts: Floats) -> None:
+    if counts.ndim < 2 or counts.shape[-1] != counts.shape[-2]:
+        raise ValueError(f"counts of two raters must be a square of their categories, got shape {counts.shape}")
+    _check_counts(counts)
 
 
 def _check_counts(counts: Floats) -> None:

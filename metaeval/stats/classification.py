@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from metaeval.stats import arrays
+from metaeval.stats.agreement import weighted_cohen_kappa
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.group_counts import level_wins
 from metaeval.stats.influence import Influence
@@ -203,13 +204,8 @@ def weighted_kappa(counts: Floats) -> Floats:
 
     NaN where no distance is expected. Cohen, "Weighted kappa" (1968).
     """
-    levels = np.arange(counts.shape[-1])
-    distance = (levels[:, None] - levels[None, :]) ** 2.0
-    rows, predictions = counts.sum(axis=-1), counts.sum(axis=-2)
-    chance = rows[..., :, None] * predictions[..., None, :]
-    observed = (distance * counts).sum(axis=(-2, -1)) * rows.sum(axis=-1)
-    expected = (distance * chance).sum(axis=(-2, -1))
-    return np.asarray(1 - arrays.ratio(observed, expected))
+    levels = np.arange(counts.shape[-1], dtype=np.float64)
+    return weighted_cohen_kappa(counts, (levels[:, None] - levels[None, :]) ** 2)
 
 
 def _diagonal(counts: Floats) -> Floats:

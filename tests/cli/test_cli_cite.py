@@ -194,12 +194,165 @@ def test_the_papers_tables(ran, write, tmp_path):
     assert {"Rec.", "Prec.", "F1", "CV_CP", "Correct.", "Length"} <= set(ended.out.split())
 
 
+TEN = [{"title": "Bridge", "text": "The mayor opened the stone bridge in May."}] * 7 + [
+    {"title": "River", "text": "The river froze in winter and ships stayed in port."}
+] * 3
+
+
+def table(folder, name, data_set="answers"):
+    """The values of a table of the paper, by system and measure."""
+    records = json.loads((folder / data_set / f"{name}.json").read_text())["records"]
+    return {(record["system"], record["measure"]): record for record in records}
+
+
+def test_the_bound_of_the_tables_is_the_number_of_passages_in_profile_paper(ran, write, tmp_path):
+    item = {"question": "?", "output": "The mayor opened the bridge in May [1] and the river froze [8].", "docs": TEN}
+    path, folder = write([item]), tmp_path / "results" / "latest"
+    quick = ("--nli", "overlap", "--parser", "small", *QUICK)
+    ran("cite", "tables", path, *quick)
+    assert table(folder, "table-1")["answers", "recall"]["value"] == 1
+    # As released, marks above 5 are out of range: the group of [8], and for ALCE the whole sentence, count nowhere.
+    ran("cite", "tables", path, "-c", "aliice", *quick)
+    assert table(folder, "table-3")["answers", "aliice_recall"]["value"] == 1
+    assert table(folder, "table-3")["answers", "alce_recall"]["value"] is None
+    ran("cite", "tables", path, "-c", "aliice", *quick, "-s", "bound=10")
+    assert table(folder, "table-3")["answers", "alce_recall"]["value"] == 1
+
+
+def test_alce_beside_aliice_counts_cited_sentences_alone(ran, write, tmp_path):
+    path, folder = write(ITEMS), tmp_path / "results" / "latest"
+    ran("cite", "alce", path, "--nli", "overlap", "--profile", "aliice", *QUICK)
+    # First item: both sentences hold, 2/2; second: the first of two sentences is cited and fails, 0/1, the other is
+    # left out. Precision: 2 of 3 marks as in ALCE ([1] is spare behind [2]), and 0 of 1.
+    assert scores(folder)["answers", "overlap", "recall"] == 0.5
+    assert scores(folder)["answers", "overlap", "precision"] == pytest.approx((2 / 3 + 0) / 2)
+    ran(
+        "cite",
+        "alce",
+        path,
+        "--nli",
+        "overlap",
+        "--profile",
+        "aliice",
+        *QUICK,
+        "-s",
+        "at_most=1",
+        "-s",
+        "uncited=fails",
+    )
+    # The uncited sentence counts: 0/2. Of [2][1] the first alone is read: 2 of 2 marks.
+    assert scores(folder)["answers", "overlap", "recall"] == 0.5
+    assert scores(folder)["answers", "overlap", "precision"] == 0.5
+
+
+def test_samples_of_a_system_give_means_and_deviations(ran, tmp_path):
+    passages = [{"text": "The mayor opened the bridge in May."}, {"text": "The river froze in winter."}]
+    shared = {"passages": passages, "reference": {"qa_pairs": [{"question": "When?", "short_answers": ["in May"]}]}}
+    texts = ["The mayor opened the bridge in May [1].", "The mayor opened the bridge in May [2].", "A river froze [2]."]
+    rows = [
+        {"id": "q1", "question": "?", "sample": sample, "text": text, **shared} for sample, text in enumerate(texts)
+    ]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    ended = ran("cite", "tables", path, "--nli", "overlap", "--parser", "small", *QUICK)
+    found = table(tmp_path / "results" / "latest", "table-1")["answers", "recall"]
+    # The samples' recalls are 1, 0 and 1: mean 2/3, standard deviation sqrt((1/9 + 4/9 + 1/9) / 2) = sqrt(1/3).
+    assert (found["samples"], found["mean"]) == (3, pytest.approx(2 / 3))
+    assert found["sd"] == pytest.approx((1 / 3) ** 0.5)
+    assert "66.7 (57.7)" in ended.out
+    # EM recall: 1, 1 and 0.
+    assert "66.7 (57.7)" in ended.out
+    # One sample alone has an interval, and no deviation.
+    path.write_text(json.dumps(rows[0]) + "\n")
+    ran("cite", "tables", path, "--nli", "overlap", "--parser", "small", *QUICK)
+    found = table(tmp_path / "results" / "latest", "table-1")["answers", "recall"]
+    assert (found["samples"], found["sd"]) == (1, None)
+
+
+STAND_IN = """
+from types import SimpleNamespace
+
+def compute_mauve(p_text, q_text, **settings):
+    return SimpleNamespace(mauve=len(q_text) / 10)
+"""
+
+
+def test_fluency_is_mauve_where_the_package_is_installed(cli, ran, write, tmp_path, monkeypatch):
+    ended = ran(
+        "cite", "tables", write(ITEMS), "--nli", "overlap", "--parser", "small", *QUICK, "-s", "mauve_model=none"
+    )
+    assert "Fluency" not in ended.out.split("reading")[0]
+    assert "needs the package mauve-text with its model" in " ".join(ended.out.split())
+    # A package in its place, which says how many answers it was given: two, so .2; and a model folder of any content.
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "mauve.py").write_text(STAND_IN)
+    monkeypatch.syspath_prepend(str(tmp_path / "package"))
+    model = tmp_path / "tiny-gpt2"
+    model.mkdir()
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        (model / name).write_text("{}")
+    referenced = write([{**item, "answer": "The mayor did."} for item in ITEMS])
+    typed = ("cite", "tables", referenced, "--nli", "overlap", "--parser", "small", *QUICK)
+    ended = ran(*typed, "-s", f"mauve_model={model}")
+    assert table(tmp_path / "results" / "latest", "table-1")["answers", "mauve"]["value"] == 0.2
+    assert "Fluency" in ended.out.split("reading")[0]
+    # Without a model at hand the column is left out, unless one was named.
+    ended = ran(*typed)
+    assert "Fluency" not in ended.out.split("reading")[0]
+    assert "absent-gpt2" in cli(*typed, "-s", "mauve_model=absent-gpt2").err
+
+
+LABELLED = """id,system,question,u1,u2,u3,aliice
+1,a,q1,5,5,4,1
+2,a,q2,1,1,1,0
+3,b,q1,4,4,4,1
+4,b,q2,2,3,2,0
+"""
+
+
+def test_columns_of_labels_are_compared_and_shown_by_system(ran, write, tmp_path):
+    path = write(LABELLED, "labels.csv")
+    ran("cite", "agreement", path, "--labels", "utility=u1,u2,u3", *QUICK)
+    folder = tmp_path / "results" / "latest"
+    records = json.loads((folder / "by-system.json").read_text())["records"]
+    mean = {record["system"]: record["mean"] for record in records}
+    # a: (14/3 + 1) / 2; b: (4 + 7/3) / 2; all: their mean.
+    assert mean == {"a": pytest.approx(17 / 6), "b": pytest.approx(19 / 6), "all": pytest.approx(3)}
+    pairs = {record["pair"]: record["equal"] for record in json.loads((folder / "pairs.json").read_text())["records"]}
+    # Equal in 3, 3 and 2 of 4 units.
+    assert pairs == {"u1 and u2": 0.75, "u1 and u3": 0.75, "u2 and u3": 0.5, "mean of the pairs": pytest.approx(2 / 3)}
+
+
+def test_a_table_of_each_reader(ran, write, tmp_path):
+    anna, ben = write("id,error\n1,extra\n2,none\n", "anna.csv"), write("id,error\n2,none\n1,none\n", "ben.csv")
+    ran("cite", "agreement", anna, "--other", ben, "--labels", "error=error", *QUICK)
+    records = json.loads((tmp_path / "results" / "latest" / "shares.json").read_text())["records"]
+    shares = {(record["label"], record["reader"]): record["share of reader"] for record in records}
+    assert shares == {("extra", "anna"): 0.5, ("extra", "ben"): 0, ("none", "anna"): 0.5, ("none", "ben"): 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--labels", "utility=u1,u4"), 'no column "u4"'),
+        (("--labels", "utility=u1,u2", "--against", "u3"), "--against u3 is not a reader"),
+        (("--labels", "utility=u1,u2", "--nli", "overlap"), "leave --nli out"),
+        (("--against", "u1"), "name these with --labels"),
+        (("--other", "labels.csv"), "name these with --labels"),
+    ],
+)
+def test_labels_that_cannot_be_compared_are_one_sentence(refused, write, options, says):
+    assert says in refused("cite", "agreement", write(LABELLED, "labels.csv"), *options)
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
         (("-c", "alice"), "Did you mean 'aliice'"),
         (("--nli", "rouge,overlap"), "use one metric, and 2 are given as nli"),
         (("--nli", "rouge", "--profile", "papre"), "Did you mean 'paper'"),
+        (("--nli", "rouge", "-s", "bound=0"), "bound is 0; allowed: a whole number from 1, or none"),
+        (("--nli", "rouge", "-s", "name=mine"), "Unknown option of ALiiCE 'name'"),
     ],
 )
 def test_tables_that_cannot_be_made_are_one_sentence(refused, write, options, says):

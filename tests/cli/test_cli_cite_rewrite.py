@@ -184,7 +184,10 @@ GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "rewrite.retries=0")
             (*GONE, "--set", "rewrite.temprature=1"),
             "Unknown setting 'temprature' in --set. Did you mean 'temperature'?",
         ),
-        ((*GONE, "--set", "rewrite.output=xml"), "--set output=xml: output should be 'auto', 'json' or 'json_schema'"),
+        (
+            (*GONE, "--set", "rewrite.output=xml"),
+            "output=xml: output should be 'auto', 'json', 'json_schema' or 'text'",
+        ),
         ((*GONE, "--set", "rewrite.extra={seed: 1}"), "extra may not set seed"),
     ],
 )
@@ -219,3 +222,28 @@ def test_replies_out_of_form_are_asked_for_again_where_that_is_asked(
     assert "1 unparsed replies asked for again, 1 of them read then" in caplog.text
     assert "ask_again=unparsed" in (folder / "rewriting.json").read_text()
     assert "unparsed" in refused("cite", "rewrite", answers, *endpoint, "-s", "ask_again=all")
+
+
+def in_text(body):
+    """A model that answers in plain text, as the paper's prompt is answered, and talks on for one claim."""
+    claim = json.loads(body["messages"][-1]["content"].splitlines()[-1].partition(": ")[2])
+    line = f"Modified sentence: {claim.removesuffix(' or').removesuffix(' ,').removesuffix(' and')}."
+    return f"{line}\nI kept every fact." if claim == "Tea is grown in India" else line
+
+
+def test_replies_in_plain_text_are_read_by_a_named_rule(ran, contents, answers, fake, tmp_path):
+    folder, kept = tmp_path / "results" / "latest", tmp_path / "kept.jsonl"
+    quick = (*QUICK, "-s", "output=text")
+    with fake.ChatServer(answer=in_text) as server:
+        ended = ran("cite", "rewrite", answers, "--base-url", server.url, "--model", "tiny", *quick, "--record", kept)
+    requests = [json.loads(line)["request"] for line in kept.read_text().splitlines()]
+    # No schema is sent, and the prompt asks for one line.
+    assert not any("response_format" in request for request in requests)
+    assert all("on one line, and with nothing else" in request["messages"][-1]["content"] for request in requests)
+    found = sheet(folder, "rewriting")
+    # Seven claims are sent; the reply of two lines is unparsed.
+    assert (found["rewritten"]["value"], found["unparsed"]["value"]) == (6 / 7, 1 / 7)
+    assert "replies in plain text: their only line" in " ".join(ended.out.split())
+    before = contents(folder)
+    ran("cite", "rewrite", answers, *quick, "--replay", kept)
+    assert contents(folder) == before

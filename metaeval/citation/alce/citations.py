@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from metaeval.citation.model import Answer, Claim, Entails
-from metaeval.citation.profiles import by_profile, changed_profile, profile_of
+from metaeval.citation.profiles import by_profile, changed_profile, differing, profile_of
 from metaeval.citation.sentences import (
+    PLAIN,
     UNCLOSED,
     Leading,
     LocatedText,
@@ -42,35 +43,49 @@ class AlceOptions:
     statements: Literal["sentences", "list items"] = "sentences"
     """Unit of a claim: sentences, or list items of a comma-separated answer (QAMPARI), each read behind its
     question."""
-    styles: MarkStyles = by_profile(MarkStyles(), released=UNCLOSED)
+    styles: MarkStyles = by_profile(MarkStyles(), released=UNCLOSED, aliice=PLAIN)
     """Citation marks that are read, as NAME: VALUE of the marks' own options."""
     lines: Literal["first", "all"] = by_profile("all", released="first")
     """Read all lines of an answer, or the first only."""
-    leading: Leading = "keep"
+    leading: Leading = by_profile("keep", aliice="move first")
     """What becomes of marks that open a sentence, as they do after a full stop: they stay, or the first or all of
     them move to the sentence before."""
-    cleaning: Literal["marks", "pattern"] = by_profile("marks", released="pattern")
+    cleaning: Literal["marks", "pattern"] = by_profile("marks", released="pattern", aliice="pattern")
     """How marks leave the claim: marks removes the marks that are read and the white space before them; pattern
     deletes '[digits', ' |' and every closing bracket, as the released code does."""
-    zero: Zero = by_profile("out of range", released="last passage")
+    bound: int | None = None
+    """Highest number that is read as a citation (none: the number of passages)."""
+    zero: Zero = by_profile("out of range", released="last passage", aliice="last passage")
     """What the number 0 cites."""
-    out_of_range: Literal["mark fails", "sentence fails"] = by_profile("mark fails", released="sentence fails")
+    out_of_range: Literal["mark fails", "sentence fails", "left out"] = by_profile(
+        "mark fails", released="sentence fails", aliice="left out"
+    )
     """A mark that points at no passage fails alone and counts as an imprecise citation (mark fails), or its whole
-    sentence fails and its marks count in no precision (sentence fails)."""
+    sentence fails and its marks count in no precision (sentence fails), or that sentence is in no share (left out)."""
+    uncited: Literal["fails", "left out"] = by_profile("fails", aliice="left out")
+    """A sentence without a citation has recall 0 (fails), or is in no share (left out)."""
     at_most: int | None = by_profile(None, released=3)
     """Most marks of a sentence that are read (none: all)."""
-    repeats: Literal["drop", "keep"] = by_profile("drop", released="keep")
+    repeats: Literal["drop", "keep"] = by_profile("drop", released="keep", aliice="keep")
     """Read a number once in a sentence (drop), or each time (keep)."""
-    wordless: Literal["skip", "judge"] = by_profile("skip", released="judge")
+    wordless: Literal["skip", "judge"] = by_profile("skip", released="judge", aliice="judge")
     """Skip a sentence without words, or judge it as an empty claim."""
     uncited_precision: Literal["undefined", "zero"] = by_profile("undefined", released="zero")
     """Precision of an answer without a citation that counts: undefined, or zero."""
-    untitled: Untitled = by_profile("text only", released="title line")
+    untitled: Untitled = by_profile("text only", released="title line", aliice="title line")
     """Text of a passage without a title."""
-    split_on: Literal["text as written", "small letters"] = by_profile("text as written", released="small letters")
+    split_on: Literal["text as written", "small letters"] = by_profile(
+        "text as written", released="small letters", aliice="small letters"
+    )
     """Text that ROUGE-Lsum splits into sentences: as written, or in small letters."""
     commas: Literal["outside marks", "all"] = by_profile("outside marks", released="all")
     """Commas at which list items end: those outside marks, or all."""
+
+    def __post_init__(self) -> None:
+        for option in ("at_most", "bound"):
+            value = getattr(self, option)
+            if value is not None and value < 1:
+                raise UserError(f"{option} is {value}; allowed: a whole number from 1, or none.")
 
 
 PAPER = AlceOptions()
@@ -79,15 +94,23 @@ PAPER = AlceOptions()
 RELEASED = profile_of(AlceOptions, "released")
 """princeton-nlp/ALCE, `eval.py` at commit 246c476, digit for digit."""
 
-PROFILES: Mapping[str, AlceOptions] = {"paper": PAPER, "released": RELEASED}
+ALIICE = profile_of(AlceOptions, "aliice")
+"""ylXuu/ALiiCE, `eval.py --benchmark alce` at commit 7665642: the rules behind the ALCE columns of ALiiCE's tables.
+
+It is another measure than ALCE's: only sentences with citations count, all lines and marks are read.
+"""
+
+PROFILES: Mapping[str, AlceOptions] = {"paper": PAPER, "released": RELEASED, "aliice": ALIICE}
 
 
 def alce_options(profile: str = "paper", **changes: Any) -> AlceOptions:
     """Return a profile with some options changed; `UserError` on an unknown profile or option, or a limit below 1."""
-    options = changed_profile(PROFILES, profile, changes, "ALCE")
-    if options.at_most is not None and options.at_most < 1:
-        raise UserError(f"at_most is {options.at_most}; allowed: a whole number from 1, or none.")
-    return options
+    return changed_profile(PROFILES, profile, changes, "ALCE")
+
+
+def alce_signature(profile: str, options: AlceOptions) -> str:
+    """Return the profile's name, and every option that differs from it but the unit of a claim."""
+    return "|".join([profile, *differing(options, replace(PROFILES[profile], statements=options.statements))])
 
 
 _WORD = re.compile(r"\w")
@@ -133,12 +156,16 @@ def _statement(unit: LocatedText, number: int, answer: Answer, options: AlceOpti
     if options.wordless == "skip" and not _WORD.search(clean(content, answer, options).text):
         lost = tuple(replace(citation, state="no statement") for citation in cited)
         return CitedStatement(claim, lost, number=None, counts=False, failing=None)
+    if options.uncited == "left out" and not any(citation.state in ("judged", "fails") for citation in cited):
+        return CitedStatement(claim, cited, number=None if cited else number, counts=False, failing=None)
+    counts = True
     if options.out_of_range == "mark fails":
-        return CitedStatement(claim, cited, number, counts=True, failing=0)
+        return CitedStatement(claim, cited, number, counts, failing=0)
     if any(citation.state == "fails" for citation in cited):
         # Where a sentence fails as a whole, its other marks fail too.
         cited = tuple(replace(mark, state="fails") if mark.state == "judged" else mark for mark in cited)
-    return CitedStatement(claim, cited, number, counts=True, failing=None)
+        counts = options.out_of_range == "sentence fails"
+    return CitedStatement(claim, cited, number, counts, failing=None)
 
 
 def _cited(unit: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[CitedMark]:
@@ -146,7 +173,7 @@ def _cited(unit: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[
     seen: set[int] = set()
     cited: list[CitedMark] = []
     for mark in unit.marks(options.styles, answer.first):
-        place, problem = find_place(mark.number, len(answer.passages), options.zero)
+        place, problem = find_place(mark.number, len(answer.passages), options.zero, options.bound)
         state: MarkState = "judged"
         if mark.number is None:
             # The released code reads a number of any length, and one that is too long here lies out of any range.
@@ -158,7 +185,7 @@ def _cited(unit: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[
         seen.add(mark.number if mark.number is not None else -1)
         cited.append(CitedMark(mark, place, problem, state))
     # A sentence that fails as a whole is settled before the limit: any of its marks may be the one out of range.
-    settled = options.out_of_range == "sentence fails" and any(citation.state == "fails" for citation in cited)
+    settled = options.out_of_range != "mark fails" and any(citation.state == "fails" for citation in cited)
     left = len(cited) if options.at_most is None or settled else options.at_most
     for citation in cited:
         counted = citation.state in ("judged", "fails")

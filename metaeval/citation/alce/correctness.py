@@ -34,7 +34,7 @@ _TOP = 5
 
 _LISTS = ("num_preds", "qampari_prec", "qampari_rec", "qampari_rec_top5", "qampari_f1", "qampari_f1_top5")
 
-MEASURES = ("str_em", "str_hit", "rougeLsum", "claims_nli", *_LISTS, "length")
+MEASURES = ("str_em", "str_hit", "rougeLsum", "rougeL", "claims_nli", *_LISTS, "length")
 """The measures under the released code's names, in the order of tables."""
 
 
@@ -117,29 +117,34 @@ def rouge_lsum(
     references: Sequence[Sequence[str]],
     splitter: SentenceSplitter = RULES,
     split_on: Literal["text as written", "small letters"] = "text as written",
+    kind: Literal["rougeLsum", "rougeL"] = "rougeLsum",
 ) -> list[float | None]:
     """Return the ROUGE-Lsum F1 of each text with the best of its references, in [0, 1]; None without a reference.
 
     Texts are lower-cased and stemmed (Porter), one sentence a line. The value depends on the splitter; the project's
     rules split no text in small letters, since none of their sentences opens with one.
 
-    split_on: split before lower-casing, or as the released code does after it.
+    split_on: split before lower-casing, or as the released code does after it. kind: ROUGE-L instead, of the whole
+    texts, for which sentences make no difference.
     """
     from rouge_score.rouge_scorer import RougeScorer
 
-    scorer = RougeScorer(["rougeLsum"], use_stemmer=True)
+    scorer = RougeScorer([kind], use_stemmer=True)
 
     def lines(text: str) -> str:
         return "\n".join(splitter.split(text if split_on == "text as written" else text.lower())).lower()
 
     def score(text: str, reference: str) -> float:
-        return float(scorer.score(lines(reference), lines(text))["rougeLsum"].fmeasure)
+        return float(scorer.score(lines(reference), lines(text))[kind].fmeasure)
 
     return [
         max((score(text, reference) for reference in text_references), default=None)
         for text, text_references in zip(texts, references, strict=True)
     ]
 
+
+ROUGE: tuple[Literal["rougeLsum", "rougeL"], ...] = ("rougeLsum", "rougeL")
+"""The two kinds of ROUGE: of sentences, which the released codes compute, and of whole texts."""
 
 MeasureValues = Mapping[str, Sequence[float | None]]
 """The values of each measure, one for each answer in order; None where an answer has no value."""
@@ -156,11 +161,12 @@ def answer_values(
     short = [short_answers(text, short_answers_of(answer)) for answer, text in zip(answers, texts, strict=True)]
     gold = [answer.reference.get("answers") or () for answer in answers]
     lists = list(map(list_scores, texts, gold))
+    references = [references_of(answer) for answer in answers]
     values: dict[str, Sequence[float | None]] = {
         "length": [float(len(text.split())) for text in texts],
         "str_em": [share.value if share else None for share in short],
         "str_hit": [float(share.hits == share.total) if share else None for share in short],
-        "rougeLsum": rouge_lsum(texts, [references_of(answer) for answer in answers], splitter, options.split_on),
+        **{kind: rouge_lsum(texts, references, splitter, options.split_on, kind) for kind in ROUGE},
         **{name: [list_values.get(name) for list_values in lists] for name in _LISTS},
     }
     return {name: column for name, column in values.items() if any(value is not None for value in column)}

@@ -6,12 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from metaeval.citation.profiles import by_profile, changed_profile, differing, profile_of
-from metaeval.citation.sentences import Leading, MarkStyles
+from metaeval.citation.sentences import PLAIN, Leading, MarkStyles
 from metaeval.citation.table import Untitled, Zero
 from metaeval.errors import UserError
-
-PLAIN = MarkStyles(lists=False, ranges=False, carets=False)
-"""[1] alone is a mark, as the released code has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +40,11 @@ class Profile:
     lost_group: Literal["sentence", "lost"] = by_profile("sentence", released="lost")
     """Claim of a group whose word is not in the tree: the whole sentence, or it is lost (with all other groups of
     its sentence, if the word matches no token)."""
-    rules: Literal["positional", "expanded"] = by_profile("positional", expanded="expanded")
-    """How claims are cut: the paper's rules (positional), or claims that stand alone (expanded)."""
+    rules: Literal["positional", "expanded", "algorithm"] = by_profile(
+        "positional", expanded="expanded", printed="algorithm"
+    )
+    """How claims are cut: by the rules behind the paper's figures (positional), by its Algorithm 1 and section 3.2 to
+    the letter (algorithm), or into claims that stand alone (expanded)."""
     replace_root: bool = by_profile(True, released=False)
     """Where the tree's root is the other citation's node, let the child towards the claim's own replace it; the
     released code hangs that child under the root a second time."""
@@ -69,8 +69,14 @@ class Profile:
     precision: Literal["groups", "marks"] = by_profile("groups", released="marks")
     """Mean of precision over all marks of an answer (marks), or over its groups of the mean over a group's marks
     (groups)."""
-    cvcp: Literal["paper", "released"] = by_profile("paper", released="released")
-    """Definition of the coefficient of variation of citation positions."""
+    cvcp: Literal["paper", "released", "all sentences"] = by_profile(
+        "paper", released="released", printed="all sentences"
+    )
+    """Coefficient of variation of citation positions: mean over an answer's cited sentences (paper), over all its n
+    sentences, those without a citation as 0 (all sentences; Equation 4 to the letter), or as the code computes it."""
+    rouge: Literal["Lsum", "L"] = by_profile("Lsum", printed="L")
+    """ROUGE that is the correctness of answers without short answers, in the paper's tables: the code's ROUGE-Lsum, or
+    ROUGE-L, which the paper names."""
 
     def __post_init__(self) -> None:
         for option in ("longest", "bound"):
@@ -91,12 +97,15 @@ PAPER = Profile(name="paper")
 RELEASED = profile_of(Profile, "released", name="released")
 """ylXuu/ALiiCE, `myparser.py` and `eval.py` at commit 7665642, digit for digit."""
 
+PRINTED = profile_of(Profile, "printed", name="printed")
+"""The paper's profile with what its text prints where its figures or its code differ."""
+
 EXPANDED = profile_of(Profile, "expanded", name="expanded")
 """The paper's profile with self-contained claims, in text that an NLI model can read."""
 
-PROFILES = {profile.name: profile for profile in (PAPER, RELEASED, EXPANDED)}
+PROFILES = {profile.name: profile for profile in (PAPER, RELEASED, PRINTED, EXPANDED)}
 
 
-def aliice_profile(name: str = "paper", **changes: Any) -> Profile:
+def aliice_profile(name: str = "paper", /, **changes: Any) -> Profile:
     """Return a profile with some options changed; `UserError` on an unknown profile or option, or a limit below 1."""
     return changed_profile(PROFILES, name, changes, "ALiiCE")

@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 
 from metaeval.citation.aliice.claim_options import Profile
-from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, expanded, separated, tree_of
-from metaeval.citation.model import Answer, Claim, Entails, Mark, MarkProblem
+from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, as_printed, expanded, separated, tree_of
+from metaeval.citation.model import Answer, Claim, Entails, Mark
 from metaeval.citation.parsers.parse import Parse, Parser
 from metaeval.citation.sentences import LocatedText, find_marks, joined, move_leading, split, whole
 from metaeval.citation.table import CitationLine, CitedMark, CitedStatement, find_place, judged_lines
@@ -257,7 +257,8 @@ def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace:
         if j not in tree:
             trace.append((i, j, GONE))
             continue
-        tree, rule = separated(tree, i, j, profile.replace_root)
+        step = as_printed(tree, i, j) if profile.rules == "algorithm" else separated(tree, i, j, profile.replace_root)
+        tree, rule = step
         trace.append((i, j, rule))
     return tree.subtree(tree.root)
 
@@ -360,12 +361,7 @@ def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profil
 
 
 def _statement(claim: Claim, answer: Answer, number: int, profile: Profile) -> CitedStatement:
-    places: list[tuple[int | None, MarkProblem | None]] = [
-        (None, "out of range")
-        if profile.bound is not None and (mark.number or 0) > profile.bound
-        else find_place(mark.number, len(answer.passages), profile.zero)
-        for mark in claim.marks
-    ]
+    places = [find_place(mark.number, len(answer.passages), profile.zero, profile.bound) for mark in claim.marks]
     lost = profile.out_of_range == "left out" and any(place is None for place, _ in places)
     counts = bool(places) and not lost
     marks = tuple(
@@ -396,10 +392,14 @@ def sentence_cvcp(sentence: str) -> float | None:
     return float(np.std(positions) / np.mean(positions)) if positions else None
 
 
-def answer_cvcp(sentences: Sequence[str]) -> float | None:
-    """Return the mean of `sentence_cvcp` over an answer's cited sentences (Equation 4); None if nothing is cited."""
-    values = [value for value in map(sentence_cvcp, sentences) if value is not None]
-    return float(np.mean(values)) if values else None
+def answer_cvcp(sentences: Sequence[str], uncited_is_zero: bool = False) -> float | None:
+    """Return the mean of `sentence_cvcp` over an answer's cited sentences (Equation 4); None if nothing is cited.
+
+    uncited_is_zero: over all sentences, those without a citation as 0; None without a sentence.
+    """
+    values = [0.0 if value is None and uncited_is_zero else value for value in map(sentence_cvcp, sentences)]
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
 
 
 def mark_offsets(sentences: Sequence[str]) -> list[float]:

@@ -32,8 +32,13 @@ Measured = tuple[str, ValueInterval, int]
 """Name of a measure, its value, and the number of claims behind it."""
 
 _REPLY = 'Reply with one JSON object and nothing else, of this form: {"claim": "the claim as one complete sentence"}'
+_TEXT_REPLY = "Reply with the claim as one complete sentence on one line, and with nothing else."
 _CLAIM = reply_form("rewriting", claim={"type": "string"})
 _WORD = re.compile(r"\w+")
+_LABEL = re.compile(r"\s*(?:\w+ )?(?:sentence|claim|version):\s*", re.IGNORECASE)
+
+TEXT_RULE = "replies in plain text: their only line, without a label (Modified sentence:) and quotes around it"
+"""The rule by which replies are read with output=text; any other text is unparsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +88,14 @@ def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Fragmen
 def request_for(fragment: Fragment, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
     """Return the request to rewrite one claim."""
     texts = {place: quoted(getattr(fragment, place)) for place in PLACES}
-    return chat_request(chat, prompt.fill(reply=_REPLY, **texts), _CLAIM)
+    reply = _TEXT_REPLY if chat.output == "text" else _REPLY
+    return chat_request(chat, prompt.fill(reply=reply, **texts), _CLAIM)
 
 
 def rewrite(cut: Sequence[Fragment], ask: Ask, prompt: Prompt, chat: ChatOptions) -> list[Rewriting]:
     """Return the model's rewording of each claim, from one call of `ask` (which sends requests and returns replies)."""
     answers = ask([request_for(each, prompt, chat) for each in cut])
-    read = [read_answer(answer, read_claim) for answer in answers]
+    read = [read_answer(answer, read_line if chat.output == "text" else read_claim) for answer in answers]
     return [
         Rewriting(each, "rewritten" if state == "read" else state, claim)
         for each, (claim, state) in zip(cut, read, strict=True)
@@ -102,7 +108,17 @@ def read_claim(text: str) -> str | None:
     A claim is one line with words and without citation marks.
     """
     body = read_object(text, _CLAIM)
-    claim: str = body["claim"] if body else ""
+    return _checked(body["claim"] if body else "")
+
+
+def read_line(text: str) -> str | None:
+    """Return the claim in a reply of plain text, by `TEXT_RULE`; None for every other text."""
+    line = _LABEL.sub("", text.strip(), count=1) if _LABEL.match(text) else text.strip()
+    quoted_line = len(line) > 1 and (line[0], line[-1]) in (('"', '"'), ("\u201c", "\u201d"))
+    return _checked(line[1:-1] if quoted_line else line)
+
+
+def _checked(claim: str) -> str | None:
     if len(claim.strip().splitlines()) != 1 or not _WORD.search(claim) or has_mark(claim):
         return None
     return claim.strip()

@@ -141,6 +141,19 @@ def separated(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
     return tree.without(tj, *tc), "cc:i_first:drop_Tj_and_Tc"
 
 
+def as_printed(tree: Tree, i: int, j: int) -> Step:
+    """Return the tree after one step of the paper's Algorithm 1, read with section 3.2, and the step's name.
+
+    Neither knows conjunctions or kinds of dependencies. Where the two print Ti for the subtree that is removed, Tj is
+    meant: without its own node, node i would have no claim.
+    """
+    lca = tree.lca(i, j)
+    ti, tj = (node if node == lca else tree.child_towards(lca, node) for node in (i, j))
+    if lca == i or (lca != j and ti < tj):
+        return tree.without(tj), "mask_Tj"
+    return (tree.rooted_at(ti) if lca == tree.root else tree.lifted(ti, over=lca)), "replace_lca_by_Ti"
+
+
 def coordinations_between(tree: Tree, lca: int, ti: int, tj: int) -> tuple[int, ...]:
     """Return the conjunctions and commas among the children of `lca` between `ti` and `tj` (Tc in the paper)."""
     low, high = sorted((ti, tj))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from metaeval.citation.alce.labels import LabelledAnswer, UnitLabels, agreement, fleiss, gather_labels, read_labels
+from metaeval.citation.human.label_columns import LabelTable, read_label_sets
 from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.pipelines import pipeline
+from metaeval.citation.pipelines.label_sheets import label_columns, label_sheets
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import JudgedByMetrics, Pipeline, Run
@@ -28,24 +30,59 @@ _PERCENT = Column(key="", label="", scale=100, digits=1)
 UNITS: Mapping[str, str] = {"sentence": "recall: is the sentence supported?", "citation": "precision: is the citation?"}
 
 
+def _as_texts(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
 class AgreementCommand(JudgedByMetrics):
     """Options of `cite agreement`."""
 
     untyped = frozenset({"calibration", "splitter"})
 
     file: Annotated[Path, Flag("FILE", argument=True)] = Field(
-        description="Human labels, in the format of ALCE's human_eval_citations_completed.json."
+        description="Human labels, in the format of ALCE's human_eval_citations_completed.json; with --labels a table."
+    )
+    labels: Annotated[tuple[str, ...], BeforeValidator(_as_texts), Flag("NAME=COLUMNS", multiple=True)] = Field(
+        default=(), description="Columns of labels of the same thing, as NAME=COLUMN,COLUMN. Repeatable."
+    )
+    other: pipeline.Files = Field(
+        default=(), description="With --labels: the tables of further readers, joined by their ids. Repeatable."
+    )
+    against: Annotated[str | None, Flag("COLUMN")] = Field(
+        default=None, description="With --labels: the column (or file) to compare with each reader's, as a metric's."
     )
     nli: pipeline.Judges = Field(default=(), description="Metrics to compare with the labels. Repeatable.")
     splitter: pipeline.Splitter = "auto"
 
+    @property
+    def read_files(self) -> tuple[Path, ...]:
+        """The tables of all readers."""
+        return (self.file, *self.other)
 
-def _judge(read: tuple[Run, list[LabelledAnswer]], backends: pipeline.MakeBackends) -> pipeline.Layout:
+
+def _read(run: Run) -> tuple[Run, list[LabelledAnswer] | LabelTable]:
+    options: AgreementCommand = run.options
+    if options.labels:
+        if options.judges:
+            raise UserError("Columns of labels are compared with each other: leave --nli out, or --labels.")
+        return run, read_label_sets(options.read_files, label_columns(options.labels, len(options.read_files)))
+    if options.other or options.against:
+        raise UserError("--other and --against are for columns of labels: name these with --labels NAME=COLUMN,COLUMN.")
+    return run, read_labels(options.file)
+
+
+def _judge(read: tuple[Run, list[LabelledAnswer] | LabelTable], backends: pipeline.MakeBackends) -> pipeline.Layout:
+    run, labels = read
+    if isinstance(labels, LabelTable):
+        return pipeline.Layout(label_sheets(run, labels))
+    return _compare(run, labels, backends)
+
+
+def _compare(run: Run, labelled: Sequence[LabelledAnswer], backends: pipeline.MakeBackends) -> pipeline.Layout:
     """Compare every rater with the human labels, first for sentences, then for citations.
 
-    read: the run with the labelled answers. backends: makes the metrics that also rate.
+    backends: makes the metrics that also rate.
     """
-    run, labelled = read
     judges = list(backends())
     labels = gather_labels(labelled, {judge.name: judge.entails for judge in judges}, run.splitter)
     if not labels["sentence"].raters:
@@ -108,13 +145,17 @@ AGREEMENT = Pipeline(
     help="""Compare automatic verdicts with human labels.
 
     Reports accuracy and Cohen's kappa, for sentences and for citations, of the
-    automatic verdicts in the file and of any metric. To choose a threshold from human levels of support, use
-    'metaeval thresholds --learn'.
+    automatic verdicts in the file and of any metric. With --labels it compares any columns of labels in tables, by
+    Cohen's, Fleiss' and Krippendorff's coefficients, and shows them by system. To choose a threshold from human levels
+    of support, use 'metaeval thresholds --learn'.
 
     \b
     Examples:
       metaeval cite agreement human_eval_citations_completed.json
       metaeval cite agreement human_eval_citations_completed.json --nli autoais
+      metaeval cite agreement labels.csv --labels utility=ann1,ann2,ann3 --labels recall=r1,r2,r3,aliice \
+        --against aliice
+      metaeval cite agreement anna.csv --other ben.csv --labels error=error_type
       metaeval thresholds minilm-bertscore --learn -d expertqa
     """,
     options=AgreementCommand,
@@ -124,6 +165,6 @@ AGREEMENT = Pipeline(
     ),
     backends="optional",
     decides="Agreement needs decisions",
-    read=lambda run: (run, read_labels(run.options.file)),
+    read=_read,
     judge=_judge,
 )

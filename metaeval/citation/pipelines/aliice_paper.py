@@ -1,35 +1,66 @@
-"""The pipeline `tables`: Table 1 (scores of every system) and Table 3 (ALiiCE beside ALCE) of the ALiiCE paper."""
+"""The pipeline `tables`: Table 1 (scores of every system) and Table 3 (ALiiCE beside ALCE) of the ALiiCE paper.
+
+Where a system has several samples (`Answer.sample`), cells are the mean of the samples' values and, in brackets, their
+standard deviation (n - 1); else a value with its interval.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from metaeval.citation.judging import WITHIN, PipelineReading, read_claims
-from metaeval.citation.pipelines.claims_tables import MEASURES, RECALL, CitedAnswers, judge, provenance_of
+from metaeval.citation.alce import correctness
+from metaeval.citation.alce.citations import AlceOptions
+from metaeval.citation.aliice.claim_options import Profile, aliice_profile
+from metaeval.citation.judging import MAUVE, WITHIN, PipelineReading, Whole, read_claims
+from metaeval.citation.measures import Statistic, value_of
+from metaeval.citation.model import Answer
+from metaeval.citation.panel import SystemPanel
+from metaeval.citation.pipelines.claims_tables import (
+    MEASURES,
+    RECALL,
+    CitedAnswers,
+    PremiseName,
+    judge,
+    provenance_of,
+)
 from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import JudgedByMetrics, Layout, MakeBackends, NameList, Pipeline, Run
+from metaeval.citation.pipelines.pipeline import (
+    JudgedByMetrics,
+    Layout,
+    MakeBackends,
+    NameList,
+    Pipeline,
+    Run,
+    SourcesFile,
+)
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.readers.answers import gather
+from metaeval.citation.sentences import PLAIN
 from metaeval.config import TrustConfig
 from metaeval.config_files import read_experiment
 from metaeval.declared import Flag, validated
 from metaeval.errors import UserError
 from metaeval.files import safe_name
 from metaeval.report.result import Column
-from metaeval.report.table import ColumnGroup, Note, Record, Table, plain
+from metaeval.report.table import Cell, ColumnGroup, Note, Record, Table, format_value, plain
+from metaeval.stats.arrays import Ints
 
 _OVERALL: Mapping[str, tuple[tuple[str, ...], Column]] = {
     "Rec.": (("recall",), RECALL),
     "Prec.": (("precision",), RECALL),
     "F1": (("f1",), RECALL),
     "CV_CP": (("cvcp",), Column(key="", label="", digits=2)),
-    "Correct.": (("str_em", "rougeLsum"), RECALL),
+    "Fluency": ((MAUVE,), RECALL),
+    "Correct.": ((), RECALL),
     "Length": (("length",), Column(key="", label="", digits=1)),
 }
 """Keys and columns of the measures in Table 1, by heading."""
@@ -75,7 +106,7 @@ def read_files(texts: Sequence[str]) -> dict[str, list[Path]]:
 class TablesCommand(JudgedByMetrics):
     """Options of `cite tables`; options that are not set come from the file, or from `PaperConfig`."""
 
-    untyped = frozenset({"calibration", "format", "splitter", "threshold"})
+    untyped = frozenset({"calibration", "format", "mauve_model", "premise", "sources", "splitter", "threshold"})
 
     files: Annotated[tuple[str, ...], Flag("FILE", multiple=True, argument=True)] = Field(
         description="Files of answers, one per system: FILE, or DATASET=FILE,FILE."
@@ -84,10 +115,15 @@ class TablesCommand(JudgedByMetrics):
         default=None, description="YAML file of settings, or aliice (included)."
     )
     trust_config: TrustConfig = False
-    profile: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Definition: paper or released.")
+    profile: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Definition, as for 'cite aliice'.")
     parser: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Parser, as for 'cite aliice'.")
     splitter: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Splitter: auto, nltk, rules.")
     format: Annotated[str | None, Flag("NAME", "-f")] = Field(default=None, description="Format, as for 'cite alce'.")
+    sources: SourcesFile = None
+    premise: PremiseName = "joint"
+    mauve_model: Annotated[str, Flag("MODEL")] = Field(
+        default=correctness.MAUVE_MODEL, description="Model of the fluency: hub id or folder; none: no fluency."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -106,6 +142,12 @@ class TablesCommand(JudgedByMetrics):
         return tuple(path for paths in read_files(self.files).values() for path in paths)
 
 
+_SHARED = ("styles", "leading", "bound", "zero", "out_of_range", "untitled")
+"""Options of the same name and meaning in ALiiCE and ALCE."""
+
+SampledValue = tuple[IntervalEnds, Sequence[float]]
+"""A value of a system with its interval, and the values of its samples (empty for fewer than two)."""
+
 _Answers = dict[str, tuple[PipelineReading, PipelineReading]]
 
 
@@ -114,55 +156,111 @@ def _read(run: Run) -> tuple[Run, _Answers]:
     options = run.options
     read: _Answers = {}
     for name, paths in read_files(options.files).items():
-        answers = gather(paths, options.format)
-        aliice, alce = (
-            read_claims(pipeline, answers, options.profile, options.parser, options.splitter)
-            for pipeline in ("aliice", "alce")
-        )
+        answers = gather(paths, options.format, options.sources)
+        changes = run.set_options["aliice"]
+        chosen = {"profile": options.profile, "parser": options.parser, "splitter": options.splitter}
+        read_with = partial(read_claims, "aliice", answers, **chosen, changes=changes)
+        fluency = _fluency(options, answers)
+        try:
+            aliice = read_with(**fluency)
+        except UserError:
+            if not fluency or "mauve_model" in options.model_fields_set:
+                raise
+            aliice = read_with()  # the default model is not at hand
+        changes = {**read_alike(aliice_profile(options.profile, **changes)), **run.set_options["alce"]}
+        alce = read_claims("alce", answers, "aliice", splitter=options.splitter, changes=changes)
         read[name or "answers"] = aliice, alce
     return run, read
+
+
+def _fluency(options: TablesCommand, answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return the settings that add MAUVE; none without the package, without references, or with the model none."""
+    referenced = any(answer.reference.get("answer") for answer in answers)
+    if options.mauve_model == "none" or find_spec("mauve") is None or not referenced:
+        return {}
+    return {"measures": (*correctness.MEASURES, MAUVE), "mauve_model": options.mauve_model}
+
+
+def read_alike(profile: Profile) -> dict[str, Any]:
+    """Return the options with which ALCE's profile "aliice" reads the same marks and passages as ALiiCE's profile."""
+    shared = {name: getattr(profile, name) for name in _SHARED}
+    # The released pattern would leave the second number of [1, 2] in the sentence.
+    return {**shared, "cleaning": "pattern" if profile.styles == PLAIN else "marks"}
 
 
 def _judge(read: tuple[Run, _Answers], backends: MakeBackends) -> Layout:
     """Return Table 1 and Table 3 of every data set, each in its own folder."""
     run, answers = read
+    profile = aliice_profile(run.options.profile, **run.set_options["aliice"])
     tables = {}
     for name, readings in answers.items():
         aliice, alce = (judge(reading, backends(), run.config) for reading in readings)
         where = f"{plain(name)}, profile {plain(str(aliice.reading.fields['profile']))}"
         around = replace(provenance_of(aliice, name), kind="aliice", subtitle=where)
         folder = safe_name(name)
-        tables[f"{folder}/table-1"] = _overall(aliice, around)
+        tables[f"{folder}/table-1"] = _overall(aliice, around, profile.rouge)
         tables[f"{folder}/table-3"] = _side_by_side(aliice, alce, around)
     return Layout(tables)
 
 
-def _records(system: str, answers: int | None, values: Mapping[str, IntervalEnds]) -> list[Record]:
+def _records(system: str, answers: int | None, values: Mapping[str, SampledValue]) -> list[Record]:
     return [
         {"system": system, "answers": answers, "measure": key, "value": value, "low": low, "high": high}
-        for key, (value, low, high) in values.items()
+        | {"samples": len(samples) or 1, "mean": mean(samples) if samples else None, "sd": _deviation(samples)}
+        for key, ((value, low, high), samples) in values.items()
     ]
 
 
-def _overall(cited: CitedAnswers, around: Provenance) -> Table:
+def _deviation(samples: Sequence[float]) -> float | None:
+    return stdev(samples) if len(samples) > 1 else None
+
+
+def _cell(measured: SampledValue | None, column: Column) -> Cell | str:
+    ends, samples = measured or (None, ())
+    if len(samples) < 2:
+        return interval_cell(ends, column)
+    return f"{format_value(mean(samples), column)} ({format_value(stdev(samples), column)})"
+
+
+def _measured(panel: SystemPanel, statistic: Statistic, rows: Ints) -> SampledValue:
+    return panel.interval_over(statistic, rows).ends, panel.of_samples(rows, partial(value_of, statistic))
+
+
+def _of_all(panel: SystemPanel, value: Whole, rows: Ints) -> SampledValue:
+    """Return a measure of all answers of a system together, which has no interval."""
+
+    def of(chosen: Ints) -> float | None:
+        return value([panel.answers[row] for row in chosen])
+
+    return (of(rows), None, None), panel.of_samples(rows, of)
+
+
+def _overall(cited: CitedAnswers, around: Provenance, rouge: str) -> Table:
     """Return Table 1: citation quality, CVCP, correctness and length of every system."""
     known = {**cited.judged[0].statistics, **cited.reading.statistics}
-    shown = {key: known[key] for keys, _ in _OVERALL.values() for key in keys if key in known}
     table = TableLines()
+    columns = {name: of for name, of in _OVERALL.items() if name != "Fluency" or cited.reading.wholes}
+    columns["Correct."] = ("str_em", "rougeL" if rouge == "L" else "rougeLsum"), RECALL
+    shown = {key: known[key] for keys, _ in columns.values() for key in keys if key in known}
     for number, system in enumerate(cited.panel.systems):
-        values = cited.panel.ends(shown, number)
+        rows = cited.panel.rows(number)
+        values = {key: _measured(cited.panel, statistic, rows) for key, statistic in shown.items()}
+        values |= {key: _of_all(cited.panel, value, rows) for key, value in cited.reading.wholes.items()}
         cells = []
-        for keys, column in _OVERALL.values():
+        for keys, column in columns.values():
             # The first of the two measures of correctness that the answers have.
-            defined = [values[key] for key in keys if key in values and values[key][0] is not None]
-            cells.append(interval_cell(next(iter(defined), None), column))
+            defined = [values[key] for key in keys if key in values and values[key][0][0] is not None]
+            cells.append(_cell(next(iter(defined), None), column))
         table.add("", system, cells, *_records(system, None, values))
-    reading = Note(
-        "reading",
-        "as Table 1 of the ALiiCE paper, with intervals where it has deviations over runs, and without its column of "
-        "fluency (MAUVE). Correct.: EM recall, or ROUGE-Lsum where there are no short answers",
+    reading = (
+        "as Table 1 of the ALiiCE paper. Values have intervals; mean (standard deviation) where a system has several "
+        f"samples. Correct.: EM recall, or ROUGE-{rouge} where there are no short answers. Fluency: MAUVE"
     )
-    return around.lines("table-1", "Citation quality, correctness and length", ("Model", *_OVERALL), table, [reading])
+    lacking = (
+        "" if "Fluency" in columns else ", which needs the package mauve-text with its model, and reference answers"
+    )
+    notes = [Note("reading", reading + lacking)]
+    return around.lines("table-1", "Citation quality, correctness and length", ("Model", *columns), table, notes)
 
 
 def _side_by_side(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance) -> Table:
@@ -172,18 +270,21 @@ def _side_by_side(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance) 
     for number, system in enumerate(aliice.panel.systems):
         rows = np.flatnonzero(within & (aliice.panel.system == number))
         values = {
-            f"{cited.reading.name}_{key}": cited.panel.interval_over(cited.judged[0].statistics[key], rows).ends
+            f"{cited.reading.name}_{key}": _measured(cited.panel, cited.judged[0].statistics[key], rows)
             for cited in (aliice, alce)
             for key in ("recall", "precision")
         }
-        cells = [interval_cell(ends, RECALL) for ends in values.values()]
+        cells = [_cell(measured, RECALL) for measured in values.values()]
         table.add("", system, [*cells, f"{rows.size:,}"], *_records(system, int(rows.size), values))
     reading = Note(
-        "reading", "as Tables 3 and 4 of the ALiiCE paper: answers with a citation between the words of a sentence"
+        "reading",
+        "as Tables 3, 4 and 6 of the ALiiCE paper: answers with a citation between the words of a sentence. ALCE: its "
+        "profile aliice, in which only sentences with citations count, and all lines and marks are read",
     )
     headings = ("Model", "Rec.", "Prec.", "Rec.", "Prec.", "answers")
     title = "Answers that cite within a sentence: recall and precision (%)"
     groups = (ColumnGroup("ALiiCE", 2), ColumnGroup("ALCE", 2), ColumnGroup("", 1))
+    around = replace(around, fields={**around.fields, "alce": alce.reading.fields["profile"]})
     return around.lines("table-3", title, headings, table, [reading], groups)
 
 
@@ -203,6 +304,7 @@ TABLES = Pipeline(
       metaeval cite tables a.json b.json -c aliice --nli rouge --parser small
     """,
     options=TablesCommand,
+    owners={"aliice": Profile, "alce": AlceOptions},
     measures=MEASURES,
     backends="one",
     read=_read,

@@ -12,6 +12,7 @@ from pydantic import Field
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.alce.correctness import MAUVE_MODEL, READER
 from metaeval.citation.aliice.claim_options import Profile
+from metaeval.citation.aliice.gold_claims import EXACT, TOKEN_F1
 from metaeval.citation.judging import (
     CLAIM_RECALL,
     MAUVE,
@@ -52,6 +53,7 @@ _TEXT_MEASURES = (
     PipelineMeasure("str_em", "EM recall", "share of the reference's short answers that occur in the text", 100, 1),
     PipelineMeasure("str_hit", "hit", "share of answers in which every short answer occurs", 100, 1),
     PipelineMeasure("rougeLsum", "ROUGE-Lsum", "longest common subsequence with the reference", 100, 1),
+    PipelineMeasure("rougeL", "ROUGE-L", "longest common subsequence with the reference, in the whole text", 100, 1),
     PipelineMeasure(CLAIM_RECALL, "claim recall", "share of the reference's claims that the text entails", 100, 1),
     PipelineMeasure("num_preds", "items", "number of items of the list", 1, 1),
     PipelineMeasure("qampari_prec", "list precision", "share of the list's items that are correct", 100, 1),
@@ -77,9 +79,19 @@ _READ = (
     Column(key=WITHIN, label="within %", scale=100, digits=1),
     Column(key="claims_per_sentence", label="claims/sentence", digits=2),
     Column(key="fallbacks", label="fallback %", scale=100, digits=1),
+    Column(key=EXACT, label="claims as gold %", scale=100, digits=1),
+    Column(key=TOKEN_F1, label="claims' word F1 %", scale=100, digits=1),
     Column(key="sentences", label="sentences", digits=1),
 )
 _SCORED = (*HEADLINES, *(measure.column for measure in _TEXT_MEASURES if measure.key == CLAIM_RECALL))
+
+
+PremiseName = Annotated[
+    str,
+    one_of("premise", get_args(Premise), chunks="max over chunks"),
+    Flag("HOW"),
+    Field(description="How passages are read: joint (as one text) or chunks (the best chunk; --set chunk.size)."),
+]
 
 
 class ClaimOptions(pipeline.ReadsAnswers, pipeline.JudgedByMetrics):
@@ -87,17 +99,15 @@ class ClaimOptions(pipeline.ReadsAnswers, pipeline.JudgedByMetrics):
 
     untyped = frozenset({"premise", "reader", "mauve_model"})
 
-    premise: Annotated[str, one_of("premise", get_args(Premise), chunks="max over chunks"), Flag("HOW")] = Field(
-        default="joint",
-        description="How passages are read: joint (as one text) or chunks (the best chunk; --set chunk.size).",
-    )
+    premise: PremiseName = "joint"
     profile: Annotated[str, Flag("NAME")] = Field(
         default="paper",
-        description="Definition: paper (as published), released (as the authors' code computes); ALiiCE: expanded.",
+        description="Definition: paper (as published), released (as the authors' code computes); ALCE: aliice (as the "
+        "ALCE columns of ALiiCE's tables); ALiiCE: printed, expanded.",
     )
     measures: Annotated[pipeline.NameList, Flag("NAMES", multiple=True)] = Field(
         default=(),
-        description="Measures of the text: str_em, str_hit, rougeLsum, length, qa_em, qa_f1, mauve ... Repeatable.",
+        description="Measures of the text: str_em, str_hit, rougeLsum, rougeL, length, qa_em, mauve ... Repeatable.",
     )
     reader: Annotated[str, Flag("MODEL")] = Field(
         default=READER, description="Reader model of qa_em, qa_f1 and qa_hit: hub id or folder."
@@ -275,7 +285,8 @@ def marks_text(lines: Sequence[CitationLine]) -> str:
 def _read(run: Run) -> tuple[Run, PipelineReading]:
     name = "aliice" if isinstance(run.options, AliiceCommand) else "alce"
     others = {"files", "format", "sources", "premise", *pipeline.JudgedByMetrics.model_fields}
-    return run, read_claims(name, run.answers, **run.options.model_dump(exclude=others))
+    changes = run.set_options.get("options", {})
+    return run, read_claims(name, run.answers, **run.options.model_dump(exclude=others), changes=changes)
 
 
 def _judge(read: tuple[Run, PipelineReading], backends: pipeline.MakeBackends) -> pipeline.Layout:
@@ -302,7 +313,8 @@ ALCE = Pipeline(
       metaeval cite alce answers.jsonl --nli nli --threshold 0.5
     """,
     measures=(*MEASURES, *_TEXT_MEASURES),
-    signed=(MarkStyles, AlceOptions),
+    owners={"options": AlceOptions},
+    signed=(MarkStyles,),
     backends="many",
     read=_read,
     judge=_judge,
@@ -314,7 +326,8 @@ ALIICE = replace(
     title=_TITLES["aliice"],
     paper="Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation",
     options=AliiceCommand,
-    signed=(Profile,),
+    owners={"options": Profile},
+    signed=(),
     tree=sentence_tree,
     help="""Measure citation recall and precision of claims (ALiiCE).
 

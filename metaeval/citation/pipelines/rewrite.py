@@ -159,6 +159,7 @@ def _provenance(heard: _Rewritten, rejudged: Rejudged, backend: Backend) -> Prov
     notes = (
         Note("data", data_text + count(data.citations, "citation mark")),
         Note("settings", listed(heard.fields)),
+        Note("replies", rewriting.TEXT_RULE if heard.run.chat.output == "text" else ""),
         Note("verdicts", f"{plain(backend.name)}: supported from {cutoff.value:g} on ({cutoff.source})"),
         Note("truncation", f"{share(ledger.cut_pairs, ledger.pairs)} of pairs cut" if ledger.cut_pairs else ""),
         Note("left out", left + f"with them, {', '.join(ends)}" if out else ""),
@@ -177,7 +178,8 @@ REWRITE = Pipeline(
     Claims that are cut out of a sentence can be fragments. A chat model makes
     a whole sentence of each, and the verdicts before and after are compared.
     Replies are stored. Options of the model are set with --set NAME=VALUE
-    (prompt_file: your own prompt, with {sentence} and {claim}).
+    (prompt_file: your own prompt, with {sentence} and {claim}; output=text:
+    replies of one line of plain text, as to the prompt of the paper).
 
     \b
     Examples:

@@ -362,7 +362,7 @@ def test_aliice_without_a_citation_inside_a_sentence_says_that_it_is_sentence_le
 PERCENT, ONE, TWO, THREE = "98.8", "1.0", "0.99", "0.988"
 OF_CLAIMS = dict.fromkeys(("recall", "precision", "f1"), PERCENT)
 OF_ANSWERS = {
-    **dict.fromkeys(("str_em", "str_hit", "rougeLsum", "claims_nli", "qampari_prec", "qampari_rec"), PERCENT),
+    **dict.fromkeys(("str_em", "str_hit", "rougeLsum", "rougeL", "claims_nli", "qampari_prec", "qampari_rec"), PERCENT),
     **dict.fromkeys(
         ("qampari_rec_top5", "qampari_f1", "qampari_f1_top5", "qa_em", "qa_f1", "qa_hit", "mauve"), PERCENT
     ),
@@ -388,7 +388,7 @@ AS_READ = {"statements": ONE, "sentences": ONE, "cvcp": THREE, "cites_within": P
         ),
         (registry.find("pipeline", "scifi").measures, dict.fromkeys(("entailment", "coverage"), PERCENT)),
         (scifi_tables._TEXTS, OF_FACTS),
-        (claims_tables._READ, AS_READ | {"fallbacks": PERCENT}),
+        (claims_tables._READ, AS_READ | dict.fromkeys(("fallbacks", "claims_exact", "claims_token_f1"), PERCENT)),
     ],
 )
 def test_shares_are_printed_in_percent_and_numbers_as_they_are(columns, printed):

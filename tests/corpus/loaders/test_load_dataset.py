@@ -60,6 +60,10 @@ def test_every_card_pins_its_files(name: str) -> None:
     dataset = card(name)
     assert dataset.note
     for file in (file for files in dataset.files.values() for file in files):
+        if file.member:  # in an archive without a published hash, which is recorded at the first download
+            assert file.member.endswith(f"/{file.name}")
+            assert "recorded" in dataset.note
+            continue
         assert file.url.startswith("https://raw.githubusercontent.com/")
         # The names of WiCE's outputs are those of the folders that hold them.
         assert file.url.endswith(f"/{file.name}") or name == "wice_oracle"

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from metaeval.citation.alce.citations import AlceOptions
+from metaeval.citation.aliice.gold_claims import EXACT, TOKEN_F1
 from metaeval.citation.chat import Chat, ChatOptions, estimate_for
 from metaeval.citation.citeeval.baselines import autoais
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
@@ -14,7 +16,7 @@ from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts,
 from metaeval.citation.citeeval.score_rules import CiteEvalOptions, changed_options, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.human import model as human_model
-from metaeval.citation.human.model import Alignment, AnswerValues, Level, MetaOptions
+from metaeval.citation.human.model import NO_VALUE, Alignment, AnswerValues, Level, MetaOptions, Valued
 from metaeval.citation.human.readers import read_human_set, read_score_file
 from metaeval.citation.human.values import citeeval_values, claim_values, fact_values, score_file_values, triple_values
 from metaeval.citation.judging import PipelineReading, read_claims
@@ -100,7 +102,15 @@ def _read(run: Run) -> ToMeasure:
         human=human,
         splits=splits,
         pipelines=[
-            read_claims(name, answers, options.profile, options.parser, options.splitter, measures=("length",))
+            read_claims(
+                name,
+                answers,
+                options.profile,
+                options.parser,
+                options.splitter,
+                measures=("length",),
+                changes=run.set_options["alce"] if name == "alce" else {},
+            )
             for name in names
             if name in USUAL
         ],
@@ -172,7 +182,8 @@ def _ask(read: ToMeasure, chat: Chat | None) -> _Heard:
 def _judge(heard: _Heard, make: MakeBackends) -> MetaEvaluation:
     """Compare every measure of every pipeline with the ratings. make: makes the backends, which give the verdicts."""
     read, rated, of_citeeval, facts, fields = heard
-    measured = [*read.outside_scores, *of_citeeval]
+    of_claims = [measurement for pipeline in read.pipelines for measurement in claim_measures(pipeline)]
+    measured = [*read.outside_scores, *of_citeeval, *of_claims]
     backends: list[tuple[str, Backend]] = []
     progress, asking = read.run.progress, ""
 
@@ -246,6 +257,21 @@ def citation_measures(pipeline: PipelineReading, backend: Backend, config: RunCo
     lines = judged.degrees if backend.soft else judged.lines
     values = claim_values(pipeline.answers, lines, judged.recall, judged.precision, backend.soft)
     return _signed(pipeline.name, pipeline.fields, values, backend)
+
+
+def claim_measures(pipeline: PipelineReading) -> list[Measurement]:
+    """Return values of answers that need no verdict, which no paper compares with ratings: ALiiCE's CVCP, and how well
+    its claims fit gold claims."""
+    values = {name: pipeline.values[name] for name in ("cvcp", EXACT, TOKEN_F1) if name in pipeline.values}
+    wholes = {
+        name: {
+            answer.id: NO_VALUE if value is None else Valued(value)
+            for answer, value in zip(pipeline.answers, column, strict=True)
+        }
+        for name, column in values.items()
+    }
+    of_answers = {name: AnswerValues({}, by_answer) for name, by_answer in wholes.items()}
+    return _signed(pipeline.name, pipeline.fields, of_answers)
 
 
 def autoais_measures(
@@ -369,6 +395,7 @@ META = Pipeline(
         "asking": Asking,
         "scifi": ScifiOptions,
         "chat": ChatOptions,
+        "alce": AlceOptions,
     },
     read=_read,
     estimate=_estimate,

@@ -1,0 +1,142 @@
+"""Columns of labels: coefficients against scikit-learn, statsmodels and Krippendorff's worked example; and by hand."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.inter_rater import aggregate_raters
+from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
+
+from metaeval.citation.human.label_columns import joint_agreement, pair_agreement, pairs_of, read_label_sets
+from metaeval.citation.pipelines.label_sheets import label_columns
+from metaeval.errors import UserError
+from metaeval.stats.intervals import Resampling
+
+PLAIN = Resampling(0)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Write columns as a CSV file and read label sets from it."""
+
+    def made(columns, name="labels.csv", **wanted):
+        path = tmp_path / name
+        rows = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+        path.write_text("\n".join(rows) + "\n")
+        return read_label_sets([path], wanted) if wanted else path
+
+    return made
+
+
+def drawn(seed, readers=3, n=60):
+    generator = np.random.default_rng(seed)
+    truth = generator.integers(1, 6, size=n)
+    return {
+        f"r{number}": np.where(generator.random(n) < 0.6, truth, generator.integers(1, 6, size=n))
+        for number in range(readers)
+    }
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cohens_kappas_are_scikit_learns(table, seed):
+    columns = drawn(seed)
+    read = table(columns, utility=list(columns))
+    (labels,) = read.sets
+    for one, other in pairs_of(labels, None):
+        both = [columns[labels.readers[place]] for place in (one, other)]
+        found = pair_agreement(read, labels, [(one, other)], PLAIN)
+        for name, weights in {"kappa": None, "linear": "linear", "quadratic": "quadratic"}.items():
+            expected = cohen_kappa_score(*both, labels=[1, 2, 3, 4, 5], weights=weights)
+            assert found[name].value == pytest.approx(expected, abs=1e-12)
+        assert found["equal"].value == pytest.approx(np.mean(both[0] == both[1]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fleiss_is_statsmodels(table, seed):
+    columns = drawn(seed, readers=4)
+    read = table(columns, utility=list(columns))
+    found = joint_agreement(read, read.sets[0], np.arange(60), PLAIN)["fleiss"].value
+    counts, _ = aggregate_raters(np.array(list(columns.values())).T)
+    assert found == pytest.approx(fleiss_of_statsmodels(counts), abs=1e-12)
+
+
+def test_alpha_is_that_of_krippendorffs_worked_example(table):
+    # Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), example C: four observers, twelve units, blanks;
+    # alpha is .743 for nominal and .849 for interval data.
+    observers = {
+        "a": "1,2,3,3,2,1,4,1,2,,,",
+        "b": "1,2,3,3,2,2,4,1,2,5,,3",
+        "c": ",3,3,3,2,3,4,2,2,5,1,",
+        "d": "1,2,3,3,2,4,4,1,2,5,1,",
+    }
+    read = table({name: values.split(",") for name, values in observers.items()}, level=list(observers))
+    found = joint_agreement(read, read.sets[0], np.arange(12), PLAIN)
+    assert found["alpha"].value == pytest.approx(0.743, abs=5e-4)
+    assert found["alpha_interval"].value == pytest.approx(0.849, abs=5e-4)
+
+
+def test_the_mean_of_pairs_against_a_metric_by_hand(table):
+    columns = {"aliice": [1, 1, 0, 0], "r1": [1, 1, 1, 0], "r2": [1, 1, 0, 0]}
+    # r1 says yes three times, aliice twice: agreed 3/4, by chance 2/4 * 3/4 + 2/4 * 1/4 = 1/2, kappa .5. aliice and r2
+    # agree on all: 1.
+    read = table(columns, recall=["r1", "r2", "aliice"])
+    (labels,) = read.sets
+    pairs = pairs_of(labels, "aliice")
+    assert pairs == [(0, 2), (1, 2)]
+    assert pair_agreement(read, labels, pairs, PLAIN)["kappa"].value == pytest.approx((0.5 + 1) / 2)
+
+
+def test_intervals_draw_questions(table):
+    # The same labels: as many groups as rows, or one question for every ten rows.
+    columns = {name: values.tolist() for name, values in drawn(1, readers=2).items()}
+    alone = table(columns, utility=["r0", "r1"])
+    together = table({"question": [f"q{row // 10}" for row in range(60)], **columns}, utility=["r0", "r1"])
+    assert (alone.n_groups, together.n_groups) == (60, 6)
+    drawn_once = Resampling(200)
+    both = [pair_agreement(read, read.sets[0], [(0, 1)], drawn_once)["kappa"] for read in (alone, together)]
+    assert both[0].value == both[1].value
+    assert (both[0].low, both[0].high) != (both[1].low, both[1].high)
+
+
+def test_words_have_no_weights_and_blanks_are_left_out(table):
+    read = table({"a": ["yes", "no", "", "yes"], "b": ["yes", "no", "no", "no"]}, support=["a", "b"])
+    (labels,) = read.sets
+    found = pair_agreement(read, labels, [(0, 1)], PLAIN)
+    assert set(found) == {"equal", "kappa"}
+    # Of the three units that both labelled, two are equal.
+    assert found["equal"].value == pytest.approx(2 / 3)
+    assert labels.categories == ["no", "yes"]
+
+
+def test_several_error_types_in_a_cell_are_a_set_each(table):
+    read = table({"a": ["extra; order", "none"], "b": ["order", "none"]}, error=["a", "b"])
+    assert [labels.name for labels in read.sets] == ["error: extra", "error: none", "error: order"]
+    order = read.sets[2]
+    assert [[order.categories[code] for code in row] for row in order.codes] == [["yes", "yes"], ["no", "no"]]
+
+
+def test_tables_of_readers_are_joined_by_id(tmp_path, table):
+    anna = table({"id": ["u1", "u2", "u3"], "level": [1, 2, 3]}, "anna.csv")
+    ben = table({"id": ["u3", "u1", "u9"], "level": [3, 1, 2]}, "ben.csv")
+    read = read_label_sets([anna, ben], {"level": ["level"]})
+    assert list(read.sets[0].readers) == ["anna", "ben"]
+    assert [[read.sets[0].categories[code] for code in row] for row in read.sets[0].codes] == [["1", "1"], ["3", "3"]]
+    assert read.left_out == 2
+
+
+@pytest.mark.parametrize(
+    ("columns", "wanted", "says"),
+    [
+        ({"a": [1], "b": [1]}, {"x": ["a", "c"]}, 'no column "c"'),
+        ({"a": [1], "b": [1]}, {"x": ["a"]}, "at least two"),
+        ({"id": [1], "a": [""], "b": [""]}, {"x": ["a", "b"]}, "all blank"),
+    ],
+)
+def test_wrong_columns_are_one_sentence(table, columns, wanted, says):
+    with pytest.raises(UserError, match=says):
+        table(columns, **wanted)
+
+
+@pytest.mark.parametrize("text", ["utility", "=a,b", "utility="])
+def test_wrong_sets_are_one_sentence(text):
+    with pytest.raises(UserError, match="allowed: NAME=COLUMN,COLUMN"):
+        label_columns([text], 1)
