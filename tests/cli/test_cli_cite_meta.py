@@ -68,6 +68,10 @@ def test_ratings_of_ones_own(ran, contents, rated, tmp_path):
     scores = {row["id"]: row["scores"]["alce:recall:overlap"] for row in rows}
     assert scores == {f"{s}-{g}#{n}": float(n == 1 and s * g == 0) for s in range(2) for g in range(4) for n in (1, 2)}
     assert {row["id"]: row["gold"] for row in rows}["1-3#1"] == pytest.approx(1 - 3 / 8)
+    ran("results", "figures")
+    (drawn,) = tmp_path.glob("results/figures/*/figure-forest.svg")
+    # Statements and responses are told apart by the name of the data.
+    assert all(f"(rated, {unit})" in drawn.read_text(encoding="utf-8") for unit in tables)
 
 
 def test_what_is_written_is_evaluated_to_the_same_digits(ran, rated, tmp_path):

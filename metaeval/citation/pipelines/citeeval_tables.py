@@ -381,6 +381,7 @@ CITEEVAL = Pipeline(
     """,
     options=CiteEvalCommand,
     measures=tuple(MEASURES.values()),
+    drawn=("system", ""),
     owners=OWNERS,
     backends="optional",
     chat="always",
