@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.citeeval.splitting import NO_ANSWER
+from metaeval.citation.citeeval.score_rules import CiteEvalOptions
+from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
 from metaeval.citation.human.agreement import (
     agreement_of,
     both_levels,
@@ -19,7 +20,9 @@ from metaeval.citation.human.agreement import (
 )
 from metaeval.citation.human.model import HumanStatement
 from metaeval.citation.human.readers import read_human, read_statements
-from metaeval.citation.model import Answer
+from metaeval.citation.model import Answer, group_of
+from metaeval.citation.readers.answers import gather
+from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
 from metaeval.stats.intervals import Resampling
 
@@ -59,6 +62,20 @@ def test_statements_are_those_of_the_file(tmp_path):
     broken = record(sentences=[("It is long.", ["1"])])
     with pytest.raises(UserError, match=r"\[0\]: field 'citations' is \[\"1\"\]; allowed: a list of whole numbers"):
         read_statements(written(tmp_path, [broken]))
+
+
+def test_files_of_citebench_are_answers_of_the_system_that_they_or_their_names_name(tmp_path):
+    rows = [{**record(1, [("It is long.", [1]), ("It is.", [])]), "model": "m-1"}, record(2)]
+    (tmp_path / "gpt.citeeval").write_text(json.dumps(rows))
+    output = {"id": 7, "query": "How long?", "passages": [{"text": "840 km"}], "pred": "It is long [1]. It is."}
+    (tmp_path / "llama.json").write_text(json.dumps([output]))
+    first, second, third = gather([tmp_path / "gpt.citeeval", tmp_path / "llama.json"])
+    # The statements with their marks, as in `cite meta`; an output is as the model wrote it.
+    assert (first.text, second.text, third.text) == ("It is long [1]. It is.", "It is long [1][2].", output["pred"])
+    assert [one.system for one in (first, second, third)] == ["m-1", "gpt", "llama"]
+    assert group_of(first) == group_of(third) == "How long?"
+    cut = split_response(first, CiteEvalOptions(), RULES)
+    assert [(one.text, one.citations) for one in cut.statements] == [("It is long.", (1,)), ("It is.", ())]
 
 
 def test_human_judgements(tmp_path):

@@ -176,7 +176,10 @@ def test_rated_answers_go_to_the_other_commands_as_they_are(ran, rated, tmp_path
         (("--human", "h.json"), "--human is for CiteBench's statements"),
         (("--scores", "none.jsonl"), "none.jsonl"),
         (("--pipelines", "citeeval"), "A chat model judges, and none is given: give --model NAME"),
-        (("--model", "tiny"), "None of these pipelines uses a chat model: add citeeval to --pipelines"),
+        (
+            ("--model", "tiny"),
+            "uses a chat model: add attrscore, lqac or citeeval to --pipelines",
+        ),
         (("--nli", "overlpa"), "Did you mean 'overlap'"),
         (("--scenario", "citde"), "Did you mean 'cited'"),
         (("--set", "responces=own"), "Did you mean 'responses'"),

@@ -13,14 +13,17 @@ from typing import Literal
 
 from metaeval.citation.chat import chat_request
 from metaeval.citation.citeeval.baselines import (
+    KINDS,
     AttrStatement,
     Baseline,
     Inquiry,
     LqacStatement,
+    Open,
     attrscore_by_model,
     attrscore_inquiries,
     lqac,
     lqac_inquiries,
+    modes_of,
 )
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, Edit, edit_problems
 from metaeval.citation.citeeval.judge import Asking, JudgeQuestion, ResponseJudgement, judge_responses, questions_of
@@ -149,9 +152,46 @@ def questions(
 
     splits: the statements of each response. Raises ValueError if the lengths differ.
     """
-    make = partial(chat_request, asking, max_tokens=(options or BaselineOptions()).baseline_max_tokens)
     return [
         *questions_of(responses, splits, asking),
+        *inquiries_of(responses, splits, asking, baselines, options),
+    ]
+
+
+def ask_baselines(
+    responses: Sequence[Response],
+    splits: Sequence[Split],
+    ask: Ask,
+    asking: Asking,
+    baselines: Collection[Baseline],
+    options: BaselineOptions,
+) -> dict[str, list[list[Mapping[str, Open]]]]:
+    """Ask the questions of LQAC and AttrScore alone, and return the values of each statement, by baseline.
+
+    LQAC's values are precision, recall and F1, AttrScore's are strict and relaxed.
+    """
+    inquiries = inquiries_of(responses, splits, asking, baselines, options)
+    answers = [*zip(inquiries, ask([inquiry.request for inquiry in inquiries]), strict=True)]
+    values: dict[str, list[list[Mapping[str, Open]]]] = {}
+    if "lqac" in baselines:
+        of_lqac = [pair for pair in answers if pair[0].kind in KINDS]
+        values["lqac"] = [[statement.values for statement in row] for row in lqac(responses, splits, of_lqac)]
+    if "attrscore" in baselines:
+        judged = attrscore_by_model(splits, answers)
+        values["attrscore"] = [[modes_of(statement.labels, options.otherwise) for statement in row] for row in judged]
+    return values
+
+
+def inquiries_of(
+    responses: Sequence[Response],
+    splits: Sequence[Split],
+    asking: Asking,
+    baselines: Collection[Baseline] = (),
+    options: BaselineOptions | None = None,
+) -> list[Inquiry]:
+    """Return the questions to the baselines, as `options` say. Raises ValueError if the lengths differ."""
+    make = partial(chat_request, asking, max_tokens=(options or BaselineOptions()).baseline_max_tokens)
+    return [
         *(lqac_inquiries(responses, splits, make) if "lqac" in baselines else ()),
         *(attrscore_inquiries(responses, splits, make) if "attrscore" in baselines else ()),
     ]
