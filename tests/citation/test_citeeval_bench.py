@@ -11,13 +11,12 @@ from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
 from metaeval.citation.human.agreement import (
     agreement_of,
     both_levels,
-    context_agreement,
     correlations,
     filled_ratings,
-    human_needs_citation,
     response_rating,
     settled,
 )
+from metaeval.citation.human.contexts import confusion
 from metaeval.citation.human.model import HumanStatement
 from metaeval.citation.human.readers import read_human, read_statements
 from metaeval.citation.model import Answer, group_of
@@ -111,13 +110,6 @@ def test_what_the_human_file_may_not_hold(tmp_path, change, message):
             read_human(written(tmp_path, content))
 
 
-def test_most_annotators_decide_whether_a_citation_is_needed():
-    assert human_needs_citation((2, 2, 4)) is True
-    assert human_needs_citation((2, 1, 3)) is False  # query and response, both "not retrieval"
-    assert human_needs_citation((2, None, 1)) is None
-    assert human_needs_citation((None, None, None)) is None
-
-
 # n statements, n_na of which have no value before the mask; the mask takes the values of n_missing uncited ones. The
 # released rule: 0 if n_missing > 0 and n_missing + n_na = n, else the mean of what is left, 1 where nothing is.
 @pytest.mark.parametrize(
@@ -190,18 +182,24 @@ def test_correlations_are_scipys_and_their_intervals_draw_responses():
     assert empty["spearman"].value is None
 
 
-def test_cited_statements_are_forced_to_need_a_citation_as_published():
-    judged, human = [True, False, None, False, True], [True, True, True, False, None]
-    cited = [False, True, True, False, False]
-    # Forced: said T T T F against T T T F: all right. Not forced: T F - F against T T - F: precision 1, recall 1/2.
-    assert context_agreement(judged, human, cited) == {"precision": 1.0, "recall": 1.0, "f1": 1.0, "statements": 4}
-    assert context_agreement(judged, human, cited, forced=False) == {
-        "precision": 1.0,
-        "recall": 0.5,
-        "f1": pytest.approx(2 / 3),
-        "statements": 3,
-    }
-    assert context_agreement([], [], [])["f1"] is None
+def test_cited_statements_are_forced_to_rest_on_the_passages_as_published():
+    judged = ["retrieval", "model", None, "query", "retrieval", None]
+    human = [(2, 2, 4), (2, 2, 1), (2, None, None), (4, 1, 3), (2, None, 1), (2, 2, 2)]
+    cited = [False, True, True, False, False, False]
+    # The fifth is a tie and the last has no verdict. Forced: R R R O against R R R O.
+    found = confusion(judged, human, cited)
+    assert (found.counts, found.left_out) == ({("retrieval", "retrieval"): 3, ("other", "other"): 1}, 2)
+    assert (found.score("retrieval").f1, found.score("other").f1, found.macro) == (1.0, 1.0, 1.0)
+    # Not forced, the third has no verdict: R O O against R R O; 1/2 x 2 over 3/2 for both.
+    found = confusion(judged, human, cited, forced=False)
+    score = found.score("retrieval")
+    assert (score.precision, score.recall, score.f1, score.statements) == (1.0, 0.5, pytest.approx(2 / 3), 2)
+    assert found.macro == pytest.approx((2 / 3 + 2 / 3) / 2)
+    # Four contexts: the fourth has three different ones. "model" is the judge's alone, with F1 0.
+    found = confusion(judged, human, cited, forced=False, binary=False)
+    assert (found.counts, found.left_out) == ({("retrieval", "retrieval"): 1, ("retrieval", "model"): 1}, 4)
+    assert found.macro == pytest.approx((2 / 3 + 0) / 2)
+    assert confusion([], [], []).macro is None
 
 
 def test_an_annotators_gaps_take_their_own_sum_over_all_statements_or_1():

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from metaeval.citation.citeeval.baselines import Open, mean
-from metaeval.citation.citeeval.evaluate import CiteEvalMeasure, ResponseValues
+from metaeval.citation.citeeval.evaluate import CiteEvalMeasure, ResponseValues, measures_of
 from metaeval.citation.citeeval.score_rules import NEEDS_NONE, CitedScenario, ResponseValue, in_scenario
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.human.model import NO_VALUE, AnswerBounds, AnswerValues, SpanValue, Valued, mean_in_part, mean_of
@@ -83,13 +83,15 @@ def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> Answ
 
 
 def citeeval_values(results: Sequence[ResponseValues], scenario: CitedScenario) -> dict[str, AnswerValues]:
-    """Return CiteEval-Auto, its rating and its edit distance, in a scenario."""
+    """Return CiteEval-Auto, its rating and its edit distance (of a judge without edits, the rating), in a scenario."""
+    given = measures_of(results[0].judged.mode if results else "edits")
     return {
         measure: AnswerValues(
             {result.answer: _statements(result, measure, scenario) for result in results},
             {result.answer: _open(result.values[measure, scenario]) for result in results},
         )
         for measure in _JUDGED
+        if measure in given
     }
 
 

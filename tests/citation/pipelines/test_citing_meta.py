@@ -487,8 +487,12 @@ def test_citebench_by_citeevals_own_procedure(meta, bench_files, tmp_path):
     # Two of three say "retrieval" of every statement, so that 4 of its 6 ordered pairs are unlike: over 7 statements
     # D_o = 7 x (4 / 2) / 21 = 2/3. Of the 21 values 14 are one and 7 the other: D_e = 2 x 14 x 7 / (21 x 20) = 7/15.
     assert alpha["contexts, nominal"] == pytest.approx(1 - (2 / 3) / (7 / 15), abs=1e-12)
-    (forced, said) = sheet(found, "citebench-contexts", "").records
-    assert forced["f1"] == said["f1"] == 1.0
+    contexts = sheet(found, "citebench-contexts", "").records
+    scores = {(one["binary"], one["forced"], one["class"]): one["f1"] for one in contexts}
+    assert {scores[binary, forced, "retrieval"] for binary in (True, False) for forced in (True, False)} == {1.0}
+    assert (scores[True, True, "other"], scores[True, True, "macro"]) == (None, 1.0)
+    matrix = {(one["people"], one["judge"]): one["count"] for one in sheet(found, "citebench-confusion", "").records}
+    assert (matrix["retrieval", "retrieval"], sum(matrix.values())) == (7, 7)
 
 
 # The choices of the stub by the statement: LQAC's support and relevance, AttrScore's label; uncited ones need none.

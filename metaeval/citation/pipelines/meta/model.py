@@ -77,7 +77,8 @@ class MetaCommand(pipeline.JudgedByMetrics, pipeline.AsksChat):
 class Measurement:
     """The values of one measure of one pipeline with one judge, named pipeline:measure:judge.
 
-    fields: of its signature. ledger: what the judge read. assumed: what the bounds of its values assume.
+    fields: of its signature. ledger: what the judge read. assumed: what the bounds of its values assume. lone: whether
+    it is the only measure of its pipeline.
     """
 
     name: str
@@ -85,12 +86,13 @@ class Measurement:
     values: AnswerValues
     ledger: Ledger | None = None
     assumed: str = ""
+    lone: bool = False
 
     @property
     def headline(self) -> bool:
         """Whether it is a headline measure: F1, entailment, AttrScore (strict), CiteEval-Auto, or of other tools."""
         pipeline, measure = self.name.split(":")[:2]
-        return pipeline == "scores" or measure in ("f1", "entailment", "strict", "auto")
+        return pipeline == "scores" or measure in ("f1", "entailment", "strict", "auto") or self.lone
 
 
 @dataclass(frozen=True, eq=False)

@@ -367,7 +367,14 @@ def _signed(
     """Return measurements of a pipeline's measures with a backend. fields: signature fields that all of them share."""
     suffix, signed, ledger = ("", {}, None) if backend is None else (f":{backend.name}", backend.fields, backend.ledger)
     return [
-        Measurement(f"{pipeline}:{name}{suffix}", {**fields, "measure": name, **signed}, of_answers, ledger, assumed)
+        Measurement(
+            f"{pipeline}:{name}{suffix}",
+            {**fields, "measure": name, **signed},
+            of_answers,
+            ledger,
+            assumed,
+            lone=len(values) == 1,
+        )
         for name, of_answers in values.items()
     ]
 
