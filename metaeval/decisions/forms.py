@@ -23,7 +23,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LabelQuestion:
     """A question about a statement and its source. column: of its answers."""
 
     column: str
@@ -31,18 +31,18 @@ class Question:
     choices: tuple[Choice, ...]
 
 
-def asked(column: str, words: str, answers: Mapping[str, str], keys: Sequence[str] = ()) -> Question:
+def label_question(column: str, words: str, answers: Mapping[str, str], keys: Sequence[str] = ()) -> LabelQuestion:
     """Return a question; answers: words by value. keys: of the page (default: numbers, the value where it is one)."""
     names = keys or [value if value.isdigit() else str(number) for number, value in enumerate(answers, start=1)]
     pairs = zip(names, answers.items(), strict=True)
-    return Question(column, words, tuple(Choice(key, value, text) for key, (value, text) in pairs))
+    return LabelQuestion(column, words, tuple(Choice(key, value, text) for key, (value, text) in pairs))
 
 
 _RATINGS = {"1": "useless or misleading", "2": "poor", "3": "usable", "4": "good", "5": "nothing to improve"}
 _LIKERT = {"1": "strongly disagree", "2": "disagree", "3": "neutral", "4": "agree", "5": "strongly agree"}
 
 SUPPORT = (
-    asked(
+    label_question(
         "level",
         "How far does the source support the statement?",
         dict(zip(LEVELS, ("full support", "partial support", "no support"), strict=True)),
@@ -50,11 +50,11 @@ SUPPORT = (
     ),
 )
 
-FORMS: Mapping[str, tuple[Question, ...]] = {
+FORMS: Mapping[str, tuple[LabelQuestion, ...]] = {
     "support": SUPPORT,
     # CiteEval's three stages: context attribution, citation editing, citation rating.
     "citeeval": (
-        asked(
+        label_question(
             "context",
             "What does the statement rest on?",
             {
@@ -64,7 +64,7 @@ FORMS: Mapping[str, tuple[Question, ...]] = {
                 "model": "other knowledge",
             },
         ),
-        asked(
+        label_question(
             "edit",
             "What should become of this citation?",
             {
@@ -74,16 +74,16 @@ FORMS: Mapping[str, tuple[Question, ...]] = {
                 "DELETE_3": "delete: redundant",
             },
         ),
-        asked(
+        label_question(
             "add",
             "What should another citation add?",
             {"NONE": "nothing", "ADD_1": "missing evidence", "ADD_2": "a better source", "ADD_3": "credibility"},
         ),
-        asked("rating", "How good are the statement's citations as they stand?", _RATINGS),
+        label_question("rating", "How good are the statement's citations as they stand?", _RATINGS),
     ),
     # ALiiCE (arXiv 2406.13375), section 5.3: where an error of its claims comes from.
     "errors": (
-        asked(
+        label_question(
             "error_type",
             "Which error does this claim have?",
             {"none": "none", "grammatical": "the sentence is not grammatical", "parsing": "the parse is wrong"},
@@ -91,8 +91,8 @@ FORMS: Mapping[str, tuple[Question, ...]] = {
     ),
     # ALiiCE, appendix B: a Likert scale and a binary rule.
     "utility": (
-        asked("answer_utility", "The answer helps to answer the question.", _LIKERT),
-        asked(
+        label_question("answer_utility", "The answer helps to answer the question.", _LIKERT),
+        label_question(
             "citation_utility",
             "Is the place of the citation useful: at a clear claim, easier to read and verify than one at the "
             "sentence's end, and not redundant?",
@@ -104,6 +104,6 @@ FORMS: Mapping[str, tuple[Question, ...]] = {
 """The forms by name."""
 
 
-def page_form(form: Sequence[Question]) -> list[dict[str, Any]]:
+def page_form(form: Sequence[LabelQuestion]) -> list[dict[str, Any]]:
     """Return a form as the page reads it."""
     return [asdict(question) for question in form]

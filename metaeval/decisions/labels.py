@@ -14,7 +14,7 @@ import numpy as np
 from metaeval.column_arrays import number_in
 from metaeval.corpus.model import SupportLevel
 from metaeval.data_tables import Row, TypedTable
-from metaeval.decisions.forms import SUPPORT, Question
+from metaeval.decisions.forms import SUPPORT, LabelQuestion
 from metaeval.decisions.items import CitationItems, Item
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import sha256_json
@@ -428,7 +428,7 @@ class Drawn:
     stratum: Sequence[str]
     unit: DrawnUnit
     known: Mapping[str, float] = field(default_factory=dict)
-    form: Sequence[Question] = SUPPORT
+    form: Sequence[LabelQuestion] = SUPPORT
 
     @property
     def fields(self) -> tuple[str, ...]:

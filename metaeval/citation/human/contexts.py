@@ -37,7 +37,7 @@ class Confusion:
         """Return the scores of a class."""
         hits = self.counts.get((name, name), 0)
         human = sum(number for (gold, _), number in self.counts.items() if gold == name)
-        judged = sum(number for (_, said), number in self.counts.items() if said == name)
+        judged = sum(number for (_, label), number in self.counts.items() if label == name)
         precision, recall = hits / judged if judged else None, hits / human if human else None
         return ClassScore(precision, recall, f1(precision, recall), human)
 
@@ -63,14 +63,14 @@ def confusion(
     """
     counts: Counter[tuple[str, str]] = Counter()
     left_out = 0
-    for said, contexts, has_citation in zip(judged, human, cited, strict=True):
+    for context, contexts, has_citation in zip(judged, human, cited, strict=True):
         names = [CONTEXTS[number] for number in contexts if number is not None]
         gold = _most([_binary(name) for name in names] if binary else names)
-        said = NEEDS if forced and has_citation else said
-        if gold is None or said is None:
+        label = NEEDS if forced and has_citation else context
+        if gold is None or label is None:
             left_out += 1
         else:
-            counts[gold, _binary(said) if binary else said] += 1
+            counts[gold, _binary(label) if binary else label] += 1
     return Confusion(counts, (NEEDS, OTHER) if binary else tuple(CONTEXTS.values()), left_out)
 
 

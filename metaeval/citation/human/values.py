@@ -84,14 +84,14 @@ def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> Answ
 
 def citeeval_values(results: Sequence[ResponseValues], scenario: CitedScenario) -> dict[str, AnswerValues]:
     """Return CiteEval-Auto, its rating and its edit distance (of a judge without edits, the rating), in a scenario."""
-    given = measures_of(results[0].judged.mode if results else "edits")
+    measured = measures_of(results[0].judged.mode if results else "edits")
     return {
         measure: AnswerValues(
             {result.answer: _statements(result, measure, scenario) for result in results},
             {result.answer: _open(result.values[measure, scenario]) for result in results},
         )
         for measure in _JUDGED
-        if measure in given
+        if measure in measured
     }
 
 

@@ -28,7 +28,7 @@ from metaeval.stats.arrays import Floats
 from metaeval.stats.influence import SIGNED
 from metaeval.stats.resampling import Draws
 
-Column = Sequence[float | None]
+AnswerColumn = Sequence[float | None]
 Measures = Mapping[CiteEvalMeasure, PipelineMeasure]
 
 GOLD = "gold_sources"
@@ -78,7 +78,7 @@ def system_sheets(
     return sheets
 
 
-def difference(panel: SystemPanel, column: Column, first: int, second: int) -> ValueInterval:
+def difference(panel: SystemPanel, column: AnswerColumn, first: int, second: int) -> ValueInterval:
     """Return the mean of the first system less that of the second, with its interval from the same resampled groups."""
     known = np.array([value is not None for value in column], dtype=np.bool_)
     rows = [panel.rows(system) for system in (first, second)]
@@ -88,8 +88,8 @@ def difference(panel: SystemPanel, column: Column, first: int, second: int) -> V
     statistic = means(column)
 
     def run(draws: Draws) -> Floats:
-        one, other = (replicates(statistic, numbers, panel.group, draws) for numbers in rows)
-        return np.asarray(one - other)
+        means_of = [replicates(statistic, numbers, panel.group, draws) for numbers in rows]
+        return np.asarray(means_of[0] - means_of[1])
 
     return interval_by(run, counts, resampling, SIGNED)[0]
 
@@ -156,7 +156,7 @@ def _retrieval(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note
 
 
 def _correlated(
-    panel: SystemPanel, first: Column, second: Column, numbers: Sequence[int]
+    panel: SystemPanel, first: AnswerColumn, second: AnswerColumn, numbers: Sequence[int]
 ) -> tuple[Mapping[CorrelationName, ValueInterval], int]:
     """Return the correlations of two columns over some answers that have both values, and the number of these."""
     pairs = [(n, a, b) for n in numbers if (a := first[n]) is not None and (b := second[n]) is not None]

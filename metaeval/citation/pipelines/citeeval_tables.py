@@ -45,8 +45,8 @@ MEASURES: Mapping[Key, PipelineMeasure] = {
 
 def shown_measures(rated: RatedAnswers) -> dict[Key, PipelineMeasure]:
     """Return the measures that the judge of a run gives, in the order of the tables."""
-    given = evaluation.measures_of(rated.reading.judge.asking.mode)
-    return {key: measure for key, measure in MEASURES.items() if key in given}
+    measured = evaluation.measures_of(rated.reading.judge.asking.mode)
+    return {key: measure for key, measure in MEASURES.items() if key in measured}
 
 
 _BOUNDS = "least to most"

@@ -308,7 +308,7 @@ def test_quality_is_compared_with_the_retrieval_where_gold_sources_are_known(rat
     # a1 is better than a2, and its recall higher.
     assert old["recall"]["pearson"] == pytest.approx(1.0)
     wrong = [{**ANSWERS[0], "reference": {"gold_sources": "d1"}}]
-    with pytest.raises(UserError, match="Answer a1: gold_sources is "d1"; allowed: a list of ids of sources"):
+    with pytest.raises(UserError, match='gold_sources is "d1"; allowed: a list of ids of sources'):
         rated(rows=wrong)
 
 

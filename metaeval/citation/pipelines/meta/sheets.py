@@ -289,8 +289,8 @@ def _confusion(meta: MetaEvaluation, around: Provenance) -> Table:
     """Return the confusion matrix of the four contexts: a line for people's, a column for the judge's."""
     matrix, table = agreement.confusion_of(meta.rated, meta.read.human.people, False, False), TableLines()
     for gold in matrix.classes:
-        counts = {said: matrix.counts.get((gold, said), 0) for said in matrix.classes}
-        records: list[Record] = [{"people": gold, "judge": said, "count": n} for said, n in counts.items()]
+        counts = {label: matrix.counts.get((gold, label), 0) for label in matrix.classes}
+        records: list[Record] = [{"people": gold, "judge": label, "count": n} for label, n in counts.items()]
         table.add("", gold, [f"{number:,}" for number in counts.values()], *records)
     title = "What a statement rests on: people (lines) and the judge (columns)"
     return around.lines("citebench-confusion", title, ("people", *matrix.classes), table)
