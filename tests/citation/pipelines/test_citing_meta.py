@@ -487,6 +487,12 @@ def test_citebench_by_citeevals_own_procedure(meta, bench_files, tmp_path):
     # Two of three say "retrieval" of every statement, so that 4 of its 6 ordered pairs are unlike: over 7 statements
     # D_o = 7 x (4 / 2) / 21 = 2/3. Of the 21 values 14 are one and 7 the other: D_e = 2 x 14 x 7 / (21 x 20) = 7/15.
     assert alpha["contexts, nominal"] == pytest.approx(1 - (2 / 3) / (7 / 15), abs=1e-12)
+    # Three responses of one system to three queries: 3 + 2 + 2 statements, five of them cited, with six citations; r1's
+    # third has no rating. Means: 0.75, 0.25; 1, 0.25 / 3; 0.25 / 3, 1.75 / 3.
+    (held,) = sheet(found, "citebench-statistics", "").records
+    numbers = [held[name] for name in ("queries", "responses", "statements", "cited", "citations", "rated")]
+    assert numbers == [3, 3, 7, 5, 6, 6]
+    assert held["rating"] == pytest.approx((2 + 2.25 / 3) / 6)
     contexts = sheet(found, "citebench-contexts", "").records
     scores = {(one["binary"], one["forced"], one["class"]): one["f1"] for one in contexts}
     assert {scores[binary, forced, "retrieval"] for binary in (True, False) for forced in (True, False)} == {1.0}

@@ -14,6 +14,7 @@ from metaeval.citation.human.agreement import RatingAgreement
 from metaeval.citation.human.contexts import ClassScore
 from metaeval.citation.human.model import Level
 from metaeval.citation.measures import ValueInterval
+from metaeval.citation.model import group_of
 from metaeval.citation.pipelines.layout import TableLines, brief_grid, grid_of, interval_cell
 from metaeval.citation.pipelines.meta.model import Measurement, MetaEvaluation
 from metaeval.citation.pipelines.provenance import Provenance, data_of, in_steps, uncertainty
@@ -126,6 +127,7 @@ def meta_sheets(meta: MetaEvaluation) -> dict[str, Table]:
                 tables["responses/systems"] = _systems(meta, around, level)
     tables["responses/could-be"] = _open(meta, around)
     if meta.read.human.people:
+        tables["citebench-statistics"] = _statistics(meta, around)
         tables["citebench"] = _agreements(meta, around)
         if meta.rated:
             tables["citebench-contexts"] = _contexts(meta, around)
@@ -215,6 +217,32 @@ def _systems(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
     headings = ("mean of", *map(plain, systems), RANKS_DIGITS.label)
     title = "Systems as people and as measures rate them"
     return around.lines("systems", title, headings, table, [reading, in_steps(around.interval)])
+
+
+def _statistics(meta: MetaEvaluation, around: Provenance) -> Table:
+    """Return the table of the benchmark's size: queries, responses, statements, citations and ratings by system."""
+    human, table = meta.read.human, TableLines()
+    systems = sorted({rated.answer.system for rated in human.answers})
+    for system in systems if len(systems) == 1 else [*systems, "all"]:
+        chosen = [rated for rated in human.answers if system in ("all", rated.answer.system)]
+        statements = [each for rated in chosen for each in human.splits[rated.answer.id].statements]
+        ratings = [rating for rated in chosen for rating in rated.ratings if rating is not None]
+        numbers = {
+            "queries": len({group_of(rated.answer) for rated in chosen}),
+            "responses": len(chosen),
+            "statements": len(statements),
+            "cited": sum(bool(each.citations) for each in statements),
+            "citations": sum(len(each.citations) for each in statements),
+            "rated": len(ratings),
+        }
+        mean = sum(ratings) / len(ratings) if ratings else None
+        cells: list[Cell | str] = [*(f"{number:,}" for number in numbers.values()), cell(mean)]
+        table.add("", system, cells, {"system": system, **numbers, "rating": mean})
+    reading = Note(
+        "reading", "cited, rated: statements with a citation, with a rating; rating: its mean over statements"
+    )
+    headings = ("system", "queries", "responses", "statements", "cited", "citations", "rated", "rating")
+    return around.lines("citebench-statistics", "What the benchmark holds", headings, table, [reading])
 
 
 def _agreements(meta: MetaEvaluation, around: Provenance) -> Table:
