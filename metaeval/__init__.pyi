@@ -546,6 +546,7 @@ def label(
     output: str | Path | None = None,
     existing_labels: Any = None,
     pipeline: Literal['', 'alce', 'aliice'] = '',
+    form: str = 'support',
     columns: Mapping[str, str] = ...,
     sources: str | Path | None = None,
     *,

@@ -8,9 +8,9 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from metaeval.config import RunConfig
-from metaeval.corpus.jsonl import LEVELS
+from metaeval.decisions.forms import page_form
 from metaeval.decisions.items import CitationItems
-from metaeval.decisions.labels import FIELDS, Drawn, DrawnUnit, ItemLabels, judged
+from metaeval.decisions.labels import Drawn, DrawnUnit, ItemLabels, judged
 from metaeval.decisions.scores import filled, scored
 from metaeval.errors import UserError, unknown
 from metaeval.explorer import explorer_page
@@ -131,7 +131,7 @@ def _panel(drawn: Drawn) -> dict[str, Any]:
         }
         for place, record in zip(drawn.rows, drawn.records, strict=True)
     ]
-    return {"name": drawn.items.name, "items": items}
+    return {"name": drawn.items.name, "items": items, "form": page_form(drawn.form)}
 
 
 def check_output(path: Path) -> None:
@@ -154,5 +154,6 @@ def write_questions(drawn: Drawn, path: Path, existing: ItemLabels | None = None
         write_text(path, explorer_page(f"Labels of {drawn.items.name}", {"items": _panel(drawn)}, "label"))
         return
     records = [*(drawn.records_of_existing(existing) if existing else []), *drawn.records]
-    names = [*FIELDS, *(["annotator"] if any("annotator" in record for record in records) else [])]
-    write_table(path, names, [[record.get(name, "") for name in names] for record in records], {"level": list(LEVELS)})
+    names = [*drawn.fields, *(["annotator"] if any("annotator" in record for record in records) else [])]
+    choices = {question.column: [choice.value for choice in question.choices] for question in drawn.form}
+    write_table(path, names, [[record.get(name, "") for name in names] for record in records], choices)

@@ -14,6 +14,7 @@ import numpy as np
 from metaeval.column_arrays import number_in
 from metaeval.corpus.model import SupportLevel
 from metaeval.data_tables import Row, TypedTable
+from metaeval.decisions.forms import SUPPORT, LabelQuestion
 from metaeval.decisions.items import CitationItems, Item
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import sha256_json
@@ -413,16 +414,12 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
             )
 
 
-FIELDS = ("id", "answer", "statement", "passage", "level", "probability", "stratum", "unit")
-"""The columns of a sheet of questions; annotators see neither scores nor systems."""
-
-
 @dataclass(frozen=True, eq=False)
 class Drawn:
     """Items drawn for labelling, in the order in which they are to be labelled.
 
     rows: (n,) indices of the items. probability, stratum: (n,) of each, empty for no stratum. known: probability of
-    each item with an existing label, of this and the earlier draw together.
+    each item with an existing label, of this and the earlier draw together. form: what people are asked.
     """
 
     items: CitationItems
@@ -431,10 +428,17 @@ class Drawn:
     stratum: Sequence[str]
     unit: DrawnUnit
     known: Mapping[str, float] = field(default_factory=dict)
+    form: Sequence[LabelQuestion] = SUPPORT
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The columns of the sheet of questions; annotators see neither scores nor systems."""
+        columns = (question.column for question in self.form)
+        return ("id", "answer", "statement", "passage", *columns, "probability", "stratum", "unit")
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """Return one record per drawn item, with a blank level."""
+        """Return one record per drawn item, with blank answers."""
         rows = (self.items.rows[place] for place in self.rows)
         return [
             self._record(row, "", float(chance), stratum)
@@ -450,5 +454,6 @@ class Drawn:
                 yield {**self._record(row, SupportLevel(level).label, self.known[item_id], ""), **who}
 
     def _record(self, row: Item, level: str, chance: float, stratum: str) -> dict[str, Any]:
-        values = row.id, row.group, row.statement, row.source, level, chance, stratum, self.unit
-        return dict(zip(FIELDS, values, strict=True))
+        answers = [level] * len(self.form)
+        values = row.id, row.group, row.statement, row.source, *answers, chance, stratum, self.unit
+        return dict(zip(self.fields, values, strict=True))

@@ -14,43 +14,81 @@ import { fill, h } from "./dom.js";
  * @property {Record<string, string | number>} [design] how the item was drawn: further columns of the CSV
  */
 
-const LABELS = [
-  { key: "3", level: "full", words: "full support" },
-  { key: "2", level: "partial", words: "partial support" },
-  { key: "1", level: "none", words: "no support" },
+/**
+ * @typedef {object} Question what is asked about an item: a column of the CSV, and its choices
+ * @property {string} column
+ * @property {string} words
+ * @property {{key: string, value: string, words: string}[]} choices
+ */
+
+/** @type {Question[]} */
+const SUPPORT = [
+  {
+    column: "level",
+    words: "How far does the source support the statement?",
+    choices: [
+      { key: "3", value: "full", words: "full support" },
+      { key: "2", value: "partial", words: "partial support" },
+      { key: "1", value: "none", words: "no support" },
+    ],
+  },
 ];
 
-/** @typedef {Record<string, string>} Labels levels by id */
+/** @typedef {Record<string, Record<string, string>>} Labels the values of an item's columns, by id */
+
+/** Whether every question has an answer. @param {Question[]} form @param {Record<string, string> | undefined} values */
+const whole = (form, values) => form.every(({ column }) => values?.[column]);
+
+/**
+ * The answers among some cells that the form knows; null where there is none. A text alone answers the first question.
+ * @param {Question[]} form @param {unknown} found
+ */
+function answers(form, found) {
+  const cells = /** @type {Record<string, unknown>} */ (typeof found === "string" ? { [form[0].column]: found } : (found ?? {}));
+  /** @type {Record<string, string>} */
+  const values = {};
+  for (const { column, choices } of form) {
+    const choice = choices.find(({ value }) => value === cells[column]);
+    if (choice) values[column] = choice.value;
+  }
+  return Object.keys(values).length ? values : null;
+}
 
 /**
  * The panel. Labels stay in this browser under `name`, where it lets a page keep anything, those of each annotator apart;
  * `items` may be exchanged.
- * @param {string} name of what is labelled @param {Item[]} items
+ * @param {string} name of what is labelled @param {Item[]} items @param {Question[]} form
  */
-export function makeLabelling(name, items) {
-  const place = `metaeval labels of ${name}`;
-  const { everyone, last } = kept(place);
+export function makeLabelling(name, items, form = SUPPORT) {
+  const ofForm = form === SUPPORT || form[0].column === "level" ? "" : ` (${form.map(({ column }) => column).join(", ")})`;
+  const place = `metaeval labels of ${name}${ofForm}`;
+  const { everyone, last } = kept(place, form);
   let who = last;
   let labels = own(everyone, who);
   let current = 0;
   let said = "";
-  /** @type {{who: string, id: string, level: string | undefined}[]} what the labels were before each change */
+  /** @type {{who: string, id: string, values: Record<string, string> | undefined}[]} the labels before each change */
   const before = [];
   const known = new Map(items.map((item) => [item.id, item]));
+  const columns = form.map(({ column }) => column);
 
-  const next = () => Math.max(0, items.findIndex((item) => !(item.id in labels)));
+  const next = () => Math.max(0, items.findIndex((item) => !whole(form, labels[item.id])));
 
-  const put = (/** @type {string} */ level) => {
+  /** Answer a question, or take all answers back where there is none. */
+  const put = (/** @type {Question} */ question, /** @type {string} */ value) => {
     const item = items[current];
     if (!item) return;
-    before.push({ who, id: item.id, level: labels[item.id] });
-    set(item.id, level);
-    if (level && current + 1 < items.length) current++;
+    before.push({ who, id: item.id, values: labels[item.id] });
+    set(item.id, value ? { ...labels[item.id], [question.column]: value } : undefined);
+    if (value && whole(form, labels[item.id]) && current + 1 < items.length) current++;
     update();
   };
 
-  const set = (/** @type {string} */ id, /** @type {string | undefined} */ level) => {
-    if (level) labels[id] = level;
+  /** The question that keys answer: the first that is open. */
+  const open = () => form.find(({ column }) => !labels[items[current]?.id]?.[column]) ?? form[0];
+
+  const set = (/** @type {string} */ id, /** @type {Record<string, string> | undefined} */ values) => {
+    if (values) labels[id] = values;
     else delete labels[id];
     keep(place, everyone, who);
   };
@@ -59,8 +97,8 @@ export function makeLabelling(name, items) {
   const undo = () => {
     const at = before.findLastIndex((change) => change.who === who);
     if (at < 0) return;
-    const [{ id, level }] = before.splice(at, 1);
-    set(id, level);
+    const [{ id, values }] = before.splice(at, 1);
+    set(id, values);
     current = Math.max(0, items.findIndex((item) => item.id === id));
     update();
   };
@@ -104,7 +142,7 @@ export function makeLabelling(name, items) {
       h("button", { type: "button", onclick: () => move(1) }, "On"),
       undoLast,
       h("label", { class: "field" }, h("span", {}, "Your name"), nameField),
-      saveJsonl,
+      form[0].column === "level" && saveJsonl,
       saveCsv,
       h("label", { class: "field" }, h("span", {}, "Load saved CSV"), file),
     ),
@@ -112,40 +150,48 @@ export function makeLabelling(name, items) {
 
   const update = () => {
     const item = items[current];
-    const done = items.filter((one) => one.id in labels).length;
-    const whole = Object.keys(labels).length;
+    const done = items.filter((one) => whole(form, labels[one.id])).length;
+    const every = Object.values(labels).filter((values) => whole(form, values)).length;
+    const keys = form.length > 1 ? "the numbers answer the first open question" : form[0].choices.map((one) => `${one.key} ${one.value}`).join(", ");
     fill(
       panel,
       h(
         "p",
         { class: "soft", role: "status" },
         `Pair ${items.length ? current + 1 : 0} of ${items.length}, ${done} labelled`,
-        whole > done && `; ${whole - done} more outside this selection`,
-        ". Keys: 3 full, 2 partial, 1 none, 0 takes a label back, u undoes, j on, k back.",
+        every > done && `; ${every - done} more outside this selection`,
+        `. Keys: ${keys}, 0 takes a label back, u undoes, j on, k back.`,
       ),
       h("progress", { max: items.length || 1, value: done, "aria-label": "Labelled" }),
-      agreements(everyone, who, items).map((text) => h("p", { class: "soft agreement" }, text)),
+      agreements(everyone, who, items, form).map((text) => h("p", { class: "soft agreement" }, text)),
       said && h("p", { class: "soft", role: "alert" }, said),
       item && [
         h("h3", {}, "Statement"),
         h("p", { class: "text statement", dir: "auto" }, item.statement),
         h("h3", {}, "Source"),
         h("p", { class: "text", dir: "auto" }, item.source),
-        h(
-          "div",
-          { class: "buttons", role: "group", "aria-label": "How far does the source support the statement?" },
-          LABELS.map(({ key, level, words }) =>
-            h(
-              "button",
-              { type: "button", "aria-pressed": String(labels[item.id] === level), onclick: () => put(level) },
-              h("kbd", {}, key),
-              ` ${words}`,
+        form.map((question) => [
+          form.length > 1 && h("h3", {}, question.words),
+          h(
+            "div",
+            { class: "buttons", role: "group", "aria-label": question.words },
+            question.choices.map(({ key, value, words }) =>
+              h(
+                "button",
+                {
+                  type: "button",
+                  "aria-pressed": String(labels[item.id]?.[question.column] === value),
+                  onclick: () => put(question, value),
+                },
+                h("kbd", {}, key),
+                ` ${words}`,
+              ),
             ),
           ),
-        ),
+        ]),
       ],
     );
-    for (const button of [saveJsonl, saveCsv]) button.toggleAttribute("disabled", whole === 0);
+    for (const button of [saveJsonl, saveCsv]) button.toggleAttribute("disabled", Object.keys(labels).length === 0);
     undoLast.toggleAttribute("disabled", !before.some((change) => change.who === who));
   };
 
@@ -154,17 +200,18 @@ export function makeLabelling(name, items) {
     const [chosen] = file.files ?? [];
     if (!chosen) return;
     const [header = [], ...rows] = parsed(await chosen.text());
-    const [id, level, by] = ["pair_id", "level", "labelled_by"].map((heading) => header.indexOf(heading));
+    const [id, by] = ["pair_id", "labelled_by"].map((heading) => header.indexOf(heading));
     let read = 0;
-    for (const row of id < 0 || level < 0 ? [] : rows) {
+    for (const row of id < 0 ? [] : rows) {
       const item = known.get(row[id]) ?? known.get(row[id]?.replace(/^'/, ""));
-      if (!item || !LABELS.some((label) => label.level === row[level])) continue;
-      own(everyone, (row[by] ?? "").replace(/^'/, ""))[item.id] = row[level];
+      const values = answers(form, Object.fromEntries(header.map((heading, number) => [heading, row[number]])));
+      if (!item || !values) continue;
+      own(everyone, (row[by] ?? "").replace(/^'/, ""))[item.id] = values;
       read++;
     }
     said = read
       ? `Loaded: ${read} labels of ${chosen.name}.`
-      : `${chosen.name} holds no label of these items: give a CSV that this page saved (columns pair_id, level, labelled_by).`;
+      : `${chosen.name} holds no label of these items: give a CSV that this page saved (columns pair_id, ${columns.join(", ")}, labelled_by).`;
     file.value = "";
     keep(place, everyone, who);
     current = next();
@@ -180,8 +227,8 @@ export function makeLabelling(name, items) {
       return;
     }
     const design = Object.keys(items[0]?.design ?? {});
-    const row = (/** @type {Item} */ item, /** @type {string} */ level, /** @type {string} */ by) => [
-      ...[item.id, level, by, item.statement, item.source],
+    const row = (/** @type {Item} */ item, /** @type {Record<string, string>} */ values, /** @type {string} */ by) => [
+      ...[item.id, ...columns.map((column) => values[column] ?? ""), by, item.statement, item.source],
       ...Object.values(item.design ?? {}),
     ];
     const rows = [...everyone].flatMap(([by, all]) =>
@@ -189,8 +236,8 @@ export function makeLabelling(name, items) {
     );
     // Of items that were drawn, those without a label are written too: they say that some were not judged.
     const judged = new Set(rows.map(([id]) => id));
-    for (const item of items) if (item.design && !judged.has(item.id)) rows.push(row(item, "", ""));
-    download(to, "text/csv", csv([["pair_id", "level", "labelled_by", "statement", "source", ...design], ...rows]));
+    for (const item of items) if (item.design && !judged.has(item.id)) rows.push(row(item, {}, ""));
+    download(to, "text/csv", csv([["pair_id", ...columns, "labelled_by", "statement", "source", ...design], ...rows]));
   };
 
   current = next();
@@ -206,9 +253,9 @@ export function makeLabelling(name, items) {
     },
     /** Whether the key was one of the panel's. @param {string} key */
     key(key) {
-      const label = LABELS.find((one) => one.key === key);
-      if (label) put(label.level);
-      else if (key === "0") put("");
+      const choice = open().choices.find((one) => one.key === key);
+      if (choice) put(open(), choice.value);
+      else if (key === "0") put(form[0], "");
       else if (key === "u") undo();
       else if (key === "j" || key === "k") move(key === "j" ? 1 : -1);
       else return false;
@@ -220,15 +267,15 @@ export function makeLabelling(name, items) {
 /**
  * How far the one who labels agrees with each other annotator; told once all that both were shown is labelled, for who
  * judges is blind to what others said.
- * @param {Map<string, Labels>} everyone @param {string} who @param {Item[]} items
+ * @param {Map<string, Labels>} everyone @param {string} who @param {Item[]} items @param {Question[]} form
  */
-function agreements(everyone, who, items) {
+function agreements(everyone, who, items, form) {
   const labels = own(everyone, who);
-  if (!items.length || items.some((item) => !(item.id in labels))) return [];
+  if (!items.length || items.some((item) => !whole(form, labels[item.id]))) return [];
   return [...everyone].flatMap(([other, theirs]) => {
-    const both = items.filter((item) => item.id in theirs);
+    const both = items.filter((item) => whole(form, theirs[item.id]));
     if (other === who || !both.length) return [];
-    const alike = both.filter((item) => labels[item.id] === theirs[item.id]).length;
+    const alike = both.filter((item) => form.every(({ column }) => labels[item.id][column] === theirs[item.id][column])).length;
     const share = Math.round((100 * alike) / both.length);
     return [`${who || "You"} and ${other || "somebody"} agree on ${alike} of ${both.length} (${share} %).`];
   });
@@ -243,7 +290,7 @@ function own(everyone, who) {
 
 /**
  * Labelled pairs in the corpus format: each source a document, so that `metaeval run -d jsonl` takes the file.
- * @param {string} name @param {Item[]} items @param {Record<string, string>} labels @param {string} who
+ * @param {string} name @param {Item[]} items @param {Labels} labels @param {string} who
  */
 export function asCorpus(name, items, labels, who) {
   const documents = new Map(items.map((item) => [item.sourceId, { type: "document", id: item.sourceId, text: item.source }]));
@@ -254,21 +301,23 @@ export function asCorpus(name, items, labels, who) {
     ]),
   );
   const citations = items.map((item) => ({
-    ...{ type: "citation", id: item.id, statement: item.statementId, document: item.sourceId, level: labels[item.id] },
+    ...{ type: "citation", id: item.id, statement: item.statementId, document: item.sourceId, level: labels[item.id].level },
     meta: who ? { labelled_by: who } : {},
   }));
   const head = { type: "corpus", format: "metaeval-corpus/1", name: `labels of ${name}` };
   return [head, ...documents.values(), ...statements.values(), ...citations];
 }
 
-/** @param {string} place @returns {{everyone: Map<string, Labels>, last: string}} */
-function kept(place) {
+/** @param {string} place @param {Question[]} form @returns {{everyone: Map<string, Labels>, last: string}} */
+function kept(place, form) {
   /** @type {Map<string, Labels>} */
   const everyone = new Map();
   let last = "";
   const take = (/** @type {string} */ who, /** @type {object} */ found) => {
-    for (const [id, level] of Object.entries(found)) {
-      if (LABELS.some((label) => label.level === level)) own(everyone, who)[id] = level;
+    // Before there were several questions, a label was a text.
+    for (const [id, cells] of Object.entries(found)) {
+      const values = answers(form, cells);
+      if (values) own(everyone, who)[id] = values;
     }
   };
   try {

@@ -6,20 +6,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.citeeval.splitting import NO_ANSWER
+from metaeval.citation.citeeval.score_rules import CiteEvalOptions
+from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
 from metaeval.citation.human.agreement import (
     agreement_of,
     both_levels,
-    context_agreement,
     correlations,
     filled_ratings,
-    human_needs_citation,
     response_rating,
     settled,
 )
+from metaeval.citation.human.contexts import confusion
 from metaeval.citation.human.model import HumanStatement
 from metaeval.citation.human.readers import read_human, read_statements
-from metaeval.citation.model import Answer
+from metaeval.citation.model import Answer, group_of
+from metaeval.citation.readers.answers import gather
+from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
 from metaeval.stats.intervals import Resampling
 
@@ -61,6 +63,20 @@ def test_statements_are_those_of_the_file(tmp_path):
         read_statements(written(tmp_path, [broken]))
 
 
+def test_files_of_citebench_are_answers_of_the_system_that_they_or_their_names_name(tmp_path):
+    rows = [{**record(1, [("It is long.", [1]), ("It is.", [])]), "model": "m-1"}, record(2)]
+    (tmp_path / "gpt.citeeval").write_text(json.dumps(rows))
+    output = {"id": 7, "query": "How long?", "passages": [{"text": "840 km"}], "pred": "It is long [1]. It is."}
+    (tmp_path / "llama.json").write_text(json.dumps([output]))
+    first, second, third = gather([tmp_path / "gpt.citeeval", tmp_path / "llama.json"])
+    # The statements with their marks, as in `cite meta`; an output is as the model wrote it.
+    assert (first.text, second.text, third.text) == ("It is long [1]. It is.", "It is long [1][2].", output["pred"])
+    assert [one.system for one in (first, second, third)] == ["m-1", "gpt", "llama"]
+    assert group_of(first) == group_of(third) == "How long?"
+    cut = split_response(first, CiteEvalOptions(), RULES)
+    assert [(one.text, one.citations) for one in cut.statements] == [("It is long.", (1,)), ("It is.", ())]
+
+
 def test_human_judgements(tmp_path):
     types = {"citations": [], "types": ["Query", "2", None], "ratings": [None, None, 0], "edits": [1, 2, 3]}
     content = {"s1": {"statements": {"1": STATEMENT, "2": types}}, "s2": {"statements": {}}}
@@ -92,13 +108,6 @@ def test_what_the_human_file_may_not_hold(tmp_path, change, message):
     for content in ("[]", "{", '{"s": []}', '{"s": {"statements": {"1": []}}}'):
         with pytest.raises(UserError):
             read_human(written(tmp_path, content))
-
-
-def test_most_annotators_decide_whether_a_citation_is_needed():
-    assert human_needs_citation((2, 2, 4)) is True
-    assert human_needs_citation((2, 1, 3)) is False  # query and response, both "not retrieval"
-    assert human_needs_citation((2, None, 1)) is None
-    assert human_needs_citation((None, None, None)) is None
 
 
 # n statements, n_na of which have no value before the mask; the mask takes the values of n_missing uncited ones. The
@@ -173,18 +182,24 @@ def test_correlations_are_scipys_and_their_intervals_draw_responses():
     assert empty["spearman"].value is None
 
 
-def test_cited_statements_are_forced_to_need_a_citation_as_published():
-    judged, human = [True, False, None, False, True], [True, True, True, False, None]
-    cited = [False, True, True, False, False]
-    # Forced: said T T T F against T T T F: all right. Not forced: T F - F against T T - F: precision 1, recall 1/2.
-    assert context_agreement(judged, human, cited) == {"precision": 1.0, "recall": 1.0, "f1": 1.0, "statements": 4}
-    assert context_agreement(judged, human, cited, forced=False) == {
-        "precision": 1.0,
-        "recall": 0.5,
-        "f1": pytest.approx(2 / 3),
-        "statements": 3,
-    }
-    assert context_agreement([], [], [])["f1"] is None
+def test_cited_statements_are_forced_to_rest_on_the_passages_as_published():
+    judged = ["retrieval", "model", None, "query", "retrieval", None]
+    human = [(2, 2, 4), (2, 2, 1), (2, None, None), (4, 1, 3), (2, None, 1), (2, 2, 2)]
+    cited = [False, True, True, False, False, False]
+    # The fifth is a tie and the last has no verdict. Forced: R R R O against R R R O.
+    found = confusion(judged, human, cited)
+    assert (found.counts, found.left_out) == ({("retrieval", "retrieval"): 3, ("other", "other"): 1}, 2)
+    assert (found.score("retrieval").f1, found.score("other").f1, found.macro) == (1.0, 1.0, 1.0)
+    # Not forced, the third has no verdict: R O O against R R O; 1/2 x 2 over 3/2 for both.
+    found = confusion(judged, human, cited, forced=False)
+    score = found.score("retrieval")
+    assert (score.precision, score.recall, score.f1, score.statements) == (1.0, 0.5, pytest.approx(2 / 3), 2)
+    assert found.macro == pytest.approx((2 / 3 + 2 / 3) / 2)
+    # Four contexts: the fourth has three different ones. "model" is the judge's alone, with F1 0.
+    found = confusion(judged, human, cited, forced=False, binary=False)
+    assert (found.counts, found.left_out) == ({("retrieval", "retrieval"): 1, ("retrieval", "model"): 1}, 4)
+    assert found.macro == pytest.approx((2 / 3 + 0) / 2)
+    assert confusion([], [], []).macro is None
 
 
 def test_an_annotators_gaps_take_their_own_sum_over_all_statements_or_1():

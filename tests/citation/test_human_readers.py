@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.citation.human.readers import read_human_set, read_score_file
+from metaeval.citation.model import Answer
 from metaeval.citation.readers.answers import read_answers
 from metaeval.errors import UserError
 
@@ -207,6 +208,34 @@ def test_scores_made_elsewhere(tmp_path):
 def test_what_a_file_of_scores_may_not_hold(tmp_path, row, says):
     with pytest.raises(UserError, match=says):
         scores(tmp_path, row)
+
+
+def test_the_statements_of_cite_citeeval_are_scores_of_each_measure_and_baseline(tmp_path):
+    answers = {"a": Answer("a", "It is long [1]. It is fine.", ())}
+    first = {
+        "answer": "a",
+        "system": "s",
+        "statement": 1,
+        "start": 0,
+        "end": 15,
+        "text": "It is long.",
+        "state": "rated",
+    }
+    second = {"answer": "a", "system": "s", "statement": 2, "start": 16, "end": 27, "state": "needs none", "auto": None}
+    first |= {"auto": 0.5, "auto_least": 0.5, "stars": 3, "lqac_f1": None, "lqac_f1_least": 0.0, "lqac_said": None}
+    first |= {"attrscore_strict_gpt": 1.0, "attrscore_strict_most_gpt": 1.0}
+    second |= {"lqac_f1": 0.0, "lqac_f1_least": 0.0, "attrscore_strict_gpt": 0.0}
+    path = tmp_path / "per-statements.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in (first, second)))
+    found = read_score_file(path, answers)
+    # The second statement needs no citation: CiteEval has no value of it. A judge's missing verdict stays missing.
+    assert {
+        name: [(one.start, one.value.value, one.value.state) for one in own.spans["a"]] for name, own in found.items()
+    } == {
+        "auto": [(0, 0.5, "valued")],
+        "lqac_f1": [(0, None, "missing"), (16, 0.0, "valued")],
+        "attrscore_strict_gpt": [(0, 1.0, "valued"), (16, 0.0, "valued")],
+    }
 
 
 def test_one_score_for_each_answer_and_no_empty_file(tmp_path):

@@ -67,6 +67,7 @@ def test_recorded_with_faults_and_replayed_every_file_has_the_same_bytes(
     assert contents(again / "latest") == first
     assert set(first) == {
         *("report.html", "citeeval.json", "judging.json", "autoais.json"),
+        *("citeeval-differences.json", "citeeval-omission.json"),
         *(f"per-{name}.jsonl" for name in ("answers", "statements", "replies")),
     }
     records = json.loads(first["citeeval.json"])["records"]

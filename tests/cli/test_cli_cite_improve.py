@@ -78,6 +78,8 @@ def test_round_after_round_until_nothing_changes_and_a_replay_writes_the_same_by
     replay = ("--replay", kept, "--rounds", "5", "--results", "again")
     ran("cite", "improve", answers, "-o", "two.jsonl", *replay, *QUICK)
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+    ran("results", "figures")
+    assert len(list(tmp_path.glob("results/figures/*/figure-rounds.svg"))) == 1
     folder = tmp_path / "results/latest"
     files = contents(folder)
     assert contents(tmp_path / "again/latest") == files

@@ -68,6 +68,10 @@ def test_ratings_of_ones_own(ran, contents, rated, tmp_path):
     scores = {row["id"]: row["scores"]["alce:recall:overlap"] for row in rows}
     assert scores == {f"{s}-{g}#{n}": float(n == 1 and s * g == 0) for s in range(2) for g in range(4) for n in (1, 2)}
     assert {row["id"]: row["gold"] for row in rows}["1-3#1"] == pytest.approx(1 - 3 / 8)
+    ran("results", "figures")
+    (drawn,) = tmp_path.glob("results/figures/*/figure-forest.svg")
+    # Statements and responses are told apart by the name of the data.
+    assert all(f"(rated, {unit})" in drawn.read_text(encoding="utf-8") for unit in tables)
 
 
 def test_cvcp_and_gold_claims_are_among_the_values_of_responses(ran, tmp_path):
@@ -198,7 +202,10 @@ def test_rated_answers_go_to_the_other_commands_as_they_are(ran, rated, tmp_path
         (("--human", "h.json"), "--human is for CiteBench's statements"),
         (("--scores", "none.jsonl"), "none.jsonl"),
         (("--pipelines", "citeeval"), "A chat model judges, and none is given: give --model NAME"),
-        (("--model", "tiny"), "None of these pipelines uses a chat model: add citeeval to --pipelines"),
+        (
+            ("--model", "tiny"),
+            "uses a chat model: add attrscore, lqac or citeeval to --pipelines",
+        ),
         (("--nli", "overlpa"), "Did you mean 'overlap'"),
         (("--scenario", "citde"), "Did you mean 'cited'"),
         (("--set", "responces=own"), "Did you mean 'responses'"),

@@ -82,6 +82,9 @@ def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, ran, co
     # was not asked what it rests on in this form, leaves it open.
     assert value == pytest.approx((0.2 + 1) / 2)
     assert "|coefficients:refitted@" in sheet["signatures"][0]
+    for job in (folder, (tmp_path / "results" / "latest").resolve()):
+        ran("results", "figures", job.relative_to(tmp_path / "results"))
+    assert len(list(tmp_path.glob("results/figures/*/figure-pipelines.svg"))) == 2
     # In the settings that are printed; not below AutoAIS, which knows no edits.
     assert ", coefficients refitted@" in " ".join(ended.out.split())
     made_by = tmp_path / "results" / "latest"

@@ -82,6 +82,8 @@ def test_offline_from_samples_to_the_tables(ran, write, tmp_path):
     assert [row["fact"] for row in references] == [
         *("Dams store water.", "Barges carry coal.", "Geese fly south.", "Dams store water.", "Barges carry coal.")
     ]
+    ran("results", "figures")
+    assert len(list(tmp_path.glob("results/figures/*/figure-pipelines.svg"))) == 1
 
 
 def test_recorded_with_faults_and_replayed_every_file_has_the_same_bytes(

@@ -1,5 +1,6 @@
 """The page of drawn citations in a real browser: labelled by keys, saved, and read back by estimate."""
 
+import csv
 import json
 from contextlib import closing
 from pathlib import Path
@@ -10,12 +11,13 @@ from metaeval.report.formats import load_table
 
 
 @pytest.fixture
-def page(tmp_path, monkeypatch, ran, chromium):
+def page(tmp_path, monkeypatch, ran, chromium, request):
     """A page of 20 of 60 citations, open in the system's Chromium; nothing is said in its console."""
+    more = getattr(request, "param", ())
     monkeypatch.chdir(tmp_path)
     rows = [{"id": f"c{n}", "statement": f"<b>claim {n}</b>", "source": f"source {n}", "m": n / 60} for n in range(60)]
     Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    ran("label", "items.jsonl", "-n", "20", "--design", "stratified", "-m", "m", "-o", "to_label.html")
+    ran("label", "items.jsonl", "-n", "20", "--design", "stratified", "-m", "m", "-o", "to_label.html", *more)
     said = []
     with closing(chromium.new_context()) as context:
         opened = context.new_page()
@@ -84,6 +86,35 @@ def test_two_annotators_are_blind_and_agree_in_the_end(ran, page):
     save(page, "both.csv")
     ended = ran("estimate", "items.jsonl", "--labels", "both.csv", "-m", "m")
     assert "20 items are judged twice or more, 15 of them alike; Krippendorff's alpha 0." in " ".join(ended.out.split())
+
+
+@pytest.mark.parametrize("page", [("-s", "form=citeeval")], indirect=True)
+def test_a_form_of_several_questions_is_answered_in_order(page):
+    """CiteEval's three stages: context, edits of a citation, rating from 1 to 5."""
+    for key in "2214":  # retrieval, delete: misleading, nothing to add, good
+        assert "Pair 1 of 20, 0 labelled" in page.text_content("[role=status]")
+        page.keyboard.press(key)
+    assert "Pair 2 of 20, 1 labelled" in page.text_content("[role=status]")
+    page.keyboard.press("4")
+    page.keyboard.press("u")
+    assert page.locator("[aria-pressed=true]").count() == 0
+    page.keyboard.press("1")
+    page.get_by_role("button", name="5 nothing to improve").click()
+    page.reload()
+    page.wait_for_selector("main > *")
+    assert page.locator("[aria-pressed=true]").count() == 2
+    assert page.get_by_text("Save labels as JSONL").count() == 0
+    save(page, "saved.csv")
+    with open("saved.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    answers = [tuple(row[name] for name in ("context", "edit", "add", "rating")) for row in rows]
+    assert answers[:3] == [("retrieval", "DELETE_1", "NONE", "4"), ("query", "", "", "5"), ("", "", "", "")]
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    page.wait_for_selector("main > *")
+    page.get_by_label("Load saved CSV").set_input_files("saved.csv")
+    page.wait_for_selector("text=Loaded: 2 labels of saved.csv.")
+    assert "Pair 2 of 20, 1 labelled" in page.text_content("[role=status]")
 
 
 def test_labels_of_another_browser_are_loaded(page):

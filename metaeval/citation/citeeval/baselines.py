@@ -407,6 +407,11 @@ def attrscore(labels: Sequence[str | None], mode: Mode = "strict", otherwise: Ot
     return mean([_label_value(label, mode, otherwise) for label in labels]) if labels else known(0.0)
 
 
+def modes_of(labels: Sequence[str | None], otherwise: Otherwise = "missing") -> dict[str, Open]:
+    """Return AttrScore of a statement in both modes."""
+    return {mode: attrscore(labels, mode, otherwise) for mode in MODES}
+
+
 def attrscore_inquiries(responses: Sequence[Response], splits: Sequence[Split], make: MakeRequest) -> list[Inquiry]:
     """Return the questions of AttrScore, one for each citation of a passage with text.
 

@@ -13,17 +13,27 @@ from typing import Literal
 
 from metaeval.citation.chat import chat_request
 from metaeval.citation.citeeval.baselines import (
+    KINDS,
     AttrStatement,
     Baseline,
     Inquiry,
     LqacStatement,
+    Open,
     attrscore_by_model,
     attrscore_inquiries,
     lqac,
     lqac_inquiries,
+    modes_of,
 )
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, Edit, edit_problems
-from metaeval.citation.citeeval.judge import Asking, JudgeQuestion, ResponseJudgement, judge_responses, questions_of
+from metaeval.citation.citeeval.judge import (
+    Asking,
+    JudgeMode,
+    JudgeQuestion,
+    ResponseJudgement,
+    judge_responses,
+    questions_of,
+)
 from metaeval.citation.citeeval.score_rules import (
     CONTEXTS,
     PAPER,
@@ -51,6 +61,13 @@ CiteEvalMeasure = Literal["rating", "edits", "auto"]
 """IterCoE, EditDist and their mean, CiteEval-Auto."""
 
 MEASURES: tuple[CiteEvalMeasure, ...] = ("rating", "edits", "auto")
+
+
+def measures_of(mode: JudgeMode) -> tuple[CiteEvalMeasure, ...]:
+    """Return the measures that a judge gives: the rating alone where it is not asked for edits."""
+    return MEASURES if mode == "edits" else ("rating",)
+
+
 SCENARIOS: tuple[CitedScenario, ...] = ("full", "cited")
 
 Cell = bool | int | float | str | None
@@ -73,9 +90,14 @@ class StatementValues:
     values: Mapping[CiteEvalMeasure, StatementValue]
 
     @property
+    def main(self) -> CiteEvalMeasure:
+        """The main measure: CiteEval-Auto, or the rating where there are no edits."""
+        return "auto" if "auto" in self.values else "rating"
+
+    @property
     def row(self) -> dict[str, Cell]:
         """The values as cells of a table, by column."""
-        statement, auto = self.statement, self.values["auto"]
+        statement, main = self.statement, self.values[self.main]
         return {
             "statement": statement.number,
             "start": statement.start,
@@ -86,10 +108,10 @@ class StatementValues:
             "context": self.context,
             "edits": None if self.edits is None else " ".join(f"{edit.name}:{edit.citation}" for edit in self.edits),
             "stars": self.stars,
-            **{column: self.values[measure].value for column, measure in _COLUMNS.items()},
-            "state": auto.state,
-            "auto_least": auto.least,
-            "auto_most": auto.most,
+            **{column: self.values[key].value for column, key in _COLUMNS.items() if key in self.values},
+            "state": main.state,
+            f"{self.main}_least": main.least,
+            f"{self.main}_most": main.most,
         }
 
 
@@ -110,14 +132,15 @@ class ResponseValues:
 
     def row(self, scenario: CitedScenario) -> dict[str, Cell]:
         """Return the values in a scenario as cells of a table, by column."""
-        auto, judged = self.values["auto", scenario], self.judged
+        measures, judged = measures_of(self.judged.mode), self.judged
+        main = self.values[measures[-1], scenario]
         return {
-            **{column: self.values[measure, scenario].value for column, measure in _COLUMNS.items()},
-            "auto_least": auto.least,
-            "auto_most": auto.most,
+            **{column: self.values[key, scenario].value for column, key in _COLUMNS.items() if key in measures},
+            f"{measures[-1]}_least": main.least,
+            f"{measures[-1]}_most": main.most,
             "statements": len(self.statements),
-            "statements_rated": auto.rated,
-            "statements_missing": auto.missing,
+            "statements_rated": main.rated,
+            "statements_missing": main.missing,
             "no_answer": self.no_answer,
             "attribution": judged.attribution,
             "editing": judged.editing,
@@ -149,9 +172,46 @@ def questions(
 
     splits: the statements of each response. Raises ValueError if the lengths differ.
     """
-    make = partial(chat_request, asking, max_tokens=(options or BaselineOptions()).baseline_max_tokens)
     return [
         *questions_of(responses, splits, asking),
+        *inquiries_of(responses, splits, asking, baselines, options),
+    ]
+
+
+def ask_baselines(
+    responses: Sequence[Response],
+    splits: Sequence[Split],
+    ask: Ask,
+    asking: Asking,
+    baselines: Collection[Baseline],
+    options: BaselineOptions,
+) -> dict[str, list[list[Mapping[str, Open]]]]:
+    """Ask the questions of LQAC and AttrScore alone, and return the values of each statement, by baseline.
+
+    LQAC's values are precision, recall and F1, AttrScore's are strict and relaxed.
+    """
+    inquiries = inquiries_of(responses, splits, asking, baselines, options)
+    answers = [*zip(inquiries, ask([inquiry.request for inquiry in inquiries]), strict=True)]
+    values: dict[str, list[list[Mapping[str, Open]]]] = {}
+    if "lqac" in baselines:
+        of_lqac = [pair for pair in answers if pair[0].kind in KINDS]
+        values["lqac"] = [[statement.values for statement in row] for row in lqac(responses, splits, of_lqac)]
+    if "attrscore" in baselines:
+        judged = attrscore_by_model(splits, answers)
+        values["attrscore"] = [[modes_of(statement.labels, options.otherwise) for statement in row] for row in judged]
+    return values
+
+
+def inquiries_of(
+    responses: Sequence[Response],
+    splits: Sequence[Split],
+    asking: Asking,
+    baselines: Collection[Baseline] = (),
+    options: BaselineOptions | None = None,
+) -> list[Inquiry]:
+    """Return the questions to the baselines, as `options` say. Raises ValueError if the lengths differ."""
+    make = partial(chat_request, asking, max_tokens=(options or BaselineOptions()).baseline_max_tokens)
+    return [
         *(lqac_inquiries(responses, splits, make) if "lqac" in baselines else ()),
         *(attrscore_inquiries(responses, splits, make) if "attrscore" in baselines else ()),
     ]
@@ -204,7 +264,7 @@ def values_of(
     cited = [bool(statement.citations) for statement in split.statements]
     values = {
         (measure, scenario): response_value([row.values[measure] for row in statements], cited, scenario, options)
-        for measure in MEASURES
+        for measure in measures_of(judged.mode)
         for scenario in SCENARIOS
     }
     return ResponseValues(answer.id, statements, values, judged, split.no_answer, len(answer.passages), split.unread)
@@ -217,7 +277,8 @@ def estimates(
     resampling: Resampling = DEFAULT,
 ) -> dict[CiteEvalMeasure, SystemEstimate]:
     """Return the mean of each measure over the responses with a value; resampling draws groups."""
-    values = {key: [result.values[key, scenario].value for result in results] for key in MEASURES}
+    measures = measures_of(results[0].judged.mode if results else "edits")
+    values = {key: [result.values[key, scenario].value for result in results] for key in measures}
     return {key: estimate(means(column), *group_codes(answers), resampling) for key, column in values.items()}
 
 
@@ -246,7 +307,7 @@ def counts(results: Sequence[ResponseValues]) -> dict[str, int]:
             if row.statement.citations and row.edits is not None:
                 problems = edit_problems(row.statement.citations, row.edits, range(1, result.passages + 1))
                 totals.update(f"edits: {problem}" for problem in problems)
-            totals["statements missing a value"] += row.values["auto"].state == "missing"
+            totals["statements missing a value"] += row.values[row.main].state == "missing"
     return dict(sorted((+totals).items()))
 
 
@@ -260,14 +321,11 @@ def _statement(
     context = context_of(judged.contexts.get(statement.number), options)
     edits, stars = judged.edits.get(statement.number), judged.stars.get(statement.number)
     rating = by_rating(statement.citations, context, stars, options)
-    distance = by_edits(statement.citations, context, edits, options, len(answer.passages), coefficients)
-    return StatementValues(
-        statement,
-        None if context is None else CONTEXTS[context],
-        edits,
-        stars,
-        {"rating": rating, "edits": distance, "auto": both(rating, distance, options.weight)},
-    )
+    values: dict[CiteEvalMeasure, StatementValue] = {"rating": rating}
+    if judged.mode == "edits":
+        distance = by_edits(statement.citations, context, edits, options, len(answer.passages), coefficients)
+        values |= {"edits": distance, "auto": both(rating, distance, options.weight)}
+    return StatementValues(statement, None if context is None else CONTEXTS[context], edits, stars, values)
 
 
 Why = Literal["out of range", "zero", "unparsable", "of no statement"]

@@ -43,10 +43,23 @@ _EDIT_SCHEMA = exchange.object_schema(
 )
 _SPOKEN_OF = {"id": {"type": "integer"}, "thinking": {"type": "string"}}
 _EDITED = {"edits": {"type": "array", "items": _EDIT_SCHEMA}, "rating": {"type": "integer", "enum": list(STARS)}}
-_STATEMENTS: Mapping[Module, dict[str, Any]] = {
-    "attribution": exchange.object_schema(**_SPOKEN_OF, context={"type": "string", "enum": list(CONTEXTS.values())}),
-    "editing": exchange.object_schema(**_SPOKEN_OF, **_EDITED),
+_RATING = {"rating": _EDITED["rating"]}
+JudgeMode = Literal["edits", "cot", "vanilla"]
+"""What the judge gives beside a rating: edits before it, as CiteEval's IterCoE; reasoning (IterCoT); nothing."""
+
+_EDITING: Mapping[JudgeMode, tuple[str, dict[str, Any]]] = {
+    "edits": ("editing", exchange.object_schema(**_SPOKEN_OF, **_EDITED)),
+    "cot": ("rating_cot", exchange.object_schema(**_SPOKEN_OF, **_RATING)),
+    "vanilla": ("rating_vanilla", exchange.object_schema(id=_SPOKEN_OF["id"], **_RATING)),
 }
+"""The prompt's file and the form of an entry of the module "editing", by mode."""
+
+_ATTRIBUTION = exchange.object_schema(**_SPOKEN_OF, context={"type": "string", "enum": list(CONTEXTS.values())})
+
+
+def _entry(module: Module, mode: JudgeMode) -> dict[str, Any]:
+    return _ATTRIBUTION if module == "attribution" else _EDITING[mode][1]
+
 
 _THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)
 _BLOCK = r'<{tag}\s+sentence_id="(?P<number>\d+)"\s*>(?P<body>.*?)</{tag}>'
@@ -71,26 +84,26 @@ class ParsedReply:
     problems: Counter[str] = field(default_factory=Counter)
 
 
-def reply_schema(module: Module) -> dict[str, Any]:
+def reply_schema(module: Module, mode: JudgeMode = "edits") -> dict[str, Any]:
     """Return the `response_format` of a chat request of a module (attribution or editing).
 
     Both are {"statements": [one object per statement]}, in which the reasoning precedes the judgement.
     """
-    return exchange.reply_form(module, statements={"type": "array", "items": _STATEMENTS[module]})
+    return exchange.reply_form(module, statements={"type": "array", "items": _entry(module, mode)})
 
 
-def read_json(text: str, module: Module, numbers: Collection[int]) -> ParsedReply | None:
+def read_json(text: str, module: Module, numbers: Collection[int], mode: JudgeMode = "edits") -> ParsedReply | None:
     """Read a reply in JSON; None for a malformed reply. numbers: of the statements in the request.
 
     An entry that breaks the schema anywhere is counted and ignored as a whole.
     """
-    body = exchange.read_object(text, reply_schema(module), any_entries=True)
+    body = exchange.read_object(text, reply_schema(module, mode), any_entries=True)
     if body is None:
         return None
     entries = [
         (entry["id"], entry)
         for entry in body["statements"]
-        if exchange.keeps(entry, _STATEMENTS[module])
+        if exchange.keeps(entry, _entry(module, mode))
         and all(edit["reason"] in REASONS[edit["action"]] and edit["citation"] >= 0 for edit in entry.get("edits", ()))
     ]
     problems = Counter({"out of schema": len(body["statements"]) - len(entries)})
@@ -98,7 +111,7 @@ def read_json(text: str, module: Module, numbers: Collection[int]) -> ParsedRepl
     if module == "attribution":
         contexts = {number: _CONTEXT_NUMBERS[entry["context"]] for number, entry in by_number.items()}
         return ParsedReply(contexts, problems=+problems)
-    edits = {number: tuple(map(_edit_in_json, entry["edits"])) for number, entry in by_number.items()}
+    edits = {n: tuple(map(_edit_in_json, entry["edits"])) for n, entry in by_number.items() if "edits" in entry}
     stars = {number: entry["rating"] for number, entry in by_number.items()}
     return ParsedReply(edits=edits, stars=stars, problems=+problems)
 
@@ -209,10 +222,13 @@ class Asking:
     output: Literal["json_schema", "json", "tags"] = "json_schema"
     """Form of the reply: json_schema (for a server with structured output), json (the prompt alone asks for JSON),
     or tags (as the official prompts)."""
+    mode: JudgeMode = "edits"
+    """What is asked for beside a rating: edits before it, reasoning before it (cot), or nothing (vanilla)."""
     attribution_file: Path | None = None
     """A prompt of your own that asks what each statement rests on, with {query}, {passages} and {statements}."""
     editing_file: Path | None = None
-    """A prompt of your own that asks for edits and ratings, with {query}, {passages} and {statements}."""
+    """A prompt of your own that asks for edits and ratings (for ratings alone, by the mode), with {query}, {passages}
+    and {statements}."""
     attribution_tag: str = "attribution"
     """Tag around a statement's context, where replies are in tags."""
     contexts: Literal["always", "where needed", "never"] = "always"
@@ -242,7 +258,8 @@ def load_prompts(asking: Asking) -> dict[Module, Prompt]:
                 f"The prompt of {module} asks for JSON, not for tags: give a prompt file that asks for tags "
                 f"as {module}_file, or set output=json."
             )
-        prompts[module] = read_prompt(file or PROMPTS / f"{module}.txt", PLACES)
+        name = _EDITING[asking.mode][0] if module == "editing" else module
+        prompts[module] = read_prompt(file or PROMPTS / f"{name}.txt", PLACES)
     return prompts
 
 
@@ -256,7 +273,7 @@ def asked_fields(
     """
     fields = {name: value for name, value in asdict(asking).items() if name != "model" and not name.endswith("_file")}
     if prompts is not None:
-        of_citeeval = ("attribution_tag", "contexts", "statements_per_request")
+        of_citeeval = ("attribution_tag", "contexts", "statements_per_request", "mode")
         fields = {name: value for name, value in fields.items() if name not in of_citeeval}
     else:
         prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(asking).items()]
@@ -264,6 +281,8 @@ def asked_fields(
             prompts.append(f"part@{part_prompt().fingerprint}")
         elif not unset:
             del fields["statements_per_request"]
+        if asking.mode == "edits":
+            del fields["mode"]
     if asking.ask_again is None:
         del fields["ask_again"]
     return {
@@ -311,7 +330,7 @@ def request_for(
     )
     if numbers:
         content += f"\n\n{part_prompt().fill(first=str(min(numbers)), last=str(max(numbers)))}"
-    return chat_request(asking, content, reply_schema(module))
+    return chat_request(asking, content, reply_schema(module, asking.mode))
 
 
 def shown(text: str) -> str:
@@ -349,6 +368,7 @@ class ResponseJudgement:
     stars: Mapping[int, int]
     problems: Counter[str]
     states: Counter[QuestionState] = field(default_factory=Counter)
+    mode: JudgeMode = "edits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +410,7 @@ def judge_responses(
     for question, answer in answers:
         reply, state = read_answer(answer, partial(_read, question=question, asking=asking, options=options))
         heard[question.response].append((question, state, reply or ParsedReply()))
-    return [_judged(split, replies) for split, replies in zip(splits, heard, strict=True)]
+    return [_judged(split, replies, asking.mode) for split, replies in zip(splits, heard, strict=True)]
 
 
 def _needed(module: Module, part: Sequence[ResponseStatement], asking: Asking) -> bool:
@@ -406,10 +426,12 @@ def _read(text: str, question: JudgeQuestion, asking: Asking, options: CiteEvalO
     numbers = {statement.number for statement in question.part}
     if asking.output == "tags":
         return read_tags(text, question.module, numbers, asking.attribution_tag, options.stops)
-    return read_json(text, question.module, numbers)
+    return read_json(text, question.module, numbers, asking.mode)
 
 
-def _judged(split: Split, replies: Sequence[tuple[JudgeQuestion, QuestionState, ParsedReply]]) -> ResponseJudgement:
+def _judged(
+    split: Split, replies: Sequence[tuple[JudgeQuestion, QuestionState, ParsedReply]], mode: JudgeMode
+) -> ResponseJudgement:
     contexts: dict[int, int] = {}
     edits: dict[int, tuple[Edit, ...]] = {}
     stars: dict[int, int] = {}
@@ -425,7 +447,8 @@ def _judged(split: Split, replies: Sequence[tuple[JudgeQuestion, QuestionState, 
         if state == "read":
             is_attribution = question.module == "attribution"
             expected = {statement.number for statement in question.part if is_attribution or statement.citations}
-            judged = reply.contexts.keys() if is_attribution else reply.edits.keys() & reply.stars.keys()
+            rated = reply.edits.keys() & reply.stars.keys() if mode == "edits" else reply.stars.keys()
+            judged = reply.contexts.keys() if is_attribution else rated
             problems["not judged"] += len(expected - judged)
     states = {module: outcomes or ["not asked"] for module, outcomes in ended.items()}
     return ResponseJudgement(
@@ -433,9 +456,10 @@ def _judged(split: Split, replies: Sequence[tuple[JudgeQuestion, QuestionState, 
         editing=_together(states["editing"]),
         # The statement that no answer was found rests on the response.
         contexts={1: 3} if split.no_answer else contexts,
-        edits=edits,
+        edits=edits if mode == "edits" else {},
         stars=stars,
         problems=+problems,
+        mode=mode,
         states=Counter(chain.from_iterable(states.values())),
     )
 

@@ -14,10 +14,11 @@ from typing import Literal, get_args
 import numpy as np
 
 from metaeval.citation.citeeval.evaluate import CiteEvalMeasure, ResponseValues
-from metaeval.citation.citeeval.score_rules import CONTEXTS, RETRIEVAL, CitedScenario, in_scenario
+from metaeval.citation.citeeval.score_rules import RETRIEVAL, CitedScenario, in_scenario
+from metaeval.citation.human.contexts import Confusion, confusion
 from metaeval.citation.human.model import ANNOTATORS, HumanSet, HumanStatement, Level, rating_of
 from metaeval.citation.human.readers import judged_as
-from metaeval.citation.measures import ValueInterval, f1, group_codes, interval_by, interval_of, means, replicates
+from metaeval.citation.measures import ValueInterval, group_codes, interval_by, interval_of, means, replicates
 from metaeval.citation.model import Answer, group_of
 from metaeval.errors import UserError
 from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha, rank_agreement
@@ -31,12 +32,6 @@ StatementColumn = Sequence[float | None]
 """The values of a response's statements, in order; None where a statement has no value."""
 
 CorrelationName = Literal["pearson", "spearman", "kendall"]
-
-
-def human_needs_citation(contexts: Sequence[int | None]) -> bool | None:
-    """Whether most annotators say that a statement rests on the passages; None for a tie or without annotations."""
-    votes = [context == RETRIEVAL for context in contexts if context is not None]
-    return None if 2 * sum(votes) == len(votes) else 2 * sum(votes) > len(votes)
 
 
 def settled(
@@ -99,26 +94,6 @@ def correlations(
     rows = np.bincount(group, minlength=n_groups)
     linear, by_rank = (interval_by(partial(replicate, pairs), rows, resampling, SIGNED) for pairs in prepared)
     return dict(zip(get_args(CorrelationName), [*linear, *by_rank], strict=True))
-
-
-def context_agreement(
-    judged: Sequence[bool | None], human: Sequence[bool | None], cited: Sequence[bool], forced: bool = True
-) -> dict[str, float | None]:
-    """Return precision, recall and F1 of "needs a citation" against annotators; None counts as not judged.
-
-    forced: a statement with citations counts as needing one on the judge's side, as published; this raises the figures.
-    Raises ValueError if the lengths differ.
-    """
-    pairs = [
-        (True if forced and has_citation else predicted, gold)
-        for predicted, gold, has_citation in zip(judged, human, cited, strict=True)
-        if gold is not None and (predicted is not None or (forced and has_citation))
-    ]
-    hits = sum(predicted is True and gold for predicted, gold in pairs)
-    n_predicted, n_gold = sum(predicted is True for predicted, _ in pairs), sum(gold for _, gold in pairs)
-    precision = hits / n_predicted if n_predicted else None
-    recall = hits / n_gold if n_gold else None
-    return {"precision": precision, "recall": recall, "f1": f1(precision, recall), "statements": float(len(pairs))}
 
 
 def filled_ratings(statements: Sequence[HumanStatement]) -> tuple[Floats, Floats]:
@@ -214,19 +189,15 @@ def agreement_of(
     )
 
 
-def agreement_on_contexts(
-    results: Sequence[ResponseValues], people: People, forced: bool = True
-) -> dict[str, float | None]:
-    """Return precision, recall and F1 of the judge's "needs a citation" against annotators.
-
-    forced: as in `context_agreement`.
-    """
+def confusion_of(results: Sequence[ResponseValues], people: People, forced: bool, binary: bool) -> Confusion:
+    """Return the confusion matrix of the judge's contexts and the annotators'; see `contexts.confusion`."""
     statements = [statement for result in results for statement in result.statements]
-    return context_agreement(
-        [None if value.context is None else value.context == CONTEXTS[RETRIEVAL] for value in statements],
-        [human_needs_citation(judgement.contexts) for result in results for judgement in _human(result, people)],
+    return confusion(
+        [value.context for value in statements],
+        [judgement.contexts for result in results for judgement in _human(result, people)],
         [bool(value.statement.citations) for value in statements],
         forced,
+        binary,
     )
 
 

@@ -11,15 +11,16 @@ Our own format is the JSONL of answers (see `metaeval.citation.readers.jsonl`) w
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from metaeval.citation.citeeval.score_rules import CONTEXTS
-from metaeval.citation.citeeval.splitting import NO_ANSWER, ResponseStatement, Split
+from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.human import model
 from metaeval.citation.human.model import (
     AnswerValues,
@@ -32,8 +33,9 @@ from metaeval.citation.human.model import (
 )
 from metaeval.citation.model import Answer, check_ids, writable
 from metaeval.citation.readers.answers import form_of, named_files
-from metaeval.citation.readers.expertqa import URLS_ALONE, read_judged, written
-from metaeval.citation.readers.jsonl import passages_of, read_own
+from metaeval.citation.readers.citebench import placed, read_bench
+from metaeval.citation.readers.expertqa import URLS_ALONE, read_judged
+from metaeval.citation.readers.jsonl import read_own
 from metaeval.corpus.loaders.rows import DataRow, read_rows, strip_marks
 from metaeval.errors import UserError, unknown
 from metaeval.reading import read_object
@@ -123,17 +125,13 @@ def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanSta
                 dropped["responses without judgements"] += 1
                 continue
             judgements = judged[answer.id] = judged_as(answer.id, split.statements, people[answer.id], f"in {path}")
-            text, places = written([(statement.text, statement.citations) for statement in split.statements])
-            placed = tuple(
-                replace(statement, start=start, end=end)
-                for statement, (start, end) in zip(split.statements, places, strict=True)
-            )
+            answer, split = placed(answer, split)
             rated = tuple(
                 RatedStatement(statement.start, statement.end, statement.text, judgement.ratings)
-                for statement, judgement in zip(placed, judgements, strict=True)
+                for statement, judgement in zip(split.statements, judgements, strict=True)
             )
-            answers[answer.id] = HumanAnswer(replace(answer, text=text, system=answer.system or name), rated)
-            splits[answer.id] = Split(placed, split.no_answer)
+            answers[answer.id] = HumanAnswer(replace(answer, system=answer.system or name), rated)
+            splits[answer.id] = split
     return HumanSet(tuple(answers.values()), dropped, judged, splits)
 
 
@@ -182,13 +180,14 @@ def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, Answ
 
     start, end: offsets of a sentence in the answer's text; without them the score is the whole answer's. value: higher
     means better supported; null where it is missing. measure: name of the score, for a file with several; by default
-    the file's name.
+    the file's name. The statements of `cite citeeval` (per-statements.jsonl) are read too: a score for each of their
+    measures and baselines.
 
     Raises `UserError`, with the line and the field, for a line that breaks the format and for unknown answers.
     """
     spans: dict[str, dict[str, list[SpanValue]]] = {}
     wholes: dict[str, dict[str, Valued]] = {}
-    for row in read_rows(path, "name a file of scores, one JSON object per line"):
+    for row in _of_statements(read_rows(path, "name a file of scores, one JSON object per line")):
         row.only(("answer", "start", "end", "value", "measure"))
         answer_id, value = row.identifier("answer"), _value(row)
         if answer_id not in answers:
@@ -216,6 +215,28 @@ def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, Answ
     return {measure: AnswerValues(spans[measure], wholes[measure]) for measure in spans}
 
 
+_OF_CITEEVAL = ("auto", "rating", "edit_distance")
+_STATEMENT_SCORE = re.compile(
+    r"auto|rating|edit_distance|(?:autoais|lqac|attrscore)_(?:precision|recall|f1|strict|relaxed)(?!_(?:least|most))(_.+)?"
+)
+
+
+def _of_statements(rows: Iterable[DataRow]) -> Iterator[DataRow]:
+    """Yield the rows of a file of scores; a row of the statements of `cite citeeval` as one row for each of its scores.
+
+    A statement that needs no citation has no score by CiteEval.
+    """
+    for row in rows:
+        if "statement" not in row.fields or "value" in row.fields:
+            yield row
+            continue
+        place = {name: row.fields[name] for name in ("answer", "start", "end") if name in row.fields}
+        exempt = _OF_CITEEVAL if row.fields.get("state") == "needs none" else ()
+        for name, value in row.fields.items():
+            if _STATEMENT_SCORE.fullmatch(name) and name not in exempt:
+                yield DataRow(row.where, {**place, "value": value, "measure": name})
+
+
 def _value(row: DataRow) -> Valued:
     if "value" not in row.fields:
         row.number("value")  # raises the error for a missing field
@@ -233,24 +254,11 @@ _CONTEXT_NUMBERS: Mapping[Any, int] = {
 
 
 def read_statements(path: Path) -> list[tuple[Answer, Split]]:
-    """Read the responses of a `.citeeval` file with their statements, as cut and numbered in the file.
+    """Read the responses of a `.citeeval` file with their statements (see `metaeval.citation.readers.citebench`).
 
-        [{"sample_idx", "query", "passages": [{"id", "title", "text"}], "prediction",
-          "prediction_sentences_and_citations": [{"id", "sentence", "citations", "concat"}]}]
-
-    Offsets of published statements are not known, and are 0. Raises `UserError` on another format.
+    Raises `UserError` on another format, without responses, and for duplicate ids.
     """
-    responses: list[tuple[Answer, Split]] = []
-    for row in read_rows(path):
-        passages = passages_of(row, "passages")
-        answer = Answer(row.identifier("sample_idx"), row.text("prediction"), passages, row.text("query"))
-        statements: list[ResponseStatement] = []
-        for number, entry in enumerate(row.rows("prediction_sentences_and_citations"), start=1):
-            text, citations = entry.text("sentence"), tuple(dict.fromkeys(entry.numbers("citations")))
-            statements.append(ResponseStatement(number, text, citations, start=0, end=0, id=entry.identifier("id")))
-        check_ids((statement.id for statement in statements), "statements", row.where)
-        no_answer = [statement.text for statement in statements] == [NO_ANSWER]
-        responses.append((answer, Split(tuple(statements), no_answer)))
+    responses = [*read_bench([*read_rows(path)])]
     if not responses:
         raise UserError(f"{path} holds no responses: give a file with at least one.")
     check_ids((answer.id for answer, _ in responses), "responses", path)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from metaeval.citation.citeeval.baselines import Open, Triple, response_triple
-from metaeval.citation.citeeval.evaluate import CiteEvalMeasure, ResponseValues
+from metaeval.citation.citeeval.baselines import Open, mean
+from metaeval.citation.citeeval.evaluate import CiteEvalMeasure, ResponseValues, measures_of
 from metaeval.citation.citeeval.score_rules import NEEDS_NONE, CitedScenario, ResponseValue, in_scenario
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.human.model import NO_VALUE, AnswerBounds, AnswerValues, SpanValue, Valued, mean_in_part, mean_of
@@ -41,25 +41,28 @@ def claim_values(
     return {measure: AnswerValues(spans[measure], wholes[measure]) for measure in _TRIPLE}
 
 
-def triple_values(
-    answers: Sequence[Answer], splits: Sequence[Split], triples: Sequence[Sequence[Triple]]
+def baseline_values(
+    answers: Sequence[Answer],
+    splits: Sequence[Split],
+    values: Sequence[Sequence[Mapping[str, Open]]],
+    measures: Sequence[str] = _TRIPLE,
 ) -> dict[str, AnswerValues]:
-    """Return recall, precision and F1 from the (precision, recall, F1) triples of CiteEval's statements.
+    """Return the measures of a baseline from its values of CiteEval's statements.
 
-    Raises ValueError if the lengths differ.
+    A response's value is the mean over all its statements. Raises ValueError if the lengths differ.
     """
-    spans: dict[str, dict[str, list[SpanValue]]] = {measure: {} for measure in _TRIPLE}
-    wholes: dict[str, dict[str, Valued]] = {measure: {} for measure in _TRIPLE}
-    for answer, split, statement_triples in zip(answers, splits, triples, strict=True):
-        response = response_triple(statement_triples, [True] * len(statement_triples))
-        for measure in _TRIPLE:
+    spans: dict[str, dict[str, list[SpanValue]]] = {measure: {} for measure in measures}
+    wholes: dict[str, dict[str, Valued]] = {measure: {} for measure in measures}
+    for answer, split, statements in zip(answers, splits, values, strict=True):
+        for measure in measures:
+            column = [statement[measure] for statement in statements]
             spans[measure][answer.id] = [
-                SpanValue(statement.start, statement.end, _valued(triple[measure].value, lost=True))
-                for statement, triple in zip(split.statements, statement_triples, strict=True)
+                SpanValue(statement.start, statement.end, _valued(value.value, lost=True))
+                for statement, value in zip(split.statements, column, strict=True)
             ]
-            if statement_triples:
-                wholes[measure][answer.id] = _open(response[measure])
-    return {measure: AnswerValues(spans[measure], wholes[measure]) for measure in _TRIPLE}
+            if column:
+                wholes[measure][answer.id] = _open(mean(column))
+    return {measure: AnswerValues(spans[measure], wholes[measure]) for measure in measures}
 
 
 def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> AnswerValues:
@@ -80,13 +83,15 @@ def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> Answ
 
 
 def citeeval_values(results: Sequence[ResponseValues], scenario: CitedScenario) -> dict[str, AnswerValues]:
-    """Return CiteEval-Auto, its rating and its edit distance, in a scenario."""
+    """Return CiteEval-Auto, its rating and its edit distance (of a judge without edits, the rating), in a scenario."""
+    measured = measures_of(results[0].judged.mode if results else "edits")
     return {
         measure: AnswerValues(
             {result.answer: _statements(result, measure, scenario) for result in results},
             {result.answer: _open(result.values[measure, scenario]) for result in results},
         )
         for measure in _JUDGED
+        if measure in measured
     }
 
 

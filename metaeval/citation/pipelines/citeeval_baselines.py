@@ -19,10 +19,10 @@ from metaeval.citation.citeeval.baselines import (
     LqacStatement,
     Open,
     QuestionKind,
-    attrscore,
     attrscore_by_metric,
     autoais,
     lqac_response,
+    modes_of,
     most_probable_label,
     response_triple,
     response_value,
@@ -293,8 +293,7 @@ def _attrscore(
     reasons = {None: "got no label", UNREAD: "got none of the three", NO_PASSAGE: "of no passage with text"}
     unlabelled = [f"{count(labels[label], 'citation')} {why}" for label, why in reasons.items() if labels[label]]
     values: list[list[Mapping[str, Open]]] = [
-        [{mode: attrscore(statement.labels, mode, otherwise) for mode in MODES} for statement in answer]
-        for answer in judged
+        [modes_of(statement.labels, otherwise) for statement in answer] for answer in judged
     ]
     statements = _supposed(rated, values)
     return ScoredBaseline(

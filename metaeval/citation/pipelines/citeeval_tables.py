@@ -23,6 +23,7 @@ from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.model import Answer, answer_cells
 from metaeval.citation.pipelines import citeeval_baselines, pipeline
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge, RatedAnswers, ScoredBaseline
+from metaeval.citation.pipelines.citeeval_systems import length, omission_rate, retrieval, system_sheets
 from metaeval.citation.pipelines.generating import MONEY, amount, taken
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import Pipeline, PipelineMeasure, Run
@@ -40,6 +41,13 @@ MEASURES: Mapping[Key, PipelineMeasure] = {
     "edits": PipelineMeasure("edits", "edit distance", "worth of the citations by the edits that the judge proposes"),
 }
 """The measures, in the order of the tables."""
+
+
+def shown_measures(rated: RatedAnswers) -> dict[Key, PipelineMeasure]:
+    """Return the measures that the judge of a run gives, in the order of the tables."""
+    measured = evaluation.measures_of(rated.reading.judge.asking.mode)
+    return {key: measure for key, measure in MEASURES.items() if key in measured}
+
 
 _BOUNDS = "least to most"
 _EXAMPLES = 3
@@ -82,6 +90,8 @@ def read_judge(run: Run, **defaults: Any) -> CiteEvalJudge:
     chat: Any = run.chat  # every pipeline of CiteEval asks a chat model
     asking = Asking(**{**defaults, **run.set_options["asking"], "model": chat.model, "ask_again": chat.ask_again})
     load_prompts(asking)
+    if asking.mode != "edits" and run.pipeline.name != "citeeval":
+        raise UserError(f"'cite {run.pipeline.name}' needs the judge's edits, and mode={asking.mode} asks for none.")
     return CiteEvalJudge(run.options.profile, options, asking, chat)
 
 
@@ -112,6 +122,8 @@ def read_citeeval(run: Run) -> citeeval_baselines.CiteEvalReading:
     """Return the run's answers cut into statements; raises `UserError` for a wrong option, baseline or file."""
     judge = read_judge(run)
     by_model, labellers = _baselines(run)
+    for answer in run.answers:
+        retrieval(answer)  # raises the error for wrong gold sources before anything is asked
     file = run.options.coefficients
     return citeeval_baselines.CiteEvalReading(
         run=run,
@@ -228,6 +240,7 @@ def _judge(rated: RatedAnswers, backends: pipeline.MakeBackends) -> pipeline.Lay
         [
             _scores(rated, of_judge, notes),
             _judging(rated, of_judge, notes),
+            *system_sheets(rated, of_judge, shown_measures(rated), notes[:1]),
             *citeeval_baselines.baseline_sheets(rated, scored, whole, by_model),
         ],
         [
@@ -256,25 +269,29 @@ def _scores(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note]) 
         answers, results = [run.answers[n] for n in numbers], [rated.evaluated.results[n] for n in numbers]
         values = evaluation.estimates(answers, results, scenario, resampling_of(run.config))
         cells, ends = [], []
-        for key, measure in MEASURES.items():
+        for key, measure in shown_measures(rated).items():
             value, (least, most), column = values[key], evaluation.bounds(results, key, scenario), measure.column
             cells.append(interval_cell((value.value, value.low, value.high), column))
             known = least is not None and most is not None
             ends.append(f"{format_value(least, column)} to {format_value(most, column)}" if known else UNDEFINED)
             record = {"system": system, "measure": key, **asdict(value), "least": least, "most": most}
             table.records.append(record)
-        table.add("", system, [*cells, f"{values['auto'].answers:,} of {len(answers):,}"])
+        table.add("", system, [*cells, f"{[*values.values()][-1].answers:,} of {len(answers):,}"])
         if _incomplete(rated):
             table.add(_BOUNDS, system, [*ends, ""])
-    headings = ["system", *(measure.label for measure in MEASURES.values()), "answers"]
+    headings = ["system", *(measure.label for measure in shown_measures(rated).values()), "answers"]
     title = "CiteEval: citations as a chat model rates and edits them, from 0 to 1"
+    if rated.reading.judge.asking.mode != "edits":
+        title = "CiteEval: citations as a chat model rates them without edits, from 0 to 1"
     return provenance.lines("citeeval", title, headings, table, notes)
 
 
 def _incomplete(rated: RatedAnswers) -> bool:
     """Return whether a missing judgement could change a mean."""
     return any(
-        result.values[key, rated.reading.scenario].missing for result in rated.evaluated.results for key in MEASURES
+        result.values[key, rated.reading.scenario].missing
+        for result in rated.evaluated.results
+        for key in shown_measures(rated)
     )
 
 
@@ -307,11 +324,14 @@ def _judging(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note])
 
 
 def _notes(rated: RatedAnswers, prompts: str) -> list[Note]:
-    weight = rated.reading.judge.options.weight
+    weight, mode = rated.reading.judge.options.weight, rated.reading.judge.asking.mode
     reading = (
         f"CiteEval-Auto: {weight:g} of the rating and {1 - weight:g} of the edit distance, statement by statement; "
         "answers: those with a CiteEval-Auto, of all"
     )
+    if mode != "edits":
+        how = "after reasoning" if mode == "cot" else "without reasoning"
+        reading = f"mode {mode}: the rating {how}, and no edits; answers: those with a rating, of all"
     if _incomplete(rated):
         reading += f"; {_BOUNDS}: the mean over all answers, were no judgement missing (the mean above is of what was "
         reading += "judged, and can lie outside)"
@@ -331,8 +351,9 @@ def answer_rows(rated: RatedAnswers, scored: Sequence[ScoredBaseline]) -> list[R
     for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.evaluated.results, strict=True)):
         spent = rated.spent(number)
         tokens = {"tokens_in": spent.tokens_in, "tokens_out": spent.tokens_out}
+        omitted = {"words": length(result), "omission_rate": omission_rate(result)}
         of_baselines = _merged([baseline.cells(baseline.answers[number]) for baseline in scored])
-        rows.append({**answer_cells(answer), **result.row(rated.reading.scenario), **tokens, **of_baselines})
+        rows.append({**answer_cells(answer), **result.row(rated.reading.scenario), **tokens, **omitted, **of_baselines})
     return rows
 
 
@@ -355,6 +376,8 @@ def _merged(records: Sequence[Record]) -> Record:
 _ASKS = {
     "attribution": "what each statement rests on",
     "editing": "which citations are to go and to come, and for a rating",
+    "rating_cot": "for a rating after reasoning, without edits",
+    "rating_vanilla": "for a rating alone",
     "part": "about a part of a response (added to the other prompts)",
     "lqac_recall": "whether a statement's passages support it",
     "lqac_need": "whether a statement needs a citation",
@@ -381,6 +404,7 @@ CITEEVAL = Pipeline(
     """,
     options=CiteEvalCommand,
     measures=tuple(MEASURES.values()),
+    drawn=("system", ""),
     owners=OWNERS,
     backends="optional",
     chat="always",

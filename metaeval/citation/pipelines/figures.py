@@ -1,4 +1,7 @@
-"""Figures of citation pipelines: bars of their measures, and the dependency trees of ALiiCE's claims."""
+"""Figures of citation pipelines: bars of their measures, lines over rounds, results of protocols, and ALiiCE's trees.
+
+What is drawn of a record is declared by its pipeline (`Pipeline.drawn`).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metaeval.analyses.suites.figures import figures_of
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import draft, has_mark, read
 from metaeval.citation.model import Answer
@@ -16,7 +20,8 @@ from metaeval.citation.sentences import find_sentence_splitter, split, whole
 from metaeval.errors import UserError
 from metaeval.files import sha256_file
 from metaeval.report.formats import SCHEMAS, load_table
-from metaeval.report.result import Column, read_versioned
+from metaeval.report.result import SCHEMAS as RESULT_SCHEMAS
+from metaeval.report.result import Column, Result, load_result, read_versioned
 from metaeval.report.table import Table
 from metaeval.runs.job_folder import NAME, read_manifest
 
@@ -31,12 +36,21 @@ _TREES = 6
 
 
 def citation_figures(folders: Sequence[Path]) -> dict[str, Figure]:
-    """Return figures of completed jobs by file name: bars of the measures, and trees of jobs of `cite aliice`."""
+    """Return figures of completed jobs by file name.
+
+    Bars of the measures, lines over rounds of edits, results of protocols (as of `cite meta`), and trees of jobs of
+    `cite aliice`.
+    """
     from metaeval.citation.pipelines.tree_figure import claim_tree
     from metaeval.report.figures.bars import system_bars
+    from metaeval.report.figures.rounds import round_lines
 
     bars, columns, level = bars_of(folders)
-    drawn = {"figure-pipelines": system_bars(bars, columns, level)} if bars else {}
+    still = [bar for bar in bars if bar.round is None]
+    turns = [bar for bar in bars if bar.round is not None]
+    drawn = {"figure-pipelines": system_bars(still, columns, level)} if still else {}
+    drawn |= {"figure-rounds": round_lines(turns, columns, level)} if turns else {}
+    drawn |= figures_of([result for folder in folders for result in _results(folder)])
     for folder in folders:
         trees = trees_of(folder) if _pipeline(folder) == "aliice" else []
         drawn |= {f"tree-{folder.name}-{number}": claim_tree(tree) for number, tree in enumerate(trees, start=1)}
@@ -54,16 +68,17 @@ def bars_of(folders: Sequence[Path]) -> tuple[list[SystemBar], list[Column], flo
         name = _pipeline(folder)
         pipeline = find_pipeline(name)
         measures: Mapping[object, PipelineMeasure] = {measure.key: measure for measure in pipeline.measures}
+        named, along = [name for name in pipeline.drawn[:2] if name], pipeline.drawn[2:]
         for sheet in _sheets(folder):
             for record in sheet.records:
                 measure = measures.get(record.get("measure"))
-                if measure is None or not record.get("backend") or record.get("value") is None:
+                if measure is None or record.get("value") is None or not all(record.get(name) for name in named):
                     continue
                 columns.setdefault(measure.key, measure.column)
                 level = float(sheet.settings.get("level") or level)
-                judged = f"{pipeline.title}: {record['backend']}"
-                ends = (record["value"], record["low"], record["high"])
-                bars.append(SystemBar(str(record["system"]), judged, measure.key, *ends))  # type: ignore[arg-type]
+                stub, *colour = (str(record[name]) for name in named)
+                ends: Any = (record["value"], record["low"], record["high"], *(record[name] for name in along))
+                bars.append(SystemBar(stub, ": ".join([pipeline.title, *colour]), measure.key, *ends))
     return bars, list(columns.values()), level
 
 
@@ -145,6 +160,14 @@ def tree_of(sentence: str, parser: str = "small", profile: str = "paper") -> Cla
 
 def _pipeline(folder: Path) -> str:
     return str(read_manifest(folder).get("command", "")).removeprefix("cite ")
+
+
+def _results(folder: Path) -> list[Result]:
+    """Return the results of protocols in the subfolders of a job, whose data are named by their level too."""
+    paths = sorted(folder.glob("*/*.json"))
+    results = [load_result(path) for path in paths if read_versioned(path)[1] in RESULT_SCHEMAS]
+    named = [each.data.model_copy(update={"name": f"{each.data.name}, {each.data.split}"}) for each in results]
+    return [each.model_copy(update={"data": data}) for each, data in zip(results, named, strict=True)]
 
 
 def _sheets(folder: Path) -> list[Table]:

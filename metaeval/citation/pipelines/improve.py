@@ -254,6 +254,7 @@ IMPROVE = Pipeline(
     """,
     options=ImproveCommand,
     measures=tuple(MEASURES.values()),
+    drawn=("system", "", "round"),
     owners=OWNERS,
     chat="always",
     prefix="chat.",

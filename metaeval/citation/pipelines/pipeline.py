@@ -376,7 +376,8 @@ class Pipeline:
     read: checks the options and reads the answers. ask: adds the replies of the chat model. judge: adds the verdicts of
     the backends. lay_out: makes tables, rows and files (default: `judge` or `ask` has made them). estimate: says what
     asking would cost. cutoff: returns the cut-off of a backend (None: `read` does). asks: whether a chat model is
-    asked, where that is optional. defaults: settings of a run in place of the general defaults.
+    asked, where that is optional. defaults: settings of a run in place of the general defaults. drawn: the fields of a
+    record that name a bar's line and colour in figures (empty: the pipeline's title), and the field of a line's x axis.
     """
 
     name: str
@@ -404,6 +405,7 @@ class Pipeline:
     cutoff: Callable[..., Cutoff] | None = lambda *read, set_options: find_cutoff(*read)
     asks: Callable[[AsksChat, SetOptions], bool] = lambda choice, set_options: choice.names_model
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    drawn: tuple[str, str] | tuple[str, str, str] = ("system", "backend")
 
 
 def find_pipeline(name: str) -> Pipeline:

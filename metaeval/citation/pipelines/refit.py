@@ -223,6 +223,7 @@ REFIT = Pipeline(
     """,
     options=RefitCommand,
     measures=MEASURES,
+    drawn=("coefficients", ""),
     owners={name: kind for name, kind in OWNERS.items() if name != "baselines"},
     chat="always",
     read=read_refit,

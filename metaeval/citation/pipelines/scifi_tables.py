@@ -441,8 +441,8 @@ SCIFI = Pipeline(
     """,
     options=ScifiCommand,
     measures=(
-        PipelineMeasure("entailment", "entailment", "mean entailment of facts by their nearest citation", 100, 1),
-        PipelineMeasure("coverage", "coverage", "mean entailment of a reference's facts by the answer", 100, 1),
+        PipelineMeasure("entailment_facts", "entailment", "mean entailment of facts by their nearest citation", 100, 1),
+        PipelineMeasure("coverage_facts", "coverage", "mean entailment of a reference's facts by the answer", 100, 1),
     ),
     owners={"options": ScifiOptions, "chat": ChatOptions},
     prompts={

@@ -11,6 +11,7 @@ from typing import Any
 
 from metaeval import own_tables
 from metaeval.citation.model import Answer, Passage, check_ids, writable
+from metaeval.citation.readers.citebench import CITEBENCH, SYSTEM
 from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, lacking, unwrapped
 from metaeval.citation.readers.formats.contexts import VECTARA, vectara_rows
@@ -127,6 +128,8 @@ def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
 PUBLISHED: Mapping[str, AnswerFormat] = {
     declared.name: declared
     for declared in (
+        CITEBENCH,
+        SYSTEM,
         AnswerFormat(
             name="scholarqa",
             title="ScholarQABench, as published: marks count from 0",

@@ -12,6 +12,7 @@
 :reference: optional object: answer, qa_pairs, annotations, claims, answers, as in ALCE's files; and support, a list of
     statements with people's levels of each citation, 2 (full), 1 (partial), 0 (none) or -1 (not judged):
     {"start": 0, "end": 15, "text": "A Dane did.", "cited": [1], "levels": [2]}.
+    And gold_sources, a list of the ids of the sources that should be retrieved, for `metaeval cite citeeval`.
 :first: optional: the number of the first passage in the text's marks, 0 or 1; default 1.
 :statements: optional: people's ratings of the text's statements, which `metaeval cite meta` reads
     (`metaeval.citation.human.readers`) and this reader ignores.

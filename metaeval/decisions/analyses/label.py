@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +25,7 @@ from metaeval.declared import Flag
 class LabelOptions(ItemOptions):
     """Options of `label`."""
 
-    untyped = ItemOptions.untyped | {"seed"}
+    untyped = ItemOptions.untyped | {"seed", "form"}
 
     answers: AnswersFile
     """Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table."""
@@ -44,24 +45,32 @@ class LabelOptions(ItemOptions):
     """Existing labels of a random sample, to which the new sample is added."""
     pipeline: PipelineName = ""
     """Pipeline (alce or aliice) whose questions about claims are labelled, in place of citations."""
+    form: Annotated[str, Flag("NAME")] = "support"
+    """What is asked: support, citeeval (context, edits, rating 1 to 5), errors or utility (1 to 5)."""
     columns: Columns = Field(default_factory=dict)
     sources: SourceTextsFile = None
 
 
 def _run(options: LabelOptions, progress: Progress) -> Done:
+    from metaeval.decisions.forms import FORMS
     from metaeval.decisions.items import items_of
     from metaeval.decisions.label_sheet import check_output, draw, write_questions
     from metaeval.decisions.labels import labels_of
+    from metaeval.errors import UserError, unknown
     from metaeval.report.table import Table
 
     output = options.output
     if output:
         check_output(output)
+    if options.form not in FORMS:
+        raise unknown("form", options.form, FORMS)
+    if options.form != "support" and options.existing_labels is not None:
+        raise UserError("Existing labels can only be added to in the form support: leave out one of the two options.")
     run = options.run(metrics=(options.metric,))
     items = items_of(options.answers, options.columns, options.pipeline, options.sources)
     known = None if options.existing_labels is None else labels_of(options.existing_labels, items, options.columns)
     design = options.n, options.design, options.sampling_unit, options.metric, options.seed
-    sample = draw(items, *design, known, run, progress)
+    sample = replace(draw(items, *design, known, run, progress), form=FORMS[options.form])
     answers = {items.rows[row].group for row in sample.rows}
     whole = f" of {len(answers):,} whole answers" if options.sampling_unit == "answer" else ""
     what = "questions" if options.pipeline else "citations"
@@ -77,6 +86,8 @@ def _run(options: LabelOptions, progress: Progress) -> Done:
 
 def _next(options: LabelOptions, output: Path) -> str:
     page = output.suffix.lower() == ".html"
+    if options.form != "support":
+        return "Next: " + ("label on it and save CSV." if page else "fill in its blank columns.")
     fill, file = ("label on it and save CSV", "SAVED.csv") if page else ("fill in its column 'level'", str(output))
     words = ["metaeval", "estimate", str(options.answers), "--labels", file]
     words += ["--metric", options.metric.removeprefix("scores:")]
@@ -96,6 +107,7 @@ them.""",
         "label answers.jsonl -n 60 --design stratified -m overlap -o to_label.csv",
         "label answers.jsonl -n 100 --sampling-unit answer -o to_label.csv",
         "label answers.jsonl -n 60 -o to_label.html    (in a browser)",
+        "label answers.jsonl -n 60 -o stages.html -s form=citeeval",
         "label answers.jsonl -n 40 --existing-labels labels.csv -o more.csv",
     ],
     options=LabelOptions,

@@ -89,7 +89,10 @@ def _whisker(plot: Axes, value: Value | SystemBar, column: Column, place: float)
 
 @dataclass(frozen=True)
 class SystemBar:
-    """A system's raw value and interval under one measure. judged: the pipeline and backend that judged it."""
+    """A system's raw value and interval under one measure. judged: the pipeline and backend that judged it.
+
+    round: number of rounds of edits before it was judged; None where there are no rounds.
+    """
 
     system: str
     judged: str
@@ -97,6 +100,7 @@ class SystemBar:
     value: float
     low: float | None = None
     high: float | None = None
+    round: int | None = None
 
 
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")

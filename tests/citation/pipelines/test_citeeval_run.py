@@ -13,6 +13,7 @@ from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.score_rules import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.pipelines.citeeval_tables import CITEEVAL, OWNERS
+from metaeval.citation.pipelines.improve import IMPROVE
 from metaeval.citation.pipelines.pipeline import sort_settings
 from metaeval.citation.pipelines.run import prepare, run_pipeline
 from metaeval.citation.readers.answers import gather
@@ -225,6 +226,90 @@ def test_rows_say_what_the_judge_said(rated):
     answers = {row["answer"]: row for row in rated().rows["answers"]}
     assert (answers["a2"]["statements_missing"], answers["a2"]["problems"]) == (1, "no such statement 1; not judged 1")
     assert (answers["b2"]["auto"], answers["b2"]["no_answer"], answers["b2"]["tokens_in"]) == (None, True, 0)
+
+
+@pytest.mark.parametrize("mode", ["cot", "vanilla"])
+@pytest.mark.parametrize("profile", ["paper", "released"])
+def test_a_judge_without_edits_gives_ratings_and_nothing_else(tmp_path, mode, profile):
+    """The ablations of the paper: IterCoT (reasoning, then a rating) and Vanilla (a rating)."""
+    file, replies, asked = tmp_path / "answers.jsonl", tmp_path / "judge.jsonl", []
+    file.write_text("".join(json.dumps({"passages": PASSAGES, **row}) + "\n" for row in ANSWERS))
+
+    def rate(requests):
+        found = []
+        for request in requests:
+            asked.append(request.body)
+            body = json.loads(ask([request])[0].content)
+            for entry in body["statements"]:
+                entry.pop("edits", None)
+                if mode == "vanilla" and "rating" in entry:
+                    del entry["thinking"]
+            choice = {"message": {"content": json.dumps(body)}, "finish_reason": "stop"}
+            found.append(read_reply(json.dumps({"model": "tiny-2", "choices": [choice]})))
+        return found
+
+    options, answers = citeeval_options(profile), gather([file])
+    splits = [split_response(one, options) for one in answers]
+    evaluate(answers, splits, recording(rate, replies), Asking(model="t", mode=mode), options)
+    forms = [json.dumps(body["response_format"]) for body in asked]
+    assert not any('"edits"' in form for form in forms)
+    assert sum("thinking" in form for form in forms) == {"cot": len(forms), "vanilla": len(forms) - 3}[mode]
+    given = {"files": (file,), "replay": replies, "splitter": "rules", "profile": profile}
+    found = judged(given, tmp_path, [f"mode={mode}", "interval.resamples=50"])
+    assert {one["measure"] for one in records(found)} == {"rating"}
+    # As with edits: a1 0.75, and a2, whose skipped statement is missing by the paper and 1 as released: 0 or 1/2. The
+    # released code joins a1's short second sentence with the first, whose five stars are 1.
+    assert of(found, "old", "rating")["value"] == {"paper": 0.75 / 2, "released": (1 + 0.5) / 2}[profile]
+    (line,) = found.tables["citeeval"].signatures
+    assert f"mode={mode}" in line
+    row = found.rows["statements"].records[0]
+    assert (row["rating"], row["rating_least"], "auto" in row, "edit_distance" in row) == (1.0, 1.0, False, False)
+    improving = IMPROVE.options(files=(file,), output=tmp_path / "o.jsonl", replay=replies)
+    run = prepare(IMPROVE, improving, {"results": tmp_path}, ["mode=vanilla"])
+    with pytest.raises(UserError, match="'cite improve' needs the judge's edits, and mode=vanilla asks for none"):
+        run_pipeline(run)
+
+
+def test_systems_differ_on_the_same_questions(rated):
+    (rating,) = [one for one in records(rated(), "citeeval-differences") if one["measure"] == "rating"]
+    # Sorted: new less old. New: b1 0.75 (b2 has no value); old: 0.75 and 0.
+    assert (rating["first"], rating["second"]) == ("new", "old")
+    assert rating["difference"] == 0.75 - 0.75 / 2
+    same = rated(rows=[*ANSWERS[:2], *({**row, "id": f"c{n}", "system": "copy"} for n, row in enumerate(ANSWERS[:2]))])
+    for one in records(same, "citeeval-differences"):
+        assert (one["difference"], one["difference_low"], one["difference_high"]) in ((0, 0, 0), (0, None, None))
+
+
+def test_omission_is_of_the_statements_that_need_a_citation(rated):
+    found = rated()
+    omitted = {one["system"]: one for one in records(found, "citeeval-omission")}
+    # a1: 0 of 2; a2: its second statement rests on the passages and cites nothing, 1 of 2. b1: the second needs none,
+    # 0 of 1; b2 has none that needs one, and is left out.
+    assert (omitted["old"]["omission"], omitted["old"]["answers"]) == (0.25, 2)
+    assert (omitted["new"]["omission"], omitted["new"]["answers"]) == (0.0, 1)
+    assert omitted["all"]["omission"] == pytest.approx(0.5 / 3)
+    # Words: a1 6 + 2, a2 2 + 3, b1 3 + 5, b2 4 ("No answer was found.").
+    assert (omitted["old"]["words"], omitted["new"]["words"], omitted["all"]["words"]) == (6.5, 6.0, 6.25)
+    # Over a1, a2, b1: words 8, 5, 8 and omission 0, 1/2, 0.
+    assert omitted["all"]["pearson"] == pytest.approx(-1.0)
+    rows = {row["answer"]: (row["words"], row["omission_rate"]) for row in found.rows["answers"].records}
+    assert rows == {"a1": (8, 0.0), "a2": (5, 0.5), "b1": (8, 0.0), "b2": (4, None)}
+
+
+def test_quality_is_compared_with_the_retrieval_where_gold_sources_are_known(rated):
+    assert "citeeval-retrieval" not in rated().tables
+    passages = [{**PASSAGES[0], "source": "d1"}, {**PASSAGES[1], "source": "d2"}]
+    gold = {"a1": ["d1", "d2"], "a2": ["d1", "d9"], "b1": ["d2"]}
+    rows = [{**row, "passages": passages, "reference": {"gold_sources": gold.get(row["id"])}} for row in ANSWERS[:3]]
+    found = records(rated("missing_rating=full marks", "missing_edits=none", rows=rows), "citeeval-retrieval")
+    old = {one["retrieval"]: one for one in found if one["system"] == "old"}
+    # Of d1, d2 both and of d1, d9 one are there: recall 1 and 1/2; of two passages two and one are gold.
+    assert (old["recall"]["mean"], old["precision"]["mean"], old["recall"]["answers"]) == (0.75, 0.75, 2)
+    # a1 is better than a2, and its recall higher.
+    assert old["recall"]["pearson"] == pytest.approx(1.0)
+    wrong = [{**ANSWERS[0], "reference": {"gold_sources": "d1"}}]
+    with pytest.raises(UserError, match='gold_sources is "d1"; allowed: a list of ids of sources'):
+        rated(rows=wrong)
 
 
 def test_settings_are_told_apart_and_checked():

@@ -10,8 +10,9 @@ import pytest
 from scipy import stats
 
 from metaeval.citation.chat import recording
-from metaeval.citation.citeeval.evaluate import SCENARIOS, evaluate
+from metaeval.citation.citeeval.evaluate import SCENARIOS, ask_baselines, evaluate
 from metaeval.citation.citeeval.judge import Asking
+from metaeval.citation.citeeval.score_rules import BaselineOptions
 from metaeval.citation.human.agreement import agreement
 from metaeval.citation.human.model import AnswerValues, MetaOptions, Valued, response_level
 from metaeval.citation.human.readers import read_human_set
@@ -486,8 +487,79 @@ def test_citebench_by_citeevals_own_procedure(meta, bench_files, tmp_path):
     # Two of three say "retrieval" of every statement, so that 4 of its 6 ordered pairs are unlike: over 7 statements
     # D_o = 7 x (4 / 2) / 21 = 2/3. Of the 21 values 14 are one and 7 the other: D_e = 2 x 14 x 7 / (21 x 20) = 7/15.
     assert alpha["contexts, nominal"] == pytest.approx(1 - (2 / 3) / (7 / 15), abs=1e-12)
-    (forced, said) = sheet(found, "citebench-contexts", "").records
-    assert forced["f1"] == said["f1"] == 1.0
+    # Three responses of one system to three queries: 3 + 2 + 2 statements, five of them cited, with six citations; r1's
+    # third has no rating. Means: 0.75, 0.25; 1, 0.25 / 3; 0.25 / 3, 1.75 / 3.
+    (held,) = sheet(found, "citebench-statistics", "").records
+    numbers = [held[name] for name in ("queries", "responses", "statements", "cited", "citations", "rated")]
+    assert numbers == [3, 3, 7, 5, 6, 6]
+    assert held["rating"] == pytest.approx((2 + 2.25 / 3) / 6)
+    contexts = sheet(found, "citebench-contexts", "").records
+    scores = {(one["binary"], one["forced"], one["class"]): one["f1"] for one in contexts}
+    assert {scores[binary, forced, "retrieval"] for binary in (True, False) for forced in (True, False)} == {1.0}
+    assert (scores[True, True, "other"], scores[True, True, "macro"]) == (None, 1.0)
+    matrix = {(one["people"], one["judge"]): one["count"] for one in sheet(found, "citebench-confusion", "").records}
+    assert (matrix["retrieval", "retrieval"], sum(matrix.values())) == (7, 7)
+
+
+# The choices of the stub by the statement: LQAC's support and relevance, AttrScore's label; uncited ones need none.
+CHOICES = {
+    "r1 says 1": ("full", "relevant", "Attributable"),
+    "r1 says 2": ("partial", "relevant", "Extrapolatory"),
+    "r2 says 1": ("full", "relevant", "Attributable"),
+    "r3 says 1": ("none", "irrelevant", "Contradictory"),
+    "r3 says 2": ("partial", "relevant", "Extrapolatory"),
+}
+
+
+def choose(requests):
+    """Answer the questions of LQAC and AttrScore by `CHOICES`, and those of CiteEval as `ask`."""
+    replies = []
+    for request in requests:
+        form = json.dumps(request.body.get("response_format"))
+        own = request.body["messages"][0]["content"]
+        keys = ("support", "relevance", "label")
+        if not any(f'"{key}"' in form for key in (*keys, "needs_citation")):
+            replies += ask([request])
+            continue
+        said = next((said for words, said in CHOICES.items() if f"{words} of barges" in own), ())
+        chosen = dict(zip(keys, said, strict=False)) | {"needs_citation": "no"}
+        reply = {"thinking": "", **{key: value for key, value in chosen.items() if f'"{key}"' in form}}
+        choice = {"message": {"content": json.dumps(reply)}, "finish_reason": "stop"}
+        replies.append(read_reply(json.dumps({"model": "tiny-2", "choices": [choice]})))
+    return replies
+
+
+def test_the_main_table_is_one_command_and_its_baselines_are_those_of_cite_citeeval(meta, bench_files, tmp_path):
+    statements, people = bench_files
+    read, asking, replies = read_human_set([statements], human=people), Asking(model="t"), tmp_path / "judge.jsonl"
+    answers, splits = [own.answer for own in read.answers], list(read.splits.values())
+    kept, names = recording(choose, replies), ("lqac", "attrscore")
+    evaluate(answers, splits, kept, asking)
+    ask_baselines(answers, splits, kept, asking, names, BaselineOptions())
+    asked = {"files": (statements,), "human": people, "replay": replies}
+    found = meta(**asked, pipelines=("autoais", "attrscore", "lqac", "citeeval"))
+    records = {(one["scenario"], one["measure"], one["level"]): one for one in sheet(found, "citebench", "").records}
+    measures = {name.split(":")[0] for _, name, _ in records}
+    assert measures == {"autoais", "attrscore", "lqac", "citeeval"}
+    assert {(scenario, level) for scenario, _, level in records} == {
+        (scenario, level) for scenario in SCENARIOS for level in ("statements", "responses")
+    }
+    # LQAC: recall full, partial, 1 for the uncited one that needs none; full, 1; none, partial.
+    theirs = [0.75, 0.25, 0.5, 1, 0.25 / 3, 0.25 / 3, 1.75 / 3]
+    expected = stats.pearsonr([1, 0.5, 1, 1, 1, 0, 0.5], theirs)[0]
+    assert records["full", "lqac:recall", "statements"]["pearson"] == pytest.approx(expected, abs=1e-12)
+    # AttrScore: 1, 0, and 0 for the uncited one; [1, 1] and 0; 0, 0. Relaxed: an Extrapolatory counts one half.
+    for mode, ours in (("strict", [1, 0, 0, 1, 0, 0, 0]), ("relaxed", [1, 0.5, 0, 1, 0, 0, 0.5])):
+        expected = stats.pearsonr(ours, theirs)[0]
+        assert records["full", f"attrscore:{mode}", "statements"]["pearson"] == pytest.approx(expected, abs=1e-12)
+    # Cited: only people's side is masked (r2.2 takes r2's 1), and a baseline's response keeps all of its statements.
+    masked = [0.5, 1, 1 / 3]
+    assert values(found, "responses", "attrscore:relaxed") == pytest.approx({"r1": 0.5, "r2": 0.5, "r3": 0.25})
+    expected = stats.pearsonr([0.5, 0.5, 0.25], masked)[0]
+    assert records["cited", "attrscore:relaxed", "responses"]["pearson"] == pytest.approx(expected, abs=1e-12)
+    assert values(found, "responses", "attrscore:strict") == pytest.approx({"r1": 1 / 3, "r2": 0.5, "r3": 0.0})
+    alone = meta(**asked, pipelines=("lqac",), nli=())
+    assert values(alone, "statements", "lqac:f1") == values(found, "statements", "lqac:f1")
 
 
 def test_judgements_of_other_statements_are_refused(meta, bench_files, tmp_path):

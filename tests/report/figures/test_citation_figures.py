@@ -10,6 +10,7 @@ from metaeval.citation.pipelines.tree_figure import ClaimTree, Highlighted, clai
 from metaeval.errors import UserError
 from metaeval.report.figures.bars import SystemBar, system_bars
 from metaeval.report.figures.drawing import image
+from metaeval.report.figures.rounds import round_lines
 from metaeval.report.result import Column
 
 # "Cups are glass[1] or plastic[2]": the rules give claim 2 the words before the first citation.
@@ -59,6 +60,16 @@ def test_bars_and_lines_stand_at_the_values():
     assert plot.get_xlabel() == "recall, %"
     with pytest.raises(UserError, match="no system has one"):
         system_bars([], [column], 0.95)
+
+
+def test_lines_over_rounds_stand_at_the_values():
+    column = Column(key="auto", label="CiteEval-Auto")
+    turns = [SystemBar("a", "CiteEval", "auto", 0.5, 0.25, 0.75, 0), SystemBar("a", "CiteEval", "auto", 0.75, round=1)]
+    (plot,) = round_lines(turns, [column], 0.95).axes
+    line, whisker = plot.lines
+    assert (line.get_xdata().tolist(), line.get_ydata().tolist()) == ([0.0, 1.0], [0.5, 0.75])
+    assert (list(whisker.get_xdata()), list(whisker.get_ydata())) == ([0.0, 0.0], [0.25, 0.75])
+    assert plot.get_ylabel() == "CiteEval-Auto"
 
 
 @pytest.fixture

@@ -10,10 +10,11 @@ from typing import Annotated
 from pydantic import Field
 
 from metaeval.citation.chat import ChatOptions
+from metaeval.citation.citeeval.baselines import BASELINES, Baseline
 from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues
 from metaeval.citation.citeeval.judge import Asking
+from metaeval.citation.citeeval.score_rules import BaselineOptions, CiteEvalOptions
 from metaeval.citation.citeeval.score_rules import CitedScenario as CiteEvalScenario
-from metaeval.citation.citeeval.score_rules import CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.human.model import Alignment, AnswerValues, HumanSet, Level, MetaOptions
 from metaeval.citation.judging import PipelineReading
@@ -32,7 +33,8 @@ from metaeval.runs.evaluation import resampling_of
 from metaeval.stats.intervals import Resampling
 
 BY_METRIC = ("alce", "aliice", "scifi", "autoais")
-PIPELINES = (*BY_METRIC, "citeeval")
+BY_CHAT = ("attrscore", "lqac", "citeeval")
+PIPELINES = (*BY_METRIC, *BY_CHAT)
 USUAL = ("alce", "aliice")
 
 
@@ -46,12 +48,15 @@ class MetaCommand(pipeline.JudgedByMetrics, pipeline.AsksChat):
         default=None, description="CiteBench's file of human judgements, for answers in a .citeeval file."
     )
     pipelines: pipeline.NameList = Field(
-        default=(), description="Pipelines: alce, aliice, scifi, autoais, citeeval (default: alce,aliice). Repeatable."
+        default=(), description=f"Pipelines: {', '.join(PIPELINES)} (default: alce,aliice). Repeatable."
     )
     scores: pipeline.Files = Field(
-        default=(), description="Scores of other tools: lines with answer, start, end, value. Repeatable."
+        default=(),
+        description="Scores of other tools (answer, start, end, value), or per-statements.jsonl of 'cite citeeval'.",
     )
-    model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model for citeeval and scifi.")
+    model: Annotated[str | None, Flag("NAME")] = Field(
+        default=None, description="Chat model for citeeval, its baselines and scifi."
+    )
     scenario: Annotated[pipeline.ScenarioName, pipeline.one_of("scenario", SCENARIOS)] = "full"
     format: Annotated[str, Flag("NAME", "-f")] = Field(
         default="auto", description="Format of the files: expertqa, citebench, jsonl, or auto (by content)."
@@ -72,7 +77,8 @@ class MetaCommand(pipeline.JudgedByMetrics, pipeline.AsksChat):
 class Measurement:
     """The values of one measure of one pipeline with one judge, named pipeline:measure:judge.
 
-    fields: of its signature. ledger: what the judge read. assumed: what the bounds of its values assume.
+    fields: of its signature. ledger: what the judge read. assumed: what the bounds of its values assume. lone: whether
+    it is the only measure of its pipeline.
     """
 
     name: str
@@ -80,19 +86,20 @@ class Measurement:
     values: AnswerValues
     ledger: Ledger | None = None
     assumed: str = ""
+    lone: bool = False
 
     @property
     def headline(self) -> bool:
-        """Whether it is a headline measure: F1, entailment, CiteEval-Auto, or scores of other tools."""
+        """Whether it is a headline measure: F1, entailment, AttrScore (strict), CiteEval-Auto, or of other tools."""
         pipeline, measure = self.name.split(":")[:2]
-        return pipeline == "scores" or measure in ("f1", "entailment", "auto")
+        return pipeline == "scores" or measure in ("f1", "entailment", "strict", "auto") or self.lone
 
 
 @dataclass(frozen=True, eq=False)
 class ToMeasure:
     """Rated answers, and everything else that is known before a model is asked.
 
-    run: its options are a `MetaCommand`. splits: the statements that CiteEval and AutoAIS judge; empty where neither
+    run: its options are a `MetaCommand`. splits: the statements that CiteEval and its baselines judge; empty where none
     does. pipelines: ALCE and ALiiCE, with their claims. cutoffs: of each backend, for decisions; graded: those for
     SCiFi. asking, chat: None where no chat model is asked. parser: parser of SCiFi's facts; None where a model makes
     them. outside_scores: those of the option `scores`.
@@ -103,6 +110,7 @@ class ToMeasure:
     options: MetaOptions
     scenario: CiteEvalScenario
     citeeval: CiteEvalOptions
+    baselines: BaselineOptions
     asking: Asking | None
     chat: ChatOptions | None
     scifi: ScifiOptions
@@ -114,6 +122,11 @@ class ToMeasure:
     cutoffs: Mapping[str, Cutoff]
     graded: Mapping[str, Cutoff]
     outside_scores: Sequence[Measurement]
+
+    @property
+    def by_model(self) -> list[Baseline]:
+        """CiteEval's baselines that the chat model judges."""
+        return [name for name in BASELINES if name in self.names]
 
     @property
     def answers(self) -> list[Answer]:

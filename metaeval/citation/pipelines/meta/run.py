@@ -10,20 +10,33 @@ from pathlib import Path
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.gold_claims import EXACT, TOKEN_F1
 from metaeval.citation.chat import Chat, ChatOptions, estimate_for
-from metaeval.citation.citeeval.baselines import autoais
-from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
+from metaeval.citation.citeeval.baselines import KINDS, LABEL, MODES, TRIPLE, Baseline, Open, autoais
+from metaeval.citation.citeeval.evaluate import ResponseValues, ask_baselines, evaluate, inquiries_of
 from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
-from metaeval.citation.citeeval.score_rules import CiteEvalOptions, changed_options, citeeval_options
+from metaeval.citation.citeeval.score_rules import (
+    BaselineOptions,
+    CiteEvalOptions,
+    baseline_options,
+    changed_options,
+    citeeval_options,
+)
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.human import model as human_model
 from metaeval.citation.human.model import NO_VALUE, Alignment, AnswerValues, Level, MetaOptions, Valued
 from metaeval.citation.human.readers import read_human_set, read_score_file
-from metaeval.citation.human.values import citeeval_values, claim_values, fact_values, score_file_values, triple_values
+from metaeval.citation.human.values import (
+    baseline_values,
+    citeeval_values,
+    claim_values,
+    fact_values,
+    score_file_values,
+)
 from metaeval.citation.judging import PipelineReading, read_claims
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.pipelines.claims_tables import judge
 from metaeval.citation.pipelines.meta.model import (
+    BY_CHAT,
     BY_METRIC,
     PIPELINES,
     USUAL,
@@ -86,13 +99,14 @@ def _read(run: Run) -> ToMeasure:
     citeeval = citeeval_options(profile, **run.set_options["citeeval"])
     splitter = find_sentence_splitter(options.splitter)
     splits = [human.splits[answer.id] for answer in answers] if human.splits else []
-    if not splits and {"citeeval", "autoais"} & {*names}:
+    if not splits and {"autoais", *BY_CHAT} & {*names}:
         splits = [split_response(answer, citeeval, splitter) for answer in answers]
     return ToMeasure(
         names=names,
         options=options,
         scenario="cited" if command.scenario == "cited" else "full",
         citeeval=citeeval,
+        baselines=baseline_options(profile, **run.set_options["baselines"]),
         asking=asking,
         chat=chat,
         scifi=scifi,
@@ -126,11 +140,11 @@ def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking |
     names: the pipelines. scifi: options of SCiFi. Raises `UserError` for a model that no pipeline asks, and where
     none is named.
     """
-    if "citeeval" not in names and not ("scifi" in names and scifi.facts == "model"):
+    if not {*BY_CHAT} & {*names} and not ("scifi" in names and scifi.facts == "model"):
         if run.chat is not None or run.choice.idle:
             raise UserError(
-                "None of these pipelines uses a chat model: add citeeval to --pipelines, or set facts=model "
-                "with scifi, or leave the model out."
+                f"None of these pipelines uses a chat model: add {', '.join(BY_CHAT[:-1])} or {BY_CHAT[-1]} to "
+                "--pipelines, or set facts=model with scifi, or leave the model out."
             )
         return None, None
     # Options that CiteEval's judge and SCiFi's model share were sorted to the judge.
@@ -155,6 +169,10 @@ def _estimate(read: ToMeasure) -> str:
     if "citeeval" in read.names and read.asking is not None:
         requests = [question.request for question in questions_of(read.answers, read.splits, read.asking)]
         lines.append(f"citeeval, {count(len(read.answers), 'answer')} to judge: {estimate_for(requests, chat)}")
+    if read.by_model and read.asking is not None:
+        of_baselines = inquiries_of(read.answers, read.splits, read.asking, read.by_model, read.baselines)
+        estimated = estimate_for([inquiry.request for inquiry in of_baselines], chat)
+        lines.append(f"{' and '.join(read.by_model)}: {estimated}")
     if "scifi" in read.names and read.scifi.facts == "model":
         lines.append(f"scifi, {estimate_facts(read.answers, read.scifi, chat, read.splitter)}")
     return "\n".join(lines)
@@ -175,6 +193,13 @@ def _ask(read: ToMeasure, chat: Chat | None) -> _Heard:
     if "citeeval" in read.names and chat is not None and read.asking is not None:
         rated = evaluate(read.answers, read.splits, chat.ask, read.asking, read.citeeval).results
         measured = citeeval_measures(read, read.asking, rated, chat.models)
+    if read.by_model and chat is not None and read.asking is not None:
+        values = ask_baselines(read.answers, read.splits, chat.ask, read.asking, read.by_model, read.baselines)
+        measured += [
+            each
+            for name in read.by_model
+            for each in chat_baseline_measures(read, read.asking, name, values[name], chat.models)
+        ]
     facts, fields = read_facts(read, chat) if "scifi" in read.names else ([], {})
     return read, rated, measured, facts, fields
 
@@ -278,8 +303,27 @@ def autoais_measures(
     answers: Sequence[Answer], splits: Sequence[Split], fields: Mapping[str, object], backend: Backend
 ) -> list[Measurement]:
     """Return AutoAIS of CiteEval's statements with a backend. fields: fields of the statements' signature."""
-    values = triple_values(answers, splits, autoais(answers, splits, backend.entails))
+    values = baseline_values(answers, splits, autoais(answers, splits, backend.entails))
     return _signed("autoais", {"pipeline": "autoais", **fields}, values, backend)
+
+
+def chat_baseline_measures(
+    read: ToMeasure,
+    asking: Asking,
+    name: Baseline,
+    values: Sequence[Sequence[Mapping[str, Open]]],
+    models: Sequence[str],
+) -> list[Measurement]:
+    """Return the measures of a baseline that the chat model judged. values: of each statement of each answer."""
+    kinds, columns = ([LABEL], MODES) if name == "attrscore" else (KINDS, TRIPLE)
+    prompts = [f"{kind.name}@{kind.prompt().fingerprint}" for kind in kinds]
+    fields = {
+        "pipeline": name,
+        **({"otherwise": read.baselines.otherwise} if name == "attrscore" else {}),
+        "splitter": "as published" if read.human.splits else read.splitter.name,
+        **asked_fields(asking, models, prompts, max_tokens=read.baselines.baseline_max_tokens),
+    }
+    return _signed(name, fields, baseline_values(read.answers, read.splits, values, columns))
 
 
 def read_facts(read: ToMeasure, chat: Chat | None) -> tuple[list[AnswerFacts], dict[str, object]]:
@@ -349,7 +393,14 @@ def _signed(
     """Return measurements of a pipeline's measures with a backend. fields: signature fields that all of them share."""
     suffix, signed, ledger = ("", {}, None) if backend is None else (f":{backend.name}", backend.fields, backend.ledger)
     return [
-        Measurement(f"{pipeline}:{name}{suffix}", {**fields, "measure": name, **signed}, of_answers, ledger, assumed)
+        Measurement(
+            f"{pipeline}:{name}{suffix}",
+            {**fields, "measure": name, **signed},
+            of_answers,
+            ledger,
+            assumed,
+            lone=len(values) == 1,
+        )
         for name, of_answers in values.items()
     ]
 
@@ -380,8 +431,8 @@ META = Pipeline(
     Examples:
       metaeval cite meta expertqa/*.jsonl --nli overlap,minilm-bertscore
       metaeval cite meta mine.jsonl --scores theirs.jsonl --pipelines alce
-      metaeval cite meta test.citeeval --human test.json --pipelines citeeval \\
-        --replay judge.jsonl
+      metaeval cite meta test.citeeval --human test.json \\
+        --pipelines autoais,attrscore,lqac,citeeval --replay judge.jsonl
     """,
     options=MetaCommand,
     backends="optional",
@@ -393,6 +444,7 @@ META = Pipeline(
         "meta": MetaOptions,
         "citeeval": CiteEvalOptions,
         "asking": Asking,
+        "baselines": BaselineOptions,
         "scifi": ScifiOptions,
         "chat": ChatOptions,
         "alce": AlceOptions,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import product
 
 from metaeval.citation.citeeval.evaluate import SCENARIOS, CiteEvalMeasure
 from metaeval.citation.citeeval.score_rules import CitedScenario
 from metaeval.citation.human import agreement
 from metaeval.citation.human.agreement import RatingAgreement
+from metaeval.citation.human.contexts import ClassScore
 from metaeval.citation.human.model import Level
 from metaeval.citation.measures import ValueInterval
+from metaeval.citation.model import group_of
 from metaeval.citation.pipelines.layout import TableLines, brief_grid, grid_of, interval_cell
 from metaeval.citation.pipelines.meta.model import Measurement, MetaEvaluation
 from metaeval.citation.pipelines.provenance import Provenance, data_of, in_steps, uncertainty
@@ -125,8 +127,11 @@ def meta_sheets(meta: MetaEvaluation) -> dict[str, Table]:
                 tables["responses/systems"] = _systems(meta, around, level)
     tables["responses/could-be"] = _open(meta, around)
     if meta.read.human.people:
+        tables["citebench-statistics"] = _statistics(meta, around)
         tables["citebench"] = _agreements(meta, around)
-        tables["citebench-contexts"] = _contexts(meta, around) if meta.rated else None
+        if meta.rated:
+            tables["citebench-contexts"] = _contexts(meta, around)
+            tables["citebench-confusion"] = _confusion(meta, around)
     tables["annotators"] = _annotators(meta, around)
     tables["measures"] = _measures(meta, around)
     return {name: sheet for name, sheet in tables.items() if sheet is not None}
@@ -214,6 +219,32 @@ def _systems(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
     return around.lines("systems", title, headings, table, [reading, in_steps(around.interval)])
 
 
+def _statistics(meta: MetaEvaluation, around: Provenance) -> Table:
+    """Return the table of the benchmark's size: queries, responses, statements, citations and ratings by system."""
+    human, table = meta.read.human, TableLines()
+    systems = sorted({rated.answer.system for rated in human.answers})
+    for system in systems if len(systems) == 1 else [*systems, "all"]:
+        chosen = [rated for rated in human.answers if system in ("all", rated.answer.system)]
+        statements = [each for rated in chosen for each in human.splits[rated.answer.id].statements]
+        ratings = [rating for rated in chosen for rating in rated.ratings if rating is not None]
+        numbers = {
+            "queries": len({group_of(rated.answer) for rated in chosen}),
+            "responses": len(chosen),
+            "statements": len(statements),
+            "cited": sum(bool(each.citations) for each in statements),
+            "citations": sum(len(each.citations) for each in statements),
+            "rated": len(ratings),
+        }
+        mean = sum(ratings) / len(ratings) if ratings else None
+        cells: list[Cell | str] = [*(f"{number:,}" for number in numbers.values()), cell(mean)]
+        table.add("", system, cells, {"system": system, **numbers, "rating": mean})
+    reading = Note(
+        "reading", "cited, rated: statements with a citation, with a rating; rating: its mean over statements"
+    )
+    headings = ("system", "queries", "responses", "statements", "cited", "citations", "rated", "rating")
+    return around.lines("citebench-statistics", "What the benchmark holds", headings, table, [reading])
+
+
 def _agreements(meta: MetaEvaluation, around: Provenance) -> Table:
     table = TableLines()
     for scenario, measurement in product(
@@ -259,14 +290,38 @@ def _found(meta: MetaEvaluation, measurement: Measurement, scenario: CitedScenar
 
 
 def _contexts(meta: MetaEvaluation, around: Provenance) -> Table:
+    """Return the table of F1 of each context, of the two classes that are published and of all four."""
     table = TableLines()
-    for forced, name in ((True, "statements with citations need them, as published"), (False, "as the judge says")):
-        scores = agreement.agreement_on_contexts(meta.rated, meta.read.human.people, forced)
-        shares = [cell(scores[key]) for key in ("precision", "recall", "f1")]
-        table.add("", name, [*shares, f"{scores['statements'] or 0:,.0f}"], {"forced": forced, **scores})
-    title = "Does a statement need a citation? The judge against most people"
-    headings = ("judge", "precision", "recall", "F1", "statements")
-    return around.lines("citebench-contexts", title, headings, table)
+    for binary, forced in product((True, False), (True, False)):
+        matrix = agreement.confusion_of(meta.rated, meta.read.human.people, forced, binary)
+        title = "retrieval or not, " if binary else "four contexts, "
+        title += "cited statements as retrieval (as published)" if forced else "as the judge says"
+        shared: dict[str, Scalar] = {"binary": binary, "forced": forced, "left_out": matrix.left_out}
+        for name in matrix.classes:
+            score = matrix.score(name)
+            shares = [cell(score.precision), cell(score.recall), cell(score.f1)]
+            table.add(title, name, [*shares, f"{score.statements:,}"], {**shared, "class": name, **asdict(score)})
+        whole = ClassScore(None, None, matrix.macro, sum(matrix.counts.values()))
+        cells: list[Cell | str] = ["", "", cell(matrix.macro), f"{whole.statements:,}"]
+        table.add(title, "macro", cells, {**shared, "class": "macro", **asdict(whole)})
+    reading = Note(
+        "reading",
+        "a statement has the context that more than half of the annotators give; macro: the mean F1 over the contexts "
+        "that people or the judge use",
+    )
+    headings = ("context", "precision", "recall", "F1", "statements")
+    return around.lines("citebench-contexts", "What a statement rests on: F1 by context", headings, table, [reading])
+
+
+def _confusion(meta: MetaEvaluation, around: Provenance) -> Table:
+    """Return the confusion matrix of the four contexts: a line for people's, a column for the judge's."""
+    matrix, table = agreement.confusion_of(meta.rated, meta.read.human.people, False, False), TableLines()
+    for gold in matrix.classes:
+        counts = {label: matrix.counts.get((gold, label), 0) for label in matrix.classes}
+        records: list[Record] = [{"people": gold, "judge": label, "count": n} for label, n in counts.items()]
+        table.add("", gold, [f"{number:,}" for number in counts.values()], *records)
+    title = "What a statement rests on: people (lines) and the judge (columns)"
+    return around.lines("citebench-confusion", title, ("people", *matrix.classes), table)
 
 
 def brief_grids(meta: MetaEvaluation, sheets: Mapping[str, Table]) -> list[Table]:

@@ -1,0 +1,83 @@
+"""Context attribution of CiteEval's judge against annotators: confusion matrix, and F1 of each class.
+
+The classes are the four contexts, or "retrieval" and "other". Annotators' class is that of more than half of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from metaeval.citation.citeeval.score_rules import CONTEXTS, RETRIEVAL
+from metaeval.citation.measures import f1
+
+NEEDS, OTHER = CONTEXTS[RETRIEVAL], "other"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassScore:
+    """Precision, recall and F1 of a class (None: undefined), and the number of statements that annotators give it."""
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    statements: int
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Counts of statements by (annotators' class, judge's class). left_out: statements that lack one of the two."""
+
+    counts: Mapping[tuple[str, str], int]
+    classes: Sequence[str]
+    left_out: int
+
+    def score(self, name: str) -> ClassScore:
+        """Return the scores of a class."""
+        hits = self.counts.get((name, name), 0)
+        human = sum(number for (gold, _), number in self.counts.items() if gold == name)
+        judged = sum(number for (_, label), number in self.counts.items() if label == name)
+        precision, recall = hits / judged if judged else None, hits / human if human else None
+        return ClassScore(precision, recall, f1(precision, recall), human)
+
+    @property
+    def macro(self) -> float | None:
+        """The mean F1 over the classes that annotators or the judge use; a class that only one of them uses has 0."""
+        used = [name for name in self.classes if any(name in pair for pair in self.counts)]
+        return sum(self.score(name).f1 or 0.0 for name in used) / len(used) if used else None
+
+
+def confusion(
+    judged: Sequence[str | None],
+    human: Sequence[Sequence[int | None]],
+    cited: Sequence[bool],
+    forced: bool = True,
+    binary: bool = True,
+) -> Confusion:
+    """Return the confusion matrix of the judge's contexts and the annotators'.
+
+    judged: names of contexts; human: each annotator's number; both by statement, with None for none. forced: a
+    statement with citations counts as resting on the passages on the judge's side, as published. binary: the classes
+    are "retrieval" and "other". Raises ValueError if the lengths differ.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    left_out = 0
+    for context, contexts, has_citation in zip(judged, human, cited, strict=True):
+        names = [CONTEXTS[number] for number in contexts if number is not None]
+        gold = _most([_binary(name) for name in names] if binary else names)
+        label = NEEDS if forced and has_citation else context
+        if gold is None or label is None:
+            left_out += 1
+        else:
+            counts[gold, _binary(label) if binary else label] += 1
+    return Confusion(counts, (NEEDS, OTHER) if binary else tuple(CONTEXTS.values()), left_out)
+
+
+def _binary(name: str) -> str:
+    return NEEDS if name == NEEDS else OTHER
+
+
+def _most(names: Sequence[str]) -> str | None:
+    """Return the name that more than half of the annotators give; None without one."""
+    return next((name for name, times in Counter(names).items() if 2 * times > len(names)), None)

@@ -1,0 +1,74 @@
+"""CiteBench's files of responses: `.citeeval`, cut into statements, and the systems' outputs before they are cut.
+
+    [{"sample_idx", "query", "passages": [{"id", "title", "text"}], "prediction",
+      "prediction_sentences_and_citations": [{"id", "sentence", "citations", "concat"}]}]
+    [{"id", "query", "passages": [{"text", "title"}], "pred"}]
+
+The field `model` or `system` names the system; without it, the file's name does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from metaeval.citation.citeeval.splitting import NO_ANSWER, ResponseStatement, Split
+from metaeval.citation.model import Answer, check_ids
+from metaeval.citation.readers.expertqa import written
+from metaeval.citation.readers.formats.answer_format import AnswerFormat, named_by
+from metaeval.citation.readers.jsonl import passages_of
+from metaeval.corpus.loaders.rows import DataRow
+
+
+def read_bench(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, Split]]:
+    """Yield the responses of a `.citeeval` file with their statements, as cut and numbered in the file.
+
+    Offsets of published statements are not known, and are 0.
+    """
+    for row in rows:
+        passages, system = passages_of(row, "passages"), named_by(row, "model", "system")
+        answer = Answer(
+            row.identifier("sample_idx"), row.text("prediction"), passages, row.text("query"), system=system
+        )
+        statements: list[ResponseStatement] = []
+        for number, entry in enumerate(row.rows("prediction_sentences_and_citations"), start=1):
+            text, citations = entry.text("sentence"), tuple(dict.fromkeys(entry.numbers("citations")))
+            statements.append(ResponseStatement(number, text, citations, start=0, end=0, id=entry.identifier("id")))
+        check_ids((statement.id for statement in statements), "statements", row.where)
+        no_answer = [statement.text for statement in statements] == [NO_ANSWER]
+        yield answer, Split(tuple(statements), no_answer)
+
+
+def placed(answer: Answer, split: Split) -> tuple[Answer, Split]:
+    """Return a response whose text is its statements with their marks, and these statements with their offsets."""
+    text, places = written([(statement.text, statement.citations) for statement in split.statements])
+    statements = tuple(
+        replace(statement, start=start, end=end)
+        for statement, (start, end) in zip(split.statements, places, strict=True)
+    )
+    return replace(answer, text=text), Split(statements, split.no_answer)
+
+
+def read_system(rows: Sequence[DataRow]) -> Iterator[Answer]:
+    """Yield the outputs of a system."""
+    for row in rows:
+        passages, system = passages_of(row, "passages"), named_by(row, "model", "system")
+        yield Answer(row.identifier("id"), row.text("pred"), passages, row.text("query"), system=system)
+
+
+CITEBENCH = AnswerFormat(
+    name="citebench",
+    title="CiteBench (.citeeval): responses cut into statements",
+    needs=("sample_idx", "prediction_sentences_and_citations"),
+    example='{"sample_idx": "s1", "query": "When?", "passages": [{"id": 1, "title": "T", "text": "1999"}], '
+    '"prediction": "In 1999 [1].", "prediction_sentences_and_citations": [{"id": 1, "sentence": "In 1999.", '
+    '"citations": [1], "concat": "In 1999. [1]"}]}',
+    read_file=lambda rows, _: (placed(*pair)[0] for pair in read_bench(rows)),
+)
+SYSTEM = AnswerFormat(
+    name="citebench-system",
+    title="CiteBench: the outputs of a system",
+    needs=("query", "pred", "passages"),
+    example='{"id": "s1", "query": "When?", "passages": [{"text": "1999"}], "pred": "In 1999 [1]."}',
+    read_file=lambda rows, _: read_system(rows),
+)

@@ -1,0 +1,57 @@
+"""Label forms: each question is a column of the sheet, with the choices of its declaration."""
+
+import json
+
+import pytest
+
+import metaeval
+from metaeval.decisions.forms import FORMS
+from metaeval.errors import UserError
+
+ROWS = [{"id": f"c{n}", "statement": f"claim {n}", "source": f"source {n}"} for n in range(6)]
+
+
+@pytest.fixture
+def items(tmp_path):
+    path = tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_keys_and_columns_of_a_form_are_its_own(form):
+    questions = FORMS[form]
+    assert len({question.column for question in questions}) == len(questions)
+    for question in questions:
+        keys = [choice.key for choice in question.choices]
+        # 0 takes a label back.
+        assert len(set(keys)) == len(keys)
+        assert set(keys) <= set("123456789")
+        assert len({choice.value for choice in question.choices}) == len(keys)
+
+
+@pytest.mark.parametrize(
+    ("form", "columns"),
+    [
+        ("support", ["level"]),
+        ("citeeval", ["context", "edit", "add", "rating"]),
+        ("errors", ["error_type"]),
+        ("utility", ["answer_utility", "citation_utility"]),
+    ],
+)
+def test_a_sheet_has_the_columns_of_its_form(items, tmp_path, form, columns):
+    output = tmp_path / "sheet.jsonl"
+    records = metaeval.label(items, n=4, form=form, output=output)
+    wanted = ["id", "answer", "statement", "passage", *columns, "probability", "stratum", "unit"]
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [list(row) for row in rows] == [wanted] * 4
+    assert {row[name] for row in rows for name in columns} == {""}
+    assert len(records) == 4
+
+
+def test_wrong_forms_are_one_sentence(items, tmp_path):
+    with pytest.raises(UserError, match="Did you mean 'citeeval'"):
+        metaeval.label(items, n=4, form="citeval", output=tmp_path / "a.csv")
+    labels = [{"id": "c1", "level": "full"}]
+    with pytest.raises(UserError, match="in the form support: leave out one"):
+        metaeval.label(items, n=4, form="utility", existing_labels=labels, output=tmp_path / "a.csv")
