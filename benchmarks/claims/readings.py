@@ -74,6 +74,8 @@ def report(claims: Sequence[DrawnClaim], readings: Sequence[Reading]) -> Iterato
     fallbacks = sum(claim.fallback for claim in claims)
     yield f"{len(claims)} claims of {there} sentences; {drawn - there} of the {drawn} sentences drawn are not there."
     yield _goal("fallbacks", fallbacks, len(claims), fallbacks <= GOAL_FALLBACKS * len(claims), "at most 25 %")
+    cut = [claim.fallback for claim in claims if claim.pointer.kind == "several"]
+    yield f"  of kind several, whose sentences are cut: {_share(sum(cut), len(cut))}"
     for reader, clean in by_reader.items():
         yield from _shares(f"reader {reader}", claims, clean)
         reasons = Counter(each.reason for each in readings if each.reader == reader and each.reason)
