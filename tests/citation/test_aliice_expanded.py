@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from metaeval.citation.aliice.claim_options import PAPER, aliice_profile
 from metaeval.citation.aliice.claims import read_sentences
-from metaeval.citation.aliice.tree import SUBJECTS, Tree, expanded
-from metaeval.citation.parsers.parse import find_parser, parse_of, stored_parser
+from metaeval.citation.aliice.expanded import SUBJECTS, expanded
+from metaeval.citation.aliice.tree import Tree
+from metaeval.citation.parsers.parse import find_parser
 
 SHARED = Path(__file__).parents[3] / "shared"
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"
 RECORDS = json.loads(GOLDEN.read_text(encoding="utf-8"))["sentences"]
-# The stored parses are of the text with the released cleaning.
-EXPANDED = aliice_profile("expanded", cleaning="released")
+EXPANDED = aliice_profile("expanded")
 
 # Written by hand from the sentences: what each citation says, with nothing that another one says.
 CLAIMS = {
@@ -25,16 +25,17 @@ CLAIMS = {
     "own01": ["The bridge was designed by a Danish engineer", "The bridge was financed by a regional bank"],
     "own05": ["Coffee contains caffeine", "Coffee contains antioxidants", "Coffee contains small amounts of magnesium"],
     "own15": ["The drug reduces pain", "The drug improves sleep", "The drug rarely causes side effects"],
-    "own18": ["Inflation fell to 35 in March", "Inflation fell to 29 in April"],
+    "own18": ["Inflation fell to 3.5% in March", "Inflation fell to 2.9% in April"],
+    # A condition is no claim, and what depends on it is none without it.
     "own27": [
-        "If the patient has a fever",
-        "the doctor may prescribe antibiotics",
+        "If the patient has a fever, the doctor may prescribe antibiotics or recommend rest.",
+        "If the patient has a fever, the doctor may prescribe antibiotics",
         "If the patient has a fever, the doctor may recommend rest",
     ],
     "own28": [
         "The film received positive reviews",
         "The film won two awards",
-        "although it earned less than its budget",
+        "The film earned less than its budget",
     ],
 }
 
@@ -42,9 +43,7 @@ CLAIMS = {
 @pytest.mark.parametrize("name", CLAIMS)
 def test_claims_stand_alone(name):
     (record,) = [each for each in RECORDS if each["id"] == name]
-    stored = record["commas_kept"]
-    parser = stored_parser({stored["parser_input"]: parse_of(stored["parse"])})
-    (found,) = read_sentences([record["sentence"]], parser, EXPANDED)
+    (found,) = read_sentences([record["sentence"]], find_parser(), EXPANDED)
     assert [claim.text for claim in found.claims] == CLAIMS[name]
 
 
@@ -54,9 +53,37 @@ def test_claims_are_written_as_the_sentence_was():
     )
     (found,) = read_sentences([sentence], find_parser(), aliice_profile("expanded"))
     assert [claim.text for claim in found.claims] == [
-        "In Grey's Anatomy, state-of-the-art care e.g 3.5% more was given by Dr Grey",
-        "In Grey's Anatomy, state-of-the-art care e.g 3.5% more was paid by Dr Sloan",
+        "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was given by Dr. Grey",
+        "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was paid by Dr. Sloan",
     ]
+
+
+# Written by hand; an empty text is the whole sentence, since the rules gave up.
+SENTENCES = {
+    "In [4], the authors built a bridge.": ["the authors built a bridge."],
+    "The method proposed by [2] uses two sensors.": ["The method uses two sensors."],
+    "- **Solar power**: Solar panels cost less every year [1].": ["Solar panels cost less every year."],
+    "Several cities joined, including Rome [1], Paris (the capital) [2], and Oslo [3].": [
+        "Several cities joined, including Rome",
+        "Several cities joined, including Paris (the capital)",
+        "Several cities joined, including Oslo",
+    ],
+    "The court ruled the law void [1], making appeals pointless [2].": ["The court ruled the law void", ""],
+    "The game was released for Windows in May [1], for consoles in June [2].": [
+        "The game was released for Windows in May",
+        "The game was released for consoles in June",
+    ],
+    "The drug was not approved [1] but was sold abroad [2].": ["The drug was not approved", "The drug was sold abroad"],
+    "Both Rome [1] and Oslo [2] have trams.": ["", ""],
+    "The river, which rises in Spain [1], enters France [2].": ["The river rises in Spain", "The river enters France"],
+}
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_what_the_rules_leave_out_and_where_they_give_up(sentence):
+    (read,) = read_sentences([sentence], find_parser(), EXPANDED)
+    texts = ["" if claim.made_by.startswith("fallback") else claim.text for claim in read.claims]
+    assert texts == SENTENCES[sentence]
 
 
 def test_a_relative_clause_gets_its_noun():
@@ -64,9 +91,9 @@ def test_a_relative_clause_gets_its_noun():
     tokens = ("The", "river", ",", "which", "rises", "in", "Spain", ",", "enters", "France")
     labels = ("det", "nsubj", "punct", "nsubj", "relcl", "prep", "pobj", "punct", "ROOT", "dobj")
     tree = Tree(tokens, labels, (1, 8, 1, 4, 1, 4, 5, 1, -1, 8), 8)
-    assert [tokens[place] for place in expanded(tree, 6, [9])] == "The river rises in Spain".split()
-    # The subject stays with the other claim, clause and all: it cannot do without.
-    assert expanded(tree, 9, [6]) == tuple(range(10))
+    assert [tokens[place] for place in expanded(tree, 6, [9]).places] == "The river rises in Spain".split()
+    # The other claim keeps the noun and leaves the clause.
+    assert [tokens[place] for place in expanded(tree, 9, [6]).places] == "The river enters France".split()
 
 
 def test_what_hangs_on_a_joined_phrase_keeps_its_place_and_its_rules():
@@ -74,7 +101,7 @@ def test_what_hangs_on_a_joined_phrase_keeps_its_place_and_its_rules():
     tokens = tuple("Inflation fell to 35 and to 29 in April which surprised banks".split())
     labels = tuple("nsubj ROOT prep pobj cc conj pobj prep pobj nsubj relcl dobj".split())
     tree = Tree(tokens, labels, (1, -1, 1, 2, 1, 1, 5, 5, 7, 10, 8, 10), 1)
-    claims = [" ".join(tokens[at] for at in expanded(tree, node, {3, 8, 11} - {node})) for node in (3, 8, 11)]
+    claims = [" ".join(tokens[at] for at in expanded(tree, node, {3, 8, 11} - {node}).places) for node in (3, 8, 11)]
     assert claims == ["Inflation fell to 35", "Inflation fell to 29 in April", "April surprised banks"]
 
 
@@ -95,10 +122,10 @@ def trees(draw):
 def test_the_cited_word_stays_and_no_word_is_invented(drawn):
     tree, nodes = drawn
     for node in nodes:
-        places = expanded(tree, node, [other for other in nodes if other != node])
-        assert set(places) <= set(range(len(tree.tokens)))
-        # A cited relative pronoun gives its place to its noun.
-        assert node in places or tree.tokens[node] == "which"
+        cut = expanded(tree, node, [other for other in nodes if other != node])
+        assert set(cut.places) <= set(range(len(tree.tokens)))
+        # A cited relative pronoun gives its place to its noun; a comma joins nothing.
+        assert cut.fault or node in cut.places or tree.tokens[node] in ("which", ",", "and")
 
 
 def is_clause(parse):
@@ -124,6 +151,7 @@ def share(sentences, profile):
         for found in read_sentences(sentences, parser, profile)
         if len(found.nodes) > 1
         for claim in found.claims
+        if claim.made_by == "tree"
     ]
     return sum(map(is_clause, parser.parse(texts))) / len(texts), len(texts)
 

@@ -17,15 +17,15 @@ class Profile:
 
     name: str
     """Name of the profile."""
-    cleaning: Literal["released", "light"] = by_profile("released", expanded="light")
+    cleaning: Literal["released", "light", "markup"] = by_profile("released", expanded="markup")
     """Characters that the parser and the metric never see: released deletes all but word characters, white space,
     brackets and commas (3.5% becomes 35); light keeps decimals, hyphens, apostrophes within words, percent and
-    currency signs."""
+    currency signs; markup deletes signs of lists, bold and italic type alone."""
     spacing: Literal["released", "written"] = by_profile("released", expanded="written")
     """How a claim's tokens are joined: by spaces (released: Anatomy , the), or as they were written."""
     strip_words: bool = by_profile(False, released=True)
     """Strip ASCII punctuation from the ends of words, commas too; a comma that stood alone leaves an empty word."""
-    longest: int | None = 50
+    longest: int | None = by_profile(50, expanded=80)
     """Most words of a sentence that is parsed (none: all are)."""
     one_root: bool = by_profile(True, released=False)
     """Parse only what the parser sees as one sentence."""

@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 
 from metaeval.citation.aliice.claim_options import Profile
-from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, as_printed, expanded, separated, tree_of
+from metaeval.citation.aliice.expanded import expanded, whole_claim
+from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, as_printed, separated, tree_of
 from metaeval.citation.model import Answer, Claim, Entails, Mark
 from metaeval.citation.parsers.parse import Parse, Parser
 from metaeval.citation.sentences import LocatedText, find_marks, joined, move_leading, split, whole
@@ -27,7 +28,19 @@ No list of passages needs more digits, and Python refuses to read some longer nu
 _DELETED = {
     "released": re.compile(r"[^\w\s\[\],]"),
     "light": re.compile(r"(?!(?<=\w)['’.‐‑–-](?=\w))[^\w\s\[\],%$€£]"),
+    "markup": re.compile(
+        r"\A\s*(?:[-*•–#>]+\s+|\(?\d{1,3}[.)]\s+)+|\*\*|__|(?<!\w)[*_`](?=\S)|(?<=\S)[*_`](?!\w)|[\ud800-\udfff]"
+    ),
 }
+# What the expanded rules leave out of a sentence: marks, with phrases that lead to nothing but a mark ("In [4], ...",
+# "as shown in [2]", "the method proposed by [3]"), and white space behind white space.
+_UNREAD = re.compile(
+    rf"""\A(?:\w+\s)?(?:\w+ed\s)?(?:in|by)\s*(?:{MARK.pattern}\s*)+,\s*
+        |(?<!\bis)(?<!\bare)(?<!\bwas)(?<!\bwere)(?<!\bbe)(?<!\bbeen)(?<!\balso)
+        (?:,?\s+as)?\s+(?:\w+ed|shown|given|seen)\s+(?:in|by)(?=\s*{MARK.pattern})
+        |\s*{MARK.pattern}|(?<=\s)\s+""",
+    re.VERBOSE | re.IGNORECASE,
+)
 _PART = re.compile(rf"(?P<mark>{MARK.pattern})|(?P<word>(?:(?!{MARK.pattern})\S)+)")
 
 MarkSpan = tuple[int, int, int]
@@ -129,7 +142,8 @@ class Stated:
 class PreparedSentence:
     """A sentence prepared for the parser. clean: without what disturbs the parser. words, groups: of `clean`.
 
-    text: what the parser reads; None if the claims (`stated`) need no parse.
+    text: what the parser reads; None if the claims (`stated`) need no parse. located: the same with its offsets in the
+    sentence, if claims are written by them.
     """
 
     sentence: str
@@ -138,6 +152,7 @@ class PreparedSentence:
     groups: tuple[CitationGroup, ...] = ()
     text: str | None = None
     stated: tuple[Stated, ...] = ()
+    located: LocatedText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +193,18 @@ def draft(sentence: str, profile: Profile) -> PreparedSentence:
         return PreparedSentence(sentence, as_is, stated=(Stated(without_marks(sentence), marks_of(as_is), TOO_LONG),))
     clean = as_is.without([match.span() for match in _DELETED[profile.cleaning].finditer(sentence)])
     words, groups = words_and_groups(clean, profile)
+    if profile.rules == "expanded":
+        located = clean.without(match.span() for match in _UNREAD.finditer(clean.text)).stripped()
+        if profile.longest is not None and len(re.findall(r"\w+", located.text)) > 2 * profile.longest:
+            return PreparedSentence(sentence, clean, stated=(Stated(located.text, marks_of(clean), TOO_LONG),))
+        return PreparedSentence(sentence, clean, words, groups, located.text, located=located)
     return PreparedSentence(sentence, clean, words, groups, " ".join(words))
 
 
 def read(ready: PreparedSentence, parse: Parse, profile: Profile) -> SentenceClaims:
     """Return the claims of a prepared sentence, given the parse of its text."""
+    if ready.located is not None:
+        return _read_expanded(ready, ready.located, parse, profile)
     if profile.hangs_on == "offset":
         places = _nodes_by_offset(ready, parse)
     else:
@@ -217,6 +239,56 @@ def read(ready: PreparedSentence, parse: Parse, profile: Profile) -> SentenceCla
     return SentenceClaims(ready.sentence, tuple(settled), "claims", at, tuple(lost_groups), tuple(trace))
 
 
+def _read_expanded(ready: PreparedSentence, located: LocatedText, parse: Parse, profile: Profile) -> SentenceClaims:
+    """Return the claims of a sentence by the expanded rules, as it was written; see `expanded`."""
+    starts = [start for start, _ in token_starts(parse, located.text)]
+    words = [place for place, token in enumerate(parse.tokens) if starts[place] >= 0 and re.search(r"\w", token)]
+    hanging: list[CitationGroup] = []
+    for group in ready.groups:
+        before = [place for place in words if located.at[starts[place]] < group.marks[0][0]]
+        hanging.append(CitationGroup((before or words or [0])[-1 if before else 0], group.marks))
+    nodes, tree = gathered(hanging, profile), tree_of(parse)
+    stated: list[Stated] = []
+    for node in nodes:
+        others = [each.word for each in nodes if each.word != node.word]
+        if tree is None or node.word not in tree:
+            stated.append(Stated(located.text, node.marks, UNREACHED))
+        elif not others:
+            places = whole_claim(tree)
+            stated.append(Stated(_written(located.text, parse, starts, places), node.marks, "tree", places))
+        else:
+            cut = expanded(tree, node.word, others)
+            fault = cut.fault or _torn(parse, starts, cut.places)
+            text = located.text if fault else _written(located.text, parse, starts, cut.places)
+            stated.append(
+                Stated(text, node.marks, f"fallback: {fault}" if fault else "tree", () if fault else cut.places)
+            )
+    at = tuple((node.word, node.citations) for node in nodes)
+    return SentenceClaims(ready.sentence, tuple(stated), "claims", at)
+
+
+def _torn(parse: Parse, starts: Sequence[int], places: Sequence[int]) -> str:
+    """Return a fault if the places hold a part of a word, such as one side of a hyphen; else empty."""
+    kept = set(places)
+    for place in range(1, len(starts)):
+        joined = starts[place] == starts[place - 1] + len(parse.tokens[place - 1])
+        sides = parse.tokens[place - 1] + parse.tokens[place]
+        if joined and (place in kept) != (place - 1 in kept) and not re.search(r"[^\w\s'’/%-]", sides):
+            return "a word is cut"
+    return ""
+
+
+def _written(text: str, parse: Parse, starts: Sequence[int], places: Sequence[int]) -> str:
+    """Return the tokens at these indices as the text has them, and a space wherever it goes on elsewhere."""
+    written = ""
+    for at, place in enumerate(places):
+        follows = at > 0 and places[at - 1] == place - 1 and min(starts[place - 1], starts[place]) >= 0
+        between = text[starts[place - 1] + len(parse.tokens[place - 1]) : starts[place]] if follows else " "
+        glued = not at or (not follows and parse.tokens[place] in ",;:)]}”’")
+        written += ("" if glued else between) + parse.tokens[place]
+    return written
+
+
 def _node_of(group: CitationGroup, words: tuple[str, ...], parse: Parse) -> int | None:
     """Return the nearest token that contains a group's word or is contained in it; of equally near ones the first.
 
@@ -231,7 +303,7 @@ def _node_of(group: CitationGroup, words: tuple[str, ...], parse: Parse) -> int 
 
 def _nodes_by_offset(ready: PreparedSentence, parse: Parse) -> list[int | None]:
     """Return, for each group, the last token of its word, without punctuation at the word's end."""
-    starts = zip(_starts(parse, ready.text or ""), parse.tokens, strict=True)
+    starts = zip(token_starts(parse, ready.text or ""), parse.tokens, strict=True)
     spans = [(start, start + len(token) if start >= 0 else start) for (start, _), token in starts]
     ends = list(accumulate(len(word) + 1 for word in ready.words))
     places: list[int | None] = []
@@ -251,8 +323,6 @@ def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace:
     nodes: of all groups. The rules that were applied are appended to `trace`.
     """
     others = [node for node in nodes if node != i]
-    if profile.rules == "expanded":
-        return expanded(tree, i, others)
     for j in others:
         if j not in tree:
             trace.append((i, j, GONE))
@@ -277,11 +347,11 @@ def _text(parse: Parse, places: Sequence[int], glued: frozenset[int]) -> str:
 
 def _glued(parse: Parse, text: str) -> frozenset[int]:
     """Return the indices of the tokens that follow the one before without white space in `text`, and of all commas."""
-    starts = enumerate(_starts(parse, text))
+    starts = enumerate(token_starts(parse, text))
     return frozenset(place for place, (start, before) in starts if start == before or parse.tokens[place] == ",")
 
 
-def _starts(parse: Parse, text: str) -> list[tuple[int, int]]:
+def token_starts(parse: Parse, text: str) -> list[tuple[int, int]]:
     """Return the start of each token in the text (-1 if not found), and the end of the token before it."""
     starts, end = [], 0
     for token in parse.tokens:

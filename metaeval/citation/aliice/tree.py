@@ -1,4 +1,4 @@
-"""Dependency trees, and the rules that cut a claim out of them: those of the paper, and the project's own.
+"""Dependency trees, and the paper's rules that cut a claim out of them.
 
 i is the node of the claim's citation group, j the node of another group, L their lowest common ancestor, Ti and Tj the
 children of L that hold them, Tc the coordinations (conjunctions and commas) among L's children between Ti and Tj.
@@ -8,7 +8,7 @@ captions of the paper's Figures 6 to 13 agree with it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -72,16 +72,16 @@ class Tree:
 
     def without(self, *nodes: int) -> Tree:
         """Return the tree without these nodes' subtrees."""
-        return replace(self, heads=_set(self.heads, dict.fromkeys(nodes, NOWHERE)))
+        return replace(self, heads=with_changes(self.heads, dict.fromkeys(nodes, NOWHERE)))
 
     def rooted_at(self, node: int) -> Tree:
         """Return the subtree of the node as a tree."""
-        return replace(self, heads=_set(self.heads, {node: NOWHERE}), root=node, doubled=NOWHERE)
+        return replace(self, heads=with_changes(self.heads, {node: NOWHERE}), root=node, doubled=NOWHERE)
 
     def lifted(self, node: int, over: int) -> Tree:
         """Return the tree with `node`, unlabelled, in place of `over`, whose other children are cut off."""
-        heads = _set(self.heads, {node: self.heads[over], over: NOWHERE})
-        return replace(self, heads=heads, labels=_set(self.labels, {node: ""}))
+        heads = with_changes(self.heads, {node: self.heads[over], over: NOWHERE})
+        return replace(self, heads=heads, labels=with_changes(self.labels, {node: ""}))
 
 
 def tree_of(parse: Parse) -> Tree | None:
@@ -89,11 +89,12 @@ def tree_of(parse: Parse) -> Tree | None:
     if not parse.tokens:
         return None
     roots = [place for place in parse.roots if parse.labels[place] == ROOT] or list(parse.roots)
-    heads = _set(parse.heads, dict.fromkeys(parse.roots, NOWHERE))
+    heads = with_changes(parse.heads, dict.fromkeys(parse.roots, NOWHERE))
     return Tree(parse.tokens, parse.labels, heads, roots[-1])
 
 
-def _set(values: tuple[T, ...], changes: Mapping[int, T]) -> tuple[T, ...]:
+def with_changes(values: tuple[T, ...], changes: Mapping[int, T]) -> tuple[T, ...]:
+    """Return the values with those at some places changed."""
     return tuple(changes.get(place, value) for place, value in enumerate(values))
 
 
@@ -122,7 +123,7 @@ def separated(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
         if j != tree.root:
             return tree.lifted(ti, over=j), rule
         # Otherwise Ti, without its label, is added under the root once more.
-        doubled = replace(tree, labels=_set(tree.labels, {ti: ""}), doubled=ti)
+        doubled = replace(tree, labels=with_changes(tree.labels, {ti: ""}), doubled=ti)
         return (tree.rooted_at(ti) if replace_root else doubled), rule
     ti, tj = tree.child_towards(lca, i), tree.child_towards(lca, j)
     tc = coordinations_between(tree, lca, ti, tj)
@@ -163,135 +164,3 @@ def coordinations_between(tree: Tree, lca: int, ti: int, tj: int) -> tuple[int, 
 def opens_sentence(tree: Tree, node: int) -> bool:
     """Whether the node is a prepositional phrase or an adverbial clause that holds the first token."""
     return tree.labels[node] in CLAUSES and 0 in tree.subtree(node)
-
-
-SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj", "csubjpass", "expl"})
-_CORE = SUBJECTS | {"dobj", "attr", "acomp", "oprd", "xcomp", "ccomp", "pobj", "dative", "pcomp"}
-_CLAUSES = frozenset({"relcl", "advcl", "ccomp", "parataxis", "conj"})
-_AUXILIARIES = frozenset({"aux", "auxpass", "neg"})
-_VERB_ARGUMENTS = _AUXILIARIES | {"dobj", "agent", "mark"}
-_OPENINGS = frozenset({"prep", "advcl", "npadvmod", "advmod", "mark"})
-_REPLACED = _OPENINGS | COORDINATIONS | {"agent", "conj"}
-_PRONOUNS = frozenset({"who", "which", "that", "whom"})
-# How an English participle can end: a conjunct that ends otherwise does not share the passive's auxiliary.
-_PARTICIPLES = ("ed", "en", "wn", "t", "ne", "de", "ld", "id", "nd", "un", "on", "ng", "nk")
-_LOOSE = frozenset({",", "and", "or"})
-
-Substitutes = dict[int, tuple[int, ...]]
-"""Place of a relative pronoun -> the places of its noun."""
-
-
-def expanded(tree: Tree, i: int, others: Iterable[int]) -> tuple[int, ...]:
-    """Return the self-contained claim of the group at node i, as token indices in the claim's order.
-
-    The paper's rules leave phrases ("financed by a regional bank"), whose rest an NLI model has to guess. These rules,
-    which are neither the paper's nor the released code's, remove for another citation only what the sentence can do
-    without: its conjunct, adjunct or clause. A conjunct replaces the conjunct before it and inherits its subject; a
-    relative clause gets its noun for its pronoun. Subjects, objects and complements stay, whichever group cites them.
-
-    others: the nodes of the sentence's other groups.
-    """
-    nouns: Substitutes = {}
-    for j in others:
-        if j in tree:
-            tree = _separated(tree, i, j, nouns)
-    places = [place for node in tree.subtree(tree.root) for place in nouns.get(node, (node,))]
-    words = [at for at, place in enumerate(places) if place == i or tree.tokens[place] not in _LOOSE]
-    return tuple(places[words[0] : words[-1] + 1])
-
-
-def _separated(tree: Tree, i: int, j: int, nouns: Substitutes) -> Tree:
-    lca = tree.lca(i, j)
-    if lca == i:
-        tj = tree.child_towards(i, j)
-        if tree.labels[tj] in _CORE:
-            return tree
-        return _without(tree, i, tj, *_neighbours(tree, i, tj), *coordinations_between(tree, i, i, tj))
-    clause = _standing_alone(tree, i, lca, nouns)
-    if clause is not None:
-        return clause
-    ti = tree.child_towards(lca, i)
-    if tree.labels[ti] == "conj":
-        return _in_place_of(tree, ti, lca)
-    if lca == j:
-        return tree
-    tj = tree.child_towards(lca, j)
-    if tree.labels[tj] in _CORE:
-        return tree
-    between = coordinations_between(tree, lca, ti, tj) if tree.labels[tj] == "conj" else ()
-    return _without(tree, i, tj, *between, *_neighbours(tree, lca, tj))
-
-
-def _standing_alone(tree: Tree, i: int, below: int, nouns: Substitutes) -> Tree | None:
-    """Return the lowest clause under `below` that holds i and has a subject; None if there is none.
-
-    nouns: by which pronouns are replaced.
-    """
-    path = tree.path(i)
-    inside = path[: path.index(below)]
-    clause = next((node for node in inside if tree.labels[node] in _CLAUSES and _subjects(tree, node)), None)
-    if clause is None:
-        return None
-    if tree.labels[clause] == "relcl":
-        nominal = (node for node in tree.subtree(clause) if tree.labels[node] in SUBJECTS | {"dobj", "pobj"})
-        pronoun = next((node for node in nominal if tree.tokens[node].lower() in _PRONOUNS), None)
-        if pronoun is None:
-            return None
-        # The noun of the clause, without the clause and everything that is joined to the noun.
-        noun = tree.heads[clause]
-        joined = tree.joints(noun, ("relcl", "appos", "conj", "cc"))
-        nouns[pronoun] = tree.without(clause, *joined).subtree(noun)
-    alone = tree.rooted_at(clause)
-    first = min(_subjects(alone, clause))
-    loose = (child for child in alone.children(clause) if child < first and alone.labels[child] == "cc")
-    return _without(alone, i, *loose)
-
-
-def _without(tree: Tree, i: int, *nodes: int) -> Tree:
-    """Return the tree without these subtrees, except one that holds i: a mark can follow a conjunction or a comma."""
-    kept = tree.path(i)
-    return tree.without(*(node for node in nodes if node not in kept))
-
-
-def _in_place_of(tree: Tree, conjunct: int, left: int) -> Tree:
-    """Return the tree with the conjunct `left` replaced by the one joined to it, together with what the two share."""
-    if _is_verb(tree, left) and any(tree.labels[child] == "pobj" for child in tree.children(conjunct)):
-        # A prepositional phrase joined to a verb: the verb keeps it instead of the adjuncts between the two.
-        between = (child for child in tree.joints(left, _REPLACED) if left < child < conjunct)
-        return replace(tree.without(*between), labels=_set(tree.labels, {conjunct: "prep"}))
-    shared = _shared(tree, conjunct, left) if _is_verb(tree, left) and not _subjects(tree, conjunct) else []
-    head, root = (NOWHERE, conjunct) if left == tree.root else (tree.heads[left], tree.root)
-    heads = _set(tree.heads, {**dict.fromkeys(shared, conjunct), left: NOWHERE, conjunct: head})
-    return replace(tree, heads=heads, labels=_set(tree.labels, {conjunct: tree.labels[left]}), root=root)
-
-
-def _shared(tree: Tree, conjunct: int, left: int) -> list[int]:
-    subjects = _subjects(tree, left)
-    first = min(subjects, default=left)
-    openings = [child for child in tree.joints(left, _OPENINGS) if child < first]
-    auxiliaries = [child for child in tree.children(left) if child < left and tree.labels[child] in _AUXILIARIES]
-    return [*subjects, *openings, *(auxiliaries if _can_share(tree, conjunct, auxiliaries) else ())]
-
-
-def _can_share(tree: Tree, conjunct: int, auxiliaries: Sequence[int]) -> bool:
-    if any(tree.labels[child] in _AUXILIARIES for child in tree.children(conjunct)):
-        return False
-    form = tree.tokens[conjunct].lower()
-    if any(tree.labels[node] == "auxpass" for node in auxiliaries):
-        return form.endswith(_PARTICIPLES)
-    return not form.endswith("s") or form.endswith("ss")
-
-
-def _is_verb(tree: Tree, node: int) -> bool:
-    has_argument = (tree.labels[child] in _VERB_ARGUMENTS for child in tree.children(node))
-    return bool(_subjects(tree, node)) or tree.labels[node] == "ROOT" or any(has_argument)
-
-
-def _subjects(tree: Tree, node: int) -> list[int]:
-    return [child for child in tree.children(node) if tree.labels[child] in SUBJECTS]
-
-
-def _neighbours(tree: Tree, lca: int, cut: int) -> list[int]:
-    """Return the commas and conjunctions among the children of `lca` next to a subtree that is cut."""
-    held = tree.subtree(cut)
-    return [child for child in tree.joints(lca, COORDINATIONS) if child in (held[0] - 1, held[-1] + 1)]

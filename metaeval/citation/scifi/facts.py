@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from metaeval.citation.aliice.claim_options import aliice_profile
-from metaeval.citation.aliice.claims import MARK, PreparedSentence, draft, read
+from metaeval.citation.aliice.claims import PreparedSentence, draft, read, token_starts
 from metaeval.citation.chat import ChatOptions, chat_request
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parse, Parser
@@ -79,10 +79,9 @@ def claims_in(sentence: Sentence, ready: PreparedSentence, parse: Parse) -> list
             facts.append((sentence.text, Segment(0, len(sentence.text), "sentence"), stated.made_by, groups))
             continue
         claim = next(numbers)
-        text = _written(sentence.text, words[claim], spans) or stated.text
-        is_all = _letters(text) == _letters(sentence.text)
+        is_all = _letters(stated.text) == _letters(sentence.text)
         segment = _claim_segment(sentence.text, claim, words, spans)
-        facts.append((sentence.text if is_all else text, segment, "tree", groups))
+        facts.append((sentence.text if is_all else stated.text, segment, "tree", groups))
     return facts
 
 
@@ -93,22 +92,6 @@ def _claim_segment(text: str, claim: int, words: Sequence[Sequence[int]], spans:
         if known_spans:
             return Segment(*_closed(text, min(known_spans)[0], max(end for _, end in known_spans)), "verbatim")
     return Segment(0, len(text), "sentence")
-
-
-def _written(text: str, words: Sequence[int], spans: Sequence[_Span | None]) -> str:
-    """Return the claim's words as the sentence writes them; each run of adjacent words is copied with its spacing.
-
-    text: the sentence. words: indices of the claim's tokens. spans: offsets of all tokens.
-    """
-    runs: list[list[int]] = []
-    for word in words:
-        if runs and runs[-1][-1] == word - 1:
-            runs[-1].append(word)
-        else:
-            runs.append([word])
-    spans_by_run = [[span for word in run if (span := spans[word]) is not None] for run in runs]
-    stretches = (_closed(text, run_spans[0][0], run_spans[-1][1]) for run_spans in spans_by_run if run_spans)
-    return " ".join(" ".join(text[start:end] for start, end in stretches).split())
 
 
 def _closed(text: str, start: int, end: int) -> _Span:
@@ -132,20 +115,14 @@ def _spans(sentence: Sentence, ready: PreparedSentence, parse: Parse) -> list[_S
     Where the parser's tokens differ from the text, as those of stored parses can, all are None.
     """
     at = with_groups(sentence).at
-    clean = ready.clean.without([match.span() for match in MARK.finditer(ready.clean.text)])
-    places = [at[place] for place, character in zip(clean.at, clean.text, strict=True) if not character.isspace()]
-    text = "".join((ready.text or "").split())
-    spans: list[_Span | None] = []
-    end = 0
-    for token in parse.tokens:
-        letters = "".join(token.split())
-        start = text.find(letters, end)
-        if start < 0 or len(places) != len(text):
-            return [None] * len(parse.tokens)
-        end = start + len(letters)
-        is_word = any(character.isalnum() for character in letters)
-        spans.append((places[start], places[end - 1] + 1) if is_word else None)
-    return spans
+    text = ready.located or ready.clean
+    starts = [start for start, _ in token_starts(parse, text.text)]
+    if min(starts, default=0) < 0:
+        return [None] * len(starts)
+    return [
+        (at[text.at[start]], at[text.at[start + len(token) - 1]] + 1) if any(map(str.isalnum, token)) else None
+        for start, token in zip(starts, parse.tokens, strict=True)
+    ]
 
 
 def _letters(text: str) -> str:

@@ -1,0 +1,56 @@
+"""The claims of drawn sentences by the expanded profile, and the sheet that readers judge them from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.claims.drawing import HERE, Pointer, digest
+from metaeval.citation.aliice.claim_options import EXPANDED
+from metaeval.citation.aliice.claims import read_sentences
+from metaeval.citation.parsers.parse import find_parser
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnClaim:
+    """A claim of a drawn sentence. id: number of the sentence in the draw and of the claim in it, from 1."""
+
+    id: str
+    pointer: Pointer
+    text: str
+    marks: str
+    made_by: str
+
+    @property
+    def sha256(self) -> str:
+        """Return a hash of the text and its marks, by which a changed claim is noticed."""
+        return digest(f"{self.marks} {self.text}")
+
+    @property
+    def fallback(self) -> bool:
+        """Return whether the rules gave up and took the whole sentence."""
+        return self.made_by.startswith("fallback")
+
+
+def claims_of(pointers: Sequence[Pointer], texts: Mapping[Pointer, str]) -> list[DrawnClaim]:
+    """Return the claims of the sentences that are still there, in order."""
+    there = [(number, pointer) for number, pointer in enumerate(pointers, start=1) if pointer in texts]
+    read = read_sentences([texts[pointer] for _, pointer in there], find_parser(), EXPANDED)
+    return [
+        DrawnClaim(f"{number}.{place}", pointer, claim.text, "".join(f"[{n}]" for n in claim.citations), claim.made_by)
+        for (number, pointer), sentence in zip(there, read, strict=True)
+        for place, claim in enumerate(sentence.claims, start=1)
+    ]
+
+
+def sheet(claims: Sequence[DrawnClaim], texts: Mapping[Pointer, str]) -> Iterator[str]:
+    """Yield the lines of a sheet for readers: the rules, and each sentence with its claims."""
+    yield (HERE / "rules.md").read_text(encoding="utf-8")
+    yield "# The claims\n"
+    last = None
+    for claim in claims:
+        if claim.pointer != last:
+            yield f"\n## Sentence {claim.id.split('.')[0]}\n\n> {texts[claim.pointer]}\n"
+        last = claim.pointer
+        state = " (the whole sentence: the rules gave up)" if claim.fallback else ""
+        yield f"- `{claim.id}` {claim.marks}{state}: {claim.text}"
