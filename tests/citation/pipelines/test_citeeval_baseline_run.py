@@ -150,8 +150,8 @@ def test_an_answer_that_found_none_is_a_statement_without_citations(rated):
     assert value(lqac, "mute", "as LongCite", "f1") == 0.0
     assert value(values(found, "attrscore", "judge"), "mute", "t", "relaxed") == 0.0
     assert value(values(found, "autoais", "backend"), "mute", "overlap", "recall") == 0.0
-    readings = [note.text for sheet in found.tables.values() for note in sheet.footer if note.label == "reading"]
-    assert ["no answer was found in 1 answer" in text for text in readings] == [False, False, True, True, True]
+    said = [name for name, sheet in found.tables.items() for note in sheet.footer if "found in 1 answer" in note.text]
+    assert said == ["autoais", "lqac", "attrscore"]
 
 
 def test_attrscore_of_systems_by_hand(rated):
@@ -178,7 +178,7 @@ def test_in_the_scenario_of_cited_statements_both_sides_leave_the_others_out(rat
     assert value(values(found, "attrscore", "judge"), "new", "t", "strict") == (1 + 0) / 2
     # All of its words are in the passage: 1 for each of the two, where the full scenario has 1/2.
     assert value(values(found, "autoais", "backend"), "new", "overlap", "recall") == (1 + 0) / 2
-    for sheet in [*found.tables.values()][2:]:
+    for sheet in [*found.tables.values()][4:]:
         (reading,) = (note.text for note in sheet.footer if note.label == "reading")
         assert "statements without citations are left out" in reading
         # b2's context, "retrieval", says so here.

@@ -386,7 +386,7 @@ AS_READ = {"statements": ONE, "sentences": ONE, "cvcp": THREE, "cites_within": P
             registry.find("pipeline", "refit").measures,
             dict.fromkeys(("pearson", "spearman", "kendall", "error"), THREE),
         ),
-        (registry.find("pipeline", "scifi").measures, dict.fromkeys(("entailment", "coverage"), PERCENT)),
+        (registry.find("pipeline", "scifi").measures, dict.fromkeys(("entailment_facts", "coverage_facts"), PERCENT)),
         (scifi_tables._TEXTS, OF_FACTS),
         (claims_tables._READ, AS_READ | dict.fromkeys(("fallbacks", "claims_exact", "claims_token_f1"), PERCENT)),
     ],
