@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from metaeval.errors import UserError
 from metaeval.files import safe_name
-from metaeval.report import notes
+from metaeval.report import notes, sentences
 from metaeval.report.cells import cell, legend, rank, units
 from metaeval.report.measures import LEVELS, metrics_of
 from metaeval.report.result import Column, Data, Result, Row, records
@@ -228,7 +228,7 @@ def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
     values = [value_of(row, column) for row, column in cells]
     shared = notes.shared_letter(filter(None, (notes.letters(row, column) for row, column in cells)))
     published = any(value.published is not None for value in values)
-    sources = ", ".join(dict.fromkeys(plain(result.published) for result in results if result.published))
+    sources = ", ".join(filter(None, dict.fromkeys(map(_published_source, results))))
     names = {(row.metric, row.kind) for result in results for row in result.rows}
     blank = sum(len(result.rows) for result in results) < len(names) * len(results)
     below = (
@@ -236,10 +236,20 @@ def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
             "significance",
             f"{shared} ({'; '.join(tests)})" if shared else "; ".join(tests),
         ),
-        Note("paper", f"published values{f' ({sources})' if sources else ''}" if published else ""),
+        Note("paper", sources or "published values" if published else ""),
         Note("blank", "not scored on that data set" if blank else ""),
     )
     return tuple(note for note in below if note.text)
+
+
+def _published_source(result: Result) -> str:
+    """Return what the published values of a result are, as text; empty where there are none."""
+    source, elsewhere = plain(result.published), plain(result.published_elsewhere)
+    if not source:
+        return ""
+    if elsewhere:
+        return sentences.PUBLISHED_ELSEWHERE.format(elsewhere=elsewhere, source=f" ({source})")
+    return f"published values ({source})"
 
 
 class NumberedTable(NamedTuple):

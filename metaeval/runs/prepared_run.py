@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -19,9 +19,10 @@ from metaeval.corpus.chunks import chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loaders.ratings import DATASET as OWN_RATINGS
 from metaeval.corpus.loaders.ratings import ratings_of
-from metaeval.corpus.loading import check_options, check_split, load_dataset
+from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.pairs import Pair, PairTable, add_pool, build_pairs
+from metaeval.corpus.pooled import pool_name, splits_of
 from metaeval.corpus.ratings import Ratings
 from metaeval.corpus.sentences import language_note
 from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, unit_rows
@@ -160,9 +161,11 @@ def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, s
     if dataset.kind != kind:
         return None, "", ""
     chosen = config.split or split or dataset.default_split
-    mapped = {} if dataset.files.get(chosen) else _own_columns(dataset, config)
+    splits = splits_of(dataset, chosen)
+    published = any(dataset.files[name] for name in splits)
+    mapped = {} if published else _own_columns(dataset, config)
     loaded = load_dataset(dataset, chosen, config.data, {**options, **mapped, **config.dataset_options})
-    return loaded, config.dataset if dataset.files[chosen] else loaded.name, chosen
+    return loaded, config.dataset if published else loaded.name, pool_name(splits)
 
 
 def _own_columns(dataset: Dataset, config: RunConfig) -> dict[str, str]:
@@ -257,6 +260,7 @@ class RatedSet:
             ),
             excluded={},
             as_published=not self.config.dataset_options,
+            judged=ratings.level_counts(),
             warnings=_language(rows.text),
             levels=ratings.levels,
             systems=tuple(np.unique(np.asarray(rows.system.names)[rows.system.counts > 0]).tolist()),
@@ -315,7 +319,7 @@ def pair_file(config: RunConfig) -> PairFile | None:
             f"{path}: pairs to score need a table (.parquet, .csv, .tsv, .xlsx) with the columns source and statement."
         )
     dataset, _, _ = find_dataset(config.dataset, config)
-    check_split(dataset, config.split or dataset.default_split)
+    splits_of(dataset, config.split or dataset.default_split)
     return read_pair_file(path, {**check_options(dataset, config.dataset_options), **config.columns})
 
 
@@ -328,7 +332,8 @@ class Frame:
 
     numbers: (n,) the row's number in every column. gold: (n,) float64. group, pool: (n,) codes from 0. system: (n,)
     codes from 0; None where a row names no system. excluded: number of excluded rows by reason. fields: those of
-    the signature about the data. as_published: whether published values are about these rows. held: (n,) share of an
+    the signature about the data. as_published: whether published values are about rows like these. judged: number of
+    citations or ratings at each level, as loaded. held: (n,) share of an
     evidence set that each row holds, 0 where unknown; None where no row is part of a larger judged text. warnings:
     about the data, shown for every metric. levels: whether the gold is on the three-level scale. systems: the names of
     the systems' codes. crossed: whether intervals take systems as sampled too. votes: those that the gold is made of,
@@ -347,6 +352,7 @@ class Frame:
     summary: results.Data
     excluded: Mapping[str, int]
     as_published: bool
+    judged: Mapping[str, int] = field(default_factory=dict)
     held: NDArray[np.float64] | None = None
     warnings: tuple[str, ...] = ()
     levels: bool = True
@@ -422,6 +428,7 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
         # Published values are about chunks that take the citation's level wherever they touch evidence.
         as_published=not job.config.dataset_options
         and (job.config.unit == "citation" or job.config.evidence.rule == "touched"),
+        judged=job.corpus.level_counts(),
         held=np.array([row.held or 0.0 for row in rows]) if any(0 < (row.held or 0) < 1 for row in job.rows) else None,
         warnings=_language(statement.text for statement in job.corpus.statements.values()),
         systems=tuple(sorted(set(systems))),
