@@ -663,6 +663,17 @@ def plan(
 ) -> Any: ...
 class results:
     @staticmethod
+    def cases(
+        job: str = 'latest',
+        metrics: str | Sequence[str] = ...,
+        cases: int = 3,
+        data: str | Path | None = None,
+        format: Literal['terminal', 'markdown', 'latex', 'jsonl'] = 'terminal',
+        output: str | Path | None = None,
+        *,
+        results: str | Path = ...,
+    ) -> Any: ...
+    @staticmethod
     def diff(
         first: str,
         second: str,

@@ -118,9 +118,9 @@ _FENCED = re.compile(r"\s*```(?:json)?\s*(?P<body>\{.*\})\s*```\s*", re.DOTALL |
 def find_json_score(text: str, scale: Scale) -> FoundScore | None:
     """Return the score of a JSON text as `find_judgement` does; the text may stand in a fence of three backticks."""
     fenced = _FENCED.fullmatch(text)
-    found = find_judgement(fenced["body"] if fenced else text, scale)
+    judged = find_judgement(fenced["body"] if fenced else text, scale)
     offset = fenced.start("body") if fenced else 0
-    return found and FoundScore(found.value, found.start + offset, found.end + offset)
+    return judged and FoundScore(judged.value, judged.start + offset, judged.end + offset)
 
 
 RULES = {"last_line": find_score, "cued_number": find_cued_score, "json": find_json_score}
