@@ -764,6 +764,7 @@ def run(
     trust_config: bool = False,
     batch: str | Path | None = None,
     protocols: str | Sequence[str] = ...,
+    layout: Literal['flat', 'base-paper'] = 'flat',
 ) -> Any: ...
 def score_files(
     output: str | Path = ...,

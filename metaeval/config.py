@@ -432,8 +432,16 @@ class OutputSettings(TrustSettings, ResultsSettings):
     """Settings of where results are written."""
 
 
+class LayoutSettings(Strict):
+    """The setting that chooses the layout of a paper's tables."""
+
+    layout: Literal["flat", "base-paper"] = "flat"
+    """Layout of a suite's tables: flat, or base-paper (metrics in its three groups, ROC-AUC with two decimals)."""
+
+
 class RunConfig(
     # Fields come in the order of the last base first.
+    LayoutSettings,
     OutputSettings,
     BatchSettings,
     ScoringSettings,
