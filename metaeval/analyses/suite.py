@@ -28,7 +28,7 @@ from metaeval.report.findings import findings
 from metaeval.report.formats import write_table
 from metaeval.report.measures import Declarations
 from metaeval.report.notebook import Results, Sheets
-from metaeval.report.paper import BASE_PAPER_GROUPS, FLAT, OTHER_GROUP, Layout, NumberedTable, paper_tables
+from metaeval.report.paper import BASE_PAPER_GROUPS, FLAT, OTHER_GROUP, NumberedTable, PaperLayout, paper_tables
 from metaeval.report.result import Result
 from metaeval.report.table import Table
 from metaeval.runs.evaluation import declarations_of
@@ -102,14 +102,14 @@ def run_parts(options: RunOptions, progress: Progress) -> Parts:
     )
 
 
-def _grouped(suite: Suite) -> Layout:
+def _grouped(suite: Suite) -> PaperLayout:
     """Return the base paper's layout: each metric in the group of its card's family, ROC-AUC in per cent as 92.61."""
     groups = {}
     for run in suite.runs:
         for name in run.metrics:
             with contextlib.suppress(UserError):  # a file of scores, or a metric that is not here
                 groups[name] = BASE_PAPER_GROUPS.get(load_metric(name, run).card.family, OTHER_GROUP)
-    return Layout(groups, percent_digits=2)
+    return PaperLayout(groups, percent_digits=2)
 
 
 def write_evaluated(

@@ -50,7 +50,7 @@ BASE_PAPER_GROUPS: Mapping[str, str] = {
 OTHER_GROUP = "other"
 
 
-class Layout(NamedTuple):
+class PaperLayout(NamedTuple):
     """How a paper's tables are laid out.
 
     groups: the title above each metric, by name; empty for one block of all. percent_digits: decimals of measures that
@@ -77,7 +77,7 @@ class Layout(NamedTuple):
         return result.model_copy(update={"columns": columns})
 
 
-FLAT = Layout()
+FLAT = PaperLayout()
 
 
 def _named(results: Sequence[Result]) -> dict[str, Result]:
@@ -148,7 +148,7 @@ def _total(data: Data) -> int:
     return sum(data.levels.values())
 
 
-def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout: Layout = FLAT) -> Table:
+def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout: PaperLayout = FLAT) -> Table:
     """Return one protocol's results as one table; best and second best are per data set and measure.
 
     A measure with published values has a second column, `paper`. A metric has blank cells where a data set lacks
@@ -191,7 +191,7 @@ def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout:
     ).noting(any(result.data.demo for result in results))
 
 
-def _lines(order: Sequence[Row], kind: str, layout: Layout) -> list[tuple[str, str]]:
+def _lines(order: Sequence[Row], kind: str, layout: PaperLayout) -> list[tuple[str, str]]:
     """Return the lines of metrics or of controls: the title of the block, and the name."""
     names = list(dict.fromkeys(row.metric for row in order if row.kind == kind))
     return layout.blocks(names) if kind == "metric" else [(CONTROLS, name) for name in names]
@@ -311,7 +311,7 @@ def paper_tables(
     left_out: Sequence[tuple[str, str]] = (),
     numbered: Mapping[str, NumberedTable] = MappingProxyType({}),
     shrink: Shrink | None = None,
-    layout: Layout = FLAT,
+    layout: PaperLayout = FLAT,
 ) -> list[Table]:
     """Return the tables of a paper; raises `UserError` where there are no results.
 

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.config_files import check_file, config_file, variants
-from metaeval.corpus.chunks import chunk_corpus, splitter_name
+from metaeval.corpus.chunks import ChunkedCorpus, chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loaders.ratings import DATASET as OWN_RATINGS
 from metaeval.corpus.loaders.ratings import ratings_of
 from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Corpus
-from metaeval.corpus.pairs import Pair, PairTable, add_pool, build_pairs
+from metaeval.corpus.pairs import Pair, PairTable, add_pool, build_pairs, pool_encoder
 from metaeval.corpus.pooled import pool_name, splits_of
 from metaeval.corpus.ratings import Ratings
 from metaeval.corpus.sentences import language_note
@@ -29,6 +29,7 @@ from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, unit_rows
 from metaeval.errors import UserError, unknown
 from metaeval.own_tables import TABLES, table_of
 from metaeval.report import result as results
+from metaeval.runs.dense import DenseRanker
 from metaeval.scoring.large_tables import PairFile, read_pair_file
 from metaeval.stats.arrays import codes_of
 from metaeval.stats.votes import GoldVotes, votes_of_gold
@@ -89,7 +90,7 @@ class Job:
             "chunks": self.table.chunking,
             "sentences": splitter_name(list(self.corpus.documents.values())),
             "evidence": f"{config.evidence.rule},jaccard-{config.evidence.threshold}",
-            "pool": config.pool,
+            "pool": self.table.pool,
         }
         if config.unit in ("citation", "page"):
             fields["over-chunks"] = config.aggregate
@@ -193,8 +194,17 @@ def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
         table = replace(evidence_pairs(corpus, chunking, evidence.threshold, evidence.window), pool=config.pool)
     else:
         chunked = chunk_corpus(corpus, chunking)
-        table = add_pool(build_pairs(chunked, evidence.threshold, evidence.rule), chunked, config.pool)
+        table = _with_pool(build_pairs(chunked, evidence.threshold, evidence.rule), chunked, config)
     return Job(config, name, split, corpus, table, unit_rows(table, config.unit))
+
+
+def _with_pool(table: PairTable, chunked: ChunkedCorpus, config: RunConfig) -> PairTable:
+    """Return the table with the candidates of the run's pool; that of an encoder names its weights."""
+    encoder = pool_encoder(config.pool)
+    if not encoder:
+        return add_pool(table, chunked, config.pool)
+    ranker = DenseRanker(encoder, config)
+    return replace(add_pool(table, chunked, config.pool, ranker.rank), pool=f"{config.pool}({ranker.source})")
 
 
 def unplaced_labels(config: RunConfig) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from metaeval import registry
 from metaeval.errors import UserError
 from metaeval.report import latex, markdown, terminal
 from metaeval.report.formats import FORMATS, format_texts, write_table
-from metaeval.report.paper import BASE_PAPER_GROUPS, Layout, NumberedTable, level_counts, paper_tables, score_table
+from metaeval.report.paper import BASE_PAPER_GROUPS, NumberedTable, PaperLayout, level_counts, paper_tables, score_table
 from metaeval.report.result import Column, Value
 from metaeval.stats.significance import shrunken, shrunken_areas
 
@@ -55,7 +55,7 @@ def two(result):
 def test_the_base_papers_layout_has_its_groups_and_decimals(two, result):
     # Table 2 has the groups LLM-based, entailment-based, similarity-based; Table 3 prints 92.61.
     groups = {"b": "LLM-based", "a": "similarity-based", "unused": "entailment-based"}
-    table = score_table(two, layout=Layout(groups, percent_digits=2))
+    table = score_table(two, layout=PaperLayout(groups, percent_digits=2))
     assert [(block.title, [line.name for line in block.lines]) for block in table.blocks[:-1]] == [
         ("LLM-based", ["b"]),
         ("similarity-based", ["a"]),
@@ -69,9 +69,9 @@ def test_the_base_papers_layout_has_its_groups_and_decimals(two, result):
     # The best of all is bold, not the best of a group.
     assert ranks == {line.name: [cell.rank for cell in line.cells] for line in flat.lines}
     area = result.model_copy(update={"columns": [Column(key="fs_ns", label="full / none", scale=100, digits=1)]})
-    (percent,) = {column.digits for column in Layout(percent_digits=2).of(area).columns}
+    (percent,) = {column.digits for column in PaperLayout(percent_digits=2).of(area).columns}
     assert percent == 2
-    assert Layout().of(area) is area
+    assert PaperLayout().of(area) is area
     assert r"\emph{LLM-based}" in latex.table_of(table)
 
 
