@@ -681,6 +681,17 @@ def plan(
 ) -> Any: ...
 class results:
     @staticmethod
+    def cases(
+        job: str = 'latest',
+        metrics: str | Sequence[str] = ...,
+        cases: int = 3,
+        data: str | Path | None = None,
+        format: Literal['terminal', 'markdown', 'latex', 'jsonl'] = 'terminal',
+        output: str | Path | None = None,
+        *,
+        results: str | Path = ...,
+    ) -> Any: ...
+    @staticmethod
     def diff(
         first: str,
         second: str,
@@ -771,6 +782,7 @@ def run(
     trust_config: bool = False,
     batch: str | Path | None = None,
     protocols: str | Sequence[str] = ...,
+    layout: Literal['flat', 'base-paper'] = 'flat',
 ) -> Any: ...
 def score_files(
     output: str | Path = ...,

@@ -181,13 +181,8 @@ class ExecutorConfig(Strict):
     @field_validator("devices", mode="before")
     @classmethod
     def _one_device(cls, value: Any) -> Any:
-        return (
-            str(value)
-            if isinstance(value, int)
-            else [str(entry) for entry in value]
-            if isinstance(value, list)
-            else value
-        )
+        listed = [str(entry) for entry in value] if isinstance(value, list) else value
+        return str(value) if isinstance(value, int) else listed
 
     @field_validator("devices")
     @classmethod
@@ -248,7 +243,7 @@ class DataSettings(Strict):
     """Settings for reading a data set."""
 
     split: Annotated[str | None, Flag("NAME")] = None
-    """Split of the data set."""
+    """Split of the data set; several with commas are pooled, as are those of all."""
     data: Annotated[Path | None, Flag("PATH")] = None
     """Folder that holds the published files (jsonl, ratings: your file)."""
     dataset_options: dict[str, OptionText] = Field(default_factory=dict)
@@ -271,10 +266,10 @@ class PairSettings(Strict):
     evidence: EvidenceConfig = EvidenceConfig()
     """Which levels chunks take from evidence."""
     pool: Annotated[str, Flag("POOL")] = "own"
-    """Retrieval pool: own, or bm25:K.
+    """Retrieval pool: own, bm25:K, dense:K or dense:K:cosine:MODEL.
 
     The candidates for retrieval are the chunks of the documents that a statement cites; bm25:K adds the K best chunks
-    of all other documents, as level none."""
+    of all other documents, as level none, and dense:K those that MiniLM's (or MODEL's) embeddings rank best."""
     aggregate: str = "max"
     """Score of a citation from the chunks of its document: max, mean, mean:K, or union:K.
 
@@ -402,8 +397,16 @@ class OutputSettings(TrustSettings, ResultsSettings):
     """Settings of where results are written."""
 
 
+class LayoutSettings(Strict):
+    """The setting that chooses the layout of a paper's tables."""
+
+    layout: Literal["flat", "base-paper"] = "flat"
+    """Layout of a suite's tables: flat, or base-paper (metrics in its three groups, ROC-AUC with two decimals)."""
+
+
 class RunConfig(
     # Fields come in the order of the last base first.
+    LayoutSettings,
     OutputSettings,
     BatchSettings,
     ScoringSettings,
@@ -459,11 +462,9 @@ def changed_settings(
     changed = {**EvidenceConfig.renamed(values), **typed}
     if isinstance(named := changed.get("executor"), str):  # by its name alone
         executor = values.get("executor", {})
-        if (
-            not isinstance(executor, Mapping) or executor.get("name", ExecutorConfig().name) != named
-        ):  # another's devices or address are not for this one
-            executor = {}
-        changed["executor"] = {**executor, "name": named}
+        # Another executor's devices or address are not for this one.
+        known = isinstance(executor, Mapping) and executor.get("name", ExecutorConfig().name) == named
+        changed["executor"] = {**(executor if known else {}), "name": named}
     for override in overrides:
         apply_override(changed, override)
     return validated(model, changed, where)

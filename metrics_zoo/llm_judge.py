@@ -3,7 +3,8 @@
 The structure of the prompts is the base paper's (arXiv 2406.15264, Appendix A, Table 5): one block that starts with
 "Instruction:", then "Let's think step by step.", then Statement, Citation and Prediction. The wording of the
 instructions is this project's own, not the paper's. To use the paper's text, put it into a file with the places
-{statement} and {citation}, and name the file in the option `prompt_file`.
+{statement} and {citation}, and name the file in the option `prompt_file`. The paper's asks for no form of its last
+line, nor do ours with `reply=cued_number`, which reads such replies (`base-paper-judges` in configs/experiments).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from metaeval.errors import UserError
 from metaeval.llm import score_parsing
@@ -62,6 +63,9 @@ class LLMOptions(ModelOptions, MetricOptions):
     output: Literal["text", "json_schema"] = "text"
     """text, or json_schema for a server with structured output; one that refuses it is an error, never a silent
     change."""
+    reply: Literal["last_line", "cued_number", "json"] | None = None
+    """Rule for reading a reply: last_line (the default: a verdict and nothing else), cued_number (free text: the number
+    behind a word such as prediction, score, answer or rating; where two differ the reply is unparsed), or json."""
     role: Literal["user", "system"] = "user"
     """Role of the one message that is sent."""
     extra: Annotated[dict[str, JsonValue], AfterValidator(_checked_extra)] = Field(default_factory=dict)
@@ -69,6 +73,12 @@ class LLMOptions(ModelOptions, MetricOptions):
     ask_again: Literal["unparsed"] | None = None
     """Replies that are asked for once more: unparsed (those without a score; the first is kept, and both count), or
     none."""
+
+    @model_validator(mode="after")
+    def _reads_what_it_asks_for(self) -> LLMOptions:
+        if self.output == "json_schema" and self.reply not in (None, "json"):
+            raise ValueError(f"output=json_schema asks for JSON, which reply={self.reply} does not read: drop one")
+        return self
 
     def score_options(self) -> dict[str, Any]:
         """Return the options in use that can change a score.
@@ -100,25 +110,28 @@ Prediction:"""
 
 PLACES = ("statement", "citation")
 
-DISCRETE_PROMPT = Prompt(
-    Prompt(_FRAME).fill(
-        instruction="Judge how far the citation supports the statement. Use the citation alone, nothing that you know "
-        "from elsewhere. There are three levels. 2, full support: the citation states, or leaves no doubt about, "
-        "everything that the statement says. 1, partial support: the citation backs a part of the statement, and the "
-        "rest is not backed by it. 0, no support: the citation backs no part of the statement, or contradicts it. "
-        "End your answer with a line that gives the level, exactly one of 0, 1 and 2, in the form Prediction: LEVEL"
-    )
+_DISCRETE = (
+    "Judge how far the citation supports the statement. Use the citation alone, nothing that you know from elsewhere. "
+    "There are three levels. 2, full support: the citation states, or leaves no doubt about, everything that the "
+    "statement says. 1, partial support: the citation backs a part of the statement, and the rest is not backed by it. "
+    "0, no support: the citation backs no part of the statement, or contradicts it."
 )
+_CONTINUOUS = (
+    "Judge how far the citation supports the statement. Use the citation alone, nothing that you know from elsewhere. "
+    "The score is a number from 0 to 1. 1 means full support: the citation states, or leaves no doubt about, "
+    "everything that the statement says. 0 means no support: the citation backs no part of the statement, or "
+    "contradicts it. Values between them mean partial support, the higher the more of the statement is backed."
+)
+_DISCRETE_END = (
+    " End your answer with a line that gives the level, exactly one of 0, 1 and 2, in the form Prediction: LEVEL"
+)
+_CONTINUOUS_END = " End your answer with a line that gives the score in the form Prediction: SCORE"
 
-CONTINUOUS_PROMPT = Prompt(
-    Prompt(_FRAME).fill(
-        instruction="Judge how far the citation supports the statement. Use the citation alone, nothing that you know "
-        "from elsewhere. The score is a number from 0 to 1. 1 means full support: the citation states, or leaves no "
-        "doubt about, everything that the statement says. 0 means no support: the citation backs no part of the "
-        "statement, or contradicts it. Values between them mean partial support, the higher the more of the statement "
-        "is backed. End your answer with a line that gives the score in the form Prediction: SCORE"
-    )
-)
+DISCRETE_PROMPT = Prompt(Prompt(_FRAME).fill(instruction=_DISCRETE + _DISCRETE_END))
+CONTINUOUS_PROMPT = Prompt(Prompt(_FRAME).fill(instruction=_CONTINUOUS + _CONTINUOUS_END))
+DISCRETE_FREE_PROMPT = Prompt(Prompt(_FRAME).fill(instruction=_DISCRETE))
+CONTINUOUS_FREE_PROMPT = Prompt(Prompt(_FRAME).fill(instruction=_CONTINUOUS))
+"""The prompts that, as the base paper's, ask for no form of the last line: those of reply=cued_number."""
 
 
 _WORD = re.compile(r"\w")
@@ -152,6 +165,7 @@ class _LLMJudge(Metric):
 
     scale: ClassVar[score_parsing.Scale]
     prompt: ClassVar[Prompt]
+    free_prompt: ClassVar[Prompt]
 
     def identity(self) -> dict[str, Any]:
         """Return the metric's identity: the options in use, and the hash of the prompt's wording."""
@@ -215,7 +229,9 @@ class _LLMJudge(Metric):
     @cached_property
     def _prompt(self) -> Prompt:
         file = self.options.prompt_file
-        return read_prompt(file, PLACES) if file else self.prompt
+        if file:
+            return read_prompt(file, PLACES)
+        return self.free_prompt if self.options.reply == "cued_number" else self.prompt
 
     def _requests(self, pairs: Sequence[tuple[str, str]]) -> list[ChatRequest]:
         """Return one request per sample of each pair, a pair's samples together."""
@@ -278,8 +294,8 @@ class _LLMJudge(Metric):
         """Return the score in a reply; None for a refusal, a reply that was cut short, and one without a score."""
         if not reply.whole:
             return None
-        find = score_parsing.find_judgement if self.options.output == "json_schema" else score_parsing.find_score
-        judgement = find(reply.content, self.scale)
+        usual = "json" if self.options.output == "json_schema" else "last_line"
+        judgement = score_parsing.RULES[self.options.reply or usual](reply.content, self.scale)
         if judgement is None or self.options.mode == "reply":
             return None if judgement is None else judgement.value
         return score_parsing.expected_score(reply.content, reply.logprobs, judgement, self.scale)
@@ -309,6 +325,7 @@ class LLMDiscrete(_LLMJudge):
     )
     scale = score_parsing.DISCRETE
     prompt = DISCRETE_PROMPT
+    free_prompt = DISCRETE_FREE_PROMPT
 
 
 class LLMContinuous(_LLMJudge):
@@ -323,3 +340,4 @@ class LLMContinuous(_LLMJudge):
     Options = ContinuousOptions
     scale = score_parsing.CONTINUOUS
     prompt = CONTINUOUS_PROMPT
+    free_prompt = CONTINUOUS_FREE_PROMPT

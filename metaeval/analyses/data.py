@@ -42,6 +42,11 @@ def _list(options: DeclaredOptions, progress: Progress) -> Done:
     return Done(value=Table(records=rows))
 
 
+def _pool(card: Dataset) -> str:
+    """Return which splits `all` pools; empty where the card has a split of that name."""
+    return "" if "all" in card.files else f"; all: {', '.join(card.pooled or card.files)}"
+
+
 LIST = Analysis(
     name="data list",
     summary="List the data sets and their named variants.",
@@ -64,7 +69,7 @@ def _show(options: DataSetOptions, progress: Progress) -> Done:
         ("licence", card.licence),
         ("citation", card.citation),
         ("schema", card.schema),
-        ("splits", ", ".join(card.files) + f" (default: {split or card.default_split})"),
+        ("splits", ", ".join(card.files) + f" (default: {split or card.default_split}{_pool(card)})"),
         ("folder", f"{card.folder}/ in a local mirror" if card.folder else ""),
         ("scores", f"{', '.join(card.scores)} (published: -m published -u citation)" if card.scores else ""),
     ]
@@ -97,7 +102,7 @@ class DataFetchOptions(DataSetOptions):
     """Options of `data fetch`."""
 
     split: Annotated[str | None, Flag("NAME")] = None
-    """Split to fetch (default: all)."""
+    """Split to fetch; several with commas (default: every file)."""
 
 
 def _fetch(options: DataFetchOptions, progress: Progress) -> Done:

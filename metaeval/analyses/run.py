@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, InstanceOf
 
 from metaeval import registry
 from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, Parts, Progress, ScoredOptions
-from metaeval.config import BatchSettings, ProtocolSettings, RunConfig
+from metaeval.config import BatchSettings, LayoutSettings, ProtocolSettings, RunConfig
 from metaeval.config_files import read_entries
 from metaeval.corpus.model import Corpus
 from metaeval.declared import Flag
@@ -43,7 +43,7 @@ def _entries(listed: Any) -> Any:
         return read_entries(listed)
 
 
-class RunOptions(ProtocolSettings, JobOptions):
+class RunOptions(LayoutSettings, ProtocolSettings, JobOptions):
     """Options of `run`."""
 
     corpus: InstanceOf[Corpus] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,11 +28,12 @@ from metaeval.report.findings import findings
 from metaeval.report.formats import write_table
 from metaeval.report.measures import Declarations
 from metaeval.report.notebook import Results, Sheets
-from metaeval.report.paper import NumberedTable, paper_tables
+from metaeval.report.paper import BASE_PAPER_GROUPS, FLAT, OTHER_GROUP, NumberedTable, PaperLayout, paper_tables
 from metaeval.report.result import Result
 from metaeval.report.table import Table
 from metaeval.runs.evaluation import declarations_of
 from metaeval.runs.job_folder import Command, close_job
+from metaeval.runs.metrics import load_metric
 from metaeval.runs.run import EvaluatedRun, write_report, write_run
 from metaeval.scoring.backends.checkpoint import forget_hashes
 from metaeval.stats.significance import shrunken_areas
@@ -85,7 +87,8 @@ def run_parts(options: RunOptions, progress: Progress) -> Parts:
         if protocol.table_number
     }
     declarations = declarations_of(suite.protocols.values())
-    tables = paper_tables(results, omissions(left_out), numbered, shrunken_areas)
+    layout = _grouped(suite) if suite.runs[0].layout == "base-paper" else FLAT
+    tables = paper_tables(results, omissions(left_out), numbered, shrunken_areas, layout)
     return Done(
         config=suite.runs[0],
         sheets=tables,
@@ -97,6 +100,16 @@ def run_parts(options: RunOptions, progress: Progress) -> Parts:
         value=SuiteResults(results, declarations, tables),
         exit_code=int(lacks_data(left_out)),
     )
+
+
+def _grouped(suite: Suite) -> PaperLayout:
+    """Return the base paper's layout: each metric in the group of its card's family, ROC-AUC in per cent as 92.61."""
+    groups = {}
+    for run in suite.runs:
+        for name in run.metrics:
+            with contextlib.suppress(UserError):  # a file of scores, or a metric that is not here
+                groups[name] = BASE_PAPER_GROUPS.get(load_metric(name, run).card.family, OTHER_GROUP)
+    return PaperLayout(groups, percent_digits=2)
 
 
 def write_evaluated(

@@ -71,6 +71,7 @@ class Dataset:
     `files` maps each split to the published files it is read from. `load(split, paths, options)` gets the local path
     of each of those files by its name, and every option with its value, already checked against `options`.
     `scores` names the metrics whose scores of whole citations are published with a corpus (`Corpus.scores`).
+    `pooled` names the splits that `split=all` reads together where the card has no split of that name (empty: each).
     `folder` is the name of the data set's folder inside a local mirror (`data=FOLDER`). `kind` says what `load` gives:
     a `Corpus`, whose statements any metric can score, or `Ratings`, for scores that exist already.
     """
@@ -87,6 +88,7 @@ class Dataset:
     folder: str = ""
     files: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=lambda: {"all": ()})
     default_split: str = "all"
+    pooled: tuple[str, ...] = ()
     kind: Literal["corpus", "ratings"] = "corpus"
     options: Mapping[str, Option] = field(default_factory=dict)
     scores: tuple[str, ...] = ()

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.model import Corpus
+from metaeval.corpus.pooled import pooled, splits_of
 from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError, unknown
 from metaeval.files import MOST_BYTES, atomic_write, cache_folder, sha256_file, write_text
@@ -31,7 +32,7 @@ from metaeval.shown import Shown
 def load_dataset(
     dataset: Dataset, split: str | None = None, data: Path | None = None, options: Mapping[str, str] | None = None
 ) -> Corpus | Ratings:
-    """Load one split (None: the card's default) with options given as text.
+    """Load a split, several with commas, or all (None: the card's default) with options given as text.
 
     `data` is a folder with the published files. For a split that the card lists no files for, `data` is the user's
     own file and reaches the loader as `paths["corpus"]`.
@@ -40,20 +41,17 @@ def load_dataset(
     cannot be found or downloaded, and for content that does not fit the card's schema.
     """
     chosen = dataset.default_split if split is None else split
-    check_split(dataset, chosen)
+    splits = splits_of(dataset, chosen)
     values = check_options(dataset, options or {})
-    if dataset.files[chosen]:
-        paths: Mapping[str, Path] = locate(dataset, chosen, data)
-    else:
-        paths = {} if data is None or data.is_dir() else {"corpus": data}
-    loaded = dataset.load(chosen, paths, values)
+    parts = {split: dataset.load(split, _paths(dataset, split, data), values) for split in splits}
+    loaded = parts[splits[0]] if len(parts) == 1 else pooled(parts)
     return replace(loaded, demo=True) if dataset.demo and isinstance(loaded, Corpus) else loaded
 
 
-def check_split(dataset: Dataset, split: str) -> None:
-    """Raise `UserError` for a split that the card does not know."""
-    if split not in dataset.files:
-        raise unknown(f"split of {dataset.name}", split, dataset.files)
+def _paths(dataset: Dataset, split: str, data: Path | None) -> Mapping[str, Path]:
+    if dataset.files[split]:
+        return locate(dataset, split, data)
+    return {} if data is None or data.is_dir() else {"corpus": data}
 
 
 def check_options(dataset: Dataset, chosen: Mapping[str, str]) -> dict[str, Any]:
@@ -85,7 +83,7 @@ class FileStatus:
 
 
 def locate(dataset: Dataset, split: str, data: Path | None) -> dict[str, Path]:
-    """Return the local path of each file of a split, by its name.
+    """Return the local path of each file of a split (or of several, see `splits_of`), by its name.
 
     With `data`, a folder: `data/<dataset.folder>/<name>`, else `data/<name>`; nothing is fetched. Without: the cache,
     into which missing files are fetched. Every pinned file is checked against its SHA-256 each time.
@@ -93,11 +91,8 @@ def locate(dataset: Dataset, split: str, data: Path | None) -> dict[str, Path]:
     Raises `UserError` for an unknown split, and for a file that is missing, differs from its checksum or cannot be
     fetched; the message names the file, its URL, its checksum and the place to put it.
     """
-    check_split(dataset, split)
-    return {
-        file.name: _in_cache(dataset, file) if data is None else _in_mirror(dataset, file, data)
-        for file in dataset.files[split]
-    }
+    files = [file for name in splits_of(dataset, split) for file in dataset.files[name]]
+    return {file.name: _in_cache(dataset, file) if data is None else _in_mirror(dataset, file, data) for file in files}
 
 
 def verify(dataset: Dataset, data: Path | None) -> list[FileStatus]:

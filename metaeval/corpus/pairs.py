@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
@@ -329,37 +329,51 @@ def pair_of(
     )
 
 
-_BM25 = re.compile(r"bm25:([1-9]\d*)")
+_POOL = re.compile(r"(?:bm25:(?P<words>[1-9]\d*)|dense:(?P<dense>[1-9]\d*)(?::(?P<encoder>cosine:\S+))?)")
+
+RankChunks = Callable[[Sequence[str], Sequence[str]], Iterable[Iterable[int]]]
+"""Ranks chunks for statements, from the texts of both: for each statement chunk numbers, best first."""
 
 
 def check_pool(pool: str) -> int:
-    """Return the number of BM25 chunks that a pool rule adds (`own`: 0, `bm25:k`: k); raises `UserError` otherwise."""
+    """Return the number of chunks that a pool rule adds (`own`: 0); raises `UserError` for an unknown rule."""
     if pool == "own":
         return 0
-    match = _BM25.fullmatch(pool)
+    match = _POOL.fullmatch(pool)
     if match is None:
-        raise UserError(f"pool is {pool!r}; allowed: own, or bm25:K with K of 1 or more (for example bm25:20).")
-    return int(match[1])
+        raise UserError(
+            f"pool is {pool!r}; allowed: own, or bm25:K with K of 1 or more (for example bm25:20), or dense:K, or "
+            "dense:K:cosine:MODEL."
+        )
+    return int(match["words"] or match["dense"])
 
 
-def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str) -> PairTable:
-    """Return the table with the best BM25 chunks of documents that a statement does not cite added, at level NONE.
+def pool_encoder(pool: str) -> str:
+    """Return the metric whose encoder ranks the chunks of a dense pool; empty for other pools."""
+    match = _POOL.fullmatch(pool)
+    return (match["encoder"] or "minilm-cosine") if match and match["dense"] else ""
 
-    pool: "own" adds nothing, "bm25:k" k chunks to each statement. Chunks with the text of one of the statement's
-    own are skipped: a copy in another document would be evidence under the wrong level. That no other added chunk
-    supports the statement is an assumption, the base paper's.
+
+def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str, rank: RankChunks | None = None) -> PairTable:
+    """Return the table with the best-ranked chunks of documents that a statement does not cite added, at level NONE.
+
+    pool: "own" adds nothing, "bm25:k" and "dense:k" k chunks to each statement. rank: of a dense pool; None for BM25.
+    Chunks with the text of one of the statement's own are skipped: a copy in another document would be evidence under
+    the wrong level. That no other added chunk supports the statement is an assumption, the base paper's.
     """
     k = check_pool(pool)
     if k == 0:
         return replace(table, pool=pool)
-    ranker = _Ranker([chunk for chunks in chunked.chunks.values() for chunk in chunks])
+    chunks = [chunk for chunks in chunked.chunks.values() for chunk in chunks]
     sources: dict[str, set[str]] = {}
     for pair in table.pairs:
         sources.setdefault(pair.statement_id, set()).add(pair.source)
+    statements = [chunked.corpus.statements[statement_id] for statement_id in sources]
+    ranked = (rank or _by_words)([chunk.text for chunk in chunks], [statement.text for statement in statements])
     added = [
         pair
-        for statement_id in sources
-        for pair in _pool_rows(chunked.corpus.statements[statement_id], ranker, k, sources[statement_id])
+        for statement, order in zip(statements, ranked, strict=True)
+        for pair in _pool_rows(statement, (chunks[number] for number in order), k, sources[statement.id])
     ]
     seen = {pair.pair_id for pair in table.pairs}
     for pair in added:
@@ -375,14 +389,14 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str) -> PairTable:
 class _Ranker:
     """BM25 ranking of chunks (bm25s with its defaults: Lucene variant, k1 = 1.5, b = 0.75)."""
 
-    def __init__(self, chunks: list[Chunk]) -> None:
+    def __init__(self, chunks: Sequence[str]) -> None:
         import bm25s
 
         # It sets its logger to DEBUG, which any program with a log handler then prints.
         logging.getLogger("bm25s").setLevel(logging.WARNING)
-        self.chunks = chunks
+        self._size = len(chunks)
         self._index = bm25s.BM25()
-        documents = [_tokens(chunk.text) for chunk in chunks]
+        documents = [_tokens(text) for text in chunks]
         self._known = frozenset(token for tokens in documents for token in tokens)
         if self._known:
             self._index.index(documents, show_progress=False)
@@ -392,18 +406,22 @@ class _Ranker:
         import numpy as np  # which a help text does not need
 
         tokens = [token for token in _tokens(statement) if token in self._known]
-        scores = self._index.get_scores(tokens) if tokens else np.zeros(len(self.chunks))
+        scores = self._index.get_scores(tokens) if tokens else np.zeros(self._size)
         return iter(np.argsort(-scores, kind="stable"))
+
+
+def _by_words(chunks: Sequence[str], statements: Sequence[str]) -> Iterator[Iterable[int]]:
+    ranker = _Ranker(chunks)
+    return map(ranker.best, statements)
 
 
 def _tokens(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-def _pool_rows(statement: Statement, ranker: _Ranker, k: int, sources: set[str]) -> Iterator[Pair]:
+def _pool_rows(statement: Statement, chunks: Iterable[Chunk], k: int, sources: set[str]) -> Iterator[Pair]:
     taken: set[str] = set()
-    for number in ranker.best(statement.text):
-        chunk = ranker.chunks[number]
+    for chunk in chunks:
         if chunk.text in sources or chunk.text in taken:
             continue
         taken.add(chunk.text)

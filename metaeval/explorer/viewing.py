@@ -186,7 +186,7 @@ def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tu
     blocks: dict[str, Any] = {}
     titles, summaries = [], []
     for number, name in enumerate(names):
-        folder = _folder_of(name, results)
+        folder = folder_of(name, results)
         cited = is_cited(folder)
         shown = {"job": show_answers(folder, view.data, view.most)} if cited else show_job(folder, view)
         blocks |= {f"{key}-{number}": value for key, value in shown.items()}
@@ -209,7 +209,8 @@ def _report(folder: Path, page: Path) -> str:
     return f"./{quote(report.relative_to(top).as_posix())}" if inside else ""
 
 
-def _folder_of(name: str, results: Path) -> Path:
+def folder_of(name: str, results: Path) -> Path:
+    """Return the folder of a job, from its name, its folder or one of its files."""
     path = Path(name)
     if path.is_dir() and (path / NAME).is_file():
         return path
@@ -221,7 +222,7 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
 
     Raises `UserError` as `view_page` does.
     """
-    head, kept = _kept_pairs(folder)
+    head, kept = kept_pairs(folder)
     names = [str(name) for name in head["columns"]]
     if unasked := [name for name in view.explain if name not in names]:
         raise unknown("metric of the job", unasked[0], names)
@@ -299,13 +300,28 @@ class _Shown:
     ratings: Sequence[float] = ()
 
 
-def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mapping[str, Any]) -> _Shown:
+def judged_job(folder: Path, view: View, head: Mapping[str, Any]) -> Job:
+    """Return the job of a folder, with its data read again; raises `UserError` where they give other pairs now.
+
+    head: first line of the pair file.
+    """
     job = _prepared(folder, view, prepare)
     for key in ("unit", "chunks", "pool"):
         if (judged := head["job"].get(key)) != str(job.fields[key]):
             raise UserError(
                 f"{folder} was made with {key} {judged}, and the data now have {job.fields[key]}: run the job again."
             )
+    return job
+
+
+def threshold_of(name: str, config: RunConfig) -> float | None:
+    """Return the score from which a column says supported, higher being more; None where it is not known here."""
+    threshold: float | None = _described(name, _loaded(name, config, View()), False)["threshold"]
+    return threshold
+
+
+def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mapping[str, Any]) -> _Shown:
+    job = judged_job(folder, view, head)
     rows = {row.id: row for row in job.rows if row.id in kept}
     ids = drawn([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
     chosen = [rows[name] for name in ids]
@@ -323,7 +339,7 @@ def _shown_ratings(folder: Path, view: View, kept: Mapping[str, Any]) -> _Shown:
     return _Shown(rated, ids, len(rows), columns, ratings=[row.gold for row in chosen])
 
 
-def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
+def kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
     """Return the first line of a job's pair file, and its rows by id."""
     path = folder / PAIRS
     if not path.is_file():

@@ -53,16 +53,15 @@ def find_score(text: str, scale: Scale) -> FoundScore | None:
     one: a text with two verdicts, as a quotation of a forged one can make it, gives no score. The number must be a
     score of the scale as it is; a fraction of another scale is not. A verdict inside a sentence is never read.
     """
-    verdicts = []
-    start = 0
-    for line in text.splitlines(keepends=True):
-        if line.strip():
-            verdicts.append(_verdict(line, start))
-        start += len(line)
+    verdicts = [_verdict(line, start) for line, start in _lines(text) if line.strip()]
     complete = [verdict for verdict in verdicts if verdict is not None]
     if len(complete) != 1 or verdicts[-1] is None:
         return None
-    match, offset = complete[0]
+    return _score_of(*complete[0], scale)
+
+
+def _score_of(match: re.Match[str], offset: int, scale: Scale) -> FoundScore | None:
+    """Return the score that a match names; None for a number off the scale. offset: of the matched text."""
     value = float(match["value"])
     if not scale.accepts(value) or (match["top"] and float(match["top"]) != scale.top):
         return None
@@ -77,6 +76,55 @@ def _verdict(line: str, start: int) -> tuple[re.Match[str], int] | None:
     bare = line.strip().strip("*_` \t")
     match = _VERDICT.fullmatch(bare) if len(bare) <= 80 else None  # characters; no verdict is longer
     return (match, start + line.index(bare)) if match else None
+
+
+# Between a cue and its number stand link words, Markdown and LaTeX's box only; what follows makes no range or unit.
+_CUED = re.compile(
+    r"\b(?:predict(?:ion|ed)?|scored?|answer|rat(?:e|ed|ing))\b(?:[\s*_`\"'(\[{:=$]|[-\u2013\u2014]\s|\\boxed"
+    r"|\b(?:is|was|be|would|should|of|as|at|to|a|an|the|this|that|it|its|with|for|pair|citation|statement"
+    r"|therefore|thus|final|level|value|(?:fully|partially|partly|not)\s+supported|(?:full|partial|no)\s+support)\b)*+"
+    r"(?P<value>(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?![\w%]|\.[0-9]|\s*(?:,|-|\u2013|to|or|and)\s*[0-9])"
+    r"(?:(?:\s*/\s*|\s+out\s+of\s+)(?P<top>[0-9]+(?:\.[0-9]+)?))?",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+def find_cued_score(text: str, scale: Scale) -> FoundScore | None:
+    """Return the score that free text names behind a cue; None if it names none, or two that differ.
+
+    Cues are the words prediction, score, answer and rating in their usual forms, perhaps followed by words such as
+    "is" or "of". A first or last line that is nothing but a verdict, as of `find_score`, counts as cued: it goes on
+    from the prompt's "Prediction:". Each number behind a cue must be a score of the scale, on its own scale where it
+    names one, and all must agree; the last one is returned. A range (0 to 1, 0, 1 or 2) and a percentage are no score.
+    """
+    matches = [(match, 0) for match in _CUED.finditer(text)]
+    lines = [(line, start) for line, start in _lines(text) if line.strip()]
+    outer = dict.fromkeys(lines[:1] + lines[-1:])
+    matches += filter(None, (_verdict(line, start) for line, start in outer))
+    scores = [_score_of(match, offset, scale) for match, offset in matches]
+    known = sorted(filter(None, scores), key=lambda score: score.start)
+    return known[-1] if len(known) == len(scores) and len({score.value for score in known}) == 1 else None
+
+
+def _lines(text: str) -> list[tuple[str, int]]:
+    """Return the lines of a text, each with its offset."""
+    lines = text.splitlines(keepends=True)
+    return list(zip(lines, accumulate(map(len, lines), initial=0), strict=False))
+
+
+_FENCED = re.compile(r"\s*```(?:json)?\s*(?P<body>\{.*\})\s*```\s*", re.DOTALL | re.IGNORECASE)
+
+
+def find_json_score(text: str, scale: Scale) -> FoundScore | None:
+    """Return the score of a JSON text as `find_judgement` does; the text may stand in a fence of three backticks."""
+    fenced = _FENCED.fullmatch(text)
+    judged = find_judgement(fenced["body"] if fenced else text, scale)
+    offset = fenced.start("body") if fenced else 0
+    return judged and FoundScore(judged.value, judged.start + offset, judged.end + offset)
+
+
+RULES = {"last_line": find_score, "cued_number": find_cued_score, "json": find_json_score}
+"""The rules for reading a score from a reply, by name."""
 
 
 def score_schema(scale: Scale) -> dict[str, Any]:

@@ -126,9 +126,11 @@ def _aside_notes(result: Result) -> tuple[Note, Note]:
     ceiling = next(filter(None, (_ceiling(row, column) for row, column in cells)), "")
     published = next(filter(None, (_published(row, column) for row, column in cells)), "")
     source = f" ({plain(result.published)})" if result.published else ""
+    elsewhere = plain(result.published_elsewhere)
+    note = sentences.PUBLISHED_ELSEWHERE_NOTE if elsewhere else sentences.PUBLISHED_NOTE
     return (
         Note("ceiling", sentences.CEILING_NOTE.format(aside=ceiling) if ceiling else ""),
-        Note("published", sentences.PUBLISHED_NOTE.format(aside=published, source=source) if published else ""),
+        Note("published", note.format(aside=published, source=source, elsewhere=elsewhere) if published else ""),
     )
 
 

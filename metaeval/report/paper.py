@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from metaeval.errors import UserError
 from metaeval.files import safe_name
-from metaeval.report import notes
+from metaeval.report import notes, sentences
 from metaeval.report.cells import cell, legend, rank, units
 from metaeval.report.measures import LEVELS, metrics_of
 from metaeval.report.result import Column, Data, Result, Row, records
@@ -39,6 +39,45 @@ from metaeval.report.table import (
 Shrink = Callable[[NDArray[np.float64], NDArray[np.float64], float], NDArray[np.float64]]
 
 _SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "perfect detector", "evidence")
+
+
+BASE_PAPER_GROUPS: Mapping[str, str] = {
+    "llm judge": "LLM-based",
+    **dict.fromkeys(("classifier", "entailment by generation", "NLI over sentence pairs"), "entailment-based"),
+    **dict.fromkeys(("embedding", "likelihood", "lexical"), "similarity-based"),
+}
+"""The groups of the base paper's Tables 2 and 3 (arXiv 2406.15264) in its order, by the family on a metric's card."""
+OTHER_GROUP = "other"
+
+
+class PaperLayout(NamedTuple):
+    """How a paper's tables are laid out.
+
+    groups: the title above each metric, by name; empty for one block of all. percent_digits: decimals of measures that
+    are printed in per cent; None for those that the protocol declares.
+    """
+
+    groups: Mapping[str, str] = MappingProxyType({})
+    percent_digits: int | None = None
+
+    def blocks(self, names: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the title of the block of each metric, and its name, in the order of the groups."""
+        if not self.groups:
+            return [("", name) for name in names]
+        order = [*dict.fromkeys(BASE_PAPER_GROUPS.values()), OTHER_GROUP]
+        titles = {name: self.groups.get(name, OTHER_GROUP) for name in names}
+        return [(title, name) for title in order for name in names if titles[name] == title]
+
+    def of(self, result: Result) -> Result:
+        """Return the result with the decimals of this layout."""
+        if self.percent_digits is None:
+            return result
+        digits = {"digits": self.percent_digits}
+        columns = [column.model_copy(update=digits) if column.scale == 100 else column for column in result.columns]
+        return result.model_copy(update={"columns": columns})
+
+
+FLAT = PaperLayout()
 
 
 def _named(results: Sequence[Result]) -> dict[str, Result]:
@@ -109,12 +148,13 @@ def _total(data: Data) -> int:
     return sum(data.levels.values())
 
 
-def score_table(results: Sequence[Result], shrink: Shrink | None = None) -> Table:
+def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout: PaperLayout = FLAT) -> Table:
     """Return one protocol's results as one table; best and second best are per data set and measure.
 
     A measure with published values has a second column, `paper`. A metric has blank cells where a data set lacks
-    it. shrink: as in `paper_tables`.
+    it. shrink, layout: as in `paper_tables`.
     """
+    results = [layout.of(result) for result in results]
     sources = _named(results)
     parts = {name: [_measured(result, column) for column in result.columns] for name, result in sources.items()}
     measured = [measure for part in parts.values() for measure in part]
@@ -124,11 +164,12 @@ def score_table(results: Sequence[Result], shrink: Shrink | None = None) -> Tabl
     )
     blocks = blocks_of(
         (title, name, [cell for measure in measured for cell in measure.cells(name, kind, reasons)])
-        for title, kind in (("", "metric"), (CONTROLS, "control"))
-        for name in dict.fromkeys(row.metric for row in order if row.kind == kind)
+        for kind in ("metric", "control")
+        for title, name in _lines(order, kind, layout)
     )
     shrunken_lines = _empirical_bayes(measured, results[0].interval.level, shrink) if shrink else []
-    blocks += blocks_of((_SHRUNKEN, name, line) for name, line in shrunken_lines)
+    if shrunken_lines:
+        blocks += blocks_of((_SHRUNKEN, name, line) for name, line in shrunken_lines)
     flagged = any(notes.LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
     level = f"{notes.not_above(results)} (the two oracles aside)" if flagged else ""
     return Table(
@@ -148,6 +189,12 @@ def score_table(results: Sequence[Result], shrink: Shrink | None = None) -> Tabl
         groups=tuple(ColumnGroup(name, sum(len(measure.headings) for measure in part)) for name, part in parts.items()),
         records=[record for result in results for record in _shown_records(result)],
     ).noting(any(result.data.demo for result in results))
+
+
+def _lines(order: Sequence[Row], kind: str, layout: PaperLayout) -> list[tuple[str, str]]:
+    """Return the lines of metrics or of controls: the title of the block, and the name."""
+    names = list(dict.fromkeys(row.metric for row in order if row.kind == kind))
+    return layout.blocks(names) if kind == "metric" else [(CONTROLS, name) for name in names]
 
 
 class _Measured(NamedTuple):
@@ -228,7 +275,7 @@ def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
     values = [value_of(row, column) for row, column in cells]
     shared = notes.shared_letter(filter(None, (notes.letters(row, column) for row, column in cells)))
     published = any(value.published is not None for value in values)
-    sources = ", ".join(dict.fromkeys(plain(result.published) for result in results if result.published))
+    sources = ", ".join(filter(None, dict.fromkeys(map(_published_source, results))))
     names = {(row.metric, row.kind) for result in results for row in result.rows}
     blank = sum(len(result.rows) for result in results) < len(names) * len(results)
     below = (
@@ -236,10 +283,20 @@ def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
             "significance",
             f"{shared} ({'; '.join(tests)})" if shared else "; ".join(tests),
         ),
-        Note("paper", f"published values{f' ({sources})' if sources else ''}" if published else ""),
+        Note("paper", sources or "published values" if published else ""),
         Note("blank", "not scored on that data set" if blank else ""),
     )
     return tuple(note for note in below if note.text)
+
+
+def _published_source(result: Result) -> str:
+    """Return what the published values of a result are, as text; empty where there are none."""
+    source, elsewhere = plain(result.published), plain(result.published_elsewhere)
+    if not source:
+        return ""
+    if elsewhere:
+        return sentences.PUBLISHED_ELSEWHERE.format(elsewhere=elsewhere, source=f" ({source})")
+    return f"published values ({source})"
 
 
 class NumberedTable(NamedTuple):
@@ -254,18 +311,20 @@ def paper_tables(
     left_out: Sequence[tuple[str, str]] = (),
     numbered: Mapping[str, NumberedTable] = MappingProxyType({}),
     shrink: Shrink | None = None,
+    layout: PaperLayout = FLAT,
 ) -> list[Table]:
     """Return the tables of a paper; raises `UserError` where there are no results.
 
     left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: the
     protocols whose tables have a number, by name. shrink: a function that shrinks ROC-AUCs towards their mean, from
-    (k, 3) lower ends, values and upper ends, the number of effective groups of each, and the confidence level.
+    (k, 3) lower ends, values and upper ends, the number of effective groups of each, and the confidence level. layout:
+    groups of metrics, and decimals.
     """
     if not results:
         raise UserError("No results are given: a paper's tables need at least one result file.")
     tables = [table for table in [level_counts(results)] if table is not None]
     for stem, same in _by_protocol(results, numbered).items():
-        tables.append(replace(score_table(same, shrink), name=stem))
+        tables.append(replace(score_table(same, shrink, layout), name=stem))
     absent = (Note("not run", "", tuple(left_out)),) if left_out else ()
     return [replace(table, footer=(*table.footer, *absent)) for table in tables]
 

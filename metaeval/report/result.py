@@ -47,7 +47,8 @@ class Value(_ResultModel):
     """The value of a cell, with its interval and further facts (see `protocols.contract.Estimate`).
 
     ceiling: the highest value that these scores could reach given their ties and those of the gold, if any.
-    published: what the data set's or the base paper's authors report for the same metric on the same data.
+    published: what the data set's or the base paper's authors report for the same metric, on the same data or on
+    others (`Result.published_elsewhere`).
     effective: effective groups behind the interval, where it comes from a standard error.
     """
 
@@ -336,7 +337,8 @@ class Result(_ResultModel):
 
     ceilings: for each measure that ties in the gold hold below 1, what a perfect metric of each kind (continuous,
     three-level, binary) would reach. perfect: what perfect detectors would reach, None where rows are the texts that
-    annotators judged. published: where the `published` values come from. certificate: None unless it was asked for.
+    annotators judged. published: where the `published` values come from. published_elsewhere: how their data or rule
+    differ from these; empty where they are the same. certificate: None unless it was asked for.
     """
 
     schema_: Literal["metaeval-result/2"] = Field(default="metaeval-result/2", alias="schema")
@@ -354,6 +356,7 @@ class Result(_ResultModel):
     perfect: Perfect | None = None
     significance: Significance | None = None
     published: str = ""
+    published_elsewhere: str = ""
     certificate: Certificate | None = None
 
     def __repr__(self) -> str:
@@ -409,7 +412,7 @@ _OFTEN_EMPTY = ("letters", "ranks", "notes", "same_scores")
 def save_result(result: Result, path: Path) -> None:
     """Write a result as indented JSON; the same result always gives the same bytes."""
     # Fields that no protocol has filled are left out.
-    empty: dict[str, Any] = {} if result.certificate else {"certificate": True}
+    empty: dict[str, Any] = {name: True for name in ("certificate", "published_elsewhere") if not getattr(result, name)}
     unused = {field for field in _OFTEN_EMPTY if not any(getattr(row, field) for row in result.rows)}
     if unused:
         empty["rows"] = {"__all__": unused}

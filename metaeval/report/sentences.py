@@ -85,6 +85,8 @@ CEILING_NOTE = (
 )
 PUBLISHED = "paper {value}"
 PUBLISHED_NOTE = "{aside}: published value of the same metric on the same data{source}"
+PUBLISHED_ELSEWHERE = "published on other data: {elsewhere}{source}"
+PUBLISHED_ELSEWHERE_NOTE = "{aside}: " + PUBLISHED_ELSEWHERE
 
 # The footer of a table.
 ROW_COUNTS = (

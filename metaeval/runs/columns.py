@@ -17,6 +17,7 @@ from metaeval import registry
 from metaeval.column_arrays import Coded
 from metaeval.config import RunConfig
 from metaeval.config_files import variants
+from metaeval.corpus.pooled import JOINED
 from metaeval.corpus.units import read_aggregation
 from metaeval.errors import UserError, unknown
 from metaeval.files import sha256_file, sha256_json
@@ -217,7 +218,7 @@ def _control_metric(name: str) -> Metric:
 
 def is_fitted_on(metric: Metric, job: Job) -> bool:
     """Return whether the metric was fitted on the labels of the job's data."""
-    return f"{job.name}/{job.split}" in metric.card.fitted_on
+    return any(f"{job.name}/{split}" in metric.card.fitted_on for split in job.split.split(JOINED))
 
 
 def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, answers: JobAnswers) -> AlignedColumn:

@@ -154,6 +154,7 @@ def evaluate(
     published = PublishedValues()
     if frame.as_published:
         published = published_for(frame.name, frame.split, frame.unit, protocol.name)
+    has_published = any(column.name in published.values for column in columns if column.kind == "metric")
     resampled = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.method, resampling.fewest)
     resampled["by"] = config.interval.cluster.replace(",", "+") + "+annotator" * config.interval.annotators
     compared = config.comparison.model_dump()
@@ -188,7 +189,8 @@ def evaluate(
         ceilings={key: dict(kinds) for key, kinds in most.ceilings.items()} if most else {},
         perfect=perfect(frame, protocol, options, resampling, [measure.key for measure in shown]),
         significance=tests,
-        published=published.source if any(row.metric in published.values for row in rows.values()) else "",
+        published=published.source if has_published else "",
+        published_elsewhere=published.differences(frame) if has_published else "",
     )
 
 
@@ -370,7 +372,8 @@ class PublishedPaper(Strict):
         split: all              optional: the split of the values
         unit: rating            chunk, citation or rating
         source: where the values are from
-        levels: {full: 10}      optional: level counts to add to the source
+        levels: {full: 10}      optional: counts of the judged pairs; other data are told by other counts
+        rule: {chunks: ...}     optional: fields of the signature that the values hold for
         tables:
           correlation:          a protocol
             source: Table 3     optional, added to the source
@@ -385,13 +388,30 @@ class PublishedPaper(Strict):
     tables: dict[str, PublishedTable]
     split: str | None = None
     levels: dict[str, int] = Field(default_factory=dict)
+    rule: dict[str, str] = Field(default_factory=dict)
 
 
 class PublishedValues(Strict):
-    """Published values to print beside a run's values: their source, and raw values by metric and measure."""
+    """Published values to print beside a run's values: their source, and raw values by metric and measure.
+
+    levels, rule: as of `PublishedPaper`.
+    """
 
     source: str = ""
     values: dict[str, dict[str, float]] = Field(default_factory=dict)
+    levels: dict[str, int] = Field(default_factory=dict)
+    rule: dict[str, str] = Field(default_factory=dict)
+
+    def differences(self, frame: Frame) -> str:
+        """Return how a run's data or rule differ from the paper's, as text; empty where they are the same."""
+        parts = []
+        if self.levels and dict(frame.judged) != self.levels:
+            here, there = sum(frame.judged.values()), sum(self.levels.values())
+            counts = f"{there:,} pairs" if here != there else f"{there:,} pairs at other levels"
+            parts.append(f"{counts}, here {here:,} of {frame.split}")
+        rule = {key: str(frame.fields.get(key, "")) for key in self.rule}
+        parts += [f"{key} {self.rule[key]}, here {value}" for key, value in rule.items() if value != self.rule[key]]
+        return "; ".join(parts)
 
 
 def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> PublishedValues:
@@ -406,7 +426,8 @@ def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> Publis
             values = {metric: {key: v / table.scale for key, v in row.items()} for metric, row in table.values.items()}
             source = ", ".join(filter(None, (paper.source, table.source)))
             counts = " / ".join(f"{name} {count:,}" for name, count in paper.levels.items())
-            return PublishedValues(source=f"{source} (on {counts})" if counts else source, values=values)
+            named = f"{source} (on {counts})" if counts else source
+            return PublishedValues(source=named, values=values, levels=paper.levels, rule=paper.rule)
     return PublishedValues()
 
 

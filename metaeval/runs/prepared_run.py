@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -15,19 +15,21 @@ from numpy.typing import NDArray
 from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.config_files import check_file, config_file, variants
-from metaeval.corpus.chunks import chunk_corpus, splitter_name
+from metaeval.corpus.chunks import ChunkedCorpus, chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loaders.ratings import DATASET as OWN_RATINGS
 from metaeval.corpus.loaders.ratings import ratings_of
-from metaeval.corpus.loading import check_options, check_split, load_dataset
+from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Corpus
-from metaeval.corpus.pairs import Pair, PairTable, add_pool, build_pairs
+from metaeval.corpus.pairs import Pair, PairTable, add_pool, build_pairs, pool_encoder
+from metaeval.corpus.pooled import pool_name, splits_of
 from metaeval.corpus.ratings import Ratings
 from metaeval.corpus.sentences import language_note
 from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, unit_rows
 from metaeval.errors import UserError, unknown
 from metaeval.own_tables import TABLES, table_of
 from metaeval.report import result as results
+from metaeval.runs.dense import DenseRanker
 from metaeval.scoring.large_tables import PairFile, read_pair_file
 from metaeval.stats.arrays import codes_of
 from metaeval.stats.votes import GoldVotes, votes_of_gold
@@ -88,7 +90,7 @@ class Job:
             "chunks": self.table.chunking,
             "sentences": splitter_name(list(self.corpus.documents.values())),
             "evidence": f"{config.evidence.rule},jaccard-{config.evidence.threshold}",
-            "pool": config.pool,
+            "pool": self.table.pool,
         }
         if config.unit in ("citation", "page"):
             fields["over-chunks"] = config.aggregate
@@ -160,9 +162,11 @@ def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, s
     if dataset.kind != kind:
         return None, "", ""
     chosen = config.split or split or dataset.default_split
-    mapped = {} if dataset.files.get(chosen) else _own_columns(dataset, config)
+    splits = splits_of(dataset, chosen)
+    published = any(dataset.files[name] for name in splits)
+    mapped = {} if published else _own_columns(dataset, config)
     loaded = load_dataset(dataset, chosen, config.data, {**options, **mapped, **config.dataset_options})
-    return loaded, config.dataset if dataset.files[chosen] else loaded.name, chosen
+    return loaded, config.dataset if published else loaded.name, pool_name(splits)
 
 
 def _own_columns(dataset: Dataset, config: RunConfig) -> dict[str, str]:
@@ -190,8 +194,17 @@ def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
         table = replace(evidence_pairs(corpus, chunking, evidence.threshold, evidence.window), pool=config.pool)
     else:
         chunked = chunk_corpus(corpus, chunking)
-        table = add_pool(build_pairs(chunked, evidence.threshold, evidence.rule), chunked, config.pool)
+        table = _with_pool(build_pairs(chunked, evidence.threshold, evidence.rule), chunked, config)
     return Job(config, name, split, corpus, table, unit_rows(table, config.unit))
+
+
+def _with_pool(table: PairTable, chunked: ChunkedCorpus, config: RunConfig) -> PairTable:
+    """Return the table with the candidates of the run's pool; that of an encoder names its weights."""
+    encoder = pool_encoder(config.pool)
+    if not encoder:
+        return add_pool(table, chunked, config.pool)
+    ranker = DenseRanker(encoder, config)
+    return replace(add_pool(table, chunked, config.pool, ranker.rank), pool=f"{config.pool}({ranker.source})")
 
 
 def unplaced_labels(config: RunConfig) -> tuple[int, int]:
@@ -257,6 +270,7 @@ class RatedSet:
             ),
             excluded={},
             as_published=not self.config.dataset_options,
+            judged=ratings.level_counts(),
             warnings=_language(rows.text),
             levels=ratings.levels,
             systems=tuple(np.unique(np.asarray(rows.system.names)[rows.system.counts > 0]).tolist()),
@@ -315,7 +329,7 @@ def pair_file(config: RunConfig) -> PairFile | None:
             f"{path}: pairs to score need a table (.parquet, .csv, .tsv, .xlsx) with the columns source and statement."
         )
     dataset, _, _ = find_dataset(config.dataset, config)
-    check_split(dataset, config.split or dataset.default_split)
+    splits_of(dataset, config.split or dataset.default_split)
     return read_pair_file(path, {**check_options(dataset, config.dataset_options), **config.columns})
 
 
@@ -328,7 +342,8 @@ class Frame:
 
     numbers: (n,) the row's number in every column. gold: (n,) float64. group, pool: (n,) codes from 0. system: (n,)
     codes from 0; None where a row names no system. excluded: number of excluded rows by reason. fields: those of
-    the signature about the data. as_published: whether published values are about these rows. held: (n,) share of an
+    the signature about the data. as_published: whether published values are about rows like these. judged: number of
+    citations or ratings at each level, as loaded. held: (n,) share of an
     evidence set that each row holds, 0 where unknown; None where no row is part of a larger judged text. warnings:
     about the data, shown for every metric. levels: whether the gold is on the three-level scale. systems: the names of
     the systems' codes. crossed: whether intervals take systems as sampled too. votes: those that the gold is made of,
@@ -347,6 +362,7 @@ class Frame:
     summary: results.Data
     excluded: Mapping[str, int]
     as_published: bool
+    judged: Mapping[str, int] = field(default_factory=dict)
     held: NDArray[np.float64] | None = None
     warnings: tuple[str, ...] = ()
     levels: bool = True
@@ -422,6 +438,7 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
         # Published values are about chunks that take the citation's level wherever they touch evidence.
         as_published=not job.config.dataset_options
         and (job.config.unit == "citation" or job.config.evidence.rule == "touched"),
+        judged=job.corpus.level_counts(),
         held=np.array([row.held or 0.0 for row in rows]) if any(0 < (row.held or 0) < 1 for row in job.rows) else None,
         warnings=_language(statement.text for statement in job.corpus.statements.values()),
         systems=tuple(sorted(set(systems))),

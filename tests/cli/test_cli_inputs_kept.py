@@ -29,6 +29,7 @@ LINES = {
     "gate fit output": "gate fit answers.jsonl -l labels.csv -m overlap -o OUT",
     "gate check junit": "gate check answers.jsonl gate.json --junit OUT",
     "gate check markdown": "gate check answers.jsonl gate.json --markdown OUT",
+    "results cases output": "results cases results/latest/pairs.jsonl -o OUT",
     "view output": "view -o OUT results/latest/pairs.jsonl",
     "cite convert output": "cite convert answers.jsonl -o OUT",
     "cite generate output": f"cite generate answers.jsonl {CHAT} -o OUT",

@@ -109,6 +109,7 @@ OTHERS = {
         "cite convert",
         "results explain",
         "results diff",
+        "results cases",
         "label",
         "view",
         "shards slurm",

@@ -76,7 +76,7 @@ RUNNING = {
     *("run", "pairs", "score", "evaluate", "compare", "plan", "thresholds", "view"),
     *("results figures", "multiverse", "metrics verify", "metrics serve", "data fetch", "data convert"),
     *("store compact", "results export", "results rm", "results rerun", "shards merge", "shards verify", "data audit"),
-    *("label", "estimate", "gate fit", "gate check"),
+    *("label", "estimate", "gate fit", "gate check", "results cases"),
 }
 """Commands that do what is typed; what their files ask for is below."""
 
@@ -103,6 +103,7 @@ FROM_FILES = [
     "metrics verify judge",
     "metrics serve variant",
     "view evil",
+    "results cases evil",
     "gate check answers.jsonl gate.json",
 ]
 

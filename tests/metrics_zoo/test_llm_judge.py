@@ -283,3 +283,36 @@ def test_the_replies_of_a_pair_are_those_of_each_sample_and_of_its_second_attemp
         assert [answer.score for answer in again.score([SOURCE], [STATEMENT])] == [2]
         assert again.replies(SOURCE, STATEMENT) == ["no number here", "Prediction: 2"]
         assert again.replies(SOURCE, " ") == []
+
+
+def test_a_rule_for_free_text_is_in_the_signature_and_asks_for_no_last_line():
+    reply = "All of it is there, so I would rate this as 2. That is my final answer."
+    assert score(reply)[0] == [PairScore(None, Status.UNPARSED, 100)]  # the strict rule stays the default
+    answers, metric, server = score(reply, reply="cued_number")
+    assert answers == [PairScore(2.0, tokens=100)]
+    assert metric.identity()["options"]["reply"] == "cued_number"
+    assert "reply" not in judge().identity()["options"]  # scores of earlier versions are still served
+    (body,) = server.bodies
+    assert "End your answer" not in body["messages"][0]["content"]
+    assert body["messages"][0]["content"].endswith("\n\nPrediction:")
+
+
+def test_two_cues_that_differ_are_unparsed_and_counted():
+    answers, metric, _ = score("Prediction: 1\nOn reflection the score is 2.", reply="cued_number")
+    assert answers == [PairScore(None, Status.UNPARSED, 100)]
+    assert "1 replies without a score" in metric.note()
+
+
+def test_a_prompt_of_ones_own_is_sent_under_every_rule(tmp_path):
+    (tmp_path / "p.txt").write_text("Does {citation} support {statement}? Prediction:")
+    options = {"prompt_file": tmp_path / "p.txt"}
+    answers, _, server = score("0.5 it is, and so the score is 0.5", kind=LLMContinuous, reply="cued_number", **options)
+    assert answers == [PairScore(0.5, tokens=100)]
+    assert fake.prompt_of(server.bodies[0]) == f"Does {SOURCE} support {STATEMENT}? Prediction:"
+
+
+def test_json_in_plain_text_is_read_by_name_and_a_free_rule_is_refused_for_structured_output():
+    body = '```json\n{"reasoning": "so", "score": 1}\n```'
+    assert score(body, reply="json")[0] == [PairScore(1.0, tokens=100)]
+    with pytest.raises(ValueError, match="which reply=cued_number does not read"):
+        judge(output="json_schema", reply="cued_number")

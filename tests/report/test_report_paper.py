@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
+from metaeval import registry
 from metaeval.errors import UserError
 from metaeval.report import latex, markdown, terminal
 from metaeval.report.formats import FORMATS, format_texts, write_table
-from metaeval.report.paper import NumberedTable, level_counts, paper_tables, score_table
+from metaeval.report.paper import BASE_PAPER_GROUPS, NumberedTable, PaperLayout, level_counts, paper_tables, score_table
 from metaeval.report.result import Column, Value
 from metaeval.stats.significance import shrunken, shrunken_areas
 
@@ -49,6 +50,36 @@ def two(result):
         _correlation(result, "wice", {"a": 0.5, "b": 0.4, "c": 0.3}),
         _correlation(result, "gensearch", {"b": 0.2, "a": 0.1}, published=0.585),
     ]
+
+
+def test_the_base_papers_layout_has_its_groups_and_decimals(two, result):
+    # Table 2 has the groups LLM-based, entailment-based, similarity-based; Table 3 prints 92.61.
+    groups = {"b": "LLM-based", "a": "similarity-based", "unused": "entailment-based"}
+    table = score_table(two, layout=PaperLayout(groups, percent_digits=2))
+    assert [(block.title, [line.name for line in block.lines]) for block in table.blocks[:-1]] == [
+        ("LLM-based", ["b"]),
+        ("similarity-based", ["a"]),
+        ("other", ["c"]),
+    ]
+    assert table.blocks[0].lines[0].cells[0].number == "0.400"  # a correlation keeps its three decimals
+    assert table.blocks[-1].title == "controls"
+    flat = score_table(two)
+    assert [block.title for block in flat.blocks] == ["", "controls"]
+    ranks = {line.name: [cell.rank for cell in line.cells] for line in table.lines}
+    # The best of all is bold, not the best of a group.
+    assert ranks == {line.name: [cell.rank for cell in line.cells] for line in flat.lines}
+    area = result.model_copy(update={"columns": [Column(key="fs_ns", label="full / none", scale=100, digits=1)]})
+    (percent,) = {column.digits for column in PaperLayout(percent_digits=2).of(area).columns}
+    assert percent == 2
+    assert PaperLayout().of(area) is area
+    assert r"\emph{LLM-based}" in latex.table_of(table)
+
+
+def test_every_family_of_a_card_has_a_group_of_the_paper():
+    families = {registry.find("metric", name).card.family for name in registry.names("metric")}
+    assert families - BASE_PAPER_GROUPS.keys() == {"combination", "worker"}  # these stand under "other"
+    expected = {"autoais": "entailment-based", "bartscore": "similarity-based", "llm-discrete": "LLM-based"}
+    assert {name: BASE_PAPER_GROUPS[registry.find("metric", name).card.family] for name in expected} == expected
 
 
 def test_table_1_counts_levels(result):

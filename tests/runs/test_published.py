@@ -1,6 +1,7 @@
 """Published values: read, scaled, and put beside the metric of that name on that data only."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +12,8 @@ from metaeval.errors import UserError
 from metaeval.registry import find, names
 from metaeval.report.cells import lay_out
 from metaeval.report.formats import table_text
+from metaeval.report.paper import score_table
+from metaeval.report.result import load_result, save_result
 from metaeval.runs.evaluation import published_files, published_for, read_published
 
 
@@ -100,3 +103,44 @@ def test_the_papers_numbers_stand_beside_ours_where_the_data_are_gensearch():
     assert "arXiv 2406.15264" in result.published
     assert "paper 82.9" in table_text(lay_out(result), "text")
     assert other.published == ""  # the paper has other labels
+
+
+def test_values_of_other_data_are_said_to_be_of_other_data():
+    # Base paper, Table 1: 6,616 + 1,445 + 4,620 = 12,681 pairs; the shipped corpus has fewer.
+    corpus = replace(metaeval.load_corpus("mini"), name="gensearch")
+    scores = {"autoais": {pair.pair_id: float(len(pair.pair_id) % 7) for pair in metaeval.pairs(corpus=corpus)}}
+    settings = {"corpus": corpus, "protocols": ["classification"], "controls": False, "evidence": {"rule": "touched"}}
+    (result,) = metaeval.evaluate_scores(scores, **settings)
+    assert result.published_elsewhere == f"12,681 pairs, here {len(corpus.citations)} of given"
+    text = table_text(lay_out(result), "text")
+    assert "published on other data: 12,681 pairs" in " ".join(text.split())
+    assert "on the same data" not in text
+    assert "published on other data: 12,681 pairs" in str(score_table([result]).footer)
+
+
+@pytest.mark.parametrize(
+    ("judged", "fields", "says"),
+    [
+        ({"full": 6616, "partial": 1445, "none": 4620}, "sentences-150", ""),
+        (
+            {"full": 6616, "partial": 1444, "none": 4621},
+            "sentences-150",
+            "at other levels, here 12,681 of s",
+        ),
+        ({"full": 6616, "partial": 1445, "none": 4620}, "sentences-100", "chunks sentences-150, here sentences-100"),
+    ],
+)
+def test_the_same_data_are_the_same_counts_under_the_same_rule(judged, fields, says):
+    frame = SimpleNamespace(judged=judged, fields={"chunks": fields}, split="s")
+    differences = published_for("gensearch", "s", "chunk", "correlation").differences(frame)
+    assert differences.endswith(says)
+    assert bool(differences) == bool(says)
+
+
+def test_a_result_on_the_papers_own_data_is_written_as_before(tmp_path):
+    (result,) = metaeval.run(dataset="mini", metrics=["overlap"], protocols=["classification"], results=tmp_path)
+    save_result(result, tmp_path / "plain.json")
+    assert "published_elsewhere" not in (tmp_path / "plain.json").read_text()
+    other = result.model_copy(update={"published_elsewhere": "x"})
+    save_result(other, tmp_path / "other.json")
+    assert load_result(tmp_path / "other.json").published_elsewhere == "x"

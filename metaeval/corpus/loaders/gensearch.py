@@ -129,6 +129,7 @@ DATASET = Dataset(
         ),
     },
     default_split="test",
+    pooled=_JUDGEMENTS,
     load=_load,
     options={
         "unusable": Option(
@@ -145,8 +146,8 @@ DATASET = Dataset(
             ("source_raw_text", "source_text"),
         ),
     },
-    note="train, dev and test hold page texts and three levels: page applies there alone, the other two options do "
-    "not. annotations and intrinsic_halls "
+    note="all pools train, dev and test: 11,037 judgements (12,681 in arXiv 2406.15264). They hold page texts and "
+    "three levels: page applies there alone, the other two options do not. annotations and intrinsic_halls "
     "hold whole responses with six verdicts and no page text (documents have an empty text and a "
     "url); by default every verdict but the first two is NONE, as the origin's README counts them. intrinsic_halls is "
     "a third party's selection of 114 responses in which some citation also refutes: a biased sample, for trying "

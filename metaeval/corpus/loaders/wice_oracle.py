@@ -125,6 +125,7 @@ DATASET = Dataset(
     folder="wice/model_outputs",
     files={"first-100": _files("test", T5 | CHAT), "test": _TEST, "dev": _files("dev", T5)},
     default_split="first-100",
+    pooled=("test", "dev"),
     load=_load,
     scores=(*T5, *CHAT),
     note="A claim's document is the sentences of its two or three oracle chunks, in the order of the page: what the "

@@ -1,0 +1,200 @@
+"""The most confident errors of each metric of a job, with their texts: the material of a case study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
+from metaeval.config import Names, ResultsSettings
+from metaeval.corpus.model import SupportLevel
+from metaeval.declared import Flag
+from metaeval.errors import UserError, unknown
+from metaeval.files import write_text
+from metaeval.shown import Shown
+
+
+class CasesOptions(ResultsSettings, DeclaredOptions):
+    """Options of `results cases`."""
+
+    job: Annotated[FileOrName, Flag("JOB", argument=True)] = "latest"
+    """Job: latest, a name of 'results list', its beginning, or its hash."""
+    metrics: Annotated[Names, Flag("NAMES", "-m")] = ()
+    """Metrics of the job (default: all but controls)."""
+    cases: Annotated[int, Flag("N"), Field(ge=1)] = 3
+    """Most cases of a metric in each direction."""
+    data: Annotated[Path | None, Flag("PATH")] = None
+    """Folder that holds the published files (jsonl: your file)."""
+    format: Annotated[Literal["terminal", "markdown", "latex", "jsonl"], Flag("FORMAT", "-f")] = "terminal"
+    """Format: terminal, markdown, latex or jsonl."""
+    output: Annotated[Path | None, Flag("FILE", "-o", output=True)] = None
+    """File to write (default: the cases are printed)."""
+
+
+WORDS = 60
+"""Words of a text that are shown; JSONL holds all of them."""
+HIGH, LOW = "score too high", "score too low"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A judged row that a metric gets wrong. score: higher is more support.
+
+    threshold: the score from which the metric says supported; None where none is known, so that the cases are the
+    highest scores of rows at level none and the lowest of the others.
+    """
+
+    metric: str
+    error: str
+    label: str
+    score: float
+    threshold: float | None
+    statement: str
+    citation: str
+    id: str
+
+
+def find_cases(
+    metric: str,
+    scores: Mapping[str, float],
+    levels: Mapping[str, int],
+    texts: Callable[[str], tuple[str, str]],
+    most: int,
+    threshold: float | None = None,
+) -> list[Case]:
+    """Return a metric's most confident errors: rows of no support with high scores, then supported ones with low.
+
+    scores, levels: by row, of those that have both; a level is 0, 1 or 2. texts: returns the statement and the citation
+    of a row. most: cases of a kind. threshold: only scores from it on count as "supported". Equal scores go by id.
+    """
+    none = sorted((-score, row) for row, score in scores.items() if not levels[row])
+    some = sorted((score, row) for row, score in scores.items() if levels[row])
+    high = [(HIGH, row) for score, row in none if threshold is None or -score >= threshold][:most]
+    low = [(LOW, row) for score, row in some if threshold is None or score < threshold][:most]
+    labelled = [(error, row, SupportLevel(levels[row]).label) for error, row in (*high, *low)]
+    return [Case(metric, error, level, scores[row], threshold, *texts(row), row) for error, row, level in labelled]
+
+
+def _run(options: CasesOptions, progress: Progress) -> Done:
+    from metaeval.explorer.viewing import View, folder_of, judged_job, kept_pairs, threshold_of
+    from metaeval.report.notebook import NotebookText
+    from metaeval.report.table import DEMO, Table
+
+    folder = folder_of(options.job, options.results)
+    head, kept = kept_pairs(folder)
+    if head["job"].get("unit") == "rating":
+        raise UserError(f"{folder} holds ratings of texts without citations: give a job on cited documents.")
+    names = [name for name in head["columns"] if name not in head["controls"]]
+    if wrong := [name for name in options.metrics if name not in names]:
+        raise unknown("metric of the job", wrong[0], names)
+    job = judged_job(folder, View(options.data), head)
+    rows = {row.id: row for row in job.rows if row.id in kept and row.cited and kept[row.id]["level"] is not None}
+
+    def texts(row: str) -> tuple[str, str]:
+        return rows[row].statement, " […] ".join(job.pairs[number].source for number in rows[row].members)
+
+    cases, notes = [], []
+    for name in options.metrics or names:
+        place = head["columns"].index(name)
+        scores = {row: kept[row]["scores"][place] for row in rows}
+        known = {row: float(score) for row, score in scores.items() if score is not None}
+        levels = {row: int(kept[row]["level"]) for row in known}
+        threshold = threshold_of(name, job.config)
+        errors = find_cases(name, known, levels, texts, options.cases, threshold)
+        cases += errors
+        kind = "errors at its threshold" if threshold is not None else "no threshold is known: its extreme scores"
+        notes.append(f"{name}: {len(errors)} cases; {kind}; {len(rows) - len(known):,} rows without a score")
+    text = RENDERERS[options.format](cases)
+    notes += [DEMO] if job.corpus.demo else []
+    value = Table(records=[asdict(case) for case in cases])
+    if options.output is None:
+        return Done(shown=NotebookText(text), warnings=notes, value=value)
+    written = f"Written: {options.output}. The texts are in it: share it where you may share them."
+    write = {options.output: partial(write_text, text=text)}
+    return Done(outputs=write, shown=(), verdict=[written], warnings=notes, value=value)
+
+
+def _excerpt(text: str) -> Shown:
+    parts = text.split()
+    return Shown(" ".join(parts[:WORDS]) + (" …" if len(parts) > WORDS else ""))
+
+
+def _said(case: Case) -> str:
+    known = "" if case.threshold is None else f", supported from {case.threshold:.3g}"
+    return f"Label: {case.label.replace('none', 'no')} support. Score: {case.score:.3g}{known}."
+
+
+def _terminal(cases: Sequence[Case]) -> str:
+    return "\n\n".join(
+        "\n".join(
+            [
+                Shown(f"{case.metric}, {case.error} ({case.id})"),
+                f"  Statement: {_excerpt(case.statement)}",
+                f"  Citation: {_excerpt(case.citation)}",
+                f"  {_said(case)}",
+            ]
+        )
+        for case in cases
+    )
+
+
+def _markdown(cases: Sequence[Case]) -> str:
+    from metaeval.report.markdown import escape
+
+    lines = ["| metric | error | example |", "| :-- | :-- | :-- |"]
+    for case in cases:
+        example = [
+            f"**Statement:** {escape(_excerpt(case.statement))}",
+            f"**Citation:** {escape(_excerpt(case.citation))}",
+            _said(case),
+        ]
+        lines.append(f"| {escape(Shown(case.metric))} | {case.error} | {'<br>'.join(example)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _latex(cases: Sequence[Case]) -> str:
+    from metaeval.report.latex import escape
+
+    lines = [
+        r"\begin{tabular}{lp{0.14\linewidth}p{0.64\linewidth}}",
+        r"\hline",
+        r"Metric & Error & Example \\",
+        r"\hline",
+    ]
+    for case in cases:
+        example = [
+            rf"\textbf{{Statement:}} {escape(_excerpt(case.statement))}",
+            rf"\textbf{{Citation:}} {escape(_excerpt(case.citation))}",
+            escape(Shown(_said(case))),
+        ]
+        lines.append(rf"{escape(Shown(case.metric))} & {case.error} & " + r" \newline ".join(example) + r" \\")
+    return "\n".join([*lines, r"\hline", r"\end{tabular}"]) + "\n"
+
+
+def _jsonl(cases: Sequence[Case]) -> str:
+    return "".join(f"{json.dumps(asdict(case), ensure_ascii=False)}\n" for case in cases)
+
+
+RENDERERS: Mapping[str, Callable[[Sequence[Case]], str]] = {
+    "terminal": _terminal,
+    "markdown": _markdown,
+    "latex": _latex,
+    "jsonl": _jsonl,
+}
+
+CASES = Analysis(
+    name="results cases",
+    summary="Show the most confident errors of each metric of a run.",
+    about="""They go both ways: rows that people judged as no support with the highest scores, and fully or partially
+supported ones with the lowest. For a metric with a threshold only its wrong decisions count. The texts are read again
+from the data; the reasons of errors are for people to name.""",
+    examples=["results cases", "results cases latest -m overlap --cases 5 --format latex -o cases.tex"],
+    options=CasesOptions,
+    run=_run,
+)

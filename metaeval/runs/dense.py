@@ -1,0 +1,56 @@
+"""Dense retrieval: chunks are ranked by the cosine of a sentence encoder's embeddings with a statement's."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval import registry
+from metaeval.config import RunConfig
+from metaeval.declared import validated
+from metaeval.errors import UserError, install_extra
+from metaeval.scoring.contract import Metric
+
+_SLICE = 256  # texts whose token states are held together
+
+
+class DenseRanker:
+    """A ranker of chunks by a metric that encodes texts: minilm-cosine, or cosine:MODEL.
+
+    Raises `UserError` where the metric's packages, options or weights are not here.
+    """
+
+    def __init__(self, name: str, config: RunConfig) -> None:
+        base, _, argument = name.partition(":")
+        kind: type[Metric] = registry.find("metric", base)
+        card = kind.card
+        if any(importlib.util.find_spec(module) is None for module in card.modules):
+            raise UserError(f"pool={config.pool} needs {', '.join(card.modules)}: type {install_extra(card.extra)}.")
+        options = {**config.metric_options.get(name, {}), **({card.argument: argument} if argument else {})}
+        self._metric: Any = kind(validated(kind.Options, options, f"the options of {name}"))
+
+    @property
+    def source(self) -> str:
+        """Return the name and hash of the encoder's weights."""
+        return str(self._metric.provenance().get("checkpoint", ""))
+
+    def rank(self, chunks: Sequence[str], statements: Sequence[str]) -> Iterator[Sequence[int]]:
+        """Yield for each statement the numbers of the chunks, best first; equal cosines in chunk order."""
+        options = self._metric.options
+        sources = self._embedded(chunks, getattr(options, "source_prompt", ""))
+        for statement in statements:
+            (vector,) = self._embedded([statement], getattr(options, "statement_prompt", ""))
+            yield np.argsort(-(sources @ vector), kind="stable").tolist()
+
+    def _embedded(self, texts: Sequence[str], prompt: str) -> NDArray[np.float64]:
+        """Return the unit vectors of texts, (n, dimensions)."""
+        rows: list[NDArray[np.float64]] = []
+        for start in range(0, len(texts), _SLICE):
+            part = [prompt + text for text in texts[start : start + _SLICE]]
+            encoded = self._metric.texts.read(part)
+            rows += [encoded[text].states[0].double().cpu().numpy() for text in part]
+        return np.stack(rows)

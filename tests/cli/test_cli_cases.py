@@ -1,0 +1,103 @@
+"""`results cases`: the most confident errors of a metric, both ways, by hand and as they are typed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import metaeval
+from metaeval.explorer.cases import HIGH, LOW, RENDERERS, Case, find_cases
+from tests.cli.samples import lines_of
+
+SCORES = {"a": 0.9, "b": 0.8, "c": 0.8, "d": 0.1, "e": 0.05, "f": 0.7, "g": 0.2}
+LEVELS = {"a": 2, "b": 0, "c": 0, "d": 1, "e": 2, "f": 0, "g": 0}
+
+
+def cases(most=3, threshold=None):
+    found = find_cases("m", SCORES, LEVELS, lambda row: (f"says {row}", f"page {row}"), most, threshold)
+    return [(case.error, case.id) for case in found]
+
+
+def test_the_most_confident_errors_come_first_and_equal_scores_go_by_id():
+    # No support: b .8, c .8, f .7, g .2 from the top; support: e .05, d .1, a .9 from the bottom.
+    assert cases(2) == [(HIGH, "b"), (HIGH, "c"), (LOW, "e"), (LOW, "d")]
+    assert cases(9) == [(HIGH, "b"), (HIGH, "c"), (HIGH, "f"), (HIGH, "g"), (LOW, "e"), (LOW, "d"), (LOW, "a")]
+
+
+def test_at_a_threshold_only_wrong_decisions_are_errors():
+    # From .75 on a score says supported: of no support b and c are wrong, of support d and e.
+    assert cases(9, 0.75) == [(HIGH, "b"), (HIGH, "c"), (LOW, "e"), (LOW, "d")]
+    assert cases(9, 0.8) == [(HIGH, "b"), (HIGH, "c"), (LOW, "e"), (LOW, "d")]  # the threshold itself says supported
+
+
+HOSTILE = Case("m_1", HIGH, "none", 0.5, None, "\\input{x} <b>50%</b> | \x1b[2J", "a & b_c $d$ " + "word " * 80, "i")
+
+
+def test_texts_are_escaped_in_every_format():
+    assert "\x1b" not in "".join(RENDERERS[name]([HOSTILE]) for name in ("terminal", "markdown", "latex"))
+    tex = RENDERERS["latex"]([HOSTILE])
+    assert r"\input{x}" not in tex
+    assert r"50\%" in tex
+    assert r"a \& b\_c \$d\$" in tex
+    page = RENDERERS["markdown"]([HOSTILE])
+    assert r"\<b\>50%\</b\> \|" in page
+    assert page.count("\n") == 3  # the head, its rule and one line
+    assert json.loads(RENDERERS["jsonl"]([HOSTILE])) == vars_of(HOSTILE)
+
+
+def vars_of(case):
+    return {name: getattr(case, name) for name in case.__slots__} if hasattr(case, "__slots__") else vars(case)
+
+
+@pytest.fixture
+def job(ran, scored):
+    """A finished run of two metrics; returns its folder."""
+    ran(*"run -m overlap,bm25 -p classification -s interval.resamples=0 -q".split())
+    return Path("results/latest")
+
+
+def test_cases_of_a_job_are_its_rows_and_say_what_was_judged(ran, job):
+    ended = ran(*"results cases --cases 2 --format jsonl -o cases.jsonl".split())
+    rows = lines_of(Path("cases.jsonl"))
+    assert {row["metric"] for row in rows} == {"overlap", "bm25"}
+    assert all((row["error"] == HIGH) == (row["label"] == "none") for row in rows)
+    kept = {row["id"]: row for row in lines_of(job / "pairs.jsonl")[1:]}
+    for row in rows:
+        pair = kept[row["id"]]
+        assert row["score"] == pair["scores"][["overlap", "bm25"].index(row["metric"])]
+        assert ("none", "partial", "full")[int(pair["level"])] == row["label"]
+    assert "bm25: 4 cases; no threshold is known: its extreme scores" in ended.err
+    assert "overlap: 4 cases; errors at its threshold" in ended.err
+    assert "the labels were written for this package" in ended.err
+    texts = {pair.pair_id: pair for pair in metaeval.pairs()}
+    assert all(
+        (texts[row["id"]].statement, texts[row["id"]].source) == (row["statement"], row["citation"]) for row in rows
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "begin"), [("markdown", "| metric"), ("latex", "\\begin{tabular}"), ("terminal", "overlap,")]
+)
+def test_each_format_is_printed(ran, job, form, begin):
+    shown = ran(*f"results cases -m overlap --cases 1 -f {form}".split()).out
+    assert shown.startswith(begin)
+    assert shown.count("Statement:") == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("-m rouge", "Unknown metric of the job 'rouge'. Known: bm25, overlap."),
+        ("nope", "nope"),
+        ("--cases 0", "greater than or equal to 1"),
+        ("-f html", "terminal"),
+    ],
+)
+def test_wrong_input_is_one_sentence(refused, job, line, says):
+    assert says in refused("results", "cases", *line.split())
+
+
+def test_ratings_have_no_cases(ran, refused):
+    Path("r.csv").write_text("id,gold,m,text\na,1,2,x\nb,2,3,y\nc,3,1,z\n")
+    ran(*"evaluate -d ratings --data r.csv -s interval.resamples=0 -q".split())
+    assert "holds ratings of texts without citations" in refused("results", "cases")

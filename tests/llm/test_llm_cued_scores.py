@@ -1,0 +1,91 @@
+"""Free text read by the number behind its cues: usual styles of replies, contradictions, and what is no score."""
+
+import pytest
+
+from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, RULES, find_cued_score, find_json_score
+
+STYLES = [
+    ("The page gives the year.\n\nPrediction: 2", 2),
+    ("Prediction: 1 (partially supported)\n\nThe page says nothing of the tower.", 1),
+    ("Step 1. The page names a dam.\nStep 2. It gives no year.\nTherefore, the prediction is 1.", 1),
+    ("Some of it is there.\n\n**Score:** **1**", 1),
+    ("Based on this, I would rate the citation as a 2, since all of it is stated.", 2),
+    ("All three parts are in it. The final answer is $\\boxed{2}$.", 2),
+    ("2\n\nThe citation says all of it.", 2),
+    ("It names 3 of 14 towns. Rating - 1 out of 2", 1),
+    ("Hence the predicted score would be 0: nothing of it is there.", 0),
+    ("PREDICTION = 0", 0),
+    ("Prediction: Not supported (0)", 0),
+    ("Prediction: 2\n\nSo the score is 2/2.", 2),
+    ("The score is 1 and the rating is 1.\nAnswer: 1.0", 1),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), STYLES)
+def test_the_number_behind_a_cue_is_the_score_and_is_where_it_stands(text, value):
+    found = find_cued_score(text, DISCRETE)
+    assert found is not None
+    assert found.value == value
+    assert float(text[found.start : found.end]) == value
+
+
+def test_the_last_of_several_cues_that_agree_is_the_place_of_the_score():
+    text = "The score is 1.\nPrediction: 1"
+    assert find_cued_score(text, DISCRETE).start == text.rindex("1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Prediction: 1\n\nOn reflection, the score should be 2.",
+        "A score of 2 would need the year.\nPrediction: 1",
+        "2\n\nRating: 1",
+        "Score: 3\nPrediction: 2",  # one is off the scale
+        "",
+        "The statement is partially supported.",
+        "I find 2 of its parts in the citation.",
+        "The score lies between 0 and 2.",
+        "A score of 0, 1 or 2 is allowed.",
+        "Score: 0-2",
+        "Score: -1",
+        "Score: 85%",
+        "Prediction: 1/10",
+        "Prediction: two",
+        "The score is not 2.",
+        "Prediction: 2nd",
+        "prediction" + " is" * 40_000,
+    ],
+)
+def test_cues_that_disagree_and_other_numbers_are_no_score(text):
+    assert find_cued_score(text, DISCRETE) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Prediction: 0.85", 0.85),
+        ("I would score it .7", 0.7),
+        ("The prediction is 1.0 (fully supported).", 1.0),
+        ("The score is 0.80.\nPrediction: 0.8", 0.8),
+        ("Prediction: 7/10", None),
+        ("Prediction: 70 %", None),
+        ("Prediction: 0.3-0.5", None),
+    ],
+)
+def test_a_share_is_read_on_its_own_scale(text, value):
+    found = find_cued_score(text, CONTINUOUS)
+    assert (found and found.value) == value
+
+
+def test_json_may_stand_in_a_fence_and_nothing_may_stand_beside_it():
+    judgement = '{"reasoning": "It says \\"score\\": so.", "score": 1}'
+    for text in (judgement, f"```json\n{judgement}\n```", f"```\n{judgement}\n```\n"):
+        found = find_json_score(text, DISCRETE)
+        assert (found.value, text[found.start : found.end]) == (1.0, "1")
+    for text in (f"Here it is: {judgement}", judgement * 2, "```json\n[1]\n```", '{"score": 1}'):
+        assert find_json_score(text, DISCRETE) is None
+
+
+def test_the_strict_rule_reads_fewer_of_these_styles():
+    strict = [RULES["last_line"](text, DISCRETE) for text, _ in STYLES]
+    assert sum(found is not None for found in strict) < len(STYLES) / 2
