@@ -131,7 +131,7 @@ def _answer(row: DataRow) -> Answer:
 
 ReplyForm = Literal["json", "json_schema"]
 """A reply in JSON: only the prompt asks for it (json), or the server enforces a schema (json_schema)."""
-Output = Literal["auto", "json", "json_schema"]
+Output = Literal["auto", "json", "json_schema", "text"]
 
 _OURS = frozenset(
     "model messages stream n temperature top_p max_tokens max_completion_tokens seed response_format".split()
@@ -154,6 +154,7 @@ def chat_request(
     max_tokens: overrides the option.
     """
     sampling = {"temperature": options.temperature, "top_p": options.top_p, "seed": options.seed}
+    form = None if options.output == "text" else form
     body: dict[str, Any] = {"model": options.model, options.max_tokens_name: max_tokens or options.max_tokens}
     body |= {name: value for name, value in sampling.items() if value is not None}
     if form is not None and options.output in ("auto", "json_schema"):
@@ -180,7 +181,8 @@ class ChatOptions(ModelOptions):
     """Name under which the limit is sent; some models refuse max_tokens."""
     output: Output = "auto"
     """Form of the reply: json_schema (the server holds the model to a schema), json (the prompt alone asks for JSON),
-    or auto (json_schema, and json where the server refuses it or replies in that form are kept)."""
+    auto (json_schema, and json where the server refuses it or replies in that form are kept), or text (plain text,
+    as papers' own prompts ask for)."""
     role: Literal["user", "system"] = "user"
     """Role of the one message that is sent."""
     extra: Annotated[dict[str, JsonValue], AfterValidator(checked_extra)] = Field(default_factory=dict)
