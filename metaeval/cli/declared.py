@@ -78,6 +78,11 @@ class DeclaredGroup(TyperGroup):
             args = [usual, *args] if named else args
         return super().parse_args(ctx, args)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that was typed; "tables scifi" is the command tables-scifi."""
+        both = "-".join(args[:2])
+        return super().resolve_command(ctx, [both, *args[2:]] if both in self.list_commands(ctx) else args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands in the help, without importing any of them."""
         self._listing = True

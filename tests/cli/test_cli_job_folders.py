@@ -90,6 +90,10 @@ WRITING = {
         f"cite tables ASQA=answers.jsonl -c aliice --nli overlap --parser small {QUICK}",
         ["-s threshold=0.9", "-s interval.level=0.8"],
     ),
+    "cite tables-scifi": (
+        f"cite tables scifi samples.jsonl --nli overlap {QUICK}",
+        ["--threshold 0.9", "--table 1", "-s interval.level=0.8"],
+    ),
     "cite scifi": (f"cite scifi samples.jsonl --nli overlap {QUICK}", ["--threshold 0.9", "-s group=joint"]),
     "cite meta": (
         f"cite meta rated.jsonl --nli overlap --pipelines alce {QUICK}",
