@@ -353,6 +353,34 @@ class cite:
         requests: str | Path | None = None,
         **settings: Any,
     ) -> Any: ...
+    @staticmethod
+    def tables_scifi(
+        *files: Any,
+        model: str | None = None,
+        base_url: str | None = None,
+        record: str | Path | None = None,
+        replay: str | Path | None = None,
+        requests: str | Path | None = None,
+        batch: str | Path | None = None,
+        ask_again: str | None = None,
+        nli: str | Sequence[str] = ...,
+        threshold: str | None = None,
+        calibration: str | Path | Sequence[str | Path] = ...,
+        format: str = 'auto',
+        sources: str | Path | None = None,
+        splitter: str = 'auto',
+        parser: str = 'small',
+        table: int | Sequence[int] = ...,
+        trained: str | Sequence[str] = ...,
+        encoding: str = '',
+        results: str | Path = ...,
+        store: str | Path | None = None,
+        executor: Mapping[str, Any] = ...,
+        budget: float | None = None,
+        trust_config: bool = False,
+        dry_run: bool = False,
+        **settings: Any,
+    ) -> Any: ...
 def compare(
     *metrics: str,
     by: str = '',
@@ -409,6 +437,27 @@ class data:
         trust_config: bool = False,
     ) -> Any: ...
     @staticmethod
+    def build(
+        name: str,
+        model: str | None = None,
+        base_url: str | None = None,
+        record: str | Path | None = None,
+        replay: str | Path | None = None,
+        requests: str | Path | None = None,
+        batch: str | Path | None = None,
+        ask_again: str | None = None,
+        wikitext: str | Path | None = None,
+        pages: str | Path | None = None,
+        output: str | Path | None = None,
+        samples: int = 10000,
+        *,
+        encoding: str = '',
+        results: str | Path = ...,
+        budget: float | None = None,
+        dry_run: bool = False,
+        **settings: Any,
+    ) -> Any: ...
+    @staticmethod
     def convert(
         name: str,
         output: str | Path,
@@ -417,6 +466,17 @@ class data:
         data: str | Path | None = None,
         dataset_options: Mapping[str, str] = ...,
         columns: Mapping[str, str] = ...,
+    ) -> Any: ...
+    @staticmethod
+    def export(
+        *files: str | Path,
+        output: str | Path | None = None,
+        form: Literal['chat'] = 'chat',
+        negatives: int | None = None,
+        shuffle: int | None = None,
+        answer_file: str | Path | None = None,
+        format: str = 'auto',
+        encoding: str = '',
     ) -> Any: ...
     @staticmethod
     def fetch(

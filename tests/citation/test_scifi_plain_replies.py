@@ -57,7 +57,7 @@ def test_several_lines_without_items_cannot_be_read(reply):
     [
         ("in 1992", "in 1992"),
         ('Segment: "in 1992"\n', "in 1992"),
-        ("answer: “a film”", "a film"),
+        ("question: “a film”", "a film"),
         ("'twas", "'twas"),
         ("", None),
         ("Segment:", None),

@@ -102,7 +102,7 @@ WRITING = {
 }
 """Commands that write a job: what is typed first, and then behind it, each time to another folder."""
 
-ASKING = {"cite generate", "cite citeeval", "cite improve", "cite refit", "cite rewrite"}
+ASKING = {"cite generate", "cite citeeval", "cite improve", "cite refit", "cite rewrite", "data build"}
 """Pipelines that ask a chat model: they open their jobs as the other pipelines do."""
 
 OTHERS = {
@@ -118,7 +118,7 @@ OTHERS = {
         "shards slurm",
         "gate action",
     ),
-    *("data list", "data show", "data fetch", "data verify", "data convert", "data validate"),
+    *("data list", "data show", "data fetch", "data verify", "data convert", "data export", "data validate"),
     *("metrics list", "metrics show", "metrics verify", "metrics doctor", "metrics serve"),
     *("results list", "results show", "results export", "results rm", "results rerun", "store verify", "store compact"),
     *("shards status", "shards merge", "shards verify"),

@@ -67,7 +67,7 @@ def analysis_of(pipeline: Pipeline) -> Analysis:
     """Return the analysis of a pipeline: `metaeval cite NAME`, and `metaeval.cite.NAME` in Python."""
     summary, about, examples = _help(pipeline.help)
     return Analysis(
-        name=f"cite {pipeline.name}",
+        name=pipeline.command,
         summary=summary,
         about=about,
         examples=examples,
@@ -164,8 +164,8 @@ def _run(pipeline: Pipeline, options: DeclaredOptions, progress: MetricProgress 
             result = run_pipeline(run)
         except RequestsWritten as told:
             return Done(config=run.config, shown=(), verdict=[str(told)], value=NotebookText(str(told)))
-        name = f"cite {pipeline.name}"
-        result = replace(result, recipe={} if made_here else recipe_of(name, options, checked.read_files))
+        recipe = {} if made_here else recipe_of(pipeline.command, options, checked.read_files)
+        result = replace(result, recipe=recipe)
     return Done(
         config=result.config,
         job=partial(_write, result),

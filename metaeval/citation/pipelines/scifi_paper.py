@@ -42,7 +42,7 @@ _COLUMNS = (
     Column(key="entailment", label="Citation Ent.", scale=100, digits=2),
     Column(key="coverage", label="Cover.", scale=100, digits=2),
 )
-_STATISTICS = (
+STATISTICS = (
     Column(key="samples", label="# Samples", digits=0),
     Column(key="tokens", label="# Tokens", digits=1),
     Column(key="density", label="Density", digits=2),
@@ -152,9 +152,9 @@ def _statistics(assessed: Assessed, systems: Sequence[_System], around: Provenan
         counted = cited_texts(answers, assessed.options, run.splitter)
         values = {"samples": counted.samples, "sentences": counted.sentences, **counted.shares}
         name = panel.systems[system.number]
-        cells = [format_value(values[column.key], column) for column in _STATISTICS]
+        cells = [format_value(values[column.key], column) for column in STATISTICS]
         table.add("", name, cells, *({"system": name, "measure": key, "value": v} for key, v in values.items()))
-    headings = ("Data", *(column.label for column in _STATISTICS))
+    headings = ("Data", *(column.label for column in STATISTICS))
     return around.lines("table-1", "Statistics of the texts", headings, table, [STATISTICS_READING])
 
 

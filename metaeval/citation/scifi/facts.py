@@ -252,7 +252,7 @@ def fact_request(prompt: Prompt, chat: ChatOptions, **texts: str) -> ChatRequest
 
 
 _ITEM = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)])\s+(.*)")
-_CUE = re.compile(r"\s*(?:segment|answer)\s*:", re.IGNORECASE)
+_CUE = re.compile(r"\s*(?:segment|question)\s*:", re.IGNORECASE)
 _MARKS = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}
 
 
@@ -275,7 +275,7 @@ def read_listed(text: str, options: ScifiOptions = DEFAULTS) -> ReplyFacts | Non
 def read_line(text: str) -> str | None:
     """Return the segment of a plain reply by the rule "line": its only line, without a cue and quotation marks.
 
-    None for a reply of no line or several. The cue is "Segment:" or "Answer:".
+    None for a reply of no line or several. The cue is "Segment:" or "Question:", with which the prompt may end.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) != 1:
