@@ -13,7 +13,7 @@ from metaeval.citation.pipelines.run import prepare
 from metaeval.citation.pipelines.scifi_data import BUILD_PIPELINE, DataBuildOptions, around_cited
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.readers.jsonl import own_lines
-from metaeval.citation.scifi.samples import Sample, candidates, chosen, split
+from metaeval.citation.scifi.samples import ScifiSample, candidates, chosen, split
 from metaeval.citation.scifi.wikipedia import Paragraph, key_of, library, paragraphs_of, read_articles, read_pages
 from metaeval.cli.app import app
 from metaeval.errors import UserError
@@ -33,10 +33,8 @@ def built(wiki, tmp_path, monkeypatch):
     """What `data build` was given, with replies to what it asks; the second of them is no query."""
     pytest.importorskip("trafilatura", reason="needs the extra 'wikipedia'")
     monkeypatch.chdir(tmp_path)
-    options = DataBuildOptions(
-        name="scifi", wikitext=HERE / "articles", pages=HERE / "pages", output=Path("built"), model="tiny"
-    )
-    run = prepare(BUILD_PIPELINE, options, {}, ["top=1"])
+    folders = {"wikitext": HERE / "articles", "pages": HERE / "pages", "output": Path("built")}
+    run = prepare(BUILD_PIPELINE, DataBuildOptions(name="scifi", model="tiny", top=1, **folders), {})
     bodies = [request.body for request in BUILD_PIPELINE.read(run).requests]
     replies = ["Question: What is Elm Bridge?", "I would ask:\nWhen?", "Where does the Elm rise?", "Who uses the Elm?"]
     lines = [
@@ -118,7 +116,7 @@ def test_what_is_left_out_is_counted(wiki):
 
 
 def made(number, density):
-    return Sample(f"p{number:02}", Paragraph("p", "", "x", ()), (), (), density)
+    return ScifiSample(f"p{number:02}", Paragraph("p", "", "x", ()), (), (), density)
 
 
 def test_samples_are_drawn_from_the_densest_quarter_and_split():
@@ -172,7 +170,7 @@ def test_the_prompt_shows_title_section_and_paragraph_and_can_be_replaced(built,
         (["-s", "citations=9"], "None of 8 paragraphs has 9 citations"),
         (["--wikitext", "none.xml"], "neither a folder of .wikitext files nor an XML dump"),
         (["--pages", "."], "lacks pages.jsonl"),
-        (["-s", "top=0"], "top should be"),
+        (["-s", "top=0"], "greater than 0"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(built, words, sentence):

@@ -18,25 +18,34 @@ from metaeval.citation.chat import Chat, ChatOptions, chat_request, estimate_for
 from metaeval.citation.model import Answer
 from metaeval.citation.pipelines.analyses import analysis_of
 from metaeval.citation.pipelines.layout import TableLines
-from metaeval.citation.pipelines.pipeline import AsksChat, FilesToRead, FormatName, Layout, Pipeline, Run, one_of
+from metaeval.citation.pipelines.pipeline import (
+    AsksChat,
+    FilesToRead,
+    FormatName,
+    Layout,
+    Pipeline,
+    Run,
+    Splitter,
+    one_of,
+)
 from metaeval.citation.pipelines.provenance import Provenance, data_of
 from metaeval.citation.pipelines.scifi_paper import STATISTICS, STATISTICS_READING
 from metaeval.citation.readers.answers import gather
 from metaeval.citation.scifi.facts import PROMPTS, read_line
-from metaeval.citation.scifi.samples import Sample, candidates, chosen, split
+from metaeval.citation.scifi.samples import ScifiSample, candidates, chosen, split
 from metaeval.citation.scifi.statistics import cited_texts
 from metaeval.citation.scifi.wikipedia import read_articles, read_pages
 from metaeval.citation.sentences import find_marks
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.llm.exchange import ChatRequest, read_answer, read_prompt
-from metaeval.report.table import Note, count, format_value, plain
-
-Share = Annotated[float, Field(gt=0, le=1)]
+from metaeval.report.table import Note, Scalar, count, format_value, plain
 
 
 class DataBuildOptions(AsksChat):
     """Options of `data build`."""
+
+    untyped = frozenset({"citations", "top", "test", "sample_seed", "query_file", "splitter"})
 
     name: Annotated[str, Flag("NAME", argument=True), one_of("data set to build", ("scifi",))] = Field(
         description="Data set to build: scifi."
@@ -54,23 +63,18 @@ class DataBuildOptions(AsksChat):
     samples: Annotated[int, Field(gt=0), Flag("N")] = Field(
         default=10_000, description="Most paragraphs that are drawn."
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuildingOptions:
-    """Options for choosing paragraphs and asking for their queries."""
-
-    citations: Annotated[int, Field(gt=0)] = 3
-    """Fewest citations of a paragraph, of sources with a text."""
-    top: Share = 0.25
-    """Share of the most densely cited paragraphs from which samples are drawn."""
-    test: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Share of the samples that are for the test."""
-    sample_seed: int = 0
-    """Seed of drawing and splitting samples."""
-    query_file: Path | None = None
-    """A prompt of your own that asks for the query in plain text, with {paragraph}, and {page} and {section} if
-    wanted."""
+    citations: Annotated[int, Field(gt=0)] = Field(
+        default=3, description="Fewest citations of a paragraph, of sources with a text."
+    )
+    top: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.25, description="Share of the most densely cited paragraphs from which samples are drawn."
+    )
+    test: Annotated[float, Field(ge=0, lt=1)] = Field(default=0.1, description="Share of the samples for the test.")
+    sample_seed: int = Field(default=0, description="Seed of drawing and splitting samples.")
+    query_file: Path | None = Field(
+        default=None, description="Prompt for a query in plain text: {paragraph}, and {page} and {section} if wanted."
+    )
+    splitter: Splitter = "auto"
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,8 @@ class _Building:
     """Samples, chosen but without queries at first. counts: what was read and left out, by its words."""
 
     run: Run
-    options: BuildingOptions
-    samples: Sequence[Sample]
+    options: DataBuildOptions
+    samples: Sequence[ScifiSample]
     counts: Counter[str]
     models: Sequence[str] = ()
 
@@ -97,14 +101,13 @@ class _Building:
 
 
 def _read(run: Run) -> _Building:
-    command: DataBuildOptions = run.options
-    if command.wikitext is None or command.pages is None:
+    options: DataBuildOptions = run.options
+    if options.wikitext is None or options.pages is None:
         raise UserError("A data set is built of articles and their sources: give --wikitext PATH and --pages FOLDER.")
-    options = BuildingOptions(**run.set_options["building"])
     dense, counts = candidates(
-        read_articles(command.wikitext), read_pages(command.pages), options.citations, run.splitter
+        read_articles(options.wikitext), read_pages(options.pages), options.citations, run.splitter
     )
-    samples = chosen(dense, options.top, command.samples, options.sample_seed)
+    samples = chosen(dense, options.top, options.samples, options.sample_seed)
     if not samples:
         raise UserError(
             f"None of {counts['paragraphs']:,} paragraphs has {options.citations} citations of sources with a text "
@@ -128,14 +131,14 @@ def _ask(building: _Building, chat: Chat) -> _Building:
         else:
             kept.append(replace(sample, query=query))
     if not kept:
-        asked = f"{len(building.samples):,} were asked for"
-        raise UserError(f"No reply could be read as a query ({asked}): ask another model, or change the prompt.")
+        total = f"{len(building.samples):,} were asked for"
+        raise UserError(f"No reply could be read as a query ({total}): ask another model, or change the prompt.")
     return replace(building, samples=kept, counts=counts, models=chat.models)
 
 
 def _lay_out(building: _Building) -> Layout:
     run, parts = building.run, split(building.samples, building.options.test, building.options.sample_seed)
-    folder: Path = run.options.output or Path()
+    folder: Path = building.options.output or Path()
     files = {
         folder / f"{name}.jsonl": "".join(json.dumps(sample.row, ensure_ascii=False) + "\n" for sample in samples)
         for name, samples in parts.items()
@@ -150,7 +153,7 @@ def _lay_out(building: _Building) -> Layout:
     return Layout(
         [_around(building).lines("samples", "Statistics of the samples", _HEADINGS, table, [STATISTICS_READING])],
         files=files,
-        folder=run.config.results / "build" / run.options.name,
+        folder=run.config.results / "build" / building.options.name,
         value={name: [sample.row for sample in samples] for name, samples in parts.items()},
         warnings=[f"{name}: {number:,}" for name, number in sorted(lost.items())],
     )
@@ -162,13 +165,13 @@ _HEADINGS = ("Split", *(column.label for column in STATISTICS))
 def _around(building: _Building) -> Provenance:
     answers = [sample.answer for sample in building.samples]
     citations = sum(len(each.citations) for each in building.samples)
-    data = data_of(building.run.options.name, "build", answers, 0, citations)
+    data = data_of(building.options.name, "build", answers, 0, citations)
     options = building.options
     prompt = read_prompt(options.query_file or PROMPTS / "query.txt", ("paragraph",))
-    fields = {
+    fields: dict[str, Scalar] = {
         "citations": options.citations,
         "top": options.top,
-        "most": building.run.options.samples,
+        "most": options.samples,
         "test": options.test,
         "seed": options.sample_seed,
         "splitter": building.run.splitter.name,
@@ -200,7 +203,7 @@ BUILD_PIPELINE = Pipeline(
     options=DataBuildOptions,
     chat="always",
     purpose="writes the queries",
-    owners={"building": BuildingOptions, "chat": ChatOptions},
+    owners={"chat": ChatOptions},
     prompts={"query": ("for the query that a paragraph answers", PROMPTS / "query.txt")},
     read=_read,
     estimate=_estimate,

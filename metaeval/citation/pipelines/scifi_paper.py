@@ -239,11 +239,11 @@ def _pair(pair: str, systems: Sequence[_System]) -> tuple[list[_System], list[_S
     names = pair.split("=")
     if len(names) != 2 or not all(names):
         raise UserError(f"--trained {shown(pair)}: write BEFORE=AFTER, two models whose answers are given.")
-    found = [[system for system in systems if system.model == name.strip()] for name in names]
-    for name, of_model in zip(names, found, strict=True):
+    matches = [[system for system in systems if system.model == name.strip()] for name in names]
+    for name, of_model in zip(names, matches, strict=True):
         if not of_model:
             raise unknown("model in --trained", name.strip(), list(dict.fromkeys(each.model for each in systems)))
-    return found[0], found[1]
+    return matches[0], matches[1]
 
 
 def _common(before: Sequence[_System], after: Sequence[_System], pair: str) -> dict[str, tuple[_System, _System]]:

@@ -170,19 +170,19 @@ def within_reach(
     each: the fact's answer. The text is the fact's sentence, or with `reach=answer` all sentences, joined by spaces.
     The origin of a group, by its place in the text, is the number of its sentence and its place there.
     """
-    own = each.sentences[fact.sentence - 1]
+    home = each.sentences[fact.sentence - 1]
     if options.reach == "sentence":
-        return fact, own, {group.at: (own.number, group.at) for group in own.groups}
+        return fact, home, {group.at: (home.number, group.at) for group in home.groups}
     at, shift, groups, origins = 0, 0, list[PlacedGroup](), dict[int, tuple[int, int]]()
     for sentence in each.sentences:
-        shift = at if sentence is own else shift
+        shift = at if sentence is home else shift
         groups += [replace(group, at=at + group.at) for group in sentence.groups]
         origins |= {at + group.at: (sentence.number, group.at) for group in sentence.groups}
         at += len(sentence.text) + 1
     segment = replace(fact.segment, start=fact.segment.start + shift, end=fact.segment.end + shift)
     text = " ".join(sentence.text for sentence in each.sentences)
     places = tuple(place + shift for place in fact.group_places)
-    return replace(fact, segment=segment, group_places=places), replace(own, text=text, groups=tuple(groups)), origins
+    return replace(fact, segment=segment, group_places=places), replace(home, text=text, groups=tuple(groups)), origins
 
 
 def distance(text: str, place: int, end: int, options: ScifiOptions) -> int:

@@ -18,7 +18,7 @@ from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 
 @dataclass(frozen=True)
-class Sample:
+class ScifiSample:
     """A paragraph with its candidate documents: all sources of its article that have a text.
 
     citations: (offset, number of the document from 1). density: citations per sentence. query: empty until it is made.
@@ -55,13 +55,13 @@ def candidates(
     pages: Mapping[str, Passage],
     fewest: int = 3,
     splitter: SentenceSplitter = RULES,
-) -> tuple[list[Sample], Counter[str]]:
+) -> tuple[list[ScifiSample], Counter[str]]:
     """Return the paragraphs with enough citations, and counts of all that was read and left out.
 
     articles: titles and wikitexts. pages: texts of sources, by key. fewest: citations of sources with a text that a
     paragraph needs; others are dropped from it and counted.
     """
-    samples: list[Sample] = []
+    samples: list[ScifiSample] = []
     counts: Counter[str] = Counter()
     for title, wikitext in articles:
         paragraphs = paragraphs_of(title, wikitext)
@@ -77,21 +77,21 @@ def candidates(
             elif len(known) < fewest:
                 counts[f"paragraphs left out: fewer than {fewest} citations"] += 1
             else:
-                sample = Sample(f"{title}#{place}", paragraph, known, tuple(documents.values()), 0.0)
+                sample = ScifiSample(f"{title}#{place}", paragraph, known, tuple(documents.values()), 0.0)
                 sentences = len(read_sentences(sample.answer, splitter=splitter))
                 if sentences:
                     samples.append(replace(sample, density=len(known) / sentences))
     return samples, counts
 
 
-def chosen(samples: Sequence[Sample], top: float = 0.25, most: int = 10_000, seed: int = 0) -> list[Sample]:
+def chosen(samples: Sequence[ScifiSample], top: float = 0.25, most: int = 10_000, seed: int = 0) -> list[ScifiSample]:
     """Return samples drawn at random from the densest share (`top`), at most so many, in the order of their ids."""
     ranked = sorted(samples, key=lambda sample: (-sample.density, sample.id))[: ceil(top * len(samples))]
     drawn = ranked if len(ranked) <= most else random.Random(seed).sample(ranked, most)
     return sorted(drawn, key=lambda sample: sample.id)
 
 
-def split(samples: Sequence[Sample], share: float = 0.1, seed: int = 0) -> dict[str, list[Sample]]:
+def split(samples: Sequence[ScifiSample], share: float = 0.1, seed: int = 0) -> dict[str, list[ScifiSample]]:
     """Return the samples as "train" and "test", drawn at random; `share` of them, rounded, are for the test."""
     size = round(share * len(samples))
     tested = {samples[place].id for place in random.Random(seed).sample(range(len(samples)), size)}

@@ -6,6 +6,7 @@ Needs mwparserfromhell (MIT) for wikitext and trafilatura (Apache-2.0) for HTML,
 from __future__ import annotations
 
 import bz2
+import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -160,6 +161,7 @@ def read_pages(folder: Path) -> dict[str, Passage]:
 
 def _extracted(path: Path) -> tuple[str, str]:
     trafilatura = library("trafilatura")
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # pages without a text are counted by their citations
     page = path.read_bytes()
     about = trafilatura.extract_metadata(page)
     return (about.title or "") if about else "", trafilatura.extract(page, include_comments=False) or ""
