@@ -438,18 +438,19 @@ class data:
     ) -> Any: ...
     @staticmethod
     def build(
-        name: str,
-        model: str | None = None,
-        base_url: str | None = None,
-        record: str | Path | None = None,
-        replay: str | Path | None = None,
-        requests: str | Path | None = None,
-        batch: str | Path | None = None,
-        ask_again: str | None = None,
+        name: Literal['scifi'],
         wikitext: str | Path | None = None,
         pages: str | Path | None = None,
         output: str | Path | None = None,
         samples: int = 10000,
+        model: str | None = None,
+        base_url: str | None = None,
+        record: str | Path | None = None,
+        replay: str | Path | None = None,
+        dry_run: bool = False,
+        requests: str | Path | None = None,
+        batch: str | Path | None = None,
+        ask_again: Literal['unparsed'] | None = None,
         citations: int = 3,
         top: float = 0.25,
         test: float = 0.1,
@@ -457,10 +458,8 @@ class data:
         query_file: str | Path | None = None,
         splitter: str = 'auto',
         *,
-        encoding: str = '',
         results: str | Path = ...,
         budget: float | None = None,
-        dry_run: bool = False,
         **settings: Any,
     ) -> Any: ...
     @staticmethod

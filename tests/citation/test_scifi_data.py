@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 from metaeval import cite, data
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.pipelines.run import prepare
-from metaeval.citation.pipelines.scifi_data import BUILD_PIPELINE, DataBuildOptions, around_cited
+from metaeval.citation.pipelines.scifi_data import BUILD_PIPELINE, around_cited
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.readers.jsonl import own_lines
 from metaeval.citation.scifi.samples import ScifiSample, candidates, chosen, split
-from metaeval.citation.scifi.wikipedia import Paragraph, key_of, library, paragraphs_of, read_articles, read_pages
+from metaeval.citation.scifi.wikipedia import Paragraph, extra_needed, key_of, paragraphs_of, read_articles, read_pages
 from metaeval.cli.app import app
 from metaeval.errors import UserError
 
@@ -34,7 +34,7 @@ def built(wiki, tmp_path, monkeypatch):
     pytest.importorskip("trafilatura", reason="needs the extra 'wikipedia'")
     monkeypatch.chdir(tmp_path)
     folders = {"wikitext": HERE / "articles", "pages": HERE / "pages", "output": Path("built")}
-    run = prepare(BUILD_PIPELINE, DataBuildOptions(name="scifi", model="tiny", top=1, **folders), {})
+    run = prepare(BUILD_PIPELINE, BUILD_PIPELINE.options(name="scifi", model="tiny", top=1, **folders), {})
     bodies = [request.body for request in BUILD_PIPELINE.read(run).requests]
     replies = ["Question: What is Elm Bridge?", "I would ask:\nWhen?", "Where does the Elm rise?", "Who uses the Elm?"]
     lines = [
@@ -188,8 +188,8 @@ def test_a_page_outside_its_folder_is_not_read(tmp_path):
 
 
 def test_a_missing_library_is_named_with_its_extra():
-    with pytest.raises(UserError, match=r"needs no_such_library, .*wikipedia"):
-        library("no_such_library")
+    with pytest.raises(UserError, match=r"needs no_such_library, .*wikipedia"), extra_needed():
+        import no_such_library  # noqa: F401
 
 
 PASSAGES = tuple(Passage(f"Text {number}.") for number in range(1, 9))

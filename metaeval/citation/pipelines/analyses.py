@@ -72,7 +72,7 @@ def analysis_of(pipeline: Pipeline) -> Analysis:
         about=about,
         examples=examples,
         options=options_of(pipeline),
-        run=partial(_run, pipeline),
+        run=partial(run_analysis, pipeline),
         again=_with_kept_replies,
         figures=citation_figures,
         tree=pipeline.tree,
@@ -144,7 +144,8 @@ def _help(text: str) -> tuple[str, str, list[str]]:
     return " ".join(summary.split()), about, examples
 
 
-def _run(pipeline: Pipeline, options: DeclaredOptions, progress: MetricProgress | None) -> Done:
+def run_analysis(pipeline: Pipeline, options: DeclaredOptions, progress: MetricProgress | None) -> Done:
+    """Run a pipeline with the options of its command, or estimate its cost."""
     from metaeval.analyses.job import recipe_of
     from metaeval.citation.pipelines.run import estimate_pipeline, prepare, run_pipeline
     from metaeval.report.notebook import NotebookText

@@ -1,4 +1,4 @@
-"""`metaeval data build scifi`, samples made of wikitext and fetched pages, and `metaeval data export`, for training."""
+"""What `data build scifi` does with wikitext and fetched pages, and `data export` with samples for training."""
 
 from __future__ import annotations
 
@@ -9,24 +9,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any
 
-from pydantic import Field
+from pydantic import create_model
 
-from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, EncodingSettings, Progress
+from metaeval.analyses.analysis import Done
+from metaeval.analyses.data_samples import BUILD, DataBuildOptions, DataExportOptions
 from metaeval.citation.chat import Chat, ChatOptions, chat_request, estimate_for
 from metaeval.citation.model import Answer
-from metaeval.citation.pipelines.analyses import analysis_of
 from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.pipeline import (
     AsksChat,
-    FilesToRead,
-    FormatName,
     Layout,
     Pipeline,
     Run,
-    Splitter,
-    one_of,
 )
 from metaeval.citation.pipelines.provenance import Provenance, data_of
 from metaeval.citation.pipelines.scifi_paper import STATISTICS, STATISTICS_READING
@@ -36,45 +32,19 @@ from metaeval.citation.scifi.samples import ScifiSample, candidates, chosen, spl
 from metaeval.citation.scifi.statistics import cited_texts
 from metaeval.citation.scifi.wikipedia import read_articles, read_pages
 from metaeval.citation.sentences import find_marks
-from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.llm.exchange import ChatRequest, read_answer, read_prompt
 from metaeval.report.table import Note, Scalar, count, format_value, plain
 
-
-class DataBuildOptions(AsksChat):
-    """Options of `data build`."""
-
-    untyped = frozenset({"citations", "top", "test", "sample_seed", "query_file", "splitter"})
-
-    name: Annotated[str, Flag("NAME", argument=True), one_of("data set to build", ("scifi",))] = Field(
-        description="Data set to build: scifi."
-    )
-    wikitext: Annotated[Path | None, Flag("PATH", required=True)] = Field(
-        default=None, description="Articles: a folder of TITLE.wikitext, or an XML dump of MediaWiki."
-    )
-    pages: Annotated[Path | None, Flag("FOLDER", required=True)] = Field(
-        default=None, description="Fetched sources: HTML or .txt, listed in pages.jsonl."
-    )
-    output: Annotated[Path | None, Flag("FOLDER", "-o", required=True, output=True)] = Field(
-        default=None, description="Folder for train.jsonl and test.jsonl."
-    )
-    model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that writes the queries.")
-    samples: Annotated[int, Field(gt=0), Flag("N")] = Field(
-        default=10_000, description="Most paragraphs that are drawn."
-    )
-    citations: Annotated[int, Field(gt=0)] = Field(
-        default=3, description="Fewest citations of a paragraph, of sources with a text."
-    )
-    top: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=0.25, description="Share of the most densely cited paragraphs from which samples are drawn."
-    )
-    test: Annotated[float, Field(ge=0, lt=1)] = Field(default=0.1, description="Share of the samples for the test.")
-    sample_seed: int = Field(default=0, description="Seed of drawing and splitting samples.")
-    query_file: Path | None = Field(
-        default=None, description="Prompt for a query in plain text: {paragraph}, and {page} and {section} if wanted."
-    )
-    splitter: Splitter = "auto"
+_COMMAND: Any = create_model(
+    "DataBuildCommand",
+    __base__=AsksChat,
+    **{
+        name: (field.annotation, field)
+        for name, field in DataBuildOptions.model_fields.items()
+        if name in vars(DataBuildOptions)["__annotations__"] and name not in {*AsksChat.model_fields, "dry_run"}
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -82,7 +52,7 @@ class _Building:
     """Samples, chosen but without queries at first. counts: what was read and left out, by its words."""
 
     run: Run
-    options: DataBuildOptions
+    options: Any
     samples: Sequence[ScifiSample]
     counts: Counter[str]
     models: Sequence[str] = ()
@@ -101,7 +71,7 @@ class _Building:
 
 
 def _read(run: Run) -> _Building:
-    options: DataBuildOptions = run.options
+    options = run.options
     if options.wikitext is None or options.pages is None:
         raise UserError("A data set is built of articles and their sources: give --wikitext PATH and --pages FOLDER.")
     dense, counts = candidates(
@@ -187,20 +157,8 @@ BUILD_PIPELINE = Pipeline(
     name="build",
     title="SCiFi's data",
     paper="Cao and Wang 2024, SCiFi (arXiv 2406.06125), Section 3 and Appendix A",
-    help="""Build samples as SCiFi's from wikitext and fetched pages.
-
-    Paragraphs with at least three citations of sources whose text is there
-    are ranked by citations per sentence; samples are drawn from the densest
-    quarter, a chat model writes each one's query, and a tenth is for the
-    test. Needs the extra 'wikipedia'.
-
-    \b
-    Examples:
-      metaeval data build scifi --wikitext articles --pages fetched \\
-        --model NAME --record queries.jsonl -o built
-      metaeval cite scifi built/test.jsonl --nli overlap
-    """,
-    options=DataBuildOptions,
+    help=BUILD.summary,
+    options=_COMMAND,
     chat="always",
     purpose="writes the queries",
     owners={"chat": ChatOptions},
@@ -210,25 +168,6 @@ BUILD_PIPELINE = Pipeline(
     ask=_ask,
     lay_out=_lay_out,
 )
-
-BUILD = analysis_of(BUILD_PIPELINE)
-
-
-class DataExportOptions(EncodingSettings, DeclaredOptions):
-    """Options of `data export`."""
-
-    files: FilesToRead = Field(description="Samples, or answers in any format, to learn from.")
-    output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = None
-    """File to write: training samples as JSON lines."""
-    form: Annotated[Literal["chat"], Flag("NAME")] = "chat"
-    """Form of a sample: chat (messages of user and assistant)."""
-    negatives: Annotated[int | None, Field(ge=0), Flag("N")] = None
-    """Documents beside the cited ones, drawn at random (default: all)."""
-    shuffle: Annotated[int | None, Flag("SEED")] = None
-    """Shuffle documents by this seed, and renumber marks (default: neither)."""
-    answer_file: Annotated[Path | None, Flag("FILE")] = None
-    """A prompt of your own, as for 'cite generate'."""
-    format: FormatName = "auto"
 
 
 def around_cited(answer: Answer, negatives: int | None, seed: int | None) -> Answer:
@@ -256,7 +195,8 @@ def around_cited(answer: Answer, negatives: int | None, seed: int | None) -> Ans
     return replace(answer, text=text + answer.text[end:], passages=passages, first=1)
 
 
-def _export(options: DataExportOptions, progress: Progress) -> Done:
+def export(options: DataExportOptions) -> Done:
+    """Write the training samples of `data export`."""
     from metaeval.citation.generation.generate import GenerationOptions, largest_requests
     from metaeval.files import write_text
 
@@ -281,17 +221,3 @@ def _export(options: DataExportOptions, progress: Progress) -> Done:
         warnings=[f"Left out without a question or a text: {count(lost, 'answer')}."] if lost else [],
         value=rows,
     )
-
-
-EXPORT = Analysis(
-    name="data export",
-    summary="Write samples for trainers, as messages of a chat.",
-    about="""The user's message is the prompt of 'cite generate' in the strategy truncated, and the assistant's the
-text with its citations. Training itself is left to a trainer.""",
-    examples=[
-        "data export built/train.jsonl --form chat -o chat.jsonl",
-        "data export built/train.jsonl --negatives 5 --shuffle 0 -o chat.jsonl",
-    ],
-    options=DataExportOptions,
-    run=_export,
-)

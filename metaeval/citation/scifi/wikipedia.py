@@ -9,9 +9,9 @@ import bz2
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
 
@@ -36,14 +36,14 @@ class Paragraph:
     citations: tuple[tuple[int, str], ...]
 
 
-def library(name: str) -> ModuleType:
-    """Return an optional library; raises `UserError` with the way to install it."""
-    import importlib
-
+@contextmanager
+def extra_needed() -> Iterator[None]:
+    """Raise `UserError` with the way to install a library that an import in the block does not find."""
     try:
-        return importlib.import_module(name)
+        yield
     except ModuleNotFoundError as error:
-        raise UserError(f"This needs {name}, which is not installed: type {install_extra('wikipedia')}.") from error
+        install = install_extra("wikipedia")
+        raise UserError(f"This needs {error.name}, which is not installed: type {install}.") from error
 
 
 def read_articles(path: Path) -> Iterator[tuple[str, str]]:
@@ -82,7 +82,9 @@ def paragraphs_of(page: str, wikitext: str) -> list[Paragraph]:
 
     A citation is a `ref` tag, or its name used again; its address is that of its template (`url`) or its first link.
     """
-    code = library("mwparserfromhell").parse(_LISTED.sub("", wikitext))
+    with extra_needed():
+        import mwparserfromhell
+    code = mwparserfromhell.parse(_LISTED.sub("", wikitext))
     refs = [tag for tag in code.ifilter_tags() if str(tag.tag).strip().lower() == "ref"]
     named = {name: address for ref in refs if (name := _name(ref)) and (address := _address(ref))}
     addresses = [_address(ref) or named.get(_name(ref), "") for ref in refs]
@@ -160,7 +162,8 @@ def read_pages(folder: Path) -> dict[str, Passage]:
 
 
 def _extracted(path: Path) -> tuple[str, str]:
-    trafilatura = library("trafilatura")
+    with extra_needed():
+        import trafilatura
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # pages without a text are counted by their citations
     page = path.read_bytes()
     about = trafilatura.extract_metadata(page)
