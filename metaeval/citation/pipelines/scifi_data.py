@@ -14,9 +14,9 @@ from typing import Any
 from pydantic import create_model
 
 from metaeval.analyses.analysis import Done
-from metaeval.analyses.data_samples import BUILD, DataBuildOptions, DataExportOptions
 from metaeval.citation.chat import Chat, ChatOptions, chat_request, estimate_for
 from metaeval.citation.model import Answer
+from metaeval.citation.pipelines.data_samples import BUILD, DataBuildOptions, DataExportOptions
 from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.pipeline import (
     AsksChat,
@@ -36,15 +36,12 @@ from metaeval.errors import UserError
 from metaeval.llm.exchange import ChatRequest, read_answer, read_prompt
 from metaeval.report.table import Note, Scalar, count, format_value, plain
 
-_COMMAND: Any = create_model(
-    "DataBuildCommand",
-    __base__=AsksChat,
-    **{
-        name: (field.annotation, field)
-        for name, field in DataBuildOptions.model_fields.items()
-        if name in vars(DataBuildOptions)["__annotations__"] and name not in {*AsksChat.model_fields, "dry_run"}
-    },
-)
+_FIELDS: Any = {
+    name: (field.annotation, field)
+    for name, field in DataBuildOptions.model_fields.items()
+    if name in vars(DataBuildOptions)["__annotations__"] and name not in {*AsksChat.model_fields, "dry_run"}
+}
+_COMMAND: Any = create_model("DataBuildCommand", __base__=AsksChat, **_FIELDS)
 
 
 @dataclass(frozen=True)
