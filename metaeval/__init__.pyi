@@ -368,6 +368,34 @@ class cite:
         requests: str | Path | None = None,
         **settings: Any,
     ) -> Any: ...
+    @staticmethod
+    def tables_scifi(
+        *files: Any,
+        model: str | None = None,
+        base_url: str | None = None,
+        record: str | Path | None = None,
+        replay: str | Path | None = None,
+        requests: str | Path | None = None,
+        batch: str | Path | None = None,
+        ask_again: str | None = None,
+        nli: str | Sequence[str] = ...,
+        threshold: str | None = None,
+        calibration: str | Path | Sequence[str | Path] = ...,
+        format: str = 'auto',
+        sources: str | Path | None = None,
+        splitter: str = 'auto',
+        parser: str = 'small',
+        table: int | Sequence[int] = ...,
+        trained: str | Sequence[str] = ...,
+        encoding: str = '',
+        results: str | Path = ...,
+        store: str | Path | None = None,
+        executor: Mapping[str, Any] = ...,
+        budget: float | None = None,
+        trust_config: bool = False,
+        dry_run: bool = False,
+        **settings: Any,
+    ) -> Any: ...
 def compare(
     *metrics: str,
     by: str = '',
@@ -424,6 +452,32 @@ class data:
         trust_config: bool = False,
     ) -> Any: ...
     @staticmethod
+    def build(
+        name: Literal['scifi'],
+        wikitext: str | Path | None = None,
+        pages: str | Path | None = None,
+        output: str | Path | None = None,
+        samples: int = 10000,
+        model: str | None = None,
+        base_url: str | None = None,
+        record: str | Path | None = None,
+        replay: str | Path | None = None,
+        dry_run: bool = False,
+        requests: str | Path | None = None,
+        batch: str | Path | None = None,
+        ask_again: Literal['unparsed'] | None = None,
+        citations: int = 3,
+        top: float = 0.25,
+        test: float = 0.1,
+        sample_seed: int = 0,
+        query_file: str | Path | None = None,
+        splitter: str = 'auto',
+        *,
+        results: str | Path = ...,
+        budget: float | None = None,
+        **settings: Any,
+    ) -> Any: ...
+    @staticmethod
     def convert(
         name: str,
         output: str | Path,
@@ -432,6 +486,17 @@ class data:
         data: str | Path | None = None,
         dataset_options: Mapping[str, str] = ...,
         columns: Mapping[str, str] = ...,
+    ) -> Any: ...
+    @staticmethod
+    def export(
+        *files: str | Path,
+        output: str | Path | None = None,
+        form: Literal['chat'] = 'chat',
+        negatives: int | None = None,
+        shuffle: int | None = None,
+        answer_file: str | Path | None = None,
+        format: str = 'auto',
+        encoding: str = '',
     ) -> Any: ...
     @staticmethod
     def fetch(

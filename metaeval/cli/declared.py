@@ -78,6 +78,11 @@ class DeclaredGroup(TyperGroup):
             args = [usual, *args] if named else args
         return super().parse_args(ctx, args)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that was typed; "tables scifi" is the command tables-scifi."""
+        both = "-".join(args[:2])
+        return super().resolve_command(ctx, [both, *args[2:]] if both in self.list_commands(ctx) else args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands in the help, without importing any of them."""
         self._listing = True
@@ -85,8 +90,12 @@ class DeclaredGroup(TyperGroup):
         self._listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the command names in the order of the help, then other registered ones."""
-        return list(dict.fromkeys([*super().list_commands(ctx), *names_in(self.group)]))
+        """Return the command names in the order of the help, then other registered ones.
+
+        A list for people leaves out tables-scifi, which the help of tables names.
+        """
+        names = list(dict.fromkeys([*super().list_commands(ctx), *names_in(self.group)]))
+        return [name for name in names if not self._listing or name.partition("-")[0] in (name, "")]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command, or group of commands, of this name."""

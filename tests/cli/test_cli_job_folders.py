@@ -90,6 +90,10 @@ WRITING = {
         f"cite tables ASQA=answers.jsonl -c aliice --nli overlap --parser small {QUICK}",
         ["-s threshold=0.9", "-s interval.level=0.8"],
     ),
+    "cite tables-scifi": (
+        f"cite tables scifi samples.jsonl --nli overlap {QUICK}",
+        ["--threshold 0.9", "--table 1", "-s interval.level=0.8"],
+    ),
     "cite scifi": (f"cite scifi samples.jsonl --nli overlap {QUICK}", ["--threshold 0.9", "-s group=joint"]),
     "cite meta": (
         f"cite meta rated.jsonl --nli overlap --pipelines alce {QUICK}",
@@ -98,7 +102,7 @@ WRITING = {
 }
 """Commands that write a job: what is typed first, and then behind it, each time to another folder."""
 
-ASKING = {"cite generate", "cite citeeval", "cite improve", "cite refit", "cite rewrite"}
+ASKING = {"cite generate", "cite citeeval", "cite improve", "cite refit", "cite rewrite", "data build"}
 """Pipelines that ask a chat model: they open their jobs as the other pipelines do."""
 
 OTHERS = {
@@ -115,7 +119,7 @@ OTHERS = {
         "shards slurm",
         "gate action",
     ),
-    *("data list", "data show", "data fetch", "data verify", "data convert", "data validate"),
+    *("data list", "data show", "data fetch", "data verify", "data convert", "data export", "data validate"),
     *("metrics list", "metrics show", "metrics verify", "metrics doctor", "metrics serve"),
     *("results list", "results show", "results export", "results rm", "results rerun", "store verify", "store compact"),
     *("shards status", "shards merge", "shards verify"),

@@ -13,8 +13,8 @@ from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.human.model import NO_VALUE, AnswerBounds, AnswerValues, SpanValue, Valued, mean_in_part, mean_of
 from metaeval.citation.measures import AnswerShare, f1
 from metaeval.citation.model import Answer
-from metaeval.citation.scifi.model import AnswerFacts, FactLine
-from metaeval.citation.scifi.shares import entailments
+from metaeval.citation.scifi.model import DEFAULTS, AnswerFacts, FactLine, ScifiOptions
+from metaeval.citation.scifi.shares import entailments, lost_citing
 from metaeval.citation.table import CitationLine, claims_of, unjudged_claim
 
 _TRIPLE = ("recall", "precision", "f1")
@@ -65,7 +65,9 @@ def baseline_values(
     return {measure: AnswerValues(spans[measure], wholes[measure]) for measure in measures}
 
 
-def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> AnswerValues:
+def fact_values(
+    facts: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions = DEFAULTS
+) -> AnswerValues:
     """Return SCiFi's citation entailment; a sentence's is the mean over its facts."""
     by_sentence: dict[tuple[str, int], list[Valued]] = defaultdict(list)
     for line in lines:
@@ -75,10 +77,10 @@ def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> Answ
         answer_spans = spans[each.answer.id] = []
         for sentence in each.sentences:
             value = mean_of(by_sentence[each.answer.id, sentence.number])
-            if sentence.number in each.lost and sentence.groups:
+            if sentence.number in lost_citing(each, options):
                 value = Valued(None, "missing", each.lost[sentence.number])
             answer_spans.append(SpanValue(sentence.start, sentence.end, value))
-    shares = zip(facts, entailments(facts, lines), strict=True)
+    shares = zip(facts, entailments(facts, lines, options), strict=True)
     return AnswerValues(spans, {each.answer.id: _whole(share) for each, share in shares})
 
 

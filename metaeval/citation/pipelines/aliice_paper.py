@@ -296,6 +296,7 @@ TABLES = Pipeline(
 
     Table 1 has citation quality, correctness and length of every system.
     Table 3 compares ALiiCE with ALCE on answers that cite within a sentence.
+    Those of the SCiFi paper are 'metaeval cite tables scifi'.
 
     \b
     Examples:

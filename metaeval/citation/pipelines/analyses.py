@@ -85,12 +85,12 @@ def analysis_of(pipeline: Pipeline) -> Analysis:
     summary, about, examples = _help(pipeline.help)
     kind = _WritesAnswers if pipeline.prefix == _CHAT else Analysis
     return kind(
-        name=f"cite {pipeline.name}",
+        name=pipeline.command,
         summary=summary,
         about=about,
         examples=examples,
         options=options_of(pipeline),
-        run=partial(_run, pipeline),
+        run=partial(run_analysis, pipeline),
         again=_with_kept_replies,
         figures=citation_figures,
         tree=pipeline.tree,
@@ -162,7 +162,8 @@ def _help(text: str) -> tuple[str, str, list[str]]:
     return " ".join(summary.split()), about, examples
 
 
-def _run(pipeline: Pipeline, options: DeclaredOptions, progress: MetricProgress | None) -> Done:
+def run_analysis(pipeline: Pipeline, options: DeclaredOptions, progress: MetricProgress | None) -> Done:
+    """Run a pipeline with the options of its command, or estimate its cost."""
     from metaeval.analyses.job import recipe_of
     from metaeval.citation.pipelines.run import estimate_pipeline, prepare, run_pipeline
     from metaeval.report.notebook import NotebookText
@@ -182,8 +183,8 @@ def _run(pipeline: Pipeline, options: DeclaredOptions, progress: MetricProgress 
             result = run_pipeline(run)
         except RequestsWritten as told:
             return Done(config=run.config, shown=(), verdict=[str(told)], value=NotebookText(str(told)))
-        name = f"cite {pipeline.name}"
-        result = replace(result, recipe={} if made_here else recipe_of(name, options, checked.read_files))
+        recipe = {} if made_here else recipe_of(pipeline.command, options, checked.read_files)
+        result = replace(result, recipe=recipe)
     return Done(
         config=result.config,
         job=partial(_write, result),

@@ -364,14 +364,14 @@ Optional arguments: the cut-offs, how a group's passages are read (`Premise`), a
 class Pipeline:
     """A citation pipeline, as data and pure functions.
 
-    name: name of the command. title: name in tables. paper: its source. help: help text of the command; its first line
-    is the summary. options: class of its options. measures: what it measures. owners: classes whose fields --set
-    takes, by name; a field belongs to the first that has it. backends: how many metrics give verdicts. chat: whether a
-    chat model is asked; purpose: what that model does; chat_options: class of its options; model: its default name.
-    prefix: optional prefix of names in --set. decides: what needs decisions, as the beginning of the error message
-    about soft scores. signed: further classes whose options are in signatures. prompts: by name, what the prompt asks,
-    and the file of its text. tree: draws a sentence as the pipeline cuts it, with a named parser; returns the figure,
-    the parser and rules, and the claims as lines.
+    name: name of the command; group: the group in which it is typed. title: name in tables. paper: its source. help:
+    help text of the command; its first line is the summary. options: class of its options. measures: what it measures.
+    owners: classes whose fields --set takes, by name; a field belongs to the first that has it. backends: how many
+    metrics give verdicts. chat: whether a chat model is asked; purpose: what that model does; chat_options: class of
+    its options; model: its default name. prefix: optional prefix of names in --set. decides: what needs decisions, as
+    the beginning of the error message about soft scores. signed: further classes whose options are in signatures.
+    prompts: by name, what the prompt asks, and the file of its text. tree: draws a sentence as the pipeline cuts it,
+    with a named parser; returns the figure, the parser and rules, and the claims as lines.
 
     read: checks the options and reads the answers. ask: adds the replies of the chat model. judge: adds the verdicts of
     the backends. lay_out: makes tables, rows and files (default: `judge` or `ask` has made them). estimate: says what
@@ -406,6 +406,12 @@ class Pipeline:
     asks: Callable[[AsksChat, SetOptions], bool] = lambda choice, set_options: choice.names_model
     defaults: Mapping[str, Any] = field(default_factory=dict)
     drawn: tuple[str, str] | tuple[str, str, str] = ("system", "backend")
+    group: str = "cite"
+
+    @property
+    def command(self) -> str:
+        """The command as it is typed."""
+        return f"{self.group} {self.name}"
 
 
 def find_pipeline(name: str) -> Pipeline:

@@ -60,9 +60,7 @@ def run_pipeline(run: Run) -> PipelineResult:
     usual = laid.folder or run.folder
     signatures = [line for sheet in tables.values() for line in sheet.signatures]
     set_options = {owner: values for owner, values in run.set_options.items() if values}
-    command = Command(
-        f"cite {run.pipeline.name}", {**changed(run.options), **({"set": set_options} if set_options else {})}
-    )
+    command = Command(run.pipeline.command, {**changed(run.options), **({"set": set_options} if set_options else {})})
     config = laid.config or run.config
     folder = job_folder(usual.parent, [usual.name], signatures, command, config)
     inside = {path: path.is_relative_to(usual) for path in laid.files}

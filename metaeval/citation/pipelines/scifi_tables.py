@@ -172,7 +172,7 @@ def read_run(run: Run) -> Assessed:
         {"options": {**run.set_options["options"], "facts": "parser" if run.chat is None else "model"}}
     )
     # Missing prompts and tokenizers are errors here.
-    fact_making.fact_prompts(options), counter(options.window_unit)
+    fact_making.fact_prompts(options, run.chat), counter(options.window_unit)
     parser = find_parser(run.options.parser, fact_making.PROFILE.one_root) if run.chat is None else None
     return Assessed(run, options, parser)
 
@@ -348,7 +348,7 @@ def _bounds(assessed: Assessed, scored: ScoredFacts) -> str:
         rows, texts = assessed.run.panel.rows(system), []
         answers = [assessed.read[row] for row in rows]
         # The sentences that count for a measure and whose facts are unknown.
-        lost = sum(len(shares.lost_citing(answer)) for answer in answers)
+        lost = sum(len(shares.lost_citing(answer, assessed.options)) for answer in answers)
         lost_reference = sum(answer.reference.sentences_lost for answer in answers if answer.reference is not None)
         measures = ("citation entailment", scored.entailment, lost), ("coverage", scored.coverage, lost_reference)
         for name, values, unknown in measures:

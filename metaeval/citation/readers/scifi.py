@@ -17,6 +17,7 @@ per line (or a list of them), UTF-8::
     one the paragraph with its citations is the answer: the score of people, an upper bound.
 :id: optional; default: the sample's number in the file, from 1. No two samples share one.
 :system: optional, the generator; default for the paragraph itself: "reference".
+:page, section: optional, the titles where the paragraph stands, which `metaeval data build scifi` writes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from metaeval.citation.sentences import find_marks
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.errors import UserError, shown
 
-FIELDS = ("id", "query", "paragraph", "citations", "documents", "output", "text", "group", "system")
+FIELDS = ("id", "query", "paragraph", "citations", "documents", "output", "text", "group", "system", "page", "section")
 
 
 def read_scifi(rows: Sequence[DataRow]) -> Iterator[Answer]:

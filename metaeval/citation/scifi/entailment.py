@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -162,6 +162,29 @@ def assign(fact: Fact, sentence: Sentence, options: ScifiOptions = DEFAULTS) -> 
     return PlacedGroup(at, marks), distance(sentence.text, at, end, options)
 
 
+def within_reach(
+    each: AnswerFacts, fact: Fact, options: ScifiOptions = DEFAULTS
+) -> tuple[Fact, Sentence, Mapping[int, tuple[int, int]]]:
+    """Return a fact in the text in which its citation is looked for, that text, and the origins of the text's groups.
+
+    each: the fact's answer. The text is the fact's sentence, or with `reach=answer` all sentences, joined by spaces.
+    The origin of a group, by its place in the text, is the number of its sentence and its place there.
+    """
+    home = each.sentences[fact.sentence - 1]
+    if options.reach == "sentence":
+        return fact, home, {group.at: (home.number, group.at) for group in home.groups}
+    at, shift, groups, origins = 0, 0, list[PlacedGroup](), dict[int, tuple[int, int]]()
+    for sentence in each.sentences:
+        shift = at if sentence is home else shift
+        groups += [replace(group, at=at + group.at) for group in sentence.groups]
+        origins |= {at + group.at: (sentence.number, group.at) for group in sentence.groups}
+        at += len(sentence.text) + 1
+    segment = replace(fact.segment, start=fact.segment.start + shift, end=fact.segment.end + shift)
+    text = " ".join(sentence.text for sentence in each.sentences)
+    places = tuple(place + shift for place in fact.group_places)
+    return replace(fact, segment=segment, group_places=places), replace(home, text=text, groups=tuple(groups)), origins
+
+
 def distance(text: str, place: int, end: int, options: ScifiOptions) -> int:
     """Return the distance of a citation (`place`) in a sentence from the end of a segment, in the options' unit."""
     if options.distance == "characters":
@@ -246,8 +269,10 @@ def _draft(
     each: the fact's answer. cut: cuts cited passages into chunks.
     """
     sentence, passages = each.sentences[fact.sentence - 1], each.answer.passages
-    unknown = fact.trouble and len(sentence.groups) > 1
-    group, distance = (None, None) if unknown else assign(fact, sentence, options)
+    placed, text, origins = within_reach(each, fact, options)
+    unknown = fact.trouble and len(text.groups) > 1
+    group, distance = (None, None) if unknown else assign(placed, text, options)
+    cited_in, cited_at = origins[group.at] if group else (None, None)
     line = FactLine(
         **answer_cells(each.answer),
         sentence=sentence.number,
@@ -261,11 +286,14 @@ def _draft(
         segment_end=fact.segment.end,
         match=fact.segment.match,
         citations=tuple(mark.number for mark in group.marks) if group else (),
-        cited_at=group.at if group else None,
+        cited_at=cited_at,
+        cited_in=cited_in,
         distance=distance,
     )
+    if group is None and not unknown:
+        return replace(line, state="uncited", value=0.0 if options.uncited == "fails" else None), []
     if group is None:
-        return replace(line, state="unjudged" if unknown else "uncited", reason=fact.trouble if unknown else ""), []
+        return replace(line, state="unjudged", reason=fact.trouble), []
     places = [find_place(mark.number, len(passages))[0] for mark in group.marks]
     cited = tuple(dict.fromkeys((place, passages[place]) for place in places if place is not None))
     # The premises are chunks of each passage alone, or of all passages as one text.

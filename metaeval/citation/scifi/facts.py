@@ -10,6 +10,7 @@ group or none is one fact, and is not parsed.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -196,20 +197,70 @@ PROMPTS = Path(__file__).parent / "prompts"
 """The project's own prompts, by name."""
 
 
-def fact_prompts(options: ScifiOptions) -> dict[str, Prompt]:
+_PLACES: Mapping[str, tuple[str, ...]] = {"decomposition": ("sentence",), "mapping": ("sentence", "fact")}
+
+
+def fact_prompts(options: ScifiOptions, chat: ChatOptions | None = None) -> dict[str, Prompt]:
     """Return the prompts "decomposition" and "mapping": the project's, or those of the options' files.
 
     Raises `UserError` when one cannot be read or lacks a place.
     """
+    ending = "-text.txt" if is_plain(chat) else ".txt"
     return {
-        "decomposition": read_prompt(options.decomposition_file or PROMPTS / "decomposition.txt", ("sentence",)),
-        "mapping": read_prompt(options.mapping_file or PROMPTS / "mapping.txt", ("sentence", "fact")),
+        name: read_prompt(getattr(options, f"{name}_file") or PROMPTS / f"{name}{ending}", places)
+        for name, places in _PLACES.items()
     }
 
 
-def decomposition_request(sentence: str, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
-    """Return the request for the facts of a sentence."""
-    return chat_request(chat, prompt.fill(sentence=quoted(sentence)), _FACTS)
+def is_plain(chat: ChatOptions | None) -> bool:
+    """Return whether replies are plain text."""
+    return chat is not None and chat.output == "text"
+
+
+def fact_request(prompt: Prompt, chat: ChatOptions, **texts: str) -> ChatRequest:
+    """Return the request for the facts of a sentence, or with a fact for its segment.
+
+    texts: what the prompt's places hold, as JSON strings, or as they are where replies are plain text.
+    """
+    if is_plain(chat):
+        return chat_request(chat, prompt.fill(**{name: " ".join(text.split()) for name, text in texts.items()}))
+    form = _SEGMENT if "fact" in texts else _FACTS
+    return chat_request(chat, prompt.fill(**{name: quoted(text) for name, text in texts.items()}), form)
+
+
+_ITEM = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)])\s+(.*)")
+_CUE = re.compile(r"\s*(?:segment|question)\s*:", re.IGNORECASE)
+_MARKS = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}
+
+
+def read_listed(text: str, options: ScifiOptions = DEFAULTS) -> ReplyFacts | None:
+    """Return the facts of a plain reply by the rule "items": each line with a bullet or a number is a fact.
+
+    A reply of one line is one fact, with or without a bullet. Other lines of a list are counted and left out; a reply
+    of several lines without a bullet cannot be read (None). Facts are then checked as in `read_facts`.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    items = [match[1] for line in lines if (match := _ITEM.fullmatch(line))]
+    if not items and len(lines) == 1:
+        items = lines
+    if not items:
+        return None
+    problems = Counter({"line that is not a list item": len(lines) - len(items)})
+    return _checked(items, options, +problems)
+
+
+def read_line(text: str) -> str | None:
+    """Return the segment of a plain reply by the rule "line": its only line, without a cue and quotation marks.
+
+    None for a reply of no line or several. The cue is "Segment:" or "Question:", with which the prompt may end.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) != 1:
+        return None
+    wording = _CUE.sub("", lines[0], count=1).strip()
+    if len(wording) > 1 and _MARKS.get(wording[0]) == wording[-1]:
+        wording = wording[1:-1].strip()
+    return wording or None
 
 
 def read_facts(text: str, options: ScifiOptions = DEFAULTS) -> ReplyFacts | None:
@@ -220,11 +271,12 @@ def read_facts(text: str, options: ScifiOptions = DEFAULTS) -> ReplyFacts | None
     which are removed from the facts.
     """
     body = read_object(text, _FACTS, any_entries=True)
-    if body is None:
-        return None
-    problems: Counter[str] = Counter()
+    return None if body is None else _checked(body["facts"], options, Counter())
+
+
+def _checked(entries: Sequence[object], options: ScifiOptions, problems: Counter[str]) -> ReplyFacts:
     facts: dict[str, str] = {}
-    for entry in body["facts"]:
+    for entry in entries:
         fact = " ".join(entry.split()) if isinstance(entry, str) else None
         if fact is not None and options.marks == "kept":
             fact = without_marks(fact, options)
@@ -238,7 +290,7 @@ def read_facts(text: str, options: ScifiOptions = DEFAULTS) -> ReplyFacts | None
             problems[DUPLICATE] += 1
         else:
             facts[fact.casefold()] = fact
-    if not body["facts"]:
+    if not entries:
         problems["empty list of facts"] += 1
     return ReplyFacts(tuple(facts.values()), problems, "" if facts else "unparsed")
 
@@ -276,9 +328,9 @@ def requests_for(
 
     The requests after that depend on the replies: one for each fact of a sentence with several citation groups.
     """
-    prompt = fact_prompts(options)["decomposition"]
+    prompt = fact_prompts(options, chat)["decomposition"]
     texts = _texts([_material(answer, options, splitter) for answer in answers])
-    return [decomposition_request(text, prompt, chat) for text in texts]
+    return [fact_request(prompt, chat, sentence=text) for text in texts]
 
 
 def read_with_model(
@@ -291,27 +343,29 @@ def read_with_model(
     one whose segment is named and not found.
     """
     read = [_material(answer, options, splitter) for answer in answers]
-    first, second = fact_prompts(options).values()
+    first, second = fact_prompts(options, chat).values()
+    listed, located = (read_listed, read_line) if is_plain(chat) else (read_facts, read_segment)
     texts = _texts(read)
-    replies = ask([decomposition_request(text, first, chat) for text in texts]) if texts else ()
+    replies = ask([fact_request(first, chat, sentence=text) for text in texts]) if texts else ()
     facts_of: dict[str, ReplyFacts] = {}
     for text, reply in zip(texts, replies, strict=True):
-        facts, state = read_answer(reply, lambda content: read_facts(content, options))
+        facts, state = read_answer(reply, lambda content: listed(content, options))
         facts_of[text] = facts or ReplyFacts((), trouble=state)
     pairs: dict[_Pair, None] = {}
     for material in read:
         for sentence, seen in zip(material.sentences, material.seen, strict=True):
             if seen and _is_asked(sentence, options):
                 pairs |= dict.fromkeys((seen, fact) for fact in facts_of[seen].facts)
-    contents = [second.fill(sentence=quoted(sentence), fact=quoted(fact)) for sentence, fact in pairs]
-    replies = ask([chat_request(chat, content, _SEGMENT) for content in contents]) if pairs else ()
-    segments = {pair: read_answer(reply, read_segment) for pair, reply in zip(pairs, replies, strict=True)}
+    replies = ask([fact_request(second, chat, sentence=text, fact=fact) for text, fact in pairs]) if pairs else ()
+    segments = {pair: read_answer(reply, located) for pair, reply in zip(pairs, replies, strict=True)}
     return [_answer_facts(material, facts_of, segments, options) for material in read]
 
 
 def _material(answer: Answer, options: ScifiOptions, splitter: SentenceSplitter) -> _Material:
     reference_facts = given_facts(answer)
     reference = None if reference_facts is not None else reference_sentences(answer, options, splitter)
+    if options.coverage_over == "sentences":
+        reference_facts, reference = reference_facts or reference, None
     sentences = read_sentences(answer, options, splitter)
     seen: list[str | None] = []
     for sentence in sentences:
@@ -327,7 +381,7 @@ def _texts(read: Sequence[_Material]) -> list[str]:
 
 
 def _is_asked(sentence: Sentence, options: ScifiOptions) -> bool:
-    return options.map_all or len(sentence.groups) > 1
+    return options.map_all or options.reach == "answer" or len(sentence.groups) > 1
 
 
 def _answer_facts(
@@ -398,6 +452,7 @@ def facts_signature(options: ScifiOptions, maker: Parser | ChatOptions) -> str:
     settings = ", ".join(f"{name}={value}" for name, value in maker.identity().items())
     wordings = ", ".join(
         f"{name}={'file' if getattr(options, f'{name}_file') else 'own'}@{prompt.fingerprint}"
-        for name, prompt in fact_prompts(options).items()
+        for name, prompt in fact_prompts(options, maker).items()
     )
-    return f"{settings}, {wordings}"
+    rules = ", read by the rules items and line" if is_plain(maker) else ""
+    return f"{settings}, {wordings}{rules}"

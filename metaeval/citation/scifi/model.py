@@ -46,9 +46,9 @@ class ScifiOptions:
     """What becomes of marks that open a sentence, as they do after a full stop: they stay, or the first or all of
     them move to the sentence before."""
     decomposition_file: Path | None = None
-    """A prompt of your own that asks for the facts, with {sentence}."""
+    """A prompt of your own that asks for the facts, with {sentence}; see output for the form of its replies."""
     mapping_file: Path | None = None
-    """A prompt of your own that asks for a fact's segment, with {sentence} and {fact}."""
+    """A prompt of your own that asks for a fact's segment, with {sentence} and {fact}; as decomposition_file."""
     marks: Literal["removed", "kept"] = "removed"
     """Whether a chat model sees sentences with their citation marks; kept marks are cut out of the facts and
     segments."""
@@ -63,6 +63,10 @@ class ScifiOptions:
     """What becomes of a fact whose segment is not found: the whole sentence is its segment, or it is left out."""
     own_group: bool = False
     """Let a parser's fact keep the citation group that it was cut out for, whatever is nearest."""
+    reach: Literal["sentence", "answer"] = "sentence"
+    """Where the nearest citation of a fact is looked for: in its sentence, or in the whole answer."""
+    uncited: Literal["left out", "fails"] = "left out"
+    """Value of a fact that no citation reaches: it is left out, or 0 (fails)."""
     distance: Literal["characters", "words"] = "characters"
     """Unit of the distance between a citation and the end of a fact's segment."""
     tie: Literal["after", "before"] = "after"
@@ -87,6 +91,9 @@ class ScifiOptions:
     """What the headline is a mean over."""
     coverage: Literal["answer", "fact"] = "answer"
     """Which side is the premise of coverage: the answer, or the reference's fact."""
+    coverage_over: Literal["facts", "sentences"] = "facts"
+    """What of a reference is covered: its facts, which only a chat model makes, or its sentences, which are taken
+    where a parser makes the facts."""
     density_over: Literal["all", "cited"] = "all"
     """Sentences over which citation density is computed: all, or cited ones."""
 
@@ -205,8 +212,8 @@ FactState = Literal["judged", "unjudged", "uncited", "fails"]
 """State of a fact.
 
 judged: it has a value. unjudged: the backend gave no score that decides it, or no reply named its citation (`reason`).
-uncited: its sentence has no citation, and it is ignored. fails: it cites no existing passage, and its value is 0, or
-None where the options leave it out.
+uncited: no citation is within its reach, and it is ignored, or its value is 0 as the options say. fails: it cites no
+existing passage, and its value is 0, or None where the options leave it out.
 """
 
 
@@ -215,9 +222,10 @@ class FactLine:
     """One fact, and how far its citation entails it.
 
     segment_start, segment_end: offsets in the sentence without marks. citations: the numbers of its marks; cited_at:
-    their offset in that sentence. passage: the number of the passage that decided, None where the premise has several;
-    chunk: the number of the chunk in the passage, or in the joint premise; both from 1. value: in [0, 1]; None where
-    undefined. cut: a premise was longer than the backend can read.
+    their offset in the sentence `cited_in`, its own but where the options reach beyond it. passage: the number of the
+    passage that decided, None where the premise has several; chunk: the number of the chunk in the passage, or in the
+    joint premise; both from 1. value: in [0, 1]; None where undefined. cut: a premise was longer than the backend can
+    read.
     """
 
     answer: str
@@ -235,6 +243,7 @@ class FactLine:
     match: SegmentMatch
     citations: tuple[int | None, ...] = ()
     cited_at: int | None = None
+    cited_in: int | None = None
     distance: int | None = None
     passage: int | None = None
     chunk: int | None = None

@@ -48,7 +48,7 @@ def score_facts(
     """Score the facts of the answers and of their references. Raises ValueError for a soft score outside 0 to 1."""
     lines = fact_lines(read, entails, options, soft, splitter)
     references = coverage_lines(read, entails, options, soft)
-    shares = {"entailment": entailments(read, lines), "coverage": coverages(read, references)}
+    shares = {"entailment": entailments(read, lines, options), "coverage": coverages(read, references)}
     means = {"facts": micro, "answers": macro}
     statistics = {
         f"{measure}_{average}": means[average](answer_shares)
@@ -94,7 +94,7 @@ def answer_rows(read: Sequence[AnswerFacts], scored: ScoredFacts, options: Scifi
             **answer_cells(answer.answer),
             "entailment": entailment.value,
             "facts_judged": entailment.total,
-            "facts_unjudged": entailment.open - len(lost_citing(answer)),
+            "facts_unjudged": entailment.open - len(lost_citing(answer, options)),
             "coverage": coverage.value,
             "reference_facts": coverage.total,
             "reference_facts_unjudged": coverage.open - (answer.reference.sentences_lost if answer.reference else 0),
@@ -110,13 +110,16 @@ def answer_rows(read: Sequence[AnswerFacts], scored: ScoredFacts, options: Scifi
     ]
 
 
-def entailments(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> list[AnswerShare]:
-    """Return the citation entailment of each answer over its facts in cited sentences.
+def entailments(
+    read: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions = DEFAULTS
+) -> list[AnswerShare]:
+    """Return the citation entailment of each answer over its facts in cited sentences, or those that the options say.
 
-    Open: facts without a verdict, and one fact for each cited sentence whose facts are missing.
+    Open: facts without a verdict, and one fact for each such sentence whose facts are missing.
     """
     counted = ((line.answer, line.value, line.state == "unjudged") for line in lines)
-    return _opened(sum_up([each.answer for each in read], counted), [len(lost_citing(each)) for each in read])
+    lost = [len(lost_citing(each, options)) for each in read]
+    return _opened(sum_up([each.answer for each in read], counted), lost)
 
 
 def coverages(read: Sequence[AnswerFacts], lines: Sequence[CoverageLine]) -> list[AnswerShare]:
@@ -126,9 +129,12 @@ def coverages(read: Sequence[AnswerFacts], lines: Sequence[CoverageLine]) -> lis
     return _opened(sum_up([each.answer for each in read], counted), lost)
 
 
-def lost_citing(each: AnswerFacts) -> list[int]:
-    """Return the numbers of an answer's cited sentences whose facts are missing."""
-    return [number for number in sorted(each.lost) if each.sentences[number - 1].groups]
+def lost_citing(each: AnswerFacts, options: ScifiOptions = DEFAULTS) -> list[int]:
+    """Return the numbers of the sentences whose facts are missing and would have counted: cited ones by default."""
+    every = options.uncited == "fails" or (
+        options.reach == "answer" and any(sentence.groups for sentence in each.sentences)
+    )
+    return [number for number in sorted(each.lost) if every or each.sentences[number - 1].groups]
 
 
 def uncited(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[AnswerShare]:
@@ -179,12 +185,17 @@ def citations_without_facts(
         if line.cited_at is not None:
             each, fact = facts[line.answer, line.fact_number]
             with_fact = {line.cited_at, *(fact.group_places if options.own_group else ())}
-            groups = each.sentences[line.sentence - 1].groups
-            assigned.setdefault((line.answer, line.sentence), {}).update(
+            cited_in = line.cited_in or line.sentence
+            groups = each.sentences[cited_in - 1].groups
+            assigned.setdefault((line.answer, cited_in), {}).update(
                 {group.at: len(group.marks[:most]) for group in groups if group.at in with_fact}
             )
         elif line.state == "unjudged":
             doubtful.add((line.answer, line.sentence))
+    if options.reach == "answer":
+        # A fact of one sentence may belong to a citation of another.
+        answers = {answer for answer, _ in doubtful}
+        doubtful |= {(e.answer.id, s.number) for e in read if e.answer.id in answers for s in e.sentences}
     shares = []
     for each in read:
         hits = total = missing = 0

@@ -345,9 +345,9 @@ def scifi_measure(
 ) -> Measurement:
     """Return citation entailment with a backend."""
     lines = fact_lines(facts, backend.entails, read.scifi, backend.soft, read.splitter)
-    lost = sum(len(lost_citing(each)) for each in facts)
+    lost = sum(len(lost_citing(each, read.scifi)) for each in facts)
     assumed = one_fact_each(lost) if lost else ""
-    (measured,) = _signed("scifi", fields, {"entailment": fact_values(facts, lines)}, backend, assumed)
+    (measured,) = _signed("scifi", fields, {"entailment": fact_values(facts, lines, read.scifi)}, backend, assumed)
     return measured
 
 

@@ -1,0 +1,184 @@
+"""The tables of the SCiFi paper (arXiv 2406.06125) from made answers of models and strategies."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from metaeval import cite
+from metaeval.citation.model import Answer, Passage
+from metaeval.citation.pipelines.scifi_paper import split_name
+from metaeval.citation.scifi.statistics import cited_texts
+from metaeval.cli.app import app
+from metaeval.errors import UserError
+from metaeval.report.formats import table_text
+
+PASSAGES = [{"text": "A Dane built it."}, {"text": "It opened in May."}]
+RIGHT, WRONG = "A Dane built it [1].", "A Dane built it [2]."
+RUN = {"nli": "overlap", "threshold": "overlap=0.9"}
+
+
+def answers(model, strategy, texts):
+    return [
+        {
+            "id": f"{model} {strategy} {number}",
+            "question": f"Question {number}?",
+            "text": text,
+            "passages": PASSAGES,
+            "system": f"{model}/{strategy}",
+            "reference": {"claims": ["A Dane built it."]},
+        }
+        for number, text in enumerate(texts)
+    ]
+
+
+MADE = [
+    # Entailment 3/4, density 1; entailment 1, density (1 + 1 + 1 + 2) / 4.
+    *answers("gpt", "truncated", [RIGHT, RIGHT, RIGHT, WRONG]),
+    *answers("gpt", "two-stage", [RIGHT, RIGHT, RIGHT, "A Dane built it [1][1]."]),
+    # Entailment 1/4 and 1/2.
+    *answers("tiny", "truncated", [RIGHT, WRONG, WRONG, WRONG]),
+    *answers("tiny", "summary", [RIGHT, RIGHT, WRONG, WRONG]),
+    *answers("tiny-lora", "truncated", [RIGHT, RIGHT, RIGHT, RIGHT]),
+]
+
+
+@pytest.fixture(scope="module")
+def tables():
+    pytest.importorskip("spacy", reason="needs the extra 'citation'")
+    return cite.tables_scifi(MADE, trained=["tiny=tiny-lora"], **RUN).tables
+
+
+def cells(table):
+    return {
+        (block.title, line.name): [(cell.number, cell.rank) for cell in line.cells]
+        for block in table.blocks
+        for line in block.lines
+    }
+
+
+def test_models_are_blocks_and_strategies_lines_with_the_papers_marks(tables):
+    table = tables["table-2"]
+    assert table.headings == ("Density", "Density (sub)", "Citation Ent.", "Cover.")
+    assert cells(table) == {
+        ("gpt", "truncated"): [("1.00", ""), ("0.00", "best"), ("75.00", ""), ("100.00", "best")],
+        # 5 marks in 4 sentences; the best of all is bold and not underlined.
+        ("gpt", "two-stage"): [("1.25", "best"), ("0.00", "best"), ("100.00", "best"), ("100.00", "best")],
+        ("tiny", "truncated"): [("1.00", "second"), ("0.00", "best"), ("25.00", ""), ("100.00", "best")],
+        ("tiny", "summary"): [("1.00", "second"), ("0.00", "best"), ("50.00", "second"), ("100.00", "best")],
+        ("tiny-lora", "truncated"): [("1.00", ""), ("0.00", "best"), ("100.00", "best"), ("100.00", "best")],
+    }
+    assert table.legend == "Bold: best of all; underlined: best strategy of its model."
+    assert len(table.records) == 5 * 4
+
+
+def test_latex_and_markdown_have_the_papers_shape(tables):
+    latex = table_text(tables["table-2"], "latex", False)
+    rows = [line.strip() for line in latex.splitlines()]
+    assert re.findall(r"\\multicolumn\{\d\}\{l\}\{\\emph\{(.*)\}\}", latex) == ["gpt", "tiny", "tiny-lora"]
+    (line,) = [row for row in rows if row.startswith("two-stage")]
+    assert re.findall(r"\\text\w+\{[\d.]+\}", line) == [
+        rf"\textbf{{{n}}}" for n in ("1.25", "0.00", "100.00", "100.00")
+    ]
+    (line,) = [row for row in rows if row.startswith("summary")]
+    assert line.startswith(r"summary & \underline{1.00} & ")
+    assert r"\underline{50.00}" in line
+    assert latex.count("{") == latex.count("}")
+    markdown = table_text(tables["table-2"], "markdown", False)
+    assert "| *tiny* |  |  |  |  |" in markdown
+    assert "<ins>50.00</ins>" in markdown
+
+
+def test_differences_after_training_are_paired(tables):
+    (block,) = tables["table-3"].blocks
+    assert block.title == "tiny to tiny-lora"
+    (line,) = block.lines
+    # 100 - 25, on four questions; the models share one strategy.
+    assert (line.name, line.cells[2].number) == ("truncated", "+75.00")
+    (record,) = [r for r in tables["table-3"].records if r["measure"] == "entailment"]
+    # By question the differences are 0, 1, 1, 1.
+    assert record["value"] == 0.75
+
+
+def test_a_difference_that_is_the_same_in_every_question_has_no_width():
+    pytest.importorskip("spacy", reason="needs the extra 'citation'")
+    before, after = ([WRONG, RIGHT] * 10, [f"{text} It opened in May." for text in [WRONG, RIGHT] * 10])
+    made = [*answers("a", "summary", before), *answers("b", "summary", after)]
+    table = cite.tables_scifi(made, trained=["a=b"], table=[3], **RUN).tables["table-3"]
+    (density,) = [r for r in table.records if r["measure"] == "density"]
+    # 20 marks in 20 sentences, then in 40: -0.5 in every resample, for they are paired.
+    assert np.allclose([density["value"], density["low"], density["high"]], -0.5)
+
+
+def test_only_questions_that_both_answered_are_compared():
+    pytest.importorskip("spacy", reason="needs the extra 'citation'")
+    made = [*answers("a", "summary", [RIGHT, WRONG]), *answers("b", "summary", [RIGHT, RIGHT, WRONG, WRONG, WRONG])]
+    table = cite.tables_scifi(made, trained=["a=b"], **RUN).tables["table-3"]
+    (record,) = [r for r in table.records if r["measure"] == "entailment"]
+    assert record["value"] == 0.5
+    assert any("3 answers to questions that only one" in note.text for note in table.footer)
+
+
+def test_statistics_are_counted_by_hand():
+    texts = [
+        "He swam [1] in May [2]. It rained.",  # 5 tokens and 3; 2 marks, one inside and free
+        "She ran, [1] then sat [2][3].",  # 6 tokens; 3 marks, one inside at a comma
+        "They left.",  # 3 tokens
+    ]
+    counted = cited_texts([Answer(str(n), text, (Passage("x"),)) for n, text in enumerate(texts)])
+    assert (counted.samples, counted.sentences, counted.cited, counted.several) == (3, 4, 2, 2)
+    assert (counted.marks, counted.inside, counted.free) == (5, 2, 1)
+    assert counted.shares == {
+        "tokens": (5 + 3 + 6 + 3) / 3,
+        "density": 5 / 2,
+        "density_all": 5 / 4,
+        "several": 2 / 4,
+        "inside": 2 / 5,
+        "free": 1 / 2,
+    }
+
+
+def test_nothing_is_judged_for_statistics_alone():
+    result = cite.tables_scifi(MADE, table=1)
+    assert list(result.tables) == ["table-1"]
+    assert len(result.tables["table-1"].lines) == 5
+    assert set(cited_texts([]).shares.values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"table": [7]}, "Unknown table '7'"),
+        ({"table": [3]}, "Table 3 compares models before and after training"),
+        ({"trained": ["tiny"]}, "write BEFORE=AFTER"),
+        ({"trained": ["tiny=none"]}, "Unknown model in --trained 'none'"),
+        ({"trained": ["gpt=other"]}, "no strategy in common"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(options, sentence):
+    pytest.importorskip("spacy", reason="needs the extra 'citation'")
+    with pytest.raises(UserError, match=sentence):
+        cite.tables_scifi([*MADE, *answers("other", "select-then-write", [RIGHT])], **RUN, **options)
+
+
+@pytest.mark.parametrize(
+    ("system", "parts"),
+    [
+        ("meta/llama/two-stage", ("meta/llama", "two-stage")),
+        ("meta/llama", ("meta/llama", "answers")),
+        ("summary", ("summary", "answers")),
+    ],
+)
+def test_the_last_part_of_a_systems_name_is_its_strategy(system, parts):
+    assert split_name(system) == parts
+
+
+@pytest.mark.parametrize("words", [["tables", "scifi"], ["tables-scifi"]])
+def test_the_command_is_typed_as_two_words_or_one(tmp_path, words):
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in MADE))
+    ended = CliRunner().invoke(app, ["cite", *words, str(path), "--table", "1", "--results", str(tmp_path / "r")])
+    assert ended.exit_code == 0, ended.output
+    assert "Statistics of the texts" in ended.output

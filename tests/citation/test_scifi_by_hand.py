@@ -1,0 +1,165 @@
+"""SCiFi's rules, counted by hand on made answers: density, the citation of each fact, coverage.
+
+The rules are those of arXiv 2406.06125, Sections 4 and C.3; no code was published. Density is marks over sentences,
+and density (sub) the marks that another word of their sentence follows. The citation of a fact is the one nearest to
+the end of its segment, of two at the same distance the one after it. Coverage is the mean entailment of the
+reference's facts by the answer.
+"""
+
+import pytest
+
+from metaeval.citation.measures import value_of
+from metaeval.citation.model import Answer, Passage
+from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
+from metaeval.citation.scifi.model import AnswerFacts, ReferenceFacts, ScifiOptions
+from metaeval.citation.scifi.shares import citations_without_facts, coverages, densities, entailments, score_facts
+
+FIVE = tuple(Passage(f"{word}.") for word in ("Alpha", "Beta", "Gamma", "Delta", "Omega"))
+
+# (text, sentences, marks, marks that a word follows, facts: (sentence, segment, numbers cited, their distance))
+ANSWERS = [
+    # One sentence, one mark at its end.
+    ("He swam [1].", 1, 1, 0, [(1, "He swam", (1,), 0)]),
+    # Behind the full stop: the mark belongs to the sentence before.
+    ("He swam. [1]", 1, 1, 0, [(1, "He swam", (1,), 1)]),  # past the full stop: 1 character
+    # Uncited.
+    ("He swam.", 1, 0, 0, [(1, "He swam", (), None)]),
+    # Mid-sentence, another word follows: 1 of 1 is inside.
+    ("He swam [1] in May.", 1, 1, 1, [(1, "He swam", (1,), 0), (1, "in May", (1,), 7)]),  # " in May" has 7
+    # Mid-sentence and at the end: each fact has its own.
+    ("He swam [1] in May [2].", 1, 2, 1, [(1, "swam", (1,), 0), (1, "in May", (2,), 0)]),
+    # "he" ends 3 after [1] (" he") and 8 before [2] (" ran and"); "he ran" ends 7 after [1] and 4 before [2].
+    ("Old [1] he ran and [2] sat.", 1, 2, 2, [(1, "he", (1,), 3), (1, "he ran", (2,), 4)]),
+    # A tie: the one after is taken.
+    ("Up [1] a b [2] c.", 1, 2, 2, [(1, "a", (2,), 2)]),  # "a" ends 2 after [1] (" a") and 2 before [2] (" b")
+    # More than three marks in one group: all belong to the fact.
+    ("He swam [1][2][3][4].", 1, 4, 0, [(1, "He swam", (1, 2, 3, 4), 0)]),
+    ("He swam [1][2][3][4] and sat [5].", 1, 5, 4, [(1, "swam", (1, 2, 3, 4), 0), (1, "and sat", (5,), 0)]),
+    # A list in one pair of brackets is as many marks.
+    ("He swam [1, 2, 5].", 1, 3, 0, [(1, "He swam", (1, 2, 5), 0)]),
+    # Two lines are two sentences, 2 marks of 2 sentences.
+    ("He swam [1]\nShe ran [2]", 2, 2, 0, [(1, "He swam", (1,), 0), (2, "She ran", (2,), 0)]),
+    # Three lines with an uncited one between.
+    ("He swam [1].\nIt rained.\nShe ran [2].", 3, 2, 0, [(2, "It rained", (), None), (3, "She ran", (2,), 0)]),
+    # A list: the numbers "1." and "2." are no sentences.
+    ("1. He swam [1].\n2. She ran [2].", 2, 2, 0, [(1, "He swam", (1,), 0), (2, "She ran", (2,), 0)]),
+    # Two sentences on a line, the first uncited.
+    ("It rained. She ran [2].", 2, 1, 0, [(1, "It rained", (), None), (2, "She ran", (2,), 0)]),
+    # Three groups: 3 marks, 2 of them inside.
+    ("A [1] bee [2] sees [3].", 1, 3, 2, [(1, "A", (1,), 0), (1, "bee", (2,), 0), (1, "sees", (3,), 0)]),
+    # A mark before a comma is inside, for words follow: "far" is 4 before [2] at its own end.
+    ("He swam [1], not far [2].", 1, 2, 1, [(1, "swam", (1,), 0), (1, "far", (2,), 0)]),
+    # After the comma: "He swam" ends 1 before [1].
+    ("He swam, [1] not far.", 1, 1, 1, [(1, "He swam", (1,), 1), (1, "not far", (1,), 8)]),  # " not far" has 8
+    # Numbers that name no passage are marks like others.
+    ("He swam [9].", 1, 1, 0, [(1, "He swam", (9,), 0)]),
+    ("He swam [0] in May [1].", 1, 2, 1, [(1, "swam", (0,), 0), (1, "May", (1,), 0)]),
+    # The same mark twice counts twice.
+    ("He swam [1] in May [1].", 1, 2, 1, [(1, "swam", (1,), 0), (1, "May", (1,), 0)]),
+    # A fact of the whole sentence has the last citation.
+    ("He swam [1] and sat [2].", 1, 2, 1, [(1, "He swam and sat", (2,), 0)]),
+    # Nothing that is a sentence.
+    ("...", 0, 0, 0, []),
+]
+
+
+@pytest.mark.parametrize(("text", "sentences", "marks", "inside", "facts"), ANSWERS, ids=[each[0] for each in ANSWERS])
+def test_density_and_the_citation_of_each_fact(made, text, sentences, marks, inside, facts):
+    read = made.facts_of(text, *(fact[:2] for fact in facts), passages=FIVE)
+    (density,), (sub,) = densities([read]), densities([read], inside=True)
+    assert (density.hits, density.total) == (marks, sentences)
+    assert (sub.hits, sub.total) == (inside, sentences)
+    lines = fact_lines([read], made.Scored(Alpha=1.0))
+    assert [(line.citations, line.distance) for line in lines] == [fact[2:] for fact in facts]
+    # Alpha, the first passage, entails everything, the others nothing: 1 for each fact that cites [1].
+    cited = [fact[2] for fact in facts if fact[2]]
+    (share,) = entailments([read], lines)
+    assert (share.hits, share.total) == (sum(1 in numbers for numbers in cited), len(cited))
+
+
+def test_density_and_entailment_over_all_of_them(made):
+    read = [
+        made.facts_of(text, *(fact[:2] for fact in facts), passages=FIVE, answer=str(number))
+        for number, (text, _, _, _, facts) in enumerate(ANSWERS)
+    ]
+    # Marks of the 22 answers, in order:
+    marks = 1 + 1 + 0 + 1 + 2 + 2 + 2 + 4 + 5 + 3 + 2 + 2 + 2 + 1 + 3 + 2 + 1 + 1 + 2 + 2 + 2 + 0
+    sentences = 10 + 2 + 3 + 2 + 2 + 7 + 0  # ten of one sentence, then two, three, two, two, seven of one, none
+    assert (marks, sentences) == (41, 26)
+    shares = densities(read)
+    assert (sum(share.hits for share in shares), sum(share.total for share in shares)) == (marks, sentences)
+    scored = score_facts(read, made.Scored(Alpha=1.0), ScifiOptions(), soft=False)
+    # Facts with a citation, and of these the ones that cite [1], whose passage alone entails, in the same order:
+    cited = 1 + 1 + 0 + 2 + 2 + 2 + 1 + 1 + 2 + 1 + 2 + 1 + 2 + 1 + 3 + 2 + 2 + 1 + 2 + 2 + 1 + 0
+    first = 1 + 1 + 0 + 2 + 1 + 1 + 0 + 1 + 1 + 1 + 1 + 0 + 1 + 0 + 1 + 1 + 2 + 0 + 1 + 2 + 0 + 0
+    assert (first, cited) == (18, 32)
+    assert value_of(scored.statistics["entailment_facts"]) == pytest.approx(18 / 32)
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "hits", "total"),
+    [
+        # The answer's text without marks is the premise; it entails what the metric finds in it.
+        ("Alpha swam [1].", ("He swam.", "It rained."), 2, 2),
+        ("Nobody swam [1].", ("He swam.", "It rained."), 0, 2),
+        ("Nobody swam.\nAlpha ran.", ("He ran.",), 1, 1),
+        # An answer without a sentence covers nothing.
+        ("...", ("He swam.", "It rained.", "She ran."), 0, 3),
+    ],
+)
+def test_coverage(made, text, reference, hits, total):
+    read = made.facts_of(text, passages=FIVE)
+    read = AnswerFacts(read.answer, read.sentences, (), reference=ReferenceFacts(reference))
+    (share,) = coverages([read], coverage_lines([read], made.Scored(Alpha=1.0)))
+    assert (share.hits, share.total) == (hits, total)
+
+
+def test_facts_of_uncited_sentences_can_count_as_failed(made):
+    read = [made.facts_of("He swam [1]. It rained.", (1, "He swam"), (2, "It rained"), passages=FIVE)]
+    values = {}
+    for uncited in ("left out", "fails"):
+        options = ScifiOptions(uncited=uncited)
+        lines = fact_lines(read, made.Scored(Alpha=1.0), options)
+        assert [line.state for line in lines] == ["judged", "uncited"]
+        (values[uncited],) = entailments(read, lines, options)
+    assert (values["left out"].hits, values["left out"].total) == (1, 1)
+    assert (values["fails"].hits, values["fails"].total) == (1, 2)
+    # A sentence without a readable reply is one more fact that could be 0 or 1.
+    lost = [AnswerFacts(read[0].answer, read[0].sentences, (), {2: "failed"})]
+    assert [entailments(lost, [], ScifiOptions(uncited=uncited))[0].open for uncited in values] == [0, 1]
+
+
+def test_the_nearest_citation_can_be_that_of_another_sentence(made):
+    # "He swam [2]. It rained all day long. Then she ran home [1]." without marks: "He swam." has 8 characters.
+    read = [
+        made.facts_of(
+            "He swam [2]. It rained all day long. Then she ran home [1].",
+            *((2, "It"), (2, "long"), (3, "Then"), (3, "home")),
+            passages=FIVE,
+        )
+    ]
+    near, wide = (
+        fact_lines(read, made.Scored(Alpha=1.0), ScifiOptions(reach=reach)) for reach in ("sentence", "answer")
+    )
+    assert [line.citations for line in near] == [(), (), (1,), (1,)]
+    # [2] at 7; "He swam. It" ends at 11: 4. "It rained all day long" ends at 31, [1] at 50: 19 against 24.
+    # "Then" ends at 37: 30 from [2], 13 from [1]; in its sentence [1] is at 17.
+    assert [(line.citations, line.distance) for line in wide] == [((2,), 4), ((1,), 19), ((1,), 13), ((1,), 0)]
+    assert [(line.cited_in, line.cited_at) for line in wide] == [(1, 7), (3, 17), (3, 17), (3, 17)]
+    options = ScifiOptions(reach="answer")
+    (share,) = citations_without_facts(read, wide, options)
+    assert (share.hits, share.total, share.open) == (0, 2, 0)
+    (share,) = entailments(read, wide, options)
+    assert (share.hits, share.total) == (3, 4)
+
+
+def test_coverage_can_count_sentences_where_a_model_makes_facts():
+    from metaeval.citation.chat import ChatOptions
+    from metaeval.citation.scifi.facts import read_with_model, requests_for
+
+    chat = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1", output="json")
+    answer = Answer("a", "", FIVE, reference={"answer": "He swam and sat. It rained."})
+    options = {over: ScifiOptions(facts="model", coverage_over=over) for over in ("facts", "sentences")}
+    assert [len(requests_for([answer], each, chat)) for each in options.values()] == [2, 0]
+    (read,) = read_with_model([answer], options["sentences"], lambda requests: [], chat)
+    assert read.reference.facts == ("He swam and sat.", "It rained.")
