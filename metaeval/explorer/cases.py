@@ -12,11 +12,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
-from metaeval.config import Names, ResultsSettings
+from metaeval.config import ResultsSettings
 from metaeval.corpus.model import SupportLevel
 from metaeval.declared import Flag
 from metaeval.errors import UserError, unknown
 from metaeval.files import write_text
+from metaeval.setting_types import Names
 from metaeval.shown import Shown
 
 

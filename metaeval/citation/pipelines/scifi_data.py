@@ -194,7 +194,8 @@ def around_cited(answer: Answer, negatives: int | None, seed: int | None) -> Ans
 
 def export(options: DataExportOptions) -> Done:
     """Write the training samples of `data export`."""
-    from metaeval.citation.generation.generate import GenerationOptions, largest_requests
+    from metaeval.citation.generation.generate import largest_requests
+    from metaeval.citation.generation.options import GenerationOptions
     from metaeval.files import write_text
 
     answers = gather(options.files, options.format)

@@ -23,12 +23,12 @@ from metaeval.citation.pipelines.scifi_tables import (
 )
 from metaeval.citation.scifi import shares
 from metaeval.citation.scifi.statistics import cited_texts
-from metaeval.config import as_list
 from metaeval.declared import Flag
 from metaeval.errors import UserError, shown, unknown
 from metaeval.report.cells import cell, rank
 from metaeval.report.result import Column
 from metaeval.report.table import Cell, Note, Rank, Record, Table, TableRow, format_value, plain
+from metaeval.setting_types import as_list
 from metaeval.stats.arrays import Floats, Ints, group_totals
 from metaeval.stats.influence import COUNTS
 from metaeval.stats.resampling import Draws
