@@ -223,7 +223,7 @@ class ExecutorConfig(Strict):
 
 
 TrustConfig = Annotated[
-    bool, Flag(), Field(exclude=True, description="Let config files name code, keys and addresses.")
+    bool, Flag(hidden=True), Field(exclude=True, description="Let config files name code, keys and addresses.")
 ]
 """What is typed beside a file alone: neither a file nor what is written of a run holds it."""
 

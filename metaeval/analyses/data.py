@@ -247,7 +247,9 @@ class DataAuditOptions(OutputSettings, StatisticsSettings, PairSettings, DataSet
 
     untyped = frozenset({"columns", "unit", "pool"})
 
-    sizes: Annotated[tuple[Annotated[int, Field(gt=0)], ...], BeforeValidator(as_list), Flag("WORDS")] = SIZES
+    sizes: Annotated[tuple[Annotated[int, Field(gt=0)], ...], BeforeValidator(as_list), Flag("WORDS", hidden=True)] = (
+        SIZES
+    )
     """Chunk sizes at which whole evidence sets are counted (default: 50,100,150,300)."""
 
 

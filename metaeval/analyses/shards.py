@@ -81,7 +81,7 @@ class VerifyOptions(groups.TrustSettings, groups.ExecutorSettings, DeclaredOptio
     folder: ShardFolder
     data: Annotated[Path | None, Flag("PATH")] = None
     """Folder that holds the published files (jsonl, ratings: your file)."""
-    blocks: Annotated[int, Flag("NUMBER")] = 3
+    blocks: Annotated[int, Flag("NUMBER", hidden=True)] = 3
     """Blocks of each metric that are scored again."""
     seed: Annotated[int, Flag("NUMBER")] = 0
     """Seed from which these blocks are drawn."""

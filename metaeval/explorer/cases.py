@@ -30,7 +30,7 @@ class CasesOptions(ResultsSettings, DeclaredOptions):
     """Metrics of the job (default: all but controls)."""
     cases: Annotated[int, Flag("N"), Field(ge=1)] = 3
     """Most cases of a metric in each direction."""
-    data: Annotated[Path | None, Flag("PATH")] = None
+    data: Annotated[Path | None, Flag("PATH", hidden=True)] = None
     """Folder that holds the published files (jsonl: your file)."""
     format: Annotated[Literal["terminal", "markdown", "latex", "jsonl"], Flag("FORMAT", "-f")] = "terminal"
     """Format: terminal, markdown, latex or jsonl."""

@@ -48,7 +48,7 @@ class AgreementCommand(JudgedByMetrics):
     other: pipeline.Files = Field(
         default=(), description="With --labels: the tables of further readers, joined by their ids. Repeatable."
     )
-    against: Annotated[str | None, Flag("COLUMN")] = Field(
+    against: Annotated[str | None, Flag("COLUMN", hidden=True)] = Field(
         default=None, description="With --labels: the column (or file) to compare with each reader's, as a metric's."
     )
     nli: pipeline.Judges = Field(default=(), description="Metrics to compare with the labels. Repeatable.")

@@ -125,6 +125,9 @@ def _as_paths(value: Any) -> Any:
 Files = Annotated[tuple[Path, ...], BeforeValidator(_as_paths), Flag("FILE", multiple=True)]
 """Files; a single path needs no list."""
 
+RarelyGivenFiles = Annotated[tuple[Path, ...], BeforeValidator(_as_paths), Flag("FILE", multiple=True, hidden=True)]
+"""Files of an option that messages name where it is needed."""
+
 FilesToRead = Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)]
 """The files that a command reads."""
 
@@ -211,7 +214,7 @@ class JudgedByMetrics(PipelineOptions):
     threshold: Threshold = Field(
         default=None, description="Least score of a supported claim: X, NAME=X,NAME=X, or soft (scores as degrees)."
     )
-    calibration: Files = Field(
+    calibration: RarelyGivenFiles = Field(
         default=(), description="Learnt thresholds: calibration.json of 'metaeval thresholds --learn'. Repeatable."
     )
 
@@ -256,6 +259,20 @@ class AsksChat(PipelineOptions):
         """The options that the user gave although they have no effect where no chat model is asked."""
         flags = {"base_url": "--base-url", "record": "--record", "requests": "--set requests", "batch": "--set batch"}
         return [flag for name, flag in flags.items() if getattr(self, name) is not None]
+
+
+class RarelyAsksChat(AsksChat):
+    """Base of options of a pipeline whose chat model is beside its purpose: the help leaves its options out."""
+
+    base_url: Annotated[str | None, Flag("URL", hidden=True)] = Field(
+        default=None, description="Address of the model's server (default: OpenAI's); several are separated by commas."
+    )
+    record: Annotated[Path | None, Flag("FILE", output=True, hidden=True)] = Field(
+        default=None, description="File to save the model's replies to, for --replay."
+    )
+    replay: Annotated[Path | None, Flag("FILE", hidden=True)] = Field(
+        default=None, description="Saved replies to use instead of asking the model; costs nothing."
+    )
 
 
 def chat_options(

@@ -16,7 +16,7 @@ from pydantic import create_model
 from metaeval.analyses.analysis import Done
 from metaeval.citation.chat import Chat, ChatOptions, chat_request, estimate_for
 from metaeval.citation.model import Answer
-from metaeval.citation.pipelines.data_samples import BUILD, DataBuildOptions, DataExportOptions
+from metaeval.citation.pipelines.data_options import SUMMARY, DataBuildOptions, DataExportOptions
 from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.pipeline import (
     AsksChat,
@@ -154,7 +154,7 @@ BUILD_PIPELINE = Pipeline(
     name="build",
     title="SCiFi's data",
     paper="Cao and Wang 2024, SCiFi (arXiv 2406.06125), Section 3 and Appendix A",
-    help=BUILD.summary,
+    help=SUMMARY,
     options=_COMMAND,
     chat="always",
     purpose="writes the queries",

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from metaeval.citation.measures import Statistic, ValueInterval, interval_by, micro, replicates, value_of
 from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import Layout, NameList, Pipeline
+from metaeval.citation.pipelines.pipeline import Layout, NameList, Pipeline, RarelyAsksChat
 from metaeval.citation.pipelines.provenance import Provenance, data_of, judged
 from metaeval.citation.pipelines.scifi_tables import (
     SCIFI,
@@ -63,7 +63,7 @@ def _numbers(value: Any) -> Any:
     return (value,) if isinstance(value, int) else as_list(value)
 
 
-class ScifiTablesCommand(ScifiCommand):
+class ScifiTablesCommand(RarelyAsksChat, ScifiCommand):
     """Options of `cite tables scifi`."""
 
     untyped = frozenset({"format", "parser"})

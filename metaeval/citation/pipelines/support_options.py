@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
@@ -87,22 +86,13 @@ SETTINGS = ("units", "reading", "denominator", "stray", "most_statements", "leng
 """Options of the pipeline that stand in its signature and are given by --set."""
 
 
-class SupportCommand(pipeline.ReadsAnswers, pipeline.JudgedByMetrics, pipeline.AsksChat):
+class SupportCommand(pipeline.ReadsAnswers, pipeline.JudgedByMetrics, pipeline.RarelyAsksChat):
     """Options of `cite support`."""
 
     untyped = frozenset({"budget", "dry_run", "calibration", *SETTINGS})
 
     model: Annotated[str | None, Flag("NAME", hidden=True)] = Field(
         default=None, description="Chat model that judges whole pages, for all statements that cite them (FACT)."
-    )
-    base_url: Annotated[str | None, Flag("URL", hidden=True)] = Field(
-        default=None, description="Address of the model's server (default: OpenAI's); several are separated by commas."
-    )
-    record: Annotated[Path | None, Flag("FILE", output=True, hidden=True)] = Field(
-        default=None, description="File to save the model's replies to, for --replay."
-    )
-    replay: Annotated[Path | None, Flag("FILE", hidden=True)] = Field(
-        default=None, description="Saved replies to use instead of asking the model; costs nothing."
     )
     partial: pipeline.Threshold = Field(
         default=None, description="Least score of partial support: X, or NAME=X,NAME=X (default: no partial level)."
