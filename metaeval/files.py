@@ -110,14 +110,14 @@ def atomic_write(path: Path, update: bool = False) -> Iterator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
 
 
-def csv_text(rows: Iterable[Iterable[object]], newline: str = "\r\n") -> str:
+def csv_text(rows: Iterable[Iterable[object]], newline: str = "\r\n", delimiter: str = ",") -> str:
     """Return rows as RFC 4180 text; None is empty. No cell can act as a formula or as a terminal command.
 
     A text that begins as a formula does gets an apostrophe before it, which spreadsheets read as "this is text", unless
     it is a number written as text. Line breaks and tabs inside a cell stay.
     """
     file = io.StringIO()
-    csv.writer(file, lineterminator=newline).writerows(map(_cell, row) for row in rows)  # noqa: TID251
+    csv.writer(file, lineterminator=newline, delimiter=delimiter).writerows(map(_cell, row) for row in rows)  # noqa: TID251
     return file.getvalue()
 
 

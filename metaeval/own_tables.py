@@ -226,5 +226,10 @@ def write_table(
     elif ending == ".csv":
         write_text(path, csv_text([headings, *rows]))
     else:
-        text = ["\t".join(" ".join(visible(str(cell)).split()) for cell in line) for line in (headings, *rows)]
-        write_text(path, "\n".join([*text, ""]))
+        lines = ([_in_line(cell) for cell in line] for line in (headings, *rows))
+        write_text(path, csv_text(lines, newline="\n", delimiter="\t"))
+
+
+def _in_line(cell: Any) -> Any:
+    """Return a cell without line breaks and tabs."""
+    return " ".join(visible(cell).split()) if isinstance(cell, str) else cell

@@ -258,3 +258,18 @@ def test_a_text_longer_than_a_cell_of_a_spreadsheet_is_cut_there(tmp_path):
     pytest.importorskip("openpyxl")
     write_table(tmp_path / "a.xlsx", ["id", "text"], [["1", "x" * 40_000], ["2", "y" * 32_767]], {})
     assert [len(row.text("text")) for row in read_table(tmp_path / "a.xlsx").rows] == [32_767, 32_767]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx"])
+def test_no_text_that_is_written_acts_as_a_formula(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+    write_table(path, ["id", "text"], [["=1+1", "@SUM(A1)"], ["-2.5", "a\tb"]], {})
+    if ending == "xlsx":
+        sheet = pytest.importorskip("openpyxl").load_workbook(path).active
+        assert {cell.data_type for row in sheet.iter_rows() for cell in row} == {"s"}
+        return
+    first, second = path.read_text().splitlines()[1:]
+    assert first.startswith("'=1+1")
+    assert "'@SUM(A1)" in first
+    assert second.startswith("-2.5")
+    assert read_table(path).rows[1].cells["id"] == "-2.5"

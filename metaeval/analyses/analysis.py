@@ -181,9 +181,9 @@ class Done:
     Fields for the screen and the caller:
     shown: what is printed, by its type (see `metaeval.cli.output.show`), instead of the tables and the value; sentences
     and cautions are printed below it. whole: whether tables are printed with their signatures. verdict: lines that are
-    printed even with --quiet. warnings: sentences about what is left out. after: returns, from the job's folder, the
-    lines that the command prints last. value: return value of the Python function (None: the tables). exit_code: exit
-    code of the command.
+    printed even with --quiet. written: the same about files that the user named, printed once these are written.
+    warnings: sentences about what is left out. after: returns, from the job's folder, the lines that the command prints
+    last. value: return value of the Python function (None: the tables). exit_code: exit code of the command.
     """
 
     config: RunConfig = field(default_factory=RunConfig)
@@ -198,6 +198,7 @@ class Done:
     shown: object = None
     whole: bool = False
     verdict: Sequence[str] = ()
+    written: Sequence[str] = ()
     sentences: Sequence[str] = ()
     cautions: Sequence[str] = ()
     warnings: Sequence[str] = ()

@@ -62,7 +62,7 @@ def _run(options: PairsOptions, progress: Progress) -> Done:
         config=run,
         outputs={options.output: partial(write_pair_file, pairs)},
         shown=(),
-        verdict=[f"{len(pairs):,} pairs written to {options.output}"],
+        written=[f"{len(pairs):,} pairs written to {options.output}"],
         value=pairs,
     )
 

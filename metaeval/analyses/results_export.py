@@ -50,7 +50,7 @@ def _run(options: ResultsExportOptions, progress: Progress) -> Done:
     return Done(
         outputs={folder: partial(_write, job.folder, texts)},
         shown=(),
-        verdict=[f"Written: {folder}/ ({len(texts)} files: {kinds})"],
+        written=[f"Written: {folder}/ ({len(texts)} files: {kinds})"],
         value=list(texts),
     )
 

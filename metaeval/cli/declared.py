@@ -225,6 +225,8 @@ def conclude(
                 show_sentences(done.sentences, done.cautions)
         for line in () if json else done.verdict:
             say(line)
+    for line in () if json else done.written:
+        say(line)
     folder = written.folder if written else None
     for sentence in [*(written.failed if written else ()), *done.warnings]:
         say(sentence, err=True)

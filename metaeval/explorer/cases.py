@@ -118,7 +118,7 @@ def _run(options: CasesOptions, progress: Progress) -> Done:
         return Done(shown=NotebookText(text), warnings=notes, value=value)
     written = f"Written: {options.output}. The texts are in it: share it where you may share them."
     write = {options.output: partial(write_text, text=text)}
-    return Done(outputs=write, shown=(), verdict=[written], warnings=notes, value=value)
+    return Done(outputs=write, shown=(), written=[written], warnings=notes, value=value)
 
 
 def _excerpt(text: str) -> Shown:

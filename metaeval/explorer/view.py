@@ -49,7 +49,7 @@ def _run(options: ViewOptions, progress: MetricProgress | None) -> Done:
 
     size = f"{len(page.encode()) / 1e6:.1f} MB"
     written = f"Written: {options.output} ({size}). The texts are in it: share it where you may share them."
-    return Done(outputs={options.output: write}, shown=[*lines, written], value=options.output)
+    return Done(outputs={options.output: write}, shown=lines, written=[written], value=options.output)
 
 
 VIEW = Analysis(

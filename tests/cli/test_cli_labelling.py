@@ -18,6 +18,7 @@ from metaeval.decisions.gate_check import read_gate, workflow
 from metaeval.decisions.gate_model import write_gate
 from metaeval.decisions.items import items_of
 from metaeval.decisions.labels import labels_of
+from metaeval.errors import UserError
 from metaeval.files import csv_text
 from metaeval.own_tables import read_table
 from metaeval.reading import parse_yaml
@@ -105,6 +106,16 @@ def fill(path, truth):
     for row in rows:
         row[place] = truth[row[0]]
     Path("filled.csv").write_text(csv_text([table.headings, *rows]))
+
+
+def test_a_file_is_called_written_when_it_is(cli, answers, monkeypatch):
+    def full(*_):
+        raise UserError("Cannot write x.csv: No space left on device.")
+
+    monkeypatch.setattr("metaeval.decisions.label_sheet.write_questions", full)
+    ended = cli("label", "answers.jsonl", "-o", "x.csv", "-n", "3")
+    assert (ended.code, "Written" in ended.out) == (2, False)
+    assert "No space left" in ended.err
 
 
 @pytest.mark.parametrize("design", ["random", "stratified", "uncertain"])

@@ -54,7 +54,7 @@ def _convert(options: ConvertOptions, progress: Progress) -> Done:
         read=options.files,
         shown=(),
         outputs={output: partial(write_text, text=own_lines(answers))} if output else {},
-        verdict=[f"Written: {output} ({len(answers):,} answers)"] if output else [],
+        written=[f"Written: {output} ({len(answers):,} answers)"] if output else [],
         value=[own_row(answer) for answer in answers],
     )
 

@@ -215,7 +215,7 @@ def export(options: DataExportOptions) -> Done:
         read=options.files,
         shown=(),
         outputs={options.output: partial(write_text, text=text)} if options.output else {},
-        verdict=[f"Written: {options.output} ({len(rows):,} samples)"] if options.output else [],
+        written=[f"Written: {options.output} ({len(rows):,} samples)"] if options.output else [],
         warnings=[f"Left out without a question or a text: {count(lost, 'answer')}."] if lost else [],
         value=rows,
     )

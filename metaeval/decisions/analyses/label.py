@@ -78,7 +78,7 @@ def _run(options: LabelOptions, progress: Progress) -> Done:
     return Done(
         config=run,
         outputs={output: lambda path: write_questions(sample, path, known)} if output else {},
-        verdict=[f"Written: {output} ({counts})"],
+        written=[f"Written: {output} ({counts})"],
         after=lambda folder: [_next(options, output)] if output else [],
         value=Table(records=sample.records),
     )
