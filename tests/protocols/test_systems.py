@@ -313,6 +313,13 @@ def test_the_disattenuated_correlation_is_that_of_a_two_way_layout():
     assert np.sqrt(N / (N - 1) * np.sum(found.parts**2)) == pytest.approx(jackknife, rel=0.1)
 
 
+def test_an_estimate_above_1_is_1():
+    # Means 0, 1, 2 of variance 1 each; noise adds v to both variances and -v to the covariance: (1 + v) / (1 - v) > 1.
+    noise = np.array([[0.5, -0.5], [-0.5, 0.5], [0.0, 0.0]])
+    means = np.arange(3.0)[:, None]
+    assert disattenuated(means + noise, means - noise, np.arange(2), 2).value == 1
+
+
 def test_systems_that_do_not_differ_have_no_disattenuated_correlation():
     flat = np.random.default_rng(1).normal(size=(2, S, N))
     flat -= flat.mean(axis=2, keepdims=True)
