@@ -327,6 +327,18 @@ def test_systems_that_do_not_differ_have_no_disattenuated_correlation():
     assert np.isnan(disattenuated(SCORE, GOLD, np.zeros(N, dtype=int), 1).value)
 
 
+def test_a_measure_without_an_interval_says_why():
+    # Defined where the first and the last of three systems are drawn: in 1 - 2 * 8/27 + 1/27 = 4/9 of the resamples.
+    score, gold = (np.repeat(means, 4).reshape(3, 4) for means in ([0.0, 0.0, 1.0], [0.0, 1.0, 1.0]))
+    few, many = (
+        PROTOCOL.evaluate(judgements, Resampling(200), {"resample": "systems"}).estimates["sys_pearson"]
+        for judgements in (rows(score, gold, np.ones((3, 4), dtype=bool)), rows())
+    )
+    assert (few.value, few.low, few.note) == (pytest.approx(0.5), None, "no interval: undefined in most resamples")
+    assert many.low < many.value < many.high
+    assert many.note == ""
+
+
 def test_a_system_with_few_rows_is_named_with_what_is_left_without_it():
     there = np.ones((S, N), dtype=bool)
     there[2, 5:] = False
