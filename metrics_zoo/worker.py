@@ -240,12 +240,11 @@ class Worker(Metric):
             self._fail(f"wrote {line[:120]!r} ({about})", advice)
 
     def _fail(self, what: str, advice: str = "") -> NoReturn:
-        log = self._process.log()
         self._process.stop()
-        log = self._process.log() or log
+        last_error = self._process.last_error()
         parts = [f"The worker {self.options.command!r} {what.rstrip('.')}."]
         if advice:
             parts.append(f"{advice[0].upper()}{advice[1:]}.")
-        if advice and log:  # not for an error that the worker reports itself
-            parts.append(f"Its last line on standard error: {log[-1]}")
+        if advice and last_error:  # not for an error that the worker reports itself
+            parts.append(f"Its last line on standard error: {last_error}")
         raise UserError(" ".join(parts))

@@ -19,6 +19,7 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -409,7 +410,7 @@ def outcome(mutant: Mutant, tests: list[str], seconds, tree: Path) -> str:
                 return "killed (it ran too long)"
             code, out = ended
             # With errors of collection the mutant keeps a file of tests from being imported.
-            if code == USAGE_ERROR and "errors in" not in out:
+            if code == USAGE_ERROR and not re.search(r"\d errors? in", out):
                 raise RuntimeError(f"the recorded tests cannot be run: {out[-500:]}")
             if code not in (0, 5):
                 failed = [line for line in out.splitlines() if line.startswith(("FAILED", "ERROR"))]

@@ -53,6 +53,8 @@ def test_a_data_frame_is_a_table():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"id": ["a", "b"], "level": pandas.array([2, None], dtype="Int64")})
     assert [row.text("level") for row in table_of("frame", frame).rows] == ["2", ""]
+    rows = pandas.Series([{"id": "a"}, {"id": "b", "level": 2}])
+    assert [row.text("level") for row in table_of("rows", rows).rows] == ["", "2"]
 
 
 @pytest.mark.parametrize("given", [None, 3, [], ["a"], {"a": "full"}])

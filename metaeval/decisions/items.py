@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +196,7 @@ def _items_of(
         return read_answers(path, sources=sources), name
     if path.suffix.lower() in (*TABLES, ".parquet"):
         return _of_table(read_table(path), name, mapping, sources)
-    first = next((fields for _, fields in islice(json_objects(path, f"give {HINT}", True), 1)), {})
+    first = next((fields for _, fields in json_objects(path, f"give {HINT}", True)), {})
     if first.get("type") == "corpus":
         return _of_corpus(read_corpus(path, unjudged=True))
     if first.get("schema") == PAIRS_SCHEMA:

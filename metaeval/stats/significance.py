@@ -123,7 +123,7 @@ def steiger(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     """
     _check_correlations(r12, r13, r23)
     mean_square = ((r12 + r13) / 2) ** 2
-    if n < 4 or abs(r12) == 1 or abs(r13) == 1 or math.isnan(mean_square + r23):
+    if n < 4 or abs(r12) == 1 or abs(r13) == 1:
         return math.nan, math.nan
     # Pearson and Filon's covariance of two correlations that share a variable, both put at their mean.
     psi = r23 * (1 - 2 * mean_square) - mean_square * (1 - 2 * mean_square - r23**2) / 2

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from metaeval import registry
-from metaeval.analyses.comparing.subgroups import by_part, check_division, parts_of
+from metaeval.analyses.comparing.subgroups import across, by_part, check_division, parts_of
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.runs.metric_scores import load_panel
@@ -15,13 +15,13 @@ from metaeval.runs.metric_scores import load_panel
 CORRELATION = registry.find("protocol", "correlation")
 
 
-def corpus(path, groups=12):
-    """Statements of 2 to 5 words by two systems on documents of 1 to 4 chunks (chunk.size=4); three levels."""
+def corpus(path, groups=12, levels=("full", "partial", "none")):
+    """Statements of 2 to 5 words by two systems on documents of 1 to 4 chunks (chunk.size=4)."""
     rows = [{"type": "corpus", "format": "metaeval-corpus/1", "name": "parted"}]
     for number in range(groups):
         sentences = [f"Word{number} is here {part}." for part in range(1 + number % 4)]
         rows.append({"type": "document", "id": f"d{number}", "sentences": sentences})
-        for level in ("full", "partial", "none"):
+        for level in levels:
             text = " ".join(["Word", f"{number}", level, "words", "more"][: 2 + number % 4])
             key = f"s{number}-{level}"
             rows.append(
@@ -122,6 +122,23 @@ def test_data_sets_are_parts_of_their_own_frames(settings, panel, tmp_path):
     assert [record["rows"] for record in sheet.records] == [90, 90, 60, 60]
     # Of each group's chunks one is full: the first of the document, for the statement that is.
     assert (sheet.data.groups, sheet.data.levels["full"]) == (20, 12 + 8)
+
+
+def test_the_first_data_set_says_which_measure_is_pooled(settings, tmp_path):
+    def loaded(name, *levels):
+        path = corpus(tmp_path / f"{name}.jsonl", levels=levels)
+        return load_panel(load_run(None, {**settings, "data": path, "metrics": "overlap,bm25"}), True)
+
+    three, two = loaded("three", "full", "partial", "none"), loaded("two", "full", "none")
+    setup = registry.find("protocol", "classification"), {}
+
+    (pair,), lacking = across(parts_of([two, three], setup[0], "dataset"), setup)
+    assert (pair.column.key, lacking) == ("fs_ns", {})
+    # The mean over three areas, which one of the data sets has.
+    assert across(parts_of([three, two], setup[0], "dataset"), setup) == (
+        [],
+        {"overlap less bm25": "1 data set with a difference that has a standard error"},
+    )
 
 
 def test_a_part_with_two_gold_values_keeps_its_concordance(tmp_path):

@@ -370,6 +370,8 @@ def test_an_unknown_record_gets_the_closest_format_and_its_first_misfit(tmp_path
         ({"choices": [{"text": "x"}]}, "looks like openai-chat and lacks the field choices[].message.content"),
         ({"candidates": [{"output": 3}]}, "looks like gemini and lacks the field candidates[].content.parts[].text"),
         ({"hm": 3}, "no known format of answers has the fields hm"),
+        ({f"hm{n:02}": n for n in range(12)}, "hm10, hm11; "),
+        ({f"hm{n:02}": n for n in range(13)}, "hm10, hm11, ...; "),
     ]:
         with pytest.raises(UserError) as error:
             read_answers(written(tmp_path, record))

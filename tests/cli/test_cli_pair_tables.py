@@ -17,7 +17,7 @@ from metaeval.config import RunConfig  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.runs.dry_run import plan  # noqa: E402
 from metaeval.runs.prepared_run import pair_file  # noqa: E402
-from metaeval.scoring import large_tables  # noqa: E402
+from metaeval.scoring import large_tables, shards  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metaeval.scoring.scorefile import read_scores  # noqa: E402
 from tests.scoring.executors.toys import Company  # noqa: E402
@@ -137,6 +137,17 @@ def test_shards_give_the_same_bytes(count, cli, ran):
     for name in ("overlap.jsonl", "toys.Company.jsonl", "toys.Company.jsonl.manifest.json"):
         assert Path("again", name).read_bytes() == Path("out", name).read_bytes()
     ran("shards", "verify", "shards", "-q", "--trust-config")
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_of_a_pair_in_two_windows_the_first_windows_score_is_merged(reverse, cli, ran, monkeypatch):
+    write(made())
+    score(cli, "--store", "plain.sqlite")
+    score(cli, "--shard", "0/1", out="shards")
+    plans = shards.plans
+    monkeypatch.setattr(shards, "plans", lambda folder: sorted(plans(folder), reverse=reverse))
+    ran("shards", "merge", "shards", "--store", "merged.sqlite")
+    assert stored("merged.sqlite") == stored("plain.sqlite")
 
 
 @pytest.mark.parametrize("executor", ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])

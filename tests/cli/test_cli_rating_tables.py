@@ -63,6 +63,14 @@ def test_minimal_pairs_by_subset(cli, refused, tmp_path):
     )
 
 
+@pytest.mark.parametrize("most", [2, 3])
+def test_scores_that_are_all_0_1_or_2_are_evaluated_as_verdicts_next(most, cli, tmp_path):
+    mine = np.arange(24) * 7 % 5 % (most + 1)
+    write(tmp_path / "levels.csv", {"id": range(24), "gold": np.arange(24) % 3, "mine": mine})
+    ended = evaluated(cli, "levels.csv", "-p", "correlation")
+    assert ("Next: metaeval evaluate -p verdicts " in ended.out) == (most == 2)
+
+
 def test_two_graded_sets_with_four_dimensions(cli, refused, tmp_path):
     names, n = ("coherence", "consistency", "fluency", "relevance"), 40
     gold = {name: RNG.integers(1, 6, n) for name in names}

@@ -445,9 +445,23 @@ def test_all_requests_wait_as_long_as_the_server_asks_but_no_longer_than_five_mi
     assert rests == [None, *(pytest.approx(rest, abs=2) for rest in (20, 300, 300))]
 
 
-def test_a_server_that_asks_for_more_than_five_minutes_is_not_asked_again(fake, new_session, question):
+@pytest.mark.parametrize(("seconds", "attempts"), [("300", 5), ("301", 1)])
+def test_a_server_that_asks_for_more_than_five_minutes_is_not_asked_again(
+    seconds, attempts, fake, new_session, question, monkeypatch
+):
+    async def at_once(*_):
+        """Wait no time."""
+
+    monkeypatch.setattr(Pace, "back_off", at_once)
     refused = (429, {"error": {"message": "come back later"}})
-    answer = (*refused, {"Retry-After": "301"})
+    answer = (*refused, {"Retry-After": seconds})
     with fake.ChatServer(answer=lambda body: answer) as server, pytest.raises(UserError, match="come back later"):
         new_session(server.url, backoff=0, retries=4).ask([question("a")])
-    assert server.attempts.total() == 1
+    assert server.attempts.total() == attempts
+
+
+@pytest.mark.parametrize("status", [300, 399])
+def test_a_server_that_sends_elsewhere_is_not_followed(status):
+    fault = fault_of_status(status, "", {"location": "https://elsewhere.org"})
+    assert fault.cause is Cause.UNKNOWN
+    assert "it sends on to https://elsewhere.org" in fault.detail

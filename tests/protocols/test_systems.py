@@ -313,11 +313,30 @@ def test_the_disattenuated_correlation_is_that_of_a_two_way_layout():
     assert np.sqrt(N / (N - 1) * np.sum(found.parts**2)) == pytest.approx(jackknife, rel=0.1)
 
 
+def test_an_estimate_above_1_is_1():
+    # Means 0, 1, 2 of variance 1 each; noise adds v to both variances and -v to the covariance: (1 + v) / (1 - v) > 1.
+    noise = np.array([[0.5, -0.5], [-0.5, 0.5], [0.0, 0.0]])
+    means = np.arange(3.0)[:, None]
+    assert disattenuated(means + noise, means - noise, np.arange(2), 2).value == 1
+
+
 def test_systems_that_do_not_differ_have_no_disattenuated_correlation():
     flat = np.random.default_rng(1).normal(size=(2, S, N))
     flat -= flat.mean(axis=2, keepdims=True)
     assert np.isnan(disattenuated(*flat, np.arange(N), N).value)
     assert np.isnan(disattenuated(SCORE, GOLD, np.zeros(N, dtype=int), 1).value)
+
+
+def test_a_measure_without_an_interval_says_why():
+    # Defined where the first and the last of three systems are drawn: in 1 - 2 * 8/27 + 1/27 = 4/9 of the resamples.
+    score, gold = (np.repeat(means, 4).reshape(3, 4) for means in ([0.0, 0.0, 1.0], [0.0, 1.0, 1.0]))
+    few, many = (
+        PROTOCOL.evaluate(judgements, Resampling(200), {"resample": "systems"}).estimates["sys_pearson"]
+        for judgements in (rows(score, gold, np.ones((3, 4), dtype=bool)), rows())
+    )
+    assert (few.value, few.low, few.note) == (pytest.approx(0.5), None, "no interval: undefined in most resamples")
+    assert many.low < many.value < many.high
+    assert many.note == ""
 
 
 def test_a_system_with_few_rows_is_named_with_what_is_left_without_it():

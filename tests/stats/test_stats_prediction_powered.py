@@ -22,6 +22,11 @@ def test_the_estimate_and_the_wald_interval_are_those_of_ppi_python(case):
     )
 
 
+def test_one_prediction_is_not_taken_for_that_of_every_labelled_item():
+    with pytest.raises(ValueError, match="prediction"):
+        ppi_mean(np.array([1.0, 0, 1]), np.array([0.5]), np.ones(4))
+
+
 def every(n, total, unit=None):
     rows = np.arange(n)
     return Sample(rows, np.full(n, n / total), rows if unit is None else unit, np.zeros(n, dtype=np.int64))

@@ -53,7 +53,7 @@ class JobFigures:
     costs: dict[str, list[Cost]]
 
 
-def draw_jobs(jobs: Sequence[DoneJob], trust: bool, cost: bool = False) -> JobFigures:
+def draw_jobs(jobs: Sequence[DoneJob], trust: bool, cost: bool) -> JobFigures:
     """Return the figures of jobs; raises `UserError` where there is nothing to draw.
 
     trust: whether the jobs' manifests may name code. cost: measure metrics too, on pairs that are scored again.

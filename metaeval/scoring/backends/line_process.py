@@ -7,14 +7,12 @@ import os
 import signal
 import subprocess
 import weakref
-from collections import deque
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import IO
 
 _GRACE = 2.0
-_TAIL = 20
 
 
 class ProgramEndedError(Exception):
@@ -41,10 +39,10 @@ class LineProcess:
         )
         self._out: SimpleQueue[bytes | None] = SimpleQueue()
         self._in: SimpleQueue[bytes | None] = SimpleQueue()
-        self._log: deque[str] = deque(maxlen=_TAIL)
+        self._last_error: list[str] = []
         Thread(target=_write, args=(self._process.stdin, self._in), daemon=True).start()
         Thread(target=_read, args=(self._process.stdout, self._out), daemon=True).start()
-        self._errors = Thread(target=_keep, args=(self._process.stderr, self._log), daemon=True)
+        self._errors = Thread(target=_keep, args=(self._process.stderr, self._last_error), daemon=True)
         self._errors.start()
         self.stop = weakref.finalize(self, _stop, self._process, self._in)
         """End the program; may be called again."""
@@ -64,11 +62,11 @@ class LineProcess:
             raise ProgramEndedError
         return line.decode("utf-8", "replace").rstrip("\r\n")
 
-    def log(self) -> list[str]:
-        """Return the last lines of the program's standard error, without empty ones."""
+    def last_error(self) -> str:
+        """Return the last line of the program's standard error that is not empty; empty if there is none."""
         if self._process.poll() is not None:
             self._errors.join(timeout=1.0)
-        return list(self._log)
+        return "".join(self._last_error)
 
     def ending(self) -> str:
         """Return how the program ended, as text."""
@@ -106,11 +104,11 @@ def _read(pipe: IO[bytes], lines: SimpleQueue[bytes | None]) -> None:
     lines.put(None)
 
 
-def _keep(pipe: IO[bytes], log: deque[str]) -> None:
+def _keep(pipe: IO[bytes], last_error: list[str]) -> None:
     with contextlib.suppress(OSError, ValueError), pipe:
         for line in pipe:
             if text := line.decode("utf-8", "replace").strip():
-                log.append(text[-500:])
+                last_error[:] = [text[-500:]]
 
 
 def _stop(process: subprocess.Popen[bytes], lines: SimpleQueue[bytes | None]) -> None:

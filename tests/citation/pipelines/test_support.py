@@ -12,9 +12,11 @@ from metaeval.citation.pipelines.run import prepare, run_pipeline
 from metaeval.citation.pipelines.support_options import SupportCommand
 from metaeval.citation.pipelines.support_tables import SUPPORT, _level
 from metaeval.citation.readers.answers import read_answers
+from metaeval.citation.readers.judgements import read_longcite_scored
 from metaeval.citation.support.judging import judge_levels, labels_of, support_lines, support_statements
 from metaeval.citation.support.labels import fact_level, longcite_level, trec_level
 from metaeval.citation.support.measures import StatementLevels, fact_pairs, longcite_shares, trec_support
+from metaeval.corpus.loaders.rows import DataRow
 from metaeval.decisions.items import items_of
 from metaeval.errors import UserError
 from metaeval.explorer.shown_answers import show_answers
@@ -203,6 +205,16 @@ SCORED = {
         {"statement": "So much for that.", "citation": [], "support_output": "[[No]]"},
     ],
 }
+
+
+def test_longcites_snippets_are_the_passages_in_the_order_of_their_first_citation():
+    rows = [
+        {"statement": text, "citation": [{"cite": SOURCES[name]} for name in names]}
+        for text, names in (("Geese sing.", ("goose", "dam")), ("Barges sink.", ("dam", "coal")))
+    ]
+    (answer,) = read_longcite_scored([DataRow("row 1", {"idx": 1, "statements": rows})])
+    assert [passage.text for passage in answer.passages] == [SOURCES[name] for name in ("goose", "dam", "coal")]
+    assert answer.text == "Geese sing [1][2]. Barges sink [2][3]."
 
 
 def test_a_judges_replies_have_an_official_and_a_right_reading(cited):
