@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from metaeval.citation.generation.asking import Setup
 from metaeval.citation.generation.documents import cut, fit, in_plain_text, in_tokens, whole_documents
 from metaeval.citation.generation.generate import first_requests, generate
 from metaeval.citation.generation.options import GenerationOptions
-from metaeval.citation.generation.task import task_of
+from metaeval.citation.generation.task import around_cited, shuffled, task_of
 from metaeval.citation.model import Answer, Passage, fingerprint
 from metaeval.citation.readers.answers import read_answers, read_questions
 from metaeval.citation.readers.jsonl import lines_of, own_lines, own_row
@@ -82,6 +83,46 @@ def test_negatives_that_a_question_lacks_come_from_other_questions():
     )
     with pytest.raises(UserError, match=r'negatives=5 asks for more .* "q1" has 2 uncited ones, and other .* have 0'):
         task(short, negatives=5)
+
+
+def test_documents_around_the_cited_ones_are_drawn_and_marks_renumbered():
+    answer = numbered(text="One [8] and two [3][8], both [3, 8], none [10].")
+    (fewer,) = around_cited([answer], 0, 0, Counter())
+    # The third document is now the first, and the eighth the second; no tenth is there, before or after.
+    assert (fewer.text, places(fewer)) == ("One [2] and two [1][2], both [1][2], none [10].", [3, 8])
+    for seed in range(8):
+        (drawn,) = around_cited([answer], 3, seed, Counter())
+        drawn = shuffled(drawn, seed)
+        numbers = [int(number) for number in re.findall(r"\[(\d+)\]", drawn.text)]
+        assert [places(drawn)[number - 1] for number in numbers[:-1]] == [8, 3, 8, 3, 8]
+        assert len(drawn.passages) == 5
+
+
+def test_marks_that_count_from_zero_are_renumbered_from_one():
+    (kept,) = around_cited([replace(numbered(), first=0)], 0, 0, Counter())  # they mean the third and the fifth
+    assert (kept.text, kept.first, places(kept)) == ("They say [1][2].", 1, [3, 5])
+
+
+def test_worked_examples_have_documents_by_the_settings_of_the_questions(tmp_path):
+    shot = numbered(7, text="It is so [9].")
+    (tmp_path / "shots.jsonl").write_text(own_lines([shot]))
+    done = task(numbered(), shots=tmp_path / "shots.jsonl", negatives=5, shuffle=1)
+    (example,) = done.shots
+    assert len(example.passages) == 6
+    number = int(re.search(r"\[(\d)\]", example.text)[1])
+    assert places(example, 7)[number - 1] == 9
+
+
+def test_worked_examples_take_their_share_of_the_context():
+    text = " ".join(f"It passes town {n}." for n in range(200))  # 800 words
+    long = Answer("q1", "", (Passage(text), Passage(text)), "What of it?")
+    shot = replace(long, id="s1", text="It passes towns [1].", question="And of that?")
+    for options, most in (({"context_tokens": 600}, 600), ({"context_words": 300}, 300)):
+        (request,) = first_requests([long], GenerationOptions(**options), CHAT, [shot])
+        shown = re.findall(r'"text": "([^"]*)"', prompt_of(request))
+        size = sum(map(in_tokens if "context_tokens" in options else lambda each: len(each.split()), shown))
+        assert len(shown) == 4
+        assert most * 0.9 < size <= most
 
 
 def test_shuffling_keeps_the_documents():

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from metaeval import cite, data
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.pipelines.run import prepare
-from metaeval.citation.pipelines.scifi_data import BUILD_PIPELINE, around_cited
+from metaeval.citation.pipelines.scifi_data import BUILD_PIPELINE
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.readers.jsonl import own_lines
 from metaeval.citation.scifi.samples import ScifiSample, candidates, chosen, split
@@ -195,26 +195,12 @@ def test_a_missing_library_is_named_with_its_extra():
 PASSAGES = tuple(Passage(f"Text {number}.") for number in range(1, 9))
 
 
-def test_documents_around_the_cited_ones_are_drawn_and_marks_renumbered():
-    answer = Answer("a", "One [8] and two [3][8], none [9].", PASSAGES, "Which?")
-    assert around_cited(answer, None, None).text == answer.text
-    fewer = around_cited(answer, 0, None)
-    assert (fewer.text, fewer.passages) == ("One [2] and two [1][2], none [9].", (PASSAGES[2], PASSAGES[7]))
-    drawn = around_cited(answer, 3, 0)
-    assert len(drawn.passages) == 5
-    cited = [drawn.passages[int(number) - 1].text for number in drawn.text.replace("[", "]").split("]")[1:6:2]]
-    assert sorted(set(cited)) == ["Text 3.", "Text 8."]
-    assert around_cited(answer, 3, 0) == drawn
-    orders = {around_cited(answer, None, seed).passages for seed in range(8)}
-    assert len(orders) > 1
-    assert {frozenset(order) for order in orders} == {frozenset(PASSAGES)}
-
-
 def test_training_samples_are_messages(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     answers = [Answer("a", "Text 2 [2].", PASSAGES, "Which?"), Answer("b", "x", PASSAGES)]
     Path("a.jsonl").write_text(own_lines(answers))
     Path("b.jsonl").write_text(own_lines(answers[1:]))
+    Path("c.jsonl").write_text(own_lines([Answer("b", "x", PASSAGES, "Which?")]))
     ended = CliRunner().invoke(app, "data export a.jsonl --form chat --negatives 1 -o chat.jsonl".split())
     assert ended.exit_code == 0, ended.output
     assert "Left out without a question or a text: 1 answer." in ended.output
@@ -225,5 +211,7 @@ def test_training_samples_are_messages(tmp_path, monkeypatch):
     assert user["content"].count("Text ") == 2
     assert "Text 2." in user["content"]
     assert assistant["content"] in ("Text 2 [1].", "Text 2 [2].")
+    with pytest.raises(UserError, match='"b" has no text that cites a document'):
+        data.export("c.jsonl", negatives=1, output="out.jsonl")
     with pytest.raises(UserError, match="No answer has a question and a text"):
         data.export("b.jsonl", output="out.jsonl")

@@ -100,12 +100,14 @@ def load_prompts(options: GenerationOptions, chat: ChatOptions | None = None) ->
 class Setup:
     """The options and prompts of a strategy, from which requests are made, and the worked examples (shots).
 
-    examples: by stage, prompts with the replies that are wanted. read_summary, read_selection: read replies; None for
-    one of another form. Raises `UserError` as `load_prompts` does.
+    options: with the share of the context that is left beside the worked examples; whole: with all of it. examples: by
+    stage, prompts with the replies that are wanted. read_summary, read_selection: read replies; None for one of another
+    form. Raises `UserError` as `load_prompts` does.
     """
 
     def __init__(self, options: GenerationOptions, chat: ChatOptions, shots: Sequence[Answer] = ()) -> None:
-        self.options, self.shots, self._chat, self._prompts = options, shots, chat, load_prompts(options, chat)
+        self.options, self.whole, self.shots, self._chat = options.shared_by(1 + len(shots)), options, shots, chat
+        self._prompts = load_prompts(options, chat)
         self._plain, self._as_text = options.layout == "plain", chat.output == "text"
         summary = "overview" if options.focus == "document" else "summary"
         self._shown = _SHOWN.get(summary if options.strategy == "summary" else options.strategy, "")

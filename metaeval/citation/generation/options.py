@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,12 +35,13 @@ class GenerationOptions:
     by which it chooses documents for one sentence after the other (two-stage, as SCiFi's paper), or in full those
     that it chose once by their beginnings (select-then-write)."""
     context_words: int = 3000
-    """Most words of all documents in one request; short documents leave their share to the long ones."""
+    """Most words of all documents in one request, shared equally with the worked examples; short documents leave
+    their share to the long ones."""
     document_words: int = 300
     """Words of each document that are shown, in the strategy truncated."""
     context_tokens: int | None = None
-    """Most tokens, of four characters each, of all documents in one request, in place of context_words and
-    document_words: all documents are cut to the largest equal size that fits (none: words)."""
+    """Most tokens, of four characters each, of all documents in one request, those of worked examples included, in
+    place of context_words and document_words: documents are cut to the largest equal size that fits (none: words)."""
     preview_words: int = 60
     """Words of each document by which the model chooses, in the strategy select-then-write."""
     summary_words: int = 80
@@ -66,7 +67,8 @@ class GenerationOptions:
     layout: Literal["json", "plain"] = "json"
     """Layout of question and documents in a prompt: json, or plain text under 'Document [1] (Title: ...)'."""
     shots: Path | None = None
-    """File of answers with marks that are shown as worked examples before each question."""
+    """File of answers with marks that are shown as worked examples before each question, with documents by the same
+    settings (oracle, negatives, shuffle), their marks renumbered."""
     summary_model: str | None = None
     """Chat model, at the same address, that writes the summaries (none: the model that writes the answers)."""
     summary_focus: Focus | None = None
@@ -108,6 +110,11 @@ class GenerationOptions:
 
     def _changed(self, name: str) -> bool:
         return bool(getattr(self, name) != next(option.default for option in fields(self) if option.name == name))
+
+    def shared_by(self, shown: int) -> GenerationOptions:
+        """Return the options for one of so many questions that are shown in one request: its share of the context."""
+        name = "context_words" if self.context_tokens is None else "context_tokens"
+        return replace(self, **{name: max(1, getattr(self, name) // shown)})
 
     @property
     def focus(self) -> Focus:

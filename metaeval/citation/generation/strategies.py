@@ -119,7 +119,7 @@ def summary_requests(questions: Sequence[Answer], setup: Setup) -> list[tuple[in
         for document in whole_documents(question.passages, setup.options.document_text):
             if document.text.strip():
                 alone = replace(document, number=1) if setup.options.focus == "document" else document
-                request = setup.request("summary", question, fit([alone], setup.options))
+                request = setup.request("summary", question, fit([alone], setup.whole))
                 requests.append((place, document, request))
     return requests
 

@@ -12,6 +12,7 @@ from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.strategies import cited
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.readers.answers import read_answers
+from metaeval.citation.sentences import find_marks
 from metaeval.errors import UserError, shown
 
 _IRRELEVANT = "irrelevant"
@@ -33,18 +34,19 @@ class GenerationTask:
 def task_of(questions: Sequence[Answer], options: GenerationOptions) -> GenerationTask:
     """Return the task of a run. Raises `UserError` where the questions lack what the options ask for."""
     shots = [] if options.shots is None else read_shots(options.shots, questions)
-    notes = Counter[str]()
+    notes, of_shots = Counter[str](), Counter[str]()
     if options.document_text != "text":
         questions = _shortened(questions, options, notes)
-        shots = _shortened(shots, options, Counter()) if shots else shots
+        shots = _shortened(shots, options, of_shots) if shots else shots
     elif options.documents is not None:
         _check_number(questions, options.documents)
     if options.documents is not None:
         questions = [replace(question, passages=question.passages[: options.documents]) for question in questions]
     if options.oracle or options.negatives is not None:
-        questions = _around_cited(questions, options, notes)
+        questions = around_cited(questions, options.negatives or 0, options.shuffle or 0, notes)
+        shots = around_cited(shots, options.negatives or 0, options.shuffle or 0, of_shots)
     if options.shuffle is not None:
-        questions = [_reordered(question, options.shuffle) for question in questions]
+        questions, shots = ([shuffled(each, options.shuffle) for each in answers] for answers in (questions, shots))
     return GenerationTask(list(_samples(questions, options.samples)), shots, notes)
 
 
@@ -102,32 +104,55 @@ def _shortened(questions: Sequence[Answer], options: GenerationOptions, notes: C
     return kept
 
 
-def _around_cited(questions: Sequence[Answer], options: GenerationOptions, notes: Counter[str]) -> list[Answer]:
-    """Return the questions with the documents that their texts cite, and random others."""
+def around_cited(answers: Sequence[Answer], negatives: int, seed: int, notes: Counter[str]) -> list[Answer]:
+    """Return the answers with the documents that their texts cite and random others, and their marks renumbered.
+
+    negatives: number of others, of the answer's own documents, filled up from those of other answers. seed: of drawing.
+    notes: counts what is filled up. Raises `UserError` for an answer that cites nothing, and for too few others.
+    """
     kept = []
-    for question in questions:
-        numbers = cited(question.text, question.first)
-        positive = {number for number in numbers if 1 <= number <= len(question.passages)}
+    for answer in answers:
+        places = range(1, len(answer.passages) + 1)
+        positive = {*cited(answer.text, answer.first)} & {*places}
         if not positive:
             raise UserError(
-                f"Question {shown(question.id)} has no text that cites a document, which oracle and negatives need: "
+                f"Question {shown(answer.id)} has no text that cites a document, which oracle and negatives need: "
                 "give SCiFi's samples, or answers with marks."
             )
-        draw = random.Random(f"{options.shuffle or 0} negatives {question.id}")
-        uncited = [number for number in range(1, len(question.passages) + 1) if number not in positive]
-        drawn = {*draw.sample(uncited, min(options.negatives or 0, len(uncited)))}
-        passages = [p for number, p in enumerate(question.passages, start=1) if number in positive | drawn]
-        if missing := (options.negatives or 0) - len(drawn):
-            others = _of_others(question, questions)
+        draw = random.Random(f"{seed} negatives {answer.id}")
+        uncited = [place for place in places if place not in positive]
+        drawn = {*draw.sample(uncited, min(negatives, len(uncited)))}
+        more: list[Passage] = []
+        if missing := negatives - len(drawn):
+            others = _of_others(answer, answers)
             if len(others) < missing:
                 raise UserError(
-                    f"negatives={options.negatives} asks for more documents than there are: {shown(question.id)} has "
+                    f"negatives={negatives} asks for more documents than there are: {shown(answer.id)} has "
                     f"{len(drawn)} uncited ones, and other questions have {len(others)}."
                 )
-            passages += draw.sample(others, missing)
+            more = draw.sample(others, missing)
             notes["negatives from other questions"] += missing
-        kept.append(replace(question, passages=tuple(passages)))
+        kept.append(_with_documents(answer, sorted(positive | drawn), more))
     return kept
+
+
+def shuffled(answer: Answer, seed: int) -> Answer:
+    """Return an answer with its documents in another order, and its marks renumbered."""
+    order = list(range(1, len(answer.passages) + 1))
+    random.Random(f"{seed} order {answer.id}").shuffle(order)
+    return _with_documents(answer, order)
+
+
+def _with_documents(answer: Answer, order: Sequence[int], more: Sequence[Passage] = ()) -> Answer:
+    """Return an answer with those of its documents (numbers from 1) and with more; marks of others stay as they are."""
+    renumbered = {old: new for new, old in enumerate(order, start=1)}
+    text, end = "", 0
+    for mark in find_marks(answer.text, first=answer.first):
+        if mark.number is not None:
+            text += answer.text[end : mark.start] + f"[{renumbered.get(mark.number, mark.number)}]"
+            end = mark.end
+    passages = (*(answer.passages[place - 1] for place in order), *more)
+    return replace(answer, text=text + answer.text[end:], passages=passages, first=1)
 
 
 def _of_others(question: Answer, questions: Iterable[Answer]) -> list[Passage]:
@@ -135,12 +160,6 @@ def _of_others(question: Answer, questions: Iterable[Answer]) -> list[Passage]:
     texts = {passage.text for passage in question.passages}
     others = {passage.text: passage for other in questions for passage in other.passages if passage.text.strip()}
     return [passage for text, passage in others.items() if text not in texts]
-
-
-def _reordered(question: Answer, seed: int) -> Answer:
-    passages = list(question.passages)
-    random.Random(f"{seed} order {question.id}").shuffle(passages)
-    return replace(question, passages=tuple(passages))
 
 
 def _samples(questions: Sequence[Answer], samples: int) -> Iterable[Answer]:

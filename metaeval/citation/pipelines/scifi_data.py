@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,6 @@ from pydantic import create_model
 
 from metaeval.analyses.analysis import Done
 from metaeval.citation.chat import Chat, ChatOptions, chat_request, estimate_for
-from metaeval.citation.model import Answer
 from metaeval.citation.pipelines.data_options import SUMMARY, DataBuildOptions, DataExportOptions
 from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.pipeline import (
@@ -31,7 +29,6 @@ from metaeval.citation.scifi.facts import PROMPTS, read_line
 from metaeval.citation.scifi.samples import ScifiSample, candidates, chosen, split
 from metaeval.citation.scifi.statistics import cited_texts
 from metaeval.citation.scifi.wikipedia import read_articles, read_pages
-from metaeval.citation.sentences import find_marks
 from metaeval.errors import UserError
 from metaeval.llm.exchange import ChatRequest, read_answer, read_prompt
 from metaeval.report.table import Note, Scalar, count, format_value, plain
@@ -167,42 +164,22 @@ BUILD_PIPELINE = Pipeline(
 )
 
 
-def around_cited(answer: Answer, negatives: int | None, seed: int | None) -> Answer:
-    """Return an answer with its cited documents and so many others (None: all), in another order, marks renumbered.
-
-    seed: of drawing and shuffling, which each answer's id varies; None keeps the order.
-    """
-    marks = [mark for mark in find_marks(answer.text, first=answer.first) if mark.number is not None]
-    places = range(1, len(answer.passages) + 1)
-    cited = {mark.number for mark in marks if mark.number is not None} & {*places}
-    others = [place for place in places if place not in cited]
-    draws = random.Random(f"{seed} {answer.id}")
-    if negatives is not None and negatives < len(others):
-        others = draws.sample(others, negatives)
-    order = sorted([*cited, *others])
-    if seed is not None:
-        draws.shuffle(order)
-    renumbered = {old: new for new, old in enumerate(order, start=1)}
-    text, end = "", 0
-    for mark in marks:
-        new = renumbered.get(mark.number or 0, mark.number)
-        text += answer.text[end : mark.start] + f"[{new}]"
-        end = mark.end
-    passages = tuple(answer.passages[place - 1] for place in order)
-    return replace(answer, text=text + answer.text[end:], passages=passages, first=1)
-
-
 def export(options: DataExportOptions) -> Done:
     """Write the training samples of `data export`."""
     from metaeval.citation.generation.generate import largest_requests
     from metaeval.citation.generation.options import GenerationOptions
+    from metaeval.citation.generation.task import around_cited, shuffled
     from metaeval.files import write_text
 
     answers = gather(options.files, options.format)
     usable = [answer for answer in answers if answer.question.strip() and answer.text.strip()]
     if not usable:
         raise UserError("No answer has a question and a text to learn from: give samples with both.")
-    usable = [around_cited(answer, options.negatives, options.shuffle) for answer in usable]
+    notes = Counter[str]()
+    if options.negatives is not None:
+        usable = around_cited(usable, options.negatives, options.shuffle or 0, notes)
+    if options.shuffle is not None:
+        usable = [shuffled(answer, options.shuffle) for answer in usable]
     shown = GenerationOptions(strategy="truncated", answer_file=options.answer_file)
     requests = largest_requests(usable, shown, ChatOptions(model="trained"))
     rows = [
@@ -216,6 +193,9 @@ def export(options: DataExportOptions) -> Done:
         shown=(),
         outputs={options.output: partial(write_text, text=text)} if options.output else {},
         written=[f"Written: {options.output} ({len(rows):,} samples)"] if options.output else [],
-        warnings=[f"Left out without a question or a text: {count(lost, 'answer')}."] if lost else [],
+        warnings=[
+            *([f"Left out without a question or a text: {count(lost, 'answer')}."] if lost else []),
+            *(f"{name}: {number:,}" for name, number in notes.items()),
+        ],
         value=rows,
     )
