@@ -226,8 +226,8 @@ def write_table(
     elif ending == ".csv":
         write_text(path, csv_text([headings, *rows]))
     else:
-        lines = ([_in_line(cell) for cell in line] for line in (headings, *rows))
-        write_text(path, csv_text(lines, newline="\n", delimiter="\t"))
+        in_lines = [[_in_line(cell) for cell in line] for line in (headings, *rows)]
+        write_text(path, csv_text(in_lines, newline="\n", delimiter="\t"))
 
 
 def _in_line(cell: Any) -> Any:

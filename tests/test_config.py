@@ -7,7 +7,7 @@ import pytest
 
 from metaeval import registry
 from metaeval.config import RunConfig, load_run
-from metaeval.config_files import config_file, config_folders, variants
+from metaeval.config_files import config_file, config_folders, read_experiment, variants
 from metaeval.declared import validated
 from metaeval.errors import UserError
 from metaeval.runs.evaluation import find_protocols
@@ -331,3 +331,10 @@ def test_numbers_are_taken_up_to_their_bounds(setting, allowed, refused):
     for value in refused:
         with pytest.raises(UserError, match=rf"{re.escape(setting)}'? (in the settings )?is '?{value}'?:"):
             load_run(None, {}, [f"{setting}={value}"])
+
+
+def test_the_judges_of_the_base_paper_know_the_prices_that_a_budget_needs():
+    values = read_experiment(Path("base-paper-judges"), {}, "experiments")
+    assert values["metric_options"].keys() == set(values["metrics"])
+    for options in values["metric_options"].values():
+        assert (options["price_in"], options["price_out"]) == (0.5, 1.5)  # USD per million tokens, gpt-3.5-turbo-0125

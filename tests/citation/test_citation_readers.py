@@ -215,3 +215,25 @@ def test_the_published_scholarqa_is_read_whole_and_counts_from_0():
     ]
     # Counted from 1, 113 marks would cite nothing; from 0, ten go past the end.
     assert Counter(problem for _, problem in found) == {None: 765, "out of range": 10}
+
+
+def test_samples_in_the_layout_of_alce_are_samples_of_one_question(tmp_path):
+    item = {"question": "Which cups?", "docs": [{"title": "Cups", "text": "Cups are made of glass."}]}
+    listed, rows, both = tmp_path / "listed.json", tmp_path / "rows.json", tmp_path / "both.json"
+    listed.write_text(json.dumps([{**item, "id": "q", "output": ["Glass [1].", "Clay [1]."]}]))
+    rows.write_text(
+        json.dumps(
+            [{**item, "id": "q", "output": f"{text} [1].", "sample": n} for n, text in ((0, "Glass"), (1, "Clay"))]
+        )
+    )
+    both.write_text(json.dumps([{**item, "id": "q", "output": ["Glass [1].", "Clay [1]."], "sample": 1}]))
+    assert [(answer.id, answer.sampled_id, answer.sample) for answer in read_answers(listed)] == [
+        ("q#1", "q", 1),
+        ("q#2", "q", 2),
+    ]
+    assert [(answer.id, answer.sampled_id, answer.sample) for answer in read_answers(rows)] == [
+        ("q#0", "q", 0),
+        ("q#1", "q", 1),
+    ]
+    with pytest.raises(UserError, match=r"sample.*left out where 'output' is a list"):
+        read_answers(both)

@@ -110,6 +110,7 @@ def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
     """Yield one answer for each of ALCE's items, or for each sample where `output` is a list.
 
     Ids are the item's `id` or `sample_id`, else its number from 1; samples add `#1`, `#2` and share the item's group.
+    Items of one id that differ in the field `sample` are samples too, with that number behind the id.
     """
     for number, row in enumerate(rows, start=1):
         ids = (row.identifier(field) for field in ("id", "sample_id") if row.fields.get(field) is not None)
@@ -118,11 +119,16 @@ def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
         reference = {field: row.fields[field] for field in REFERENCE if row.fields.get(field) is not None}
         question = row.optional_text("question")
         several = isinstance(row.fields.get("output"), list)
+        if several and row.fields.get("sample") is not None:
+            raise row.error("sample", "left out where 'output' is a list of samples")
         if several and not row.texts("output"):
             raise row.error("output", "a string, or a list of strings that is not empty")
         for sample, text in enumerate(row.texts("output") if several else [row.text("output")], start=1):
             name, group = f"{item}#{sample}" if several else item, "" if question.strip() else item
-            yield Answer(name, text, passages, question, group=group, reference=reference)
+            answer = Answer(name, text, passages, question, group=group, reference=reference)
+            if several:
+                answer = replace(answer, sample=sample)
+            yield answer if row.fields.get("sample") is None else answer.in_sample(row.number("sample"))
 
 
 PUBLISHED: Mapping[str, AnswerFormat] = {
