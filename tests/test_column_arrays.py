@@ -42,6 +42,7 @@ def test_coded_texts_are_ranked_as_the_names_of_groups_are(block: None) -> None:
         ["x", None, "1"],
         [1, None, 2],
         [True, "x", [1], None, 2.5],
+        [2**63, 1],
         [2**70, 1],
         [None, None],
     ],

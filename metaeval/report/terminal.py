@@ -114,7 +114,7 @@ def _notes(notes: Iterable[tuple[str, Note]]) -> RichTable:
     for label, note in notes:
         parts: list[Text | RichTable] = [Text(note.text)] if note.text else []
         if note.items:
-            items = RichTable.grid(padding=(0, 2, 0, 0))
+            items = RichTable.grid(padding=(0, 2))
             longest = max(cell_len(names) for names, _ in note.items)
             items.add_column(overflow="fold", min_width=min(longest, _NAMES))
             items.add_column(overflow="fold")

@@ -136,6 +136,14 @@ def test_a_span_whose_text_stands_elsewhere_is_counted_and_not_placed():
     assert list(result.losses()) == ["2 citations have offsets that fit the text in no unit"]
 
 
+@pytest.mark.parametrize("index", [{}, {"content_index": 0}])
+def test_a_citation_of_cohere_without_a_block_is_of_the_first(index):
+    source = {"type": "document", "id": "d1", "document": {"snippet": A}}
+    citation = {"start": 0, "end": len(FIRST), "text": FIRST, "sources": [source], **index}
+    record = {"message": {"content": [{"type": "text", "text": TEXT}], "citations": [citation]}}
+    assert reading(record, "cohere").answers[0].text == f"{FIRST[:-1]} [1]. {SECOND}"
+
+
 def test_a_gateway_gives_the_claim_in_place_of_the_mark():
     chat = {"choices": [{"message": {"content": TEXT, "annotations": [annotation(0, len(FIRST))]}}]}
     result = reading(chat, "openai-chat")

@@ -1,7 +1,9 @@
 """What is told of scoring that takes its time: a metric may be asked in several waves, each with its own pairs."""
 
 import re
+from types import SimpleNamespace
 
+from metaeval.cli import output
 from metaeval.cli.output import _bars, scoring_progress
 
 
@@ -25,6 +27,14 @@ def test_a_new_wave_starts_anew(capsys):
         "overlap: 0 of 40 pairs",
         "overlap: 40 of 40 pairs, a rate",
     ]
+
+
+def test_the_time_that_is_left_is_that_of_the_rate_so_far(capsys, monkeypatch):
+    clock = iter((0.0, 10.0, 10.0, 24.0, 24.0))
+    monkeypatch.setattr(output, "time", SimpleNamespace(monotonic=clock.__next__))
+    # One pair of three in 10 s leaves 20 s; two in 24 s leave 12 s.
+    lines = told(capsys, (0, 3), (1, 3), (2, 3))
+    assert [line.rpartition(", ")[2] for line in lines[1:]] == ["20 s left", "12 s left"]
 
 
 def test_a_wave_that_begins_where_the_last_one_was_cut_off_starts_anew_too(capsys):

@@ -260,6 +260,15 @@ def test_one_metric_beside_annotators_has_no_ranking(cli, tmp_path):
     assert sorted(against) == ["b", "corrected", "gold", "gold", "highest choice", "lowest choice", "soft labels"]
 
 
+@pytest.mark.parametrize(("people", "columns"), [(5, ["by vote 1", "by vote 5"]), (6, ["lowest annotator", "highest"])])
+def test_up_to_five_annotators_have_columns_of_their_own(people, columns, tmp_path):
+    votes = {f"vote {number}": np.tile([0, 1, number % 2, 1], 10) for number in range(1, people + 1)}
+    write(tmp_path / "votes.csv", {"id": range(40), "mine": RNG.normal(size=40), **votes})
+    settings = {"dataset": "ratings", "data": tmp_path / "votes.csv", "results": tmp_path, "annotators": True}
+    headings = metaeval.evaluate(**settings)["annotators"].headings
+    assert [headings[3], headings[-2]] == columns
+
+
 def test_annotators_have_to_be_known(refused, tmp_path):
     write(tmp_path / "own.csv", {"id": range(6), "gold": [0, 1] * 3, "mine": range(6)})
     assert "holds the votes of no annotators, but at least two are needed" in refused(
