@@ -751,7 +751,7 @@ class results:
         metrics: str | Sequence[str] = ...,
         cases: int = 3,
         data: str | Path | None = None,
-        format: Literal['terminal', 'markdown', 'latex', 'jsonl'] = 'terminal',
+        format: str = 'terminal',
         output: str | Path | None = None,
         *,
         results: str | Path = ...,

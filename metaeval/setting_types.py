@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from metaeval.errors import as_value_error
+from metaeval.errors import as_value_error, unknown
 from metaeval.registry import name_of
 
 
@@ -51,3 +52,17 @@ Numbers = Annotated[tuple[float, ...], BeforeValidator(_as_numbers)]
 
 OptionText = Annotated[str, Field(coerce_numbers_to_str=True)]
 """An option's value as text; `--set dataset_options.k=5` is read as YAML, and gives a number."""
+
+
+def one_of(what: str, allowed: Sequence[str], **short: str) -> AfterValidator:
+    """Return a validator that accepts the words `allowed`, and short forms of them.
+
+    what: name of the option. Another word raises `UserError`, with the nearest one.
+    """
+
+    def check(value: str) -> str:
+        if short.get(value, value) not in allowed:
+            raise unknown(what, value, allowed)
+        return short.get(value, value)
+
+    return AfterValidator(check)

@@ -78,6 +78,7 @@ interval.level=0.95000001 interval.method=percentile interval.fewest=2 compariso
 ELSEWHERE = {
     **dict.fromkeys(("dataset", "split", "data", "dataset_options"), "the data field is a hash of what was read"),
     "aggregate": "moves citations alone: the test below",
+    "layout": "is of a table, whose numbers it leaves alone",
     **dict.fromkeys(
         ("executor.name", "executor.workers", "executor.most", "executor.devices", "executor.address"),
         "say where scoring runs: tests/scoring/executors, and the slow test of tests/metrics_zoo/test_every_resume.py",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -17,8 +17,10 @@ from metaeval.corpus.model import SupportLevel
 from metaeval.declared import Flag
 from metaeval.errors import UserError, unknown
 from metaeval.files import write_text
-from metaeval.setting_types import Names
+from metaeval.setting_types import Names, one_of
 from metaeval.shown import Shown
+
+FORMATS = ("terminal", "markdown", "latex", "jsonl")
 
 
 class CasesOptions(ResultsSettings, DeclaredOptions):
@@ -32,7 +34,7 @@ class CasesOptions(ResultsSettings, DeclaredOptions):
     """Most cases of a metric in each direction."""
     data: Annotated[Path | None, Flag("PATH", hidden=True)] = None
     """Folder that holds the published files (jsonl: your file)."""
-    format: Annotated[Literal["terminal", "markdown", "latex", "jsonl"], Flag("FORMAT", "-f")] = "terminal"
+    format: Annotated[str, one_of("format", FORMATS), Flag("FORMAT", "-f")] = "terminal"
     """Format: terminal, markdown, latex or jsonl."""
     output: Annotated[Path | None, Flag("FILE", "-o", output=True)] = None
     """File to write (default: the cases are printed)."""

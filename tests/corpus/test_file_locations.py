@@ -85,9 +85,20 @@ class TestFetched:
         assert loading.locate(dataset("http://nowhere.invalid/a"), "all", None) == paths
         assert capsys.readouterr().err == ""
 
-    def test_an_unpinned_file_is_taken_as_it_is(self, origin: str, tmp_path: Path) -> None:
+    def test_an_unpinned_file_is_taken_as_it_is_and_its_hash_recorded(self, origin: str, tmp_path: Path) -> None:
         toy = dataset(f"{origin}/other", sha256="", size=0)
-        assert loading.locate(toy, "all", None)["a.jsonl"].read_bytes() == b"other bytes"
+        path = loading.locate(toy, "all", None)["a.jsonl"]
+        assert path.read_bytes() == b"other bytes"
+        assert [row.status for row in loading.verify(toy, None)] == ["ok"]
+        path.write_bytes(b"changed")
+        assert [row.status for row in loading.verify(toy, None)] == ["differs"]
+
+    def test_a_file_that_an_earlier_version_fetched_has_no_recorded_hash(self, tmp_path: Path) -> None:
+        path = tmp_path / "toy_folder" / "c0ffee" / "a.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"other bytes")
+        toy = dataset("http://nowhere.invalid/other", sha256="", size=0)
+        assert loading.locate(toy, "all", None)["a.jsonl"] == path
         assert [row.status for row in loading.verify(toy, None)] == ["unpinned"]
 
     def test_a_damaged_cached_file_is_fetched_again(self, origin: str, tmp_path: Path) -> None:

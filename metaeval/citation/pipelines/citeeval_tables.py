@@ -34,6 +34,7 @@ from metaeval.report.table import UNDEFINED, Note, Record, Scalar, Table, format
 from metaeval.runs.cutoffs import judge_of
 from metaeval.runs.evaluation import resampling_of
 from metaeval.runs.metrics import LoadedMetrics, load_metrics
+from metaeval.setting_types import one_of
 
 MEASURES: Mapping[Key, PipelineMeasure] = {
     "auto": PipelineMeasure("auto", "CiteEval-Auto", "weighted mean of rating and edit distance"),
@@ -70,7 +71,7 @@ class CiteEvalCommand(pipeline.ReadsAnswers, pipeline.AsksChat, pipeline.JudgedB
         default=(), description="Metrics that also judge the statements by AutoAIS. Repeatable."
     )
     profile: pipeline.ProfileName = "paper"
-    scenario: Annotated[pipeline.ScenarioName, pipeline.one_of("scenario", SCENARIOS)] = "full"
+    scenario: Annotated[pipeline.ScenarioName, one_of("scenario", SCENARIOS)] = "full"
     coefficients: Annotated[Path | None, Flag("FILE")] = Field(
         default=None, description="Coefficients of the edit distance: fitted.json of 'cite refit'."
     )

@@ -28,7 +28,7 @@ from metaeval.citation.pipelines import pipeline, provenance
 from metaeval.citation.pipelines.figures import sentence_tree
 from metaeval.citation.pipelines.layout import Entry, IntervalEnds
 from metaeval.citation.pipelines.metric_verdicts import Backend, Premise
-from metaeval.citation.pipelines.pipeline import Pipeline, PipelineMeasure, Run, one_of
+from metaeval.citation.pipelines.pipeline import Pipeline, PipelineMeasure, Run
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.rankings import flip_sheets, ranking_sheets
 from metaeval.citation.sentences import MarkStyles
@@ -38,6 +38,7 @@ from metaeval.declared import Flag
 from metaeval.report.result import Column
 from metaeval.report.table import Note, Table, count, format_value, plain
 from metaeval.runs.evaluation import resampling_of
+from metaeval.setting_types import one_of
 
 _TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
 _SOFT = "soft: recall is the mean score of claims, precision that of single citations"

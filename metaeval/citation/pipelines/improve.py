@@ -32,6 +32,7 @@ from metaeval.citation.readers.jsonl import own_lines
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.report.table import Note, Scalar, Table, count, plain
+from metaeval.setting_types import one_of
 from metaeval.stats.influence import SHARES, SIGNED
 
 
@@ -48,7 +49,7 @@ class ImproveCommand(pipeline.ReadsAnswers, pipeline.AsksChat):
     profile: Annotated[str, Flag("NAME")] = Field(
         default="paper", description="Definition: paper or released, as for 'cite citeeval'."
     )
-    scenario: Annotated[pipeline.ScenarioName, pipeline.one_of("scenario", SCENARIOS)] = "full"
+    scenario: Annotated[pipeline.ScenarioName, one_of("scenario", SCENARIOS)] = "full"
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.config import RunConfig
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag, option_docs, validated
-from metaeval.errors import UserError, did_you_mean, unknown
+from metaeval.errors import UserError, did_you_mean
 from metaeval.reading import MalformedError, parse_yaml
 from metaeval.report.result import Column, Result
 from metaeval.report.table import Table
@@ -90,20 +90,6 @@ def _cut(value: Any) -> Any:
     if not isinstance(texts, list | tuple | None) or any(isinstance(text, bool | int | float) for text in texts or ()):
         return value  # pydantic then rejects the value by the type of the field
     return [name.strip() for text in texts or () for name in str(text).split(",") if name.strip()]
-
-
-def one_of(what: str, allowed: Sequence[str], **short: str) -> AfterValidator:
-    """Return a validator that accepts the words `allowed`, and short forms of them.
-
-    what: name of the option. Another word raises `UserError`, with the nearest one.
-    """
-
-    def check(value: str) -> str:
-        if short.get(value, value) not in allowed:
-            raise unknown(what, value, allowed)
-        return short.get(value, value)
-
-    return AfterValidator(check)
 
 
 NameList = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True)]

@@ -9,8 +9,9 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from metaeval.citation.pipelines import pipeline
-from metaeval.citation.pipelines.pipeline import PipelineMeasure, one_of
+from metaeval.citation.pipelines.pipeline import PipelineMeasure
 from metaeval.declared import Flag
+from metaeval.setting_types import one_of
 
 
 @dataclass(frozen=True)

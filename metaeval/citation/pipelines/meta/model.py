@@ -30,6 +30,7 @@ from metaeval.declared import Flag
 from metaeval.report.result import Ledger, Result
 from metaeval.runs.cutoffs import Cutoff
 from metaeval.runs.evaluation import resampling_of
+from metaeval.setting_types import one_of
 from metaeval.stats.intervals import Resampling
 
 BY_METRIC = ("alce", "aliice", "scifi", "autoais")
@@ -57,7 +58,7 @@ class MetaCommand(pipeline.JudgedByMetrics, pipeline.AsksChat):
     model: Annotated[str | None, Flag("NAME")] = Field(
         default=None, description="Chat model for citeeval, its baselines and scifi."
     )
-    scenario: Annotated[pipeline.ScenarioName, pipeline.one_of("scenario", SCENARIOS)] = "full"
+    scenario: Annotated[pipeline.ScenarioName, one_of("scenario", SCENARIOS)] = "full"
     format: Annotated[str, Flag("NAME", "-f")] = Field(
         default="auto", description="Format of the files: expertqa, citebench, jsonl, or auto (by content)."
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.gold_claims import EXACT, TOKEN_F1
@@ -123,7 +124,7 @@ def _read(run: Run) -> ToMeasure:
                 options.parser,
                 options.splitter,
                 measures=("length",),
-                changes=run.set_options["alce"] if name == "alce" else {},
+                changes=_alce_options(run) if name == "alce" else {},
             )
             for name in names
             if name in USUAL
@@ -132,6 +133,12 @@ def _read(run: Run) -> ToMeasure:
         graded=graded,
         outside_scores=read_measures(command.scores, answers),
     )
+
+
+def _alce_options(run: Run) -> dict[str, Any]:
+    """Return the options of ALCE that --set gives; `uncited` is SCiFi's too, and holds for both."""
+    both = {name: value for name, value in run.set_options["scifi"].items() if name == "uncited"}
+    return {**both, **run.set_options["alce"]}
 
 
 def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking | None, ChatOptions | None]:
