@@ -231,7 +231,7 @@ def claim_sheet(checked: CheckedClaim) -> Table:
     fields = {"claim": claim.text, "data": f"{checked.data.name}@{checked.data.fingerprint[:12]}"}
     shown = _without_twins(giving)
     folded = f"{len(giving) - len(shown):,} that differ from a line above in ties only, not in the value"
-    titles = {"the protocol's": protocol_variants, f"give {claim.text}": shown}
+    titles = {"the protocol's": protocol_variants, "give the claimed number": shown}
     titles |= {"give it with further digits cut": _without_twins(checked.cut)}
     rows = [_row(title, variant) for title, variants in titles.items() for variant in variants]
     notes = [Note("not shown", folded)] if len(shown) < len(giving) else []
@@ -275,7 +275,7 @@ def claim_sentence(checked: CheckedClaim) -> str:
     """Return the outcome in one sentence."""
     giving, protocol_variants = checked.giving, checked.protocol_variants
     digits = max(checked.claim.digits + 1, 4)  # enough digits to see a difference from the claim
-    sentence = f"{len(checked.variants):,} variants were tried, and {len(giving):,} give {checked.claim.text}"
+    sentence = f"{len(checked.variants):,} variants were tried, and {len(giving):,} give the claimed number"
     if checked.cut:
         sentence += f" ({len(checked.cut):,} more if further digits are cut, not rounded)"
     if not protocol_variants:

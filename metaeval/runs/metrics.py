@@ -27,7 +27,7 @@ from metaeval.scoring.engine import ScoredPairs, score_jointly
 from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
 from metaeval.scoring.executors.local import ProcessPool, devices_of, places
 from metaeval.scoring.executors.pool import Pool
-from metaeval.scoring.functions import FunctionMetric, as_class, source_hash
+from metaeval.scoring.functions import as_class, source_hash
 from metaeval.scoring.large_tables import WINDOW_ROWS, PairFile
 from metaeval.scoring.pace import timed
 from metaeval.scoring.scorefile import ScoreFile
@@ -66,7 +66,9 @@ def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric],
 
     The measured speed is stored.
     """
-    if pool is None or any(metric.where == "driver" for metric in metrics):
+    # What Python gave is found in this process alone.
+    here_alone = any(registry.is_given("metric", name) for name in names)
+    if pool is None or here_alone or any(metric.where == "driver" for metric in metrics):
         return timed(Work(metrics).run, metrics)
     execute = partial(pool.run, recipe_of(names, metrics, config))
     if config.executor.name == "ray":  # its workers may be on other machines
@@ -104,7 +106,7 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
     if config is None:
         registry.check_typed("metric", name)
         config = RunConfig()
-    kind = as_class(registry.find("metric", variant.metric, path, code=trusted), registry.is_given("metric", name))
+    kind = as_class(registry.find("metric", variant.metric, path, code=trusted))
     _check_class(name, kind)
     owners = [name] if path else dict.fromkeys((variant.metric, name))  # options of `nli` hold for every `nli:MODEL_ID`
     options = {**variant.options}
@@ -122,12 +124,9 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
 
 def _origin(name: str, kind: type[Metric]) -> str:
     """Return the place of a metric's code with the code's hash: scores of an earlier version are not reused."""
-    if registry.is_given("metric", name) and issubclass(kind, FunctionMetric):
-        return f"{name}@sha256:{source_hash(kind.function)}"
-    try:
-        file = inspect.getsourcefile(kind)
-    except (OSError, TypeError):  # a class of a notebook or a prompt
-        file = None
+    if registry.is_given("metric", name):
+        return f"{name}@sha256:{source_hash(kind)}"
+    file = inspect.getsourcefile(kind)
     return f"{name}@sha256:{sha256_file(Path(file))[:12]}" if file else name
 
 

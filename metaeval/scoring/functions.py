@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, ClassVar, Literal, TypeVar, overload
 
 from metaeval.errors import UserError, shown
@@ -70,16 +70,16 @@ def metric(function: F | None = None, **fields: Any) -> F | Callable[[F], F]:
     return marked if function is None else marked(function)
 
 
-def as_class(value: Any, here_alone: bool = False) -> Any:
+def as_class(value: Any) -> Any:
     """Return the metric class of a function; anything else is returned unchanged."""
-    return metric_of_function(value, here_alone) if isinstance(value, FunctionType) else value
+    return metric_of_function(value) if isinstance(value, FunctionType) else value
 
 
 @cache
-def metric_of_function(function: FunctionType, here_alone: bool = False) -> type[Metric]:
+def metric_of_function(function: FunctionType) -> type[Metric]:
     """Return the metric class of a function of (source, statement).
 
-    here_alone: it is a function that no other process finds. Raises `UserError` for a function that does not
+    Raises `UserError` for a function that does not
     take two texts.
     """
     try:
@@ -106,8 +106,7 @@ def metric_of_function(function: FunctionType, here_alone: bool = False) -> type
         threshold_from="" if declared.threshold is None else "its author",
     )
     fields = {"card": card, "function": staticmethod(function), "in_lists": in_lists, "batched": in_lists}
-    where = {"where": "driver"} if here_alone else {}
-    return type(function.__name__, (FunctionMetric,), {**fields, **where, "__module__": function.__module__})
+    return type(function.__name__, (FunctionMetric,), {**fields, "__module__": function.__module__})
 
 
 class FunctionMetric(Metric):
@@ -156,11 +155,16 @@ class FunctionMetric(Metric):
             ) from None
 
 
-def source_hash(function: Callable[..., Any]) -> str:
-    """Return 12 hex digits of what a function computes: its source, and the functions and constants that it uses."""
-    digest = hashlib.sha256()
-    for text in _texts(function, set()):
-        digest.update(text.encode("utf-8", "replace") + b"\0")
+def source_hash(kind: type[Metric]) -> str:
+    """Return 12 hex digits of what a metric computes: the source of its function, or of the methods of its class, with
+    the functions and constants that they use.
+    """
+    methods = [value for value in vars(kind).values() if isinstance(value, FunctionType)]
+    functions = [kind.function] if issubclass(kind, FunctionMetric) else methods
+    digest, seen = hashlib.sha256(repr(kind.card).encode("utf-8", "replace")), set[int]()
+    for function in functions:
+        for text in _texts(function, seen):
+            digest.update(text.encode("utf-8", "replace") + b"\0")
     return digest.hexdigest()[:12]
 
 
@@ -171,7 +175,7 @@ def _texts(function: Any, seen: set[int]) -> Iterator[str]:
     try:
         yield inspect.getsource(function)
     except (OSError, TypeError):  # typed at a prompt
-        yield repr((function.__code__.co_code, function.__code__.co_consts, function.__code__.co_names))
+        yield from _code_texts(function.__code__)
     used = inspect.getclosurevars(function)
     for name, value in sorted({**used.globals, **used.nonlocals}.items()):
         if isinstance(value, FunctionType) and value.__module__ == function.__module__:
@@ -179,3 +183,11 @@ def _texts(function: Any, seen: set[int]) -> Iterator[str]:
         elif isinstance(value, _SIMPLE):
             yield f"{name}={value!r}"
     yield repr((function.__defaults__, function.__kwdefaults__))
+
+
+def _code_texts(code: CodeType) -> Iterator[str]:
+    """Yield what compiled code computes, without the addresses that its own text would have."""
+    yield repr((code.co_code, code.co_names, [each for each in code.co_consts if not isinstance(each, CodeType)]))
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _code_texts(inner)

@@ -85,7 +85,8 @@ def test_another_body_is_another_metric(tmp_path):
 
         return scaled
 
-    assert source_hash(made(1)) == source_hash(made(1)) != source_hash(made(-1))
+    hashes = [source_hash(metric_of_function(made(factor))) for factor in (1, 1, -1)]
+    assert hashes[0] == hashes[1] != hashes[2]
     values = []
     for factor in (1, -1):
         result = metaeval.run(metrics=[made(factor)], results=tmp_path, **SETTINGS)[0]
@@ -109,6 +110,39 @@ def test_a_class_that_loads_its_model_at_once_is_built_once_for_a_run(tmp_path):
 
     metaeval.run(metrics=[Loaded], results=tmp_path, **SETTINGS)
     assert len(built) == 1
+
+
+def of_prompt(factor):
+    """A metric class as a prompt or a notebook defines it, in no file."""
+    code = f"""
+class Scaled(Metric):
+    card = MetricCard(name="scaled", family="own", summary="length", paper="", licence="own")
+
+    def score(self, sources, statements):
+        return [PairScore({factor} * float(len(statement))) for statement in statements]
+"""
+    names = {
+        "__name__": "__main__",
+        **{name: getattr(metaeval, name) for name in ("Metric", "MetricCard", "PairScore")},
+    }
+    exec(code, names)
+    return names["Scaled"]
+
+
+def test_code_without_a_file_has_the_same_hash_each_time():
+    assert source_hash(of_prompt(1)) == source_hash(of_prompt(1)) != source_hash(of_prompt(2))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_class_of_a_prompt_that_is_changed_is_scored_again(tmp_path, workers):
+    values = []
+    for factor in (1, -1):
+        settings = {**SETTINGS, "executor": {"workers": workers}}
+        result = metaeval.run(metrics=[of_prompt(factor)], results=tmp_path, **settings)[0]
+        values += [row.values["overall"].value for row in result.rows if row.metric == "Scaled"]
+    assert len(values) == 2
+    assert sum(values) == pytest.approx(1)
+    assert values[0] != values[1]
 
 
 @pytest.mark.parametrize(
@@ -161,5 +195,3 @@ def test_a_decorated_function_stays_a_function():
 
     assert plain("a", "b") == 1.0
     assert metric_of_function(plain) is metric_of_function(plain)
-    assert metric_of_function(plain).where == "worker"
-    assert metric_of_function(plain, here_alone=True).where == "driver"

@@ -21,7 +21,7 @@ sentence; samples are drawn from the densest quarter, a chat model writes each o
 Needs the extra 'wikipedia'.""",
     examples=[
         "data build scifi --wikitext articles --pages fetched --model NAME --record queries.jsonl -o built",
-        "cite scifi built/test.jsonl --nli overlap        (judge the paragraphs themselves)",
+        "cite scifi built/test.jsonl --nli overlap",
     ],
     options=DataBuildOptions,
     run=_build,
