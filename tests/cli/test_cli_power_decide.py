@@ -121,3 +121,14 @@ def test_data_of_one_level_or_with_few_groups_are_refused(refused, write_corpus,
     )
     write_corpus([row | ({"level": "none"} if row["type"] == "citation" else {}) for row in small_rows])
     assert "every row of small is none." in refused("thresholds", "overlap", *data)
+
+
+def test_a_refusal_counts_the_chunks_of_unknown_level(refused, write_corpus, small_rows):
+    # Which of three chunks supports is not known of two citations without evidence; a third cites one chunk.
+    full = [row for row in small_rows if row.get("level") == "full"]
+    open_rows = [{name: value for name, value in row.items() if name != "evidence"} for row in full[1:]]
+    known = full[0] | {"document": "short", "evidence": {"sentences": [0]}}
+    short = {"type": "document", "id": "short", "sentences": ["The river was quiet on day one."]}
+    write_corpus([*(row for row in small_rows if row["type"] != "citation"), short, known, *open_rows])
+    said = refused("thresholds", "overlap", "-d", "jsonl", "--data", "small.jsonl", "-s", "chunk.size=7")
+    assert "every row of small is full. 6 chunks have no known level: try --unit citation." in said

@@ -102,6 +102,10 @@ def test_shards_put_together_are_a_plain_run(count, cli, ran, score, plain, stor
     assert stored("merged.sqlite") == plain()
     again = cli("shards", "merge", "shards", "--store", "merged.sqlite")
     assert again.out.count(" 0 of them new") == 5
+    lines = [line.partition(": ") for line in again.out.splitlines()]
+    assert {text for _, _, text in lines[:-1]} == {
+        f"{len(plain()) // 5} scores, 0 of them new"
+    }  # one device: not named
     assert again.out.endswith("Merged into merged.sqlite\n")
     assert stored("merged.sqlite") == plain()
 
