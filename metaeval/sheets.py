@@ -79,7 +79,7 @@ def sheet_lines(path: Path) -> Iterator[Line]:
 
 
 def _has_rows(sheet: Any) -> bool:
-    """Return whether a sheet has a cell with content besides its first one; what it says of its size is not used."""
+    """Return whether a sheet has a cell with content other than its first one; what it says of its size is not used."""
     sheet.reset_dimensions()
     rows = enumerate(sheet.iter_rows())
     return any(cell.value is not None and (row or column) for row, cells in rows for column, cell in enumerate(cells))

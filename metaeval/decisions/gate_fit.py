@@ -24,6 +24,7 @@ from metaeval.report.table import Note, Scalar, Table, TableRow, blocks_of, plai
 from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.metrics import MetricProgress
 from metaeval.signature import signature, versions
+from metaeval.stats.arrays import Bools
 from metaeval.stats.risk_control import answers_for_mean, effective_labels, labels_for
 
 _QUANTILES = 201
@@ -76,86 +77,104 @@ def fit(
     Raises `UserError` for metrics that a promise does not allow, and for labels of one kind only.
     """
     terms = terms or Terms()
-    max_missed, confident = terms.max_missed, terms.promise == "confidence"
-    several = tuple(dict.fromkeys(metrics))
-    if not several:
-        raise UserError("No metric is given: name at least one, for example -m overlap.")
-    if not confident and len(several) > 1:
-        raise UserError(
-            f"{len(several)} metrics are given, but a promise on the mean does not hold after a choice among "
-            f"several: give one, for example -m {several[0]}."
-        )
-    config = (config or RunConfig()).model_copy(update={"metrics": several})
+    config = (config or RunConfig()).model_copy(update={"metrics": _allowed(metrics, terms)})
     items = items_of(answers, mapping)
-    item_labels = labels_of(labels, items, mapping)
-    labelled = judged(items, item_labels)
-    good = (SupportLevel.FULL,) if terms.target == "full" else (SupportLevel.FULL, SupportLevel.PARTIAL)
-    bad = labelled.label(*good) < 0.5
-    there = int(bad.sum())
-    if there in (0, bad.size):
-        what = "no" if there == 0 else "no other than"
-        raise UserError(
-            f"{item_labels.name} has {what} unsupported citations among {bad.size:,} labels: a gate is fitted on both "
-            "kinds; label more ('metaeval label')."
-        )
+    data = _fit_data(items, labels_of(labels, items, mapping), terms)
     columns = scored(items, config, progress)
-    each = terms.alpha / len(columns)
-    results = [
-        candidate_of(column.name, filled_below(column), items.groups, labelled.sample, bad, terms, each)
+    alpha = terms.alpha / len(columns)
+    sample = data.labelled.sample
+    candidates = tuple(
+        candidate_of(column.name, filled_below(column), items.groups, sample, data.unsupported, terms, alpha)
         for column in columns
-    ]
-    gate = None
-    for column, candidate in zip(columns, results, strict=True):
-        if candidate.passes and gate is None:
-            gate = _gate(items, item_labels, labelled, bad, column, candidate, terms, config)
-    more = [candidate.more for candidate in results if candidate.more is not None]
-    rate = there / bad.size
-    weight = 1 / labelled.sample.probability
-    cluster = items.groups[labelled.sample.rows]
-    score = filled_below(columns[0])[labelled.sample.rows][bad]
-    effective = float(effective_labels(score, cluster[bad], weight[bad], np.array([np.inf]))[0])
-    bad_answers = int(np.unique(cluster[bad]).size)
-    read = {"data": items.signed, "labels": f"sha256:{item_labels.fingerprint[:12]}"}
+    )
+    passing = [pair for pair in zip(columns, candidates, strict=True) if pair[1].passes]
+    more = [candidate.more for candidate in candidates if candidate.more is not None]
+    return Fitted(
+        terms=terms,
+        gate=_gate(data, *passing[0], terms, config) if passing else None,
+        candidates=candidates,
+        **data.counts(columns[0], terms, alpha),
+        wanted=int(np.ceil(min(more) / data.unsupported.mean())) if more else None,
+        items=items,
+        labels=data.labels,
+        notes=data.notes(),
+        signatures=_signatures(data, columns, terms, config),
+    )
+
+
+def _allowed(metrics: Sequence[str], terms: Terms) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(metrics))
+    if not names:
+        raise UserError("No metric is given: name at least one, for example -m overlap.")
+    if terms.promise == "mean" and len(names) > 1:
+        raise UserError(
+            f"{len(names)} metrics are given, but a promise on the mean does not hold after a choice among several: "
+            f"give one, for example -m {names[0]}."
+        )
+    return names
+
+
+@dataclass(frozen=True)
+class _FitData:
+    """What a gate is fitted on. unsupported: (n,) whether each labelled item is unsupported."""
+
+    items: CitationItems
+    labels: ItemLabels
+    labelled: LabelledItems
+    unsupported: Bools
+
+    def effective(self, column: AlignedColumn, chosen: Bools, threshold: float) -> float:
+        """Return the effective number of the labels that are chosen, (n,), at a threshold of a metric."""
+        sample = self.labelled.sample
+        score, cluster = filled_below(column)[sample.rows], self.items.groups[sample.rows]
+        weight = 1 / sample.probability
+        return float(effective_labels(score[chosen], cluster[chosen], weight[chosen], np.array([threshold]))[0])
+
+    def counts(self, column: AlignedColumn, terms: Terms, alpha: float) -> dict[str, Any]:
+        """Return the numbers of labels (or, with the promise "mean", of answers) that are needed and exist."""
+        if terms.promise == "mean":
+            answers = int(np.unique(self.items.groups[self.labelled.sample.rows][self.unsupported]).size)
+            return {"needed": answers_for_mean(terms.max_missed) or 0, "there": answers, "effective": answers}
+        return {
+            "needed": labels_for(terms.max_missed, alpha),
+            "there": int(self.unsupported.sum()),
+            "effective": self.effective(column, self.unsupported, np.inf),
+        }
+
+    def notes(self) -> tuple[tuple[str, str], ...]:
+        """Return notes on the items, on how they and the labels were read, and on the agreement of annotators."""
+        items, agreed = self.items, agreement(self.labels)
+        count = f"{len(items.rows):,} citations of {data_of(items).groups:,} answers; {self.labelled.design}"
+        read = (("read", text) for text in (*items.notes, *self.labels.notes))
+        return ("items", count), *read, *((("annotators", agreed),) if agreed else ())
+
+
+def _fit_data(items: CitationItems, labels: ItemLabels, terms: Terms) -> _FitData:
+    labelled = judged(items, labels)
+    supported = (SupportLevel.FULL,) if terms.target == "full" else (SupportLevel.FULL, SupportLevel.PARTIAL)
+    unsupported = labelled.label(*supported) < 0.5
+    if unsupported.all() or not unsupported.any():
+        what = "no other than" if unsupported.any() else "no"
+        raise UserError(
+            f"{labels.name} has {what} unsupported citations among {unsupported.size:,} labels: a gate is fitted on "
+            "both kinds; label more ('metaeval label')."
+        )
+    return _FitData(items, labels, labelled, unsupported)
+
+
+def _signatures(data: _FitData, columns: Sequence[AlignedColumn], terms: Terms, config: RunConfig) -> tuple[str, ...]:
+    read = {"data": data.items.signed, "labels": f"sha256:{data.labels.fingerprint[:12]}"}
     named = ("promise", "max-missed", "max-flagged", "target", "max-unsupported")
     promised = {name: getattr(terms, name.replace("-", "_")) for name in named}
     promised |= {"may-fail": terms.alpha, "candidates": ",".join(config.metrics)}
     used = versions("metaeval", "numpy", "scipy")
-    return Fitted(
-        terms=terms,
-        gate=gate,
-        candidates=tuple(results),
-        needed=labels_for(max_missed, each) if confident else answers_for_mean(max_missed) or 0,
-        there=there if confident else bad_answers,
-        effective=effective if confident else bad_answers,
-        wanted=int(np.ceil(min(more) / rate)) if more else None,
-        items=items,
-        labels=item_labels,
-        notes=(
-            ("items", f"{len(items.rows):,} citations of {data_of(items).groups:,} answers; {labelled.design}"),
-            *(("read", text) for text in (*items.notes, *item_labels.notes)),
-            *((("annotators", agreed),) if (agreed := agreement(item_labels)) else ()),
-        ),
-        signatures=tuple(signature({**read, **metric_fields(column), **promised, **used}) for column in columns),
-    )
+    return tuple(signature({**read, **metric_fields(column), **promised, **used}) for column in columns)
 
 
-def _gate(
-    items: CitationItems,
-    labels: ItemLabels,
-    labelled: LabelledItems,
-    bad: Any,
-    column: AlignedColumn,
-    candidate: Candidate,
-    terms: Terms,
-    config: RunConfig,
-) -> Gate:
+def _gate(data: _FitData, column: AlignedColumn, candidate: Candidate, terms: Terms, config: RunConfig) -> Gate:
     chosen = candidate.chosen
     if chosen is None:
         raise ValueError("a gate takes a candidate that keeps the promise")
-    weight, cluster = 1 / labelled.sample.probability, items.groups[labelled.sample.rows]
-    fine = ~bad
-    supported = filled_below(column)[labelled.sample.rows][fine]
-    supported_labels = effective_labels(supported, cluster[fine], weight[fine], np.array([chosen.threshold]))
     dumped = config.model_dump(mode="json")
     gate = Gate(
         metric=column.name,
@@ -165,16 +184,16 @@ def _gate(
         **{name: getattr(chosen, name) for name in ("threshold", "bound", "missed", "flagged")},
         precision=candidate.precision,
         unsupported_labels=chosen.labels,
-        supported_labels=float(supported_labels[0]),
-        labels=labels.fingerprint,
-        items=items.fingerprint,
-        labelled=int(bad.size),
+        supported_labels=data.effective(column, ~data.unsupported, chosen.threshold),
+        labels=data.labels.fingerprint,
+        items=data.items.fingerprint,
+        labelled=int(data.unsupported.size),
         reference={
             name: Reference(
                 quantiles=[float(quantile) for quantile in np.quantile(values, np.linspace(0, 1, _QUANTILES))],
-                effective=effective_number(values, items.groups),
+                effective=effective_number(values, data.items.groups),
             )
-            for name, values in drift_values(items, column).items()
+            for name, values in drift_values(data.items, column).items()
         },
         date=datetime.now(UTC).date().isoformat(),
     )
