@@ -79,6 +79,24 @@ def test_request_and_reply_can_also_be_text_or_a_batch(tmp_path):
     assert [passage.text for passage in answers[0].passages] == [A, "1999", B]
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"type": "text", "media_type": "text/plain", "data": A},
+        {"type": "content", "content": A},
+        {"type": "content", "content": [{"type": "text", "text": A}]},
+    ],
+)
+def test_a_document_of_anthropic_is_its_text_and_not_the_quote_alone(source):
+    citation = {"type": "char_location", "document_index": 0, "cited_text": A[:4]}
+    record = {
+        "request": {"messages": [{"role": "user", "content": [{"type": "document", "title": "D", "source": source}]}]},
+        "response": {"content": [{"type": "text", "text": FIRST, "citations": [citation]}]},
+    }
+    (passage,) = reading(record, "anthropic").answers[0].passages
+    assert passage.text == A
+
+
 def test_documents_of_anthropic_may_stand_beside_the_reply(tmp_path):
     reply = {**SHAPES["anthropic"]["response"], "documents": [{"title": "D", "text": A}]}
     (answer,) = read_answers(written(tmp_path, reply))
