@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,7 +25,6 @@ from metaeval.analyses.analysis import (
     FileOrObject,
 )
 from metaeval.analyses.function import make_function
-from metaeval.citation.pipelines.figures import citation_figures
 from metaeval.config import (
     BatchSettings,
     BudgetSettings,
@@ -38,9 +37,10 @@ from metaeval.declared import Flag, flag_of, kinds_of, validated
 from metaeval.errors import RequestsWritten, UserError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from pydantic.fields import FieldInfo
 
-    from metaeval.citation.pipelines.pipeline import Pipeline
+    from metaeval.citation.pipelines.pipeline import Pipeline, PipelineOptions
     from metaeval.citation.pipelines.result import PipelineResult
     from metaeval.runs.metrics import MetricProgress
 
@@ -55,6 +55,12 @@ class CitingOptions(BudgetSettings, ResultsSettings, EncodingSettings, DeclaredO
     model_config = ConfigDict(extra="allow")
 
     untyped = frozenset({"store", "executor", "requests", "batch"})
+
+
+class _Described(CitingOptions):
+    """The last base of options that are made of fields with descriptions: no source is searched for their docstrings."""
+
+    model_config = ConfigDict(use_attribute_docstrings=False)
 
 
 class _JudgesAlone(BatchSettings):
@@ -92,9 +98,15 @@ def analysis_of(pipeline: Pipeline) -> Analysis:
         options=options_of(pipeline),
         run=partial(run_analysis, pipeline),
         again=_with_kept_replies,
-        figures=citation_figures,
+        figures=_figures,
         tree=pipeline.tree,
     )
+
+
+def _figures(folders: Sequence[Path]) -> dict[str, Figure]:
+    from metaeval.citation.pipelines.figures import citation_figures
+
+    return citation_figures(folders)
 
 
 def options_of(pipeline: Pipeline) -> type[DeclaredOptions]:
@@ -102,18 +114,22 @@ def options_of(pipeline: Pipeline) -> type[DeclaredOptions]:
 
     Every field of the pipeline is an option, except its untyped ones.
     """
+    return _options(pipeline.options, pipeline.backends != "none", pipeline.chat != "none")
+
+
+@cache  # a pipeline is looked up often, and a model of its options takes a quarter of a second
+def _options(kind: type[PipelineOptions], scores: bool, asks: bool) -> type[DeclaredOptions]:
     from metaeval.citation.pipelines.pipeline import untyped_of
 
-    groups: list[type] = [CitingOptions]
-    untyped = CitingOptions.untyped | untyped_of(pipeline.options)
-    if pipeline.backends != "none":
+    groups: list[type] = [_Described]
+    untyped = CitingOptions.untyped | untyped_of(kind)
+    if scores:
         groups = [TrustSettings, ScoringSettings, *groups]
-    if pipeline.chat != "none":
+    if asks:
         groups = [_AsksChat, *groups]
     else:
-        groups = [_JudgesAlone, *groups] if pipeline.backends != "none" else groups
+        groups = [_JudgesAlone, *groups] if scores else groups
         untyped |= {"budget"}
-    kind = pipeline.options
     read_first = sorted(kind.model_fields.items(), key=lambda item: not flag_of(item[1]).argument)
     fields: Any = {name: _field(field) for name, field in read_first}
     model: Any = create_model(
