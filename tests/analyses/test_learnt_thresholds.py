@@ -66,7 +66,9 @@ def test_the_sheet_is_what_a_calibration_is_read_from(corpus, tmp_path):
 
     config = corpus(SEPARATE)
     panel, found = calibrate(config, "partial")
-    write_table(calibration_sheet(panel, found, "partial", "macro-f1", 5), tmp_path)
+    sheet = calibration_sheet(panel, found, "partial", "macro-f1", 5)
+    assert [line.name for block in sheet.blocks for line in block.lines] == ["overlap"] * (1 + bool(found[0].declared))
+    write_table(sheet, tmp_path)
     metric = load_metric("overlap", config)
     cutoff = find_cutoff("overlap", metric, {}, [tmp_path / "calibration.json"])
     assert (cutoff.value, cutoff.source) == (0.5, "calibrated on made/all, partial support")

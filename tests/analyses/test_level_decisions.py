@@ -111,6 +111,7 @@ def test_a_level_that_is_never_decided_is_said_and_has_no_threshold(panel, frame
     (never,) = (note for note in thresholds.footer if note.label == "never decided")
     assert never.items == (("full or not", "never partial (5 folds)"),)
     assert [record["precision"] for record in levels.records] == [1.0, None, pytest.approx(827 / 930)]
+    assert any("undefined (–) for a level that is never decided" in note.text for note in levels.footer)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 
@@ -391,6 +392,9 @@ def test_agreement_with_people(ran, write, tmp_path):
     assert (found["overlap", "citation"]["accuracy"], found["overlap", "citation"]["kappa"]) == (1.0, 1.0)
     # 2 of 3 agree; by chance (2 * 1 + 1 * 2) / 9. (6/9 - 4/9) / (5/9).
     assert found["automatic, as published", "citation"]["kappa"] == pytest.approx(0.4)
+    # Of three citations the people and overlap support two.
+    shown = ran("results", "show", "latest").out
+    assert re.search(r"overlap .* 66\.7 +66\.7 +3 ", shown)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from metaeval.analyses.run import _comparison
 from metaeval.cli.app import main
 
 QUICK = ("-s", "interval.resamples=50", "-s", "comparison.permutations=50")
@@ -78,6 +79,24 @@ def test_the_numbers_are_those_of_the_results(ran, tmp_path):
 def test_the_next_command_can_be_typed(cli, ran):
     command = re.search(r"^Next: metaeval (.+?)   \(", ran.out, re.MULTILINE)[1]
     assert cli(*command.split(), "-q", *QUICK).code == 0
+
+
+@pytest.mark.parametrize(
+    ("protocol", "groups", "leading", "metrics", "rated", "command"),
+    [
+        ("classification", 9, ["rouge"], ["rouge"], False, "compare rouge overlap"),
+        ("classification", 9, ["overlap"], ["overlap"], False, "compare overlap bm25"),
+        ("correlation", 9, ["overlap"], ["overlap"], True, ""),
+        ("systems", 1, ["a", "b", "c"], ["a", "b", "c"], True, "compare a b"),
+        ("correlation", 1, ["a", "b"], ["a", "b"], True, ""),
+        ("classification", 2, ["a", "b"], ["a", "b", "c"], False, "plan a b"),
+        ("correlation", 2, ["b"], ["b", "a"], True, "compare b a"),
+        ("classification", 2, ["b"], ["b", "a"], False, "thresholds b --learn"),
+    ],
+)
+def test_the_next_command_follows_from_the_metrics_that_lead(protocol, groups, leading, metrics, rated, command):
+    words, purpose = _comparison(protocol, groups, leading, metrics, rated)
+    assert (words, bool(purpose)) == (command.split(), bool(command))
 
 
 def test_full_prints_every_table_with_controls_and_signatures(cli, ran, tmp_path):

@@ -41,7 +41,7 @@ WRITING = {
         ["-s runs=60", "-s icc=0.5", "-s sizes=4", "-s levels=30,70", "-s groups=30"],
     ),
     "thresholds": (
-        f"thresholds {PAIR}",
+        f"thresholds {PAIR} -s controls=false",
         ["--to mini", "--to mini -s to_unit=citation", "-s protocol_options.decision.folds=3"],
     ),
     "thresholds --learn": (
@@ -156,6 +156,7 @@ def files_of(folder):
 
 
 @pytest.mark.parametrize("name", WRITING)
+@pytest.mark.usefixtures("quick_plan")
 def test_an_option_that_changes_what_is_written_changes_the_folder(cli, ran, inputs, name):
     first, changes = WRITING[name]
     if name == "gate check":

@@ -65,6 +65,7 @@ def test_every_analysis_has_a_function():
 
 
 @pytest.mark.parametrize("name", SAME)
+@pytest.mark.usefixtures("quick_plan")
 def test_a_command_and_its_function_give_the_same_tables(cli, tmp_path, name):
     typed, keywords = SAME[name]
     name = name.strip()

@@ -19,6 +19,9 @@ JOBS = {
 }
 
 
+pytestmark = pytest.mark.usefixtures("quick_plan")
+
+
 @pytest.fixture(autouse=True)
 def suite_file(cli):
     """A suite of two data sets and of one that cannot be had, with a metric that does not exist."""

@@ -3,6 +3,7 @@
 import json
 import random
 
+import numpy as np
 import pytest
 
 import metaeval
@@ -70,6 +71,18 @@ def test_a_claim_of_two_citations_asks_for_both_and_for_each(tmp_path):
     ids = [row.id for row in items_of(path, pipeline="alce").rows]
     assert ids[:4] == ["a/1[1]", "a/2[1][2]", "a/2[1]", "a/2[2]"]
     assert ids[4:] == ["a/3[1][2][3]", "a/3[1]", "a/3[2]", "a/3[3]", "a/3[2][3]", "a/3[1][3]", "a/3[1][2]"]
+
+
+def test_a_metric_s_value_of_a_claim_is_that_of_all_passages_or_the_mean_of_each(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    passages = [{"text": "Rain fell."}, {"text": "Sun shone."}]
+    path.write_text(json.dumps({"id": "a", "text": "Weather [1][2].", "passages": passages}))
+    items = items_of(path, pipeline="alce")
+    (claim,) = items.claims.claims
+    assert [row.id for row in items.rows] == ["a/1[1][2]", "a/1[1]", "a/1[2]"]
+    scores = np.array([0.9, 0.2, 0.6])
+    assert claim.degree("recall", scores, items.claims.untitled) == 0.9
+    assert claim.degree("precision", scores, items.claims.untitled) == pytest.approx((0.2 + 0.6) / 2)
 
 
 @pytest.mark.parametrize("unit", ["item", "answer"])

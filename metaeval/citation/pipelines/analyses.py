@@ -58,7 +58,7 @@ class CitingOptions(BudgetSettings, ResultsSettings, EncodingSettings, DeclaredO
 
 
 class _Described(CitingOptions):
-    """The last base of options that are made of fields with descriptions: no source is searched for their docstrings."""
+    """The last base of options that are made of fields with descriptions: no source is searched for docstrings."""
 
     model_config = ConfigDict(use_attribute_docstrings=False)
 

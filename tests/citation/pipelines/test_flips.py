@@ -53,6 +53,14 @@ def test_a_flip_names_its_systems_and_its_leads(cited):
     assert flip.reversed_lead == pytest.approx(1 / 3 - 2 / 3, abs=1e-15)
 
 
+def test_a_flip_behind_pairs_that_keep_their_order_is_seen():
+    # a leads b and c under both backends; b and c change places: the last of three pairs.
+    pipeline = read_claims("alce", ANSWERS, splitter="rules")
+    left, right = backend("left", "ax ay az bx"), backend("right", "ax ay az cx")
+    turned = flips(rankings(judge(pipeline, [left, right], RunConfig.model_validate({"interval": {"resamples": 20}}))))
+    assert {(flip.ahead, flip.behind) for flip in turned} == {("b", "c")}
+
+
 def test_the_share_of_resamples_is_that_of_all_draws_by_enumeration(cited):
     # Draws of three questions with replacement, 27 in all. On x left leads by 0 and right by +1, on y by 0 and 0 ... :
     # lead left per question x: 1-1, y: 1-1, z: 1-0; right x: 1-0, y: 0-1, z: 0-1. A flip needs z (left > 0) and more
