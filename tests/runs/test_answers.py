@@ -1,6 +1,7 @@
 """What a metric reads of a row: chunks, joined chunks, pages or evidence; and what that costs, writes and says."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -193,3 +194,12 @@ def test_known_values_of_the_best_chunk_of_a_page(tmp_path):
     found = [100 * result.rows[0].values[key].value for key in AUC]
     assert found == pytest.approx([85.6, 55.4, 83.2], abs=0.1)
     assert json.loads(result.model_dump_json())["settings"]["read in chunks by"] == "minilm-bertscore"
+
+
+def test_parquet_without_its_package_is_refused_before_scoring_and_jsonl_needs_none(of_mini, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    config = of_mini(metrics="overlap", results=tmp_path / "results")
+    with pytest.raises(UserError, match="pyarrow"):
+        list(export_scores(config, tmp_path / "scores", "parquet"))
+    assert not config.store_path.exists()
+    assert [file.path.name for file in export_scores(config, tmp_path / "scores", "jsonl")] == ["overlap.jsonl"]
