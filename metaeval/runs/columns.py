@@ -18,7 +18,7 @@ from metaeval.column_arrays import Coded
 from metaeval.config import RunConfig
 from metaeval.config_files import variants
 from metaeval.corpus.pooled import JOINED
-from metaeval.corpus.units import read_aggregation
+from metaeval.corpus.units import PAGE, read_aggregation
 from metaeval.errors import UserError, unknown
 from metaeval.files import sha256_file, sha256_json
 from metaeval.report.result import Ledger
@@ -242,14 +242,18 @@ def signed_as(name: str, metric: Metric, identity: Mapping[str, Any]) -> str:
 
 
 def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> AlignedColumn:
-    """Return the column of a score file, by pair id, or by the ids of rows (citations, ratings).
+    """Return the column of a score file, by pair id, or by the ids of rows (citations, ratings: also with the
+    ending of pairs with whole documents).
 
     content: the file's content hash, for the signature. A rating that the file does not score is absent. Raises
     `UserError` for scores of unknown ids, and for scores of chunks where the setting `aggregate` joins chunks.
     """
     sign = file.direction
     if isinstance(source, RatedSet):
-        aligned = align(file, source.ratings.columns.id.tolist(), f"ratings of {source.name} ({source.split})")
+        ids = source.ratings.columns.id.tolist()
+        if all(name.endswith(PAGE) for name in file.answers) and not file.answers.keys() & set(ids):
+            file = replace(file, answers={name.removesuffix(PAGE): answer for name, answer in file.answers.items()})
+        aligned = align(file, ids, f"ratings of {source.name} ({source.split})")
         return column_of(file.metric, [answer.oriented(sign) for answer in aligned], file.signed(content))
     row_ids = [row.id for row in source.rows]
     if file.answers.keys() <= set(row_ids):
