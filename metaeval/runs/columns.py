@@ -29,7 +29,7 @@ from metaeval.runs.prepared_run import Job, RatedSet, find_dataset
 from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import Metric, PairScore, Status
 from metaeval.scoring.controls import CONTROLS, OVERLAP, REFERENCE_MODEL, SYSTEM, rated_controls
-from metaeval.scoring.engine import ScoredPairs, score_pairs
+from metaeval.scoring.engine import ScoredPairs, score_pairs, settled
 from metaeval.scoring.scorefile import ScoreFile, align, read_scores
 from metaeval.scoring.store import ScoreStore
 
@@ -157,7 +157,7 @@ def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> l
             *columns,
             *(AlignedColumn(name, "control", score, scored, {"control": name}) for name, score in controls),
         ]
-    metrics = {name: _control_metric(name) for name in (OVERLAP, REFERENCE_MODEL)}
+    metrics = {name: settled(_control_metric(name), source.texts) for name in (OVERLAP, REFERENCE_MODEL)}
     signed = {signed_as(name, metric, metric.identity()): name for name, metric in metrics.items()}
     marked = [replace(column, is_control=column.fields.get("metric") in signed) for column in columns]
     scored_here = {signed[str(column.fields["metric"])] for column in marked if column.is_control}
@@ -207,11 +207,11 @@ def _control_answers(job: Job, name: str) -> list[PairScore]:
 
 @lru_cache(maxsize=4)
 def _control_scores(name: str, texts: tuple[tuple[str, str], ...]) -> ScoredPairs:
-    return score_pairs(_control_metric(name), texts)
+    return score_pairs(settled(_control_metric(name), texts), texts)
 
 
 def _control_metric(name: str) -> Metric:
-    """Return a control's metric, always with default options."""
+    """Return a control's metric, with default options."""
     metric: Metric = registry.find("metric", name)()
     return metric
 
