@@ -114,7 +114,7 @@ def evaluate_scores(
         content = sha256_json({pair_id: answer.score for pair_id, answer in answers.items()})[:12]
         files.append((ScoreFile(Path(name), answers, {"metric": name}), f"sha256:{content}"))
     by_name = corpus is None and ratings is None
-    if ratings is not None or (by_name and prepared_run.find_dataset(config.dataset, config)[0].kind == "ratings"):
+    if ratings is not None or (by_name and prepared_run.kind_of_data(config) == "ratings"):
         rated = prepare_ratings(config, ratings)
         columns = published_columns(rated)
         for file, content in files:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from math import log
 
 from pydantic import Field
 
-from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Span, Status
+from metaeval.scoring.contract import MetricCard, PairScore, Span, Status
 from metrics_zoo.overlap import word_spans
+from metrics_zoo.words import WordMetric, WordOptions
 
-_WORD = re.compile(r"\w+")
 
-
-class BM25Options(MetricOptions):
+class BM25Options(WordOptions):
     """Options of BM25: its parameters k1 and b."""
 
     k1: float = Field(default=1.5, ge=0)
@@ -24,7 +22,7 @@ class BM25Options(MetricOptions):
     """Normalisation by the source's length: 0 is none, 1 is full."""
 
 
-class BM25(Metric):
+class BM25(WordMetric):
     """Okapi BM25 of the source for the statement's words, in Lucene's form, as bm25s computes it by default.
 
     The sum over statement words of ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean)),
@@ -44,17 +42,16 @@ class BM25(Metric):
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
         """Count words over the job's unique sources."""
-        counts = [Counter(_words(source)) for source in sources]
+        super().prepare(sources, statements)
+        counts = [Counter(self.words(source)) for source in sources]
         self._frequency = Counter(word for count in counts for word in count)
         self._sources = len(sources)
         self._mean_length = sum(count.total() for count in counts) / max(len(counts), 1)
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a statement without words is EMPTY, an empty source supports nothing (0)."""
-        counts = {source: Counter(_words(source)) for source in set(sources)}
-        return [
-            self._pair(counts[source], _words(statement)) for source, statement in zip(sources, statements, strict=True)
-        ]
+        counts = {source: Counter(self.words(source)) for source in set(sources)}
+        return [self._pair(counts[source], self.words(text)) for source, text in zip(sources, statements, strict=True)]
 
     def _pair(self, source: Counter[str], statement: list[str]) -> PairScore:
         length = source.total()
@@ -66,10 +63,10 @@ class BM25(Metric):
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """Return each matched word, weighted by its term of the sum over the largest term that a word could have."""
-        counts, words = Counter(_words(source)), dict.fromkeys(_words(statement))
+        counts, words = Counter(self.words(source)), dict.fromkeys(self.words(statement))
         norm, most = self._norm(counts.total()), max(map(self._rarity, words), default=1.0)
         weights = {word: self._rarity(word) * counts[word] / (counts[word] + norm) / most for word in words}
-        return word_spans(source, statement, weights)
+        return word_spans(self, source, statement, weights)
 
     def _norm(self, length: int) -> float:
         k1, b = self.options.k1, self.options.b
@@ -78,7 +75,3 @@ class BM25(Metric):
     def _rarity(self, word: str) -> float:
         frequency = self._frequency[word]
         return log(1 + (self._sources - frequency + 0.5) / (frequency + 0.5))
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
+from metaeval.corpus import languages
 from metaeval.scoring.backends.model_metric import calibrated, probability
-from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Side, Span, Status
+from metaeval.scoring.contract import MetricCard, PairScore, Side, Span, Status
+from metrics_zoo.words import WordMetric, WordOptions
 
-_WORD = re.compile(r"\w+")
 FUNCTION_WORDS = frozenset(
     """a about above after again all also although am an and any are as at be because been before being below between
     both but by can could did do does doing down during each few for from further had has have having he her here hers
@@ -19,14 +19,14 @@ FUNCTION_WORDS = frozenset(
 )
 
 
-class OverlapOptions(MetricOptions):
+class OverlapOptions(WordOptions):
     """Options of word overlap."""
 
     content_only: bool = True
-    """Leave function words out of the statement; a statement of function words alone keeps them."""
+    """Leave function words (of English, German, Spanish, French, Hindi) out, unless a statement has no others."""
 
 
-class Overlap(Metric):
+class Overlap(WordMetric):
     """Share of the statement's distinct words, lower-cased, that occur in the source; in [0, 1]."""
 
     card = MetricCard(
@@ -42,7 +42,7 @@ class Overlap(Metric):
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a statement without words is EMPTY, an empty source supports nothing (0)."""
-        words = {text: _WORD.findall(text.lower()) for text in {*sources, *statements}}
+        words = {text: self.words(text) for text in {*sources, *statements}}
         return [
             self._pair(words[source], words[statement]) for source, statement in zip(sources, statements, strict=True)
         ]
@@ -56,25 +56,21 @@ class Overlap(Metric):
 
     def _counted(self, statement: list[str]) -> set[str]:
         words = set(statement)
-        return words - FUNCTION_WORDS or words if self.options.content_only else words
+        left_out = FUNCTION_WORDS if self.language == "en" else languages.FUNCTION_WORDS.get(self.language, frozenset())
+        return words - left_out or words if self.options.content_only else words
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """Return the statement's words: weight 1 if the source has them, with their occurrences there, else 0."""
-        source_words = {*_WORD.findall(source.lower())}
-        counted = self._counted(_WORD.findall(statement.lower()))
-        return word_spans(source, statement, {word: float(word in source_words) for word in counted})
+        source_words = {*self.words(source)}
+        counted = self._counted(self.words(statement))
+        return word_spans(self, source, statement, {word: float(word in source_words) for word in counted})
 
 
-def word_spans(source: str, statement: str, weights: Mapping[str, float]) -> list[Span]:
+def word_spans(metric: WordMetric, source: str, statement: str, weights: Mapping[str, float]) -> list[Span]:
     """Return the spans of the weighted words, lower-cased, in the statement and, for weights above 0, the source."""
     links = {word: number for number, word in enumerate(weights)}
-    judged, read = (_WORD.finditer(lower_letters(text)) for text in (statement, source))
-    spans: list[tuple[Side, re.Match[str]]] = [("statement", place) for place in judged if place.group() in weights]
-    spans += [("source", place) for place in read if weights.get(place.group(), 0) > 0]
-    return [Span(side, *place.span(), weights[place.group()], links[place.group()]) for side, place in spans]
-
-
-def lower_letters(text: str) -> str:
-    """Return a text in lower case with its length unchanged: a letter whose lower case is two letters stays."""
-    lower = text.lower()
-    return lower if len(lower) == len(text) else "".join(low if len(low := c.lower()) == 1 else c for c in text)
+    spans: list[tuple[Side, tuple[str, int, int]]] = [
+        ("statement", place) for place in metric.places(statement) if place[0] in weights
+    ]
+    spans += [("source", place) for place in metric.places(source) if weights.get(place[0], 0) > 0]
+    return [Span(side, start, end, weights[word], links[word]) for side, (word, start, end) in spans]

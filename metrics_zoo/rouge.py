@@ -1,24 +1,24 @@
-"""ROUGE (Lin, 2004) of the statement against the source, equal to the rouge-score package to the last digit."""
+"""ROUGE (Lin, 2004) of the statement against the source; in English equal to rouge-score to the last digit."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cache
 from itertools import product
-from typing import Literal
+from typing import ClassVar, Literal
 
+from metaeval.corpus import languages
 from metaeval.scoring.backends.model_metric import calibrated, probability
-from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Span, Status
+from metaeval.scoring.contract import MetricCard, PairScore, Span, Status
 from metrics_zoo.cover import common_subsequence
-from metrics_zoo.overlap import lower_letters
+from metrics_zoo.words import WordMetric, WordOptions
 
-_WORD = re.compile("[a-z0-9]+")
 _SIZES = {"rouge1": 1, "rouge2": 2}  # words that are matched together; rougeL matches a sequence
 
 
-class RougeOptions(MetricOptions):
+class RougeOptions(WordOptions):
     """Options of ROUGE."""
 
     variant: Literal["rouge1", "rouge2", "rougeL"] = "rougeL"
@@ -26,10 +26,10 @@ class RougeOptions(MetricOptions):
     side: Literal["precision", "recall", "fmeasure"] = "precision"
     """Precision is the share of the statement that is found in the source."""
     stem: bool = False
-    """Match Porter stems instead of words."""
+    """Match stems instead of words: Porter's in English, Snowball's in other languages."""
 
 
-class Rouge(Metric):
+class Rouge(WordMetric):
     """ROUGE with the source as reference and the statement as candidate; in [0, 1]."""
 
     card = MetricCard(
@@ -42,10 +42,11 @@ class Rouge(Metric):
     )
     Options = RougeOptions
     batched = False
+    english: ClassVar[re.Pattern[str]] = re.compile("[a-z0-9]+")
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs; a statement without a token (a-z, 0-9) is EMPTY, an empty source supports nothing (0)."""
-        words = _tokens(self.options.stem)
+        """Score pairs; a statement without a word (English: a-z, 0-9) is EMPTY, an empty source gives 0."""
+        words = cache(self._tokens)
         return [self._pair(words(source), words(text)) for source, text in zip(sources, statements, strict=True)]
 
     def _pair(self, source: list[str], statement: list[str]) -> PairScore:
@@ -60,16 +61,19 @@ class Rouge(Metric):
             {"precision": precision, "recall": recall, "fmeasure": fmeasure}[self.options.side], tokens=tokens
         )
 
-    @cached_property
-    def _words(self) -> Callable[[str], list[str]]:
-        """Return the tokenizer of single words, which caches words that texts share."""
-        return _tokens(self.options.stem)
+    def _tokens(self, text: str) -> list[str]:
+        """Return the words or stems of a text. Only English stems need rouge-score, whose import is slow."""
+        if not self.options.stem:
+            return self.words(text)
+        if self.language == "en":
+            return _english_stems()(text)
+        return [languages.stemmer(self.language)(word) for word in self.words(text)]
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """Return the statement's words: weight 1 if matched, with their matches in the source, else 0."""
         texts = {"statement": statement, "source": source}
-        places = {side: [m.span() for m in _WORD.finditer(lower_letters(text))] for side, text in texts.items()}
-        words = {side: [" ".join(self._words(texts[side][a:b])) for a, b in places[side]] for side in texts}
+        places = {side: [place[1:] for place in self.places(text)] for side, text in texts.items()}
+        words = {side: [" ".join(self._tokens(texts[side][a:b])) for a, b in places[side]] for side in texts}
         size = _SIZES.get(self.options.variant)
         both = words["statement"], words["source"]
         pairs = common_sequence(*both) if size is None else shared_grams(*both, size)
@@ -124,11 +128,10 @@ def shared_grams(left: Sequence[str], right: Sequence[str], size: int) -> list[t
     return matches
 
 
-def _tokens(stem: bool) -> Callable[[str], list[str]]:
-    """Return rouge-score's tokenizer, cached. Only its stems need the package, whose import is slow."""
-    if not stem:
-        return cache(lambda text: _WORD.findall(text.lower()))
+@cache
+def _english_stems() -> Callable[[str], list[str]]:
+    """Return rouge-score's tokenizer."""
     from rouge_score.tokenizers import DefaultTokenizer
 
     tokenizer = DefaultTokenizer(use_stemmer=True)
-    return cache(lambda text: [str(token) for token in tokenizer.tokenize(text)])
+    return lambda text: [str(token) for token in tokenizer.tokenize(text)]

@@ -43,11 +43,11 @@ class EvaluateOptions(
 
 
 def _run(options: EvaluateOptions, progress: Progress) -> Done:
-    from metaeval.runs.prepared_run import find_dataset
+    from metaeval.runs.prepared_run import kind_of_data
     from metaeval.runs.run import run_scores
 
     run, ratings = _scores(options)
-    if not run.metrics and ratings is None and find_dataset(run.dataset, run)[0].kind == "corpus":
+    if not run.metrics and ratings is None and kind_of_data(run) == "corpus":
         table = f" Ratings and scores in one table: -d ratings --data {run.data}." if run.data else ""
         raise UserError(f"No score file is given, and {run.dataset} has no published scores.{table}")
     if options.by or options.annotators:

@@ -19,7 +19,7 @@ from metaeval.runs.cutoffs import SHEET, find_cutoff, identity_of, judge_of, ref
 from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.metric_scores import Panel, judged, load_panel, make_sheet
 from metaeval.runs.metrics import MetricProgress
-from metaeval.runs.prepared_run import Frame, find_dataset
+from metaeval.runs.prepared_run import Frame, kind_of_data
 from metaeval.scoring.contract import Metric
 from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.arrays import Floats, Ints
@@ -87,7 +87,7 @@ def calibrate(
         raise unknown("objective", objective, get_args(Objective))
     if folds < 2:
         raise UserError(f"folds is {folds}; allowed: 2 or more, up to the number of groups.")
-    if find_dataset(config.dataset, config)[0].kind == "ratings":
+    if kind_of_data(config) == "ratings":
         raise UserError(
             f"Thresholds are learnt from levels of support, and {config.dataset} holds ratings: choose a "
             "data set with levels (see 'metaeval data list')."

@@ -73,7 +73,8 @@ class Dataset:
     `scores` names the metrics whose scores of whole citations are published with a corpus (`Corpus.scores`).
     `pooled` names the splits that `split=all` reads together where the card has no split of that name (empty: each).
     `folder` is the name of the data set's folder inside a local mirror (`data=FOLDER`). `kind` says what `load` gives:
-    a `Corpus`, whose statements any metric can score, or `Ratings`, for scores that exist already.
+    a `Corpus`, whose statements any metric can score, or `Ratings`, for scores that exist already. `corpus_option`
+    names the option (empty: none) with which `load` of a rated set gives a corpus.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Dataset:
     default_split: str = "all"
     pooled: tuple[str, ...] = ()
     kind: Literal["corpus", "ratings"] = "corpus"
+    corpus_option: str = ""
     options: Mapping[str, Option] = field(default_factory=dict)
     scores: tuple[str, ...] = ()
     note: str = ""
@@ -97,6 +99,10 @@ class Dataset:
     demo: bool = False
     # Questions without answers: nothing can be loaded to judge, and the files are there to be fetched.
     questions: bool = False
+
+    def kind_with(self, options: Mapping[str, Any]) -> Literal["corpus", "ratings"]:
+        """Return the kind of the data that `load` gives with these options."""
+        return "corpus" if options.get(self.corpus_option) else self.kind
 
 
 def own_file(

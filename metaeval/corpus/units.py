@@ -38,6 +38,9 @@ class Aggregation(NamedTuple):
     most: int | None = None
 
 
+PAGE = "#page"
+"""What follows a citation's id in the id of the pair with its whole document."""
+
 _AGGREGATION = re.compile(r"(max|mean)|(mean|union):([1-9]\d*)")
 
 
@@ -58,7 +61,7 @@ def read_aggregation(text: str) -> Aggregation:
 def page_pairs(corpus: Corpus, chunking: Chunking, threshold: float) -> PairTable:
     """Return a pair for each citation with the whole document. chunking: for metrics that cannot read it."""
     table = build_pairs(chunk_corpus(corpus, Chunking(sys.maxsize)), threshold)
-    pages = tuple(pair._replace(pair_id=f"{pair.citation_id}#page") for pair in table.pairs)
+    pages = tuple(pair._replace(pair_id=f"{pair.citation_id}{PAGE}") for pair in table.pairs)
     counts = {name: table.evidence[name] for name in (GIVEN, UNMATCHED)}  # the others are about chunks
     return replace(table, pairs=pages, chunking=chunking, evidence=counts)
 

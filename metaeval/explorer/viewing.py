@@ -41,7 +41,7 @@ from metaeval.runs.job_folder import NAME, PAIRS, Kept, check, completed_run, fi
 from metaeval.runs.metrics import MetricProgress, load_metric, plug_in
 from metaeval.runs.prepared_run import Job, RatedSet, prepare, prepare_ratings
 from metaeval.scoring.contract import Metric
-from metaeval.scoring.engine import context_of
+from metaeval.scoring.engine import context_of, settled
 from metaeval.scoring.plan import longest_first
 
 
@@ -422,6 +422,7 @@ def _explained(
         return None
     if metric.card.modules and name not in view.explain:  # it takes a model
         return None
+    metric = settled(metric, job.texts)
     shown = [job.texts[number] for row in rows for number in row.members]
     context = context_of(set(job.texts if metric.corpus_dependent else shown))
     spans_of: dict[tuple[str, str], list[int]] = {}

@@ -47,6 +47,7 @@ def answer_rows(
     job: Job, metrics: LoadedMetrics, store: ScoreStore | None = None, progress: MetricProgress | None = None
 ) -> Iterator[tuple[str, Metric, JobAnswers]]:
     """Yield each metric with its answers to the rows of a job, in the order in which the metrics are scored."""
+    metrics = metrics.settled(job.texts)
     in_chunks = [name for name in metrics.names if reading(job, name, metrics) is not job]
     as_is = [name for name in metrics.names if name not in in_chunks]
     with worker_pool(metrics.config) as pool:

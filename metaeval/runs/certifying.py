@@ -21,7 +21,7 @@ from metaeval.report.uncertainty import effective_class, share_with_error
 from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.evaluation import ProtocolSetup, column_of, resampling_of
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
-from metaeval.runs.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
+from metaeval.runs.prepared_run import Frame, Job, RatedSet, kind_of_data, prepare, prepare_ratings
 from metaeval.scoring.contract import Status
 from metaeval.stats.influence import Influence, t_interval
 from metaeval.stats.score_model import ScoreModel, fit_scores, planned_scores
@@ -235,7 +235,7 @@ def planned_panel(
     source: Job | RatedSet
     if rows is not None:
         source = rows
-    elif find_dataset(config.dataset, config)[0].kind == "corpus":
+    elif kind_of_data(config) == "corpus":
         source = prepare(config)
     else:
         source = prepare_ratings(config)

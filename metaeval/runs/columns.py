@@ -18,7 +18,7 @@ from metaeval.column_arrays import Coded
 from metaeval.config import RunConfig
 from metaeval.config_files import variants
 from metaeval.corpus.pooled import JOINED
-from metaeval.corpus.units import read_aggregation
+from metaeval.corpus.units import PAGE, read_aggregation
 from metaeval.errors import UserError, unknown
 from metaeval.files import sha256_file, sha256_json
 from metaeval.report.result import Ledger
@@ -29,7 +29,7 @@ from metaeval.runs.prepared_run import Job, RatedSet, find_dataset
 from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import Metric, PairScore, Status
 from metaeval.scoring.controls import CONTROLS, OVERLAP, REFERENCE_MODEL, SYSTEM, rated_controls
-from metaeval.scoring.engine import ScoredPairs, score_pairs
+from metaeval.scoring.engine import ScoredPairs, score_pairs, settled
 from metaeval.scoring.scorefile import ScoreFile, align, read_scores
 from metaeval.scoring.store import ScoreStore
 
@@ -157,7 +157,7 @@ def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> l
             *columns,
             *(AlignedColumn(name, "control", score, scored, {"control": name}) for name, score in controls),
         ]
-    metrics = {name: _control_metric(name) for name in (OVERLAP, REFERENCE_MODEL)}
+    metrics = {name: settled(_control_metric(name), source.texts) for name in (OVERLAP, REFERENCE_MODEL)}
     signed = {signed_as(name, metric, metric.identity()): name for name, metric in metrics.items()}
     marked = [replace(column, is_control=column.fields.get("metric") in signed) for column in columns]
     scored_here = {signed[str(column.fields["metric"])] for column in marked if column.is_control}
@@ -207,11 +207,11 @@ def _control_answers(job: Job, name: str) -> list[PairScore]:
 
 @lru_cache(maxsize=4)
 def _control_scores(name: str, texts: tuple[tuple[str, str], ...]) -> ScoredPairs:
-    return score_pairs(_control_metric(name), texts)
+    return score_pairs(settled(_control_metric(name), texts), texts)
 
 
 def _control_metric(name: str) -> Metric:
-    """Return a control's metric, always with default options."""
+    """Return a control's metric, with default options."""
     metric: Metric = registry.find("metric", name)()
     return metric
 
@@ -242,14 +242,18 @@ def signed_as(name: str, metric: Metric, identity: Mapping[str, Any]) -> str:
 
 
 def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> AlignedColumn:
-    """Return the column of a score file, by pair id, or by the ids of rows (citations, ratings).
+    """Return the column of a score file, by pair id, or by the ids of rows (citations, ratings: also with the
+    ending of pairs with whole documents).
 
     content: the file's content hash, for the signature. A rating that the file does not score is absent. Raises
     `UserError` for scores of unknown ids, and for scores of chunks where the setting `aggregate` joins chunks.
     """
     sign = file.direction
     if isinstance(source, RatedSet):
-        aligned = align(file, source.ratings.columns.id.tolist(), f"ratings of {source.name} ({source.split})")
+        ids = source.ratings.columns.id.tolist()
+        if all(name.endswith(PAGE) for name in file.answers) and not file.answers.keys() & set(ids):
+            file = replace(file, answers={name.removesuffix(PAGE): answer for name, answer in file.answers.items()})
+        aligned = align(file, ids, f"ratings of {source.name} ({source.split})")
         return column_of(file.metric, [answer.oriented(sign) for answer in aligned], file.signed(content))
     row_ids = [row.id for row in source.rows]
     if file.answers.keys() <= set(row_ids):

@@ -138,12 +138,14 @@ def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
         metrics.check_windows(table)
         with ScoreStore(config.store_path) as store:
             for window in table.windows():
+                read = metrics.settled(window.texts)
                 for name in metrics.single:
-                    yield _left_of(name, metrics[name], window.texts, window.texts, store)
+                    yield _left_of(name, read[name], window.texts, window.texts, store)
         return
     protocols = find_protocols(config)
     job = prepare(config)
     readable_protocols(protocols, job)
+    metrics = metrics.settled(job.texts)
     with ScoreStore(config.store_path) as store:
         for name in metrics.single:
             expected = expected_texts(job, name, metrics)

@@ -26,7 +26,7 @@ from metaeval.runs.evaluation import (
     resampling_of,
 )
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress
-from metaeval.runs.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
+from metaeval.runs.prepared_run import Frame, Job, RatedSet, kind_of_data, prepare, prepare_ratings
 from metaeval.scoring.scorefile import SUFFIXES
 from metaeval.signature import resampled_fields, signature, versions
 from protocols.contract import Judgements, Measure, Protocol, Resampling
@@ -73,7 +73,7 @@ def load_panel(
     `UserError` for a wrong setting, a metric named twice, and too few metrics, before anything is scored.
     """
     protocols = find_protocols(config)
-    rated = ratings is not None or find_dataset(config.dataset, config)[0].kind == "ratings"
+    rated = ratings is not None or kind_of_data(config) == "ratings"
     names = config.metrics if named or not rated else ()
     files = any(name.startswith(FILE_PREFIX) for name in names)  # one file may hold several metrics
     if named or not rated:

@@ -7,7 +7,7 @@ import inspect
 import logging
 import os
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,7 +23,7 @@ from metaeval.errors import UserError, install_extra
 from metaeval.files import canonical_json, sha256_file, sha256_json
 from metaeval.runs.prepared_run import variant_path
 from metaeval.scoring.contract import Combination, Metric, MetricCard, TextPair, TwoStepMetric
-from metaeval.scoring.engine import ScoredPairs, score_jointly
+from metaeval.scoring.engine import ScoredPairs, score_jointly, settled
 from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
 from metaeval.scoring.executors.local import ProcessPool, devices_of, places
 from metaeval.scoring.executors.pool import Pool
@@ -240,6 +240,17 @@ class LoadedMetrics:
         metric.origin = loaded.origin
         return metric
 
+    def settled(self, pairs: Collection[TextPair]) -> LoadedMetrics:
+        """Return the same metrics with the options that a job's texts determine."""
+        options = {name: metric.settled(pairs) for name, metric in self.by_name.items()}
+        by_name = {name: settled(metric, pairs, options[name]) for name, metric in self.by_name.items()}
+        known = self.config.metric_options
+        changed = {name: {**known.get(name, {}), **chosen} for name, chosen in options.items() if chosen}
+        if not changed:
+            return self
+        config = self.config.model_copy(update={"metric_options": {**known, **changed}})
+        return replace(self, config=config, by_name=by_name)
+
     def groups(self) -> list[list[str]]:
         """Return the single metrics, grouped by shared observation (output of a model); most groups have one metric."""
         groups: dict[str, list[str]] = {}
@@ -336,6 +347,7 @@ def score_in(
     progress: MetricProgress | None,
 ) -> Iterator[tuple[str, Metric, ScoredPairs]]:
     """Score as `score_metrics` does, with the workers of a pool that the command started (None: here)."""
+    metrics = metrics.settled(texts)
     combinations = metrics.combinations
     members = {member for metric in combinations.values() for member in metric.members}
     member_scores: dict[str, tuple[int, ScoredPairs]] = {}

@@ -131,6 +131,12 @@ def find_dataset(name: str, config: RunConfig | None = None) -> tuple[Dataset, s
     return dataset, variant.split, variant.options
 
 
+def kind_of_data(config: RunConfig) -> Literal["corpus", "ratings"]:
+    """Return the kind of the run's data."""
+    dataset, _, options = find_dataset(config.dataset, config)
+    return dataset.kind_with({**options, **config.dataset_options})
+
+
 def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
     """Return the run's corpus, its name in reports, and its split.
 
@@ -138,9 +144,11 @@ def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
     """
     loaded, name, chosen = _load(config, "corpus")
     if not isinstance(loaded, Corpus):
+        option = find_dataset(config.dataset, config)[0].corpus_option
+        documents = f", or give the documents: --set dataset_options.{option}=FILE" if option else ""
         raise UserError(
             f"{config.dataset} has ratings of texts, but not the documents, so metrics cannot be run on "
-            f"it: evaluate existing scores with 'metaeval evaluate -d {config.dataset}'."
+            f"it: evaluate existing scores with 'metaeval evaluate -d {config.dataset}'{documents}."
         )
     return loaded, name, chosen
 
@@ -159,7 +167,7 @@ def load_ratings(config: RunConfig) -> tuple[Ratings, str, str]:
 def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, str]:
     """Return the run's data, or None where the data set is of another kind. kind: "corpus" or "ratings"."""
     dataset, split, options = find_dataset(config.dataset, config)
-    if dataset.kind != kind:
+    if kind_of_data(config) != kind:
         return None, "", ""
     chosen = config.split or split or dataset.default_split
     splits = splits_of(dataset, chosen)

@@ -37,7 +37,7 @@ from metaeval.runs.columns import (
 from metaeval.runs.evaluation import ProtocolSetup, declarations_of, evaluate, find_protocols, readable_protocols
 from metaeval.runs.job_folder import PAIRS, Command, close_job, job_folder, write_pairs
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress, score_in, worker_pool
-from metaeval.runs.prepared_run import Job, RatedSet, find_dataset, pair_file, prepare, prepare_ratings
+from metaeval.runs.prepared_run import Job, RatedSet, kind_of_data, pair_file, prepare, prepare_ratings
 from metaeval.runs.significance import as_one_family
 from metaeval.scoring.large_tables import PairFile
 from metaeval.scoring.scorefile import score_writer, write_manifest, write_scores
@@ -142,7 +142,7 @@ def run_scores(
 
     ratings: replaces the run's data set. Raises `UserError` as `run` does.
     """
-    if ratings is None and find_dataset(config.dataset, config)[0].kind == "corpus":
+    if ratings is None and kind_of_data(config) == "corpus":
         return run(config, progress)
     protocols = _checked_protocols(config)
     rated = prepare_ratings(config, ratings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -186,6 +186,13 @@ class Metric(ABC):
 
         Load models here. Anything computed from these texts is the same when an interrupted run is resumed.
         """
+
+    def settled(self, pairs: Collection[TextPair]) -> Mapping[str, Any]:
+        """Return the options that a job's texts determine, by name: a run scores with these (`engine.settled`).
+
+        Optional: for options with a value such as `auto`.
+        """
+        return {}
 
     @abstractmethod
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:

@@ -95,6 +95,19 @@ class _Share:
     computed: int = 0
 
 
+def settled(metric: Metric, pairs: Collection[TextPair], options: Mapping[str, Any] | None = None) -> Metric:
+    """Return the metric with the options that a job's texts determine; the same one if there are none.
+
+    options: these, if they are known already.
+    """
+    options = metric.settled(pairs) if options is None else options
+    if not options:
+        return metric
+    changed = type(metric)(metric.options.model_copy(update=dict(options)))
+    changed.origin = metric.origin
+    return changed
+
+
 def job_identity(metric: Metric, pairs: Collection[TextPair]) -> dict[str, Any]:
     """Return the metric's identity; that of a corpus-dependent metric includes the hash of the job's sources."""
     identity = metric.identity()

@@ -105,6 +105,15 @@ def test_a_score_file_of_which_less_is_more_faithful(ran, own, tmp_path):
     assert found["errors"]["kendall"][0] == pytest.approx(1, abs=1e-12)
 
 
+def test_scores_of_whole_documents_are_scores_of_the_ratings(ran, own, tmp_path):
+    for name, end in (("plain", ""), ("pages", "#page")):
+        lines = [{"pair_id": f"r{n}{end}", "score": n % 3} for n in range(11)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ran("evaluate", "plain.jsonl", "pages.jsonl", *own, "-q")
+    read = values(tmp_path / "results/latest/correlation.json")
+    assert read["pages"] == read["plain"]
+
+
 def test_scores_of_other_texts_are_refused(refused, own, tmp_path):
     (tmp_path / "mine.jsonl").write_text('{"pair_id": "r0", "score": 1}\n{"pair_id": "q1", "score": 1}\n')
     said = refused("evaluate", "mine.jsonl", *own)

@@ -133,4 +133,4 @@ def test_agrees_with_punkt_on_real_pages(monkeypatch):
 
 
 def test_rules_are_named_in_signatures():
-    assert SPLITTER == "rules-2"
+    assert SPLITTER == "rules-3"

@@ -26,7 +26,7 @@ from metaeval.report.table import Cell, Note, Record, Scalar, Table, TableRow, c
 from metaeval.report.uncertainty import level_and_method
 from metaeval.runs.evaluation import ProtocolSetup, column_of
 from metaeval.runs.metric_scores import Panel, headline, judged, make_sheet
-from metaeval.runs.prepared_run import Frame, RatedSet, find_dataset
+from metaeval.runs.prepared_run import Frame, RatedSet, kind_of_data
 from metaeval.stats.arrays import Bools
 from metaeval.stats.influence import t_interval
 from metaeval.stats.significance import Pooled, pooled
@@ -69,7 +69,7 @@ def check_division(by: str, config: RunConfig) -> str:
         raise UserError(
             f"--by position divides chunks by their position in the document: set unit=chunk (unit is {config.unit!r})."
         )
-    if by not in DIVISIONS and find_dataset(config.dataset, config)[0].kind != "ratings":
+    if by not in DIVISIONS and kind_of_data(config) != "ratings":
         raise unknown("division", by, DIVISIONS)
     return by
 

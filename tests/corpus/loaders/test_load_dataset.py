@@ -55,6 +55,9 @@ def test_every_data_set_keeps_the_contract(
     check(subject(name, request.getfixturevalue("data") if needs_files else None))
 
 
+RENAMED = ("wice_oracle", "memerag", "memerag_votes", "trec_rag24", "trec_rag25")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_card_pins_its_files(name: str) -> None:
     dataset = card(name)
@@ -64,11 +67,13 @@ def test_every_card_pins_its_files(name: str) -> None:
             assert file.member.endswith(f"/{file.name}")
             assert "recorded" in dataset.note
             continue
-        assert file.url.startswith("https://raw.githubusercontent.com/")
-        # The names of WiCE's outputs are those of the folders that hold them.
-        assert file.url.endswith(f"/{file.name}") or name == "wice_oracle"
+        # NIST's files have no commit, but a date in their names.
+        dated = re.fullmatch(r"https://trec\.nist\.gov/data/rag/\S+\.\d{8}\.jsonl", file.url)
+        assert dated or file.url.startswith("https://raw.githubusercontent.com/")
+        # The names of WiCE's outputs are those of the folders that hold them; MEMERAG's files are called en.jsonl.
+        assert file.url.endswith(f"/{file.name}") or name in RENAMED
         if file.sha256:
-            assert re.search(r"/[0-9a-f]{40}/", file.url), "a checksum needs a pinned commit"
+            assert dated or re.search(r"/[0-9a-f]{40}/", file.url), "a checksum needs a pinned commit"
         else:
             assert "no pinned checksum" in dataset.note
 

@@ -1,0 +1,138 @@
+"""Languages: the one that texts are in, the words of a text by its rules, and their stems."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import re
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from itertools import groupby
+from typing import Literal, get_args
+
+from metaeval.corpus.sentences import language_note
+from metaeval.errors import UserError, install_extra
+
+Language = Literal[
+    "auto", "en", "ar", "bn", "cs", "da", "de", "el", "es", "fa", "fi", "fr", "he", "hi", "hu", "id", "it", "ja", "ko",
+    "lt", "nl", "no", "pl", "pt", "ro", "ru", "sv", "ta", "te", "th", "tr", "ur", "zh", "other",
+]  # fmt: skip
+"""ISO 639-1 codes. auto: the language of the job's texts; other: another language, or several."""
+
+FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
+    "de": frozenset(
+        """aber alle als also am an auch auf aus bei beim bis da das dass dann dem den der des die dies diese dieser
+        dieses doch durch ein eine einem einen einer eines er es für hat haben hatte ich ihm ihn ihr ihre im in ist
+        kann kein keine mit nach nicht noch nur ob oder ohne sein seine sich sie sind so über um und uns unter vom von
+        vor war waren was weil wenn wer werden wie wird wurde wurden zu zum zur zwischen""".split()
+    ),
+    "es": frozenset(
+        """a al ante aunque como con cual cuando de del desde donde durante e el ella ellos en entre era es esa ese eso
+        esta este esto están fue fueron ha han hasta hay la las le les lo los más me mi muy ni no o para pero por
+        porque que qué se ser si sin sobre son su sus también te tu un una unas uno unos y ya""".split()
+    ),
+    "fr": frozenset(
+        """à au aux avec c ce ces cet cette comme d dans de des donc du elle elles en est et été être eu il ils j je l
+        la le les leur leurs lui ma mais me même n ne nos notre nous on ont ou où par pas pour qu que qui s sa se ses
+        si son sont sur ta te tu un une vous y""".split()
+    ),
+    "hi": frozenset(
+        """और का की के को में है हैं था थी थे से पर ने यह वह इस उस एक कि जो तो भी ही या हो हुआ हुई हुए कर करता करते करने किया
+        गया गई गए जा जाता जाती जाते तक तथा लिए साथ अपने उनके इसके नहीं रहा रही रहे होता होती होते द्वारा कुछ ये वे""".split()
+    ),
+}
+"""The words that overlap leaves out of a statement, in the languages that have a list; English ones are overlap's."""
+
+_STEMMERS: Mapping[str, str] = {
+    **{"ar": "arabic", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "es": "spanish", "fa": "persian"},
+    **{"fi": "finnish", "fr": "french", "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian"},
+    **{"lt": "lithuanian", "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian"},
+    **{"ru": "russian", "sv": "swedish", "ta": "tamil", "tr": "turkish"},
+}
+_SCRIPTS: Mapping[str, str] = {
+    **{"ARABIC": "ar", "BENGALI": "bn", "CJK": "zh", "CYRILLIC": "ru", "DEVANAGARI": "hi", "GREEK": "el"},
+    **{"HANGUL": "ko", "HEBREW": "he", "HIRAGANA": "ja", "KATAKANA": "ja", "TAMIL": "ta", "TELUGU": "te", "THAI": "th"},
+}
+"""The language that a script is taken for where nothing else is known."""
+_JOINERS = "\u200c\u200d"
+_WITHOUT_SPACES = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Thai, Lao, Burmese, Khmer, Kana and Han: each character is a word."""
+_CLEAR = 0.8  # share of the letters that a language must have, or the texts are in several
+_log = logging.getLogger("metaeval")
+
+
+@lru_cache(maxsize=8)  # for the metrics of a job
+def language_of(texts: tuple[str, ...]) -> str:
+    """Return the language of texts: a value of `Language`, never auto.
+
+    It is English unless the texts hold much that is not (`language_note`), whatever a detector says: a few words are
+    no evidence. Others are named by py3langid, text by text, weighted by length. Without that package the script
+    decides, a Latin one is called English, and a warning says so.
+    """
+    some = [text for text in texts if text.strip()]
+    if not language_note(some):
+        return "en"
+    if find_spec("py3langid") is None:
+        language = _by_script("".join(some))
+        _warn(language)
+        return language
+    classify = importlib.import_module("py3langid").classify
+    letters: Counter[str] = Counter()
+    for text in some:
+        letters[str(classify(text)[0])] += len(text)
+    ((language, count),) = letters.most_common(1)
+    return language if count >= _CLEAR * letters.total() and language in get_args(Language) else "other"
+
+
+def _by_script(text: str) -> str:
+    names = Counter(unicodedata.name(char, "LATIN").split()[0] for char in text if char.isalpha())
+    if names["HIRAGANA"] + names["KATAKANA"]:
+        return "ja"
+    return next((_SCRIPTS.get(name, "other") for name, _ in names.most_common(1) if name != "LATIN"), "en")
+
+
+@cache
+def _warn(language: str) -> None:
+    _log.warning(
+        "The texts do not look English. Without py3langid their language is taken from the script (%s): type %s, or "
+        "set the metrics' option language.",
+        *(language, install_extra("languages")),
+    )
+
+
+@cache
+def word_pattern() -> re.Pattern[str]:
+    """Return the pattern of a word in any language but English.
+
+    Vowel signs and accents belong to the letter before them, which Python's \\w does not know: it cuts Hindi words.
+    """
+    marks = [code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in ("Mn", "Mc")]
+    runs = [[code for _, code in run] for _, run in groupby(enumerate(marks), lambda at: at[1] - at[0])]
+    inside = "".join(f"{chr(run[0])}-{chr(run[-1])}" for run in runs)
+    spaced = f"(?![{_WITHOUT_SPACES}])"
+    return re.compile(rf"[{_WITHOUT_SPACES}][{inside}]*|{spaced}\w(?:{spaced}[\w{inside}{_JOINERS}])*")
+
+
+def plain_word(word: str) -> str:
+    """Return a word in its composed form, without joiners: what is spelled alike is one word."""
+    return unicodedata.normalize("NFC", word).translate(dict.fromkeys(map(ord, _JOINERS)))
+
+
+@cache
+def stemmer(language: str) -> Callable[[str], str]:
+    """Return a function from a word to its stem (Snowball). Raises `UserError` where the language has none."""
+    if language not in _STEMMERS:
+        raise UserError(
+            f"There is no stemmer for the language {language}: leave stem out, or set language to one of en, "
+            f"{', '.join(sorted(_STEMMERS))}."
+        )
+    if find_spec("snowballstemmer") is None:
+        raise UserError(f"Stems of {language} need the package snowballstemmer: type {install_extra('languages')}.")
+    stem: Callable[[str], str] = importlib.import_module("snowballstemmer").stemmer(_STEMMERS[language]).stemWord
+    return cache(stem)

@@ -1,0 +1,182 @@
+"""TREC's RAG tracks of 2024 and 2025: NIST's judgements of the segments that systems cite, sentence by sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from metaeval.corpus.dataset import Dataset, Option, Repository, SourceFile
+from metaeval.corpus.loaders.rows import CorpusDraft, DataRow, read_rows
+from metaeval.corpus.model import Corpus, Statement, SupportLevel
+from metaeval.corpus.ratings import Rating, Ratings
+from metaeval.errors import UserError
+
+REPOSITORY = Repository("castorini/RAGDoll", "a4b8bb49f81cced0096b91143c02ddafedf276c6", "data/trec-rag-2025")
+VERDICTS_REPOSITORY = Repository("castorini/RAGDoll", "a527f97689ee1450ae49eea2d7b9bb3ddc454817", "analysis")
+JUDGE = "opus48-nist"
+VERDICTS_FILE = "rag24_verdicts_opus48.jsonl"
+LEVELS: Mapping[str, SupportLevel | None] = {
+    "2": SupportLevel.FULL,
+    "1": SupportLevel.PARTIAL,
+    "0": SupportLevel.NONE,
+    "-1": None,
+}
+VERDICTS = {"FS": SupportLevel.FULL, "PS": SupportLevel.PARTIAL, "NS": SupportLevel.NONE}
+NOT_JUDGED = "citations that the assessors did not judge"
+NO_SEGMENT = "citations of segments that the file of sources lacks"
+
+
+class _Cited(NamedTuple):
+    """A judged citation; id: RUN|TOPIC|sSENTENCE|cCITATION, by places from 0, as the published verdicts name it."""
+
+    id: str
+    statement_id: str
+    topic: str
+    run: str
+    text: str
+    segment: str
+    level: SupportLevel
+    part: str
+
+
+def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus | Ratings:
+    draft = CorpusDraft(f"trec_{'rag24' if VERDICTS_FILE in paths else 'rag25'}/{split}")
+    labels = {name: path for name, path in paths.items() if name != VERDICTS_FILE}
+    cited = [citation for name, path in labels.items() for citation in _judged(path, Path(name).stem, draft)]
+    published = _verdicts(paths[VERDICTS_FILE], draft) if VERDICTS_FILE in paths else {}
+    if not options["sources"]:
+        ratings = [
+            Rating(c.id, c.topic, float(c.level), c.run, c.part, c.text, "", {"segment": c.segment}) for c in cited
+        ]
+        known = {row.id for row in ratings}
+        scores = {JUDGE: {name: score for name, score in published.items() if name in known}} if published else {}
+        return Ratings(draft.name, ratings, scores, dict(draft.dropped), levels=True)
+    return _corpus(draft, cited, published, Path(options["sources"]))
+
+
+def _corpus(draft: CorpusDraft, cited: list[_Cited], published: Mapping[str, float], sources: Path) -> Corpus:
+    """Return the citations with the segments that they cite. sources: a file of MS MARCO's segments."""
+    wanted = {citation.segment for citation in cited}
+    segments = {
+        row.text("docid"): row
+        for row in read_rows(sources, "give JSON lines with docid and segment")
+        if row.text("docid") in wanted
+    }
+    if not segments:
+        raise UserError(f"{sources} holds none of the {len(wanted):,} cited segments: give MS MARCO v2.1's segments.")
+    for citation in cited:
+        if (row := segments.get(citation.segment)) is None:
+            draft.drop(NO_SEGMENT)
+            continue
+        draft.statement(Statement(citation.statement_id, citation.text, citation.topic, citation.run))
+        url = row.optional_text("url") or citation.segment
+        document = draft.document(row.text("segment"), title=row.optional_text("title"), url=url)
+        draft.cite(citation.id, citation.statement_id, document, citation.level, segment=citation.segment)
+    kept = {citation.id for citation in draft.citations}
+    return draft.corpus({JUDGE: {name: published.get(name) for name in kept}} if published else {})
+
+
+def _judged(path: Path, part: str, draft: CorpusDraft) -> Iterator[_Cited]:
+    """Yield the judged citations of a file, and count the others. part: of the data, by the file's name."""
+    for row in read_rows(path):
+        topic = row.identifier("narrative_id" if "narrative_id" in row.fields else "topic_id")
+        run = row.identifier("run_id")
+        for place, sentence in enumerate(row.rows("sentences")):
+            statement_id = f"{run}|{topic}|s{place}"
+            for number, citation in enumerate(sentence.rows("citations")):
+                level = citation.choice("support", LEVELS)
+                if level is None:
+                    draft.drop(NOT_JUDGED)
+                    continue
+                segment = citation.identifier("reference")
+                known = (f"{statement_id}|c{number}", statement_id, topic, run, _text(sentence), segment)
+                yield _Cited(*known, level, part)
+
+
+def _text(sentence: DataRow) -> str:
+    """Return a sentence's text; one that was read as a number in a table is NaN in the files, and has none."""
+    text = sentence.fields.get("text")
+    return "" if isinstance(text, float) and text != text else sentence.text("text")
+
+
+def _verdicts(path: Path, draft: CorpusDraft) -> dict[str, float]:
+    """Return the chat model's verdicts by citation. Raises `UserError` where two on the same one differ."""
+    verdicts: dict[str, float] = {}
+    for row in read_rows(path):
+        verdict = float(row.choice("opus_nist_label", VERDICTS))
+        if verdicts.setdefault(row.text("key"), verdict) != verdict:
+            raise row.error("opus_nist_label", "the verdict that an earlier line has for the same citation")
+    return verdicts
+
+
+_FOLDER = "https://trec.nist.gov/data/rag/final.citation_judgments_"
+_RAG24 = (
+    SourceFile(
+        "rag24_support_without_prediction.jsonl",
+        f"{_FOLDER}without_prediction.20241025.jsonl",
+        "96a55934dfbfd5c2350d05f83faffe236976e9404931725f014b9107f4f5e373",
+        1_011_937,
+    ),
+    SourceFile(
+        "rag24_support_webassess.jsonl",
+        f"{_FOLDER}Webassess.20241031.jsonl",
+        "76fd9641fcd6699bdfc601a834c0e3c85f3a8a6a2b49b7c484eadf12bab280ba",
+        1_752_957,
+    ),
+    replace(
+        VERDICTS_REPOSITORY.file(
+            "opus48-nist-22topic/opus48_nist_verdicts.jsonl",
+            "04fb02217b938a5070740c75ee2fc32817dc80a4124b2e8c5ab1f3edb0cedbdd",
+            1_498_544,
+        ),
+        name=VERDICTS_FILE,
+    ),
+)
+_RAG25 = (
+    replace(
+        REPOSITORY.file(
+            "human-support-labels/rag25_human_support_labels_without_unjudged_sentences.jsonl",
+            "dca0e4c4f3b2ccd16f813cbd2f9be4aa9f0fc32ca4dc7a1795ca85c2e1d7a57c",
+            4_123_796,
+        ),
+        name="rag25_support.jsonl",
+    ),
+)
+_CARD: Mapping[str, Any] = {
+    **REPOSITORY.card,
+    "licence": "of NIST; the repository states none: fetched from its origin, not to be passed on",
+    "schema": "trec-rag-support/1",
+    "folder": "trec_rag",
+    "load": _load,
+    "kind": "ratings",
+    "corpus_option": "sources",
+    "options": {
+        "sources": Option("", "file of MS MARCO v2.1 segments (JSON lines of docid, segment): metrics can then be run")
+    },
+}
+_NOTE = (
+    "The group is the topic, the system is the run, and an id is RUN|TOPIC|sSENTENCE|cCITATION by places from 0. "
+    "The passages are MS MARCO v2.1 segments, which are not part of the files: 'metaeval evaluate' takes scores by id, "
+    "and with dataset_options.sources=FILE 'metaeval run --unit citation' scores the citations themselves."
+)
+RAG24 = Dataset(
+    name="trec_rag24",
+    title="TREC 2024 RAG: citations of 45 systems judged by NIST, with a chat model's verdicts",
+    citation="Thakur et al.: Support Evaluation for the TREC 2024 RAG Track. arXiv 2504.15205; verdicts: "
+    "castorini/RAGDoll, analysis/opus48-nist-22topic",
+    files={"all": _RAG24},
+    scores=(JUDGE,),
+    note="7,695 citations of 22 topics and 45 runs, 110 of them not judged. The verdicts cover 6,693 of the judged "
+    f"ones (13 are duplicates, which agree). {_NOTE}",
+    **_CARD,
+)
+RAG25 = Dataset(
+    name="trec_rag25",
+    title="TREC 2025 RAG: citations of 76 systems, judged by NIST",
+    citation="Upadhyay et al.: Overview of the TREC 2025 RAG Track. arXiv 2603.09891",
+    files={"all": _RAG25},
+    note=f"12,790 judged citations of 17 topics and 76 runs. {_NOTE}",
+    **_CARD,
+)

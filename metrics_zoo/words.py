@@ -1,0 +1,74 @@
+"""The base class of metrics that compare words, in the language of the texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from heapq import nsmallest
+from typing import Any, ClassVar
+
+from metaeval.corpus.languages import Language, language_of, plain_word, word_pattern
+from metaeval.scoring.contract import Metric, MetricOptions, TextPair
+
+_READ = 250  # statements, and as many sources, from which the language of a job is told
+
+
+class WordOptions(MetricOptions):
+    """Options of a metric that compares words."""
+
+    language: Language = "auto"
+    """Language whose words are read; auto: that of the job's texts."""
+
+
+class WordMetric(Metric):
+    """A metric that compares words. english: the pattern of English words, lower-cased."""
+
+    Options = WordOptions
+    english: ClassVar[re.Pattern[str]] = re.compile(r"\w+")
+
+    def __init__(self, options: MetricOptions | None = None) -> None:
+        super().__init__(options)
+        self._language = str(self.options.language).replace("auto", "en")
+
+    @property
+    def language(self) -> str:
+        """The language whose words are read."""
+        return self._language
+
+    def identity(self) -> dict[str, Any]:
+        """Return the metric's identity; English words are those of every version, and are not in it."""
+        identity = super().identity()
+        options = {name: value for name, value in identity["options"].items() if (name, value) != ("language", "en")}
+        return {**identity, "options": options}
+
+    def settled(self, pairs: Collection[TextPair]) -> Mapping[str, Any]:
+        """Return the language of a job's texts, if the option is auto."""
+        sides = [{pair[side] for pair in pairs} for side in (1, 0)]
+        return {"language": _language(*sides)} if self.options.language == "auto" else {}
+
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+        """Tell the language of the texts, if the option is auto."""
+        if self.options.language == "auto":
+            self._language = _language(statements, sources)
+
+    def words(self, text: str) -> list[str]:
+        """Return the words of a text in lower case."""
+        if self.language == "en":
+            return self.english.findall(text.lower())
+        return word_pattern().findall(plain_word(text.lower()))
+
+    def places(self, text: str) -> list[tuple[str, int, int]]:
+        """Return the words of a text in lower case, each with its start and end."""
+        pattern = self.english if self.language == "en" else word_pattern()
+        whole = str if self.language == "en" else plain_word
+        return [(whole(match.group()), *match.span()) for match in pattern.finditer(lower_letters(text))]
+
+
+def _language(statements: Collection[str], sources: Collection[str]) -> str:
+    return language_of((*nsmallest(_READ, statements), *nsmallest(_READ, sources)))
+
+
+def lower_letters(text: str) -> str:
+    """Return a text in lower case with its length unchanged: a letter whose lower case is two letters stays."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(low if len(low := c.lower()) == 1 else c for c in text)

@@ -1,0 +1,109 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaeval.corpus.loaders.memerag import CHALLENGING, DATASET, LANGUAGES, VOTES
+from metaeval.corpus.loading import load_dataset
+from metaeval.corpus.model import Corpus
+from metaeval.corpus.ratings import Ratings
+from metaeval.errors import UserError
+
+YES, NO, OPEN = "Supported", "Not Supported", "Challenging to determine"
+QUICK = {"interval": {"resamples": 20}, "comparison": {"permutations": 0}}
+
+
+def question(number: int, *labels: Any) -> dict[str, Any]:
+    answer = [
+        {"sentence": f"Sentence {place}. ", "sentence_id": place, "factuality": label}
+        for place, label in enumerate(labels)
+    ]
+    context = [{"text": "First passage."}, {"text": f"Passage of {number}."}]
+    return {"query_id": number, "query": "Why?", "context": context, "answer": answer}
+
+
+def test_sentences_are_judged_against_all_passages(made: Callable[..., Any]) -> None:
+    corpus = made(DATASET, [question(1, YES, OPEN), question(2, NO)], "de")
+    assert [(c.id, c.level.label) for c in corpus.citations] == [("de:1:0", "full"), ("de:2:0", "none")]
+    assert corpus.statements["de:1:0"].text == "Sentence 0."
+    assert corpus.statements["de:1:0"].group == "de:1"
+    assert corpus.documents[corpus.citations[1].document_id].text == "First passage.\nPassage of 2."
+    assert corpus.dropped == {CHALLENGING: 1}
+
+
+def test_votes_are_kept_and_the_gold_is_their_majority(made: Callable[..., Any]) -> None:
+    rows = [
+        question(1, [YES, NO, NO, NO, OPEN], [YES, YES, NO, NO, OPEN]),
+        question(2, [YES] * 5, [OPEN] * 3 + [YES] * 2),
+    ]
+    ratings = made(VOTES, rows, "hi")
+    assert {row.id: (row.gold, list(row.votes.values())) for row in ratings.rows} == {
+        "hi:1:0": (0.0, [1.0, 0.0, 0.0, 0.0]),
+        "hi:2:0": (1.0, [1.0] * 5),
+    }
+    assert ratings.dropped == {CHALLENGING: 2}
+    corpus = made(DATASET, rows, "hi-votes")
+    assert [citation.id for citation in corpus.citations] == [row.id for row in ratings.rows]
+
+
+def test_lists_written_as_python_literals_are_read_and_no_code_is_run(made: Callable[..., Any], tmp_path: Path) -> None:
+    row = question(1, [YES] * 5, [NO] * 5)
+    written = {**row, "context": repr(row["context"]), "answer": repr(row["answer"])}
+    assert made(DATASET, [written], "en-votes").fingerprint == made(DATASET, [row], "en-votes").fingerprint
+    trap = tmp_path / "trap"
+    for text in (f"open({str(trap)!r}, 'w')", "[" * 10_000, "nothing"):
+        with pytest.raises(UserError, match=r"field 'answer' is .*; allowed: a list of objects, or a Python literal"):
+            made(DATASET, [{**written, "answer": text}], "en-votes")
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({**question(1, "Yes")}, "field 'factuality' is \"Yes\"; allowed: "),
+        ({**question(1, YES), "context": 3}, "field 'context' is 3; allowed: a list of objects"),
+        ({**question(1, YES), "answer": "3"}, "field 'answer' is 3; allowed: a list of objects"),
+    ],
+)
+def test_faulty_files_are_told(made: Callable[..., Any], row: dict[str, Any], says: str) -> None:
+    with pytest.raises(UserError) as raised:
+        made(DATASET, [row], "en")
+    assert says in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("language", "supported", "not_supported", "challenging", "sentences_with_votes"),
+    # The list of development data, row memerag; sentences with votes counted in the files.
+    [
+        ("en", 261, 126, 13, 226),
+        ("de", 333, 125, 10, 272),
+        ("es", 370, 185, 8, 276),
+        ("fr", 335, 204, 1, 370),
+        ("hi", 259, 90, 2, 208),
+    ],
+)
+def test_real_counts(
+    real_folder: Path, language: str, supported: int, not_supported: int, challenging: int, sentences_with_votes: int
+) -> None:
+    corpus = load_dataset(DATASET, language, real_folder)
+    assert corpus.level_counts() == {"full": supported, "partial": 0, "none": not_supported}
+    assert corpus.dropped == {CHALLENGING: challenging}
+    ratings = load_dataset(VOTES, language, real_folder)
+    assert isinstance(ratings, Ratings)
+    assert [len(row.votes) for row in ratings.rows] == [5] * sentences_with_votes
+    majority = real_folder / "memerag" / f"memerag_ext_w_majority_vote.{language}.jsonl"
+    published = [
+        (f"{language}:{row['query_id']}:{sentence['sentence_id']}", float(sentence["factuality"] == YES))
+        for row in map(json.loads, majority.read_text(encoding="utf-8").splitlines())
+        for sentence in row["answer"]
+    ]
+    assert [(row.id, row.gold) for row in ratings.rows] == published
+
+
+def test_all_languages_are_pooled(real_folder: Path) -> None:
+    corpus = load_dataset(DATASET, "all", real_folder)
+    assert isinstance(corpus, Corpus)
+    assert len({statement.group for statement in corpus.statements.values()}) <= 250 * len(LANGUAGES)
+    assert len(corpus.citations) == 387 + 458 + 555 + 539 + 349

@@ -1,0 +1,89 @@
+"""The language of texts, and their words by Unicode."""
+
+import logging
+import re
+import unicodedata
+
+import pytest
+
+from metaeval.corpus import languages
+from metaeval.corpus.languages import FUNCTION_WORDS, language_of, plain_word, stemmer, word_pattern
+from metaeval.errors import UserError
+
+TEXTS = {
+    # The first sentences of the Universal Declaration of Human Rights, article 1, in the official translations.
+    "de": "Alle Menschen sind frei und gleich an Würde und Rechten geboren. Sie sind mit Vernunft und Gewissen begabt.",
+    "fr": "Tous les êtres humains naissent libres et égaux en dignité et en droits. Ils sont doués de raison.",
+    "es": "Todos los seres humanos nacen libres e iguales en dignidad y derechos y, dotados como están de razón.",
+    "hi": "सभी मनुष्यों को गौरव और अधिकारों के मामले में जन्मजात स्वतन्त्रता और समानता प्राप्त है।",
+    "ru": "Все люди рождаются свободными и равными в своем достоинстве и правах.",
+}
+ENGLISH = "All human beings are born free and equal in dignity and rights."
+
+
+@pytest.fixture(autouse=True)
+def anew():
+    yield
+    for cached in (language_of, languages._warn, stemmer):
+        cached.cache_clear()
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_a_job_of_one_language_is_recognised(language):
+    pytest.importorskip("py3langid", reason="needs the extra 'languages'")
+    assert language_of((TEXTS[language],) * 10) == language
+
+
+def test_several_languages_are_other():
+    pytest.importorskip("py3langid", reason="needs the extra 'languages'")
+    assert language_of((TEXTS["de"], TEXTS["fr"], TEXTS["es"]) * 5) == "other"
+
+
+@pytest.mark.parametrize(
+    "texts", [(), ("42 %",), (ENGLISH,), (ENGLISH, TEXTS["fr"]) * 5, ("Le Havre, La Paz, Das Boot",)]
+)
+def test_few_words_of_another_language_leave_texts_english(texts):
+    assert language_of(texts) == "en"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"), [(TEXTS["hi"], "hi"), (TEXTS["ru"], "ru"), ("すべての人間は自由", "ja"), (TEXTS["de"], "en")]
+)
+def test_without_the_extra_the_script_decides_and_a_warning_says_so(monkeypatch, caplog, text, language):
+    monkeypatch.setattr(languages, "find_spec", lambda name: None)
+    with caplog.at_level(logging.WARNING, "metaeval"):
+        assert language_of((text,) * 10) == language
+        assert language_of((text,) * 11) == language
+    assert [record.message.count(f"({language})") for record in caplog.records] == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("हिन्दी में विद्युत्\u200c है।", ["हिन्दी", "में", "विद्युत्", "है"]),
+        ("naïve Würde_2 l'eau", ["naïve", "Würde_2", "l", "eau"]),
+        (unicodedata.normalize("NFD", "Würde"), ["Würde"]),
+        ("人間は free", ["人", "間", "は", "free"]),
+        ("ราคา", ["ร", "า", "ค", "า"]),
+        ("…!? 。", []),
+    ],
+)
+def test_words_keep_their_marks(text, words):
+    assert [plain_word(match.group()) for match in word_pattern().finditer(text)] == words
+
+
+def test_function_words_are_words_of_their_own():
+    for words in FUNCTION_WORDS.values():
+        assert all(word_pattern().fullmatch(word) and plain_word(word) == word for word in words)
+
+
+def test_stems_are_those_of_snowball_or_the_error_names_what_is_missing(monkeypatch):
+    with pytest.raises(UserError, match=re.escape("There is no stemmer for the language th: leave stem out")):
+        stemmer("th")
+    monkeypatch.setattr(languages, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match="need the package snowballstemmer"):
+        stemmer("de")
+    monkeypatch.undo()
+    pytest.importorskip("snowballstemmer", reason="needs the extra 'languages'")
+    # Snowball's own list of German words and stems: aufeinander -> aufeinand, häuser -> haus.
+    assert [stemmer("de")(word) for word in ("aufeinander", "häuser")] == ["aufeinand", "haus"]

@@ -1,0 +1,122 @@
+"""The metrics that compare words: other languages than English, and English as it was."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+import metaeval
+from metaeval.config import RunConfig
+from metaeval.runs.metrics import load_metrics, score_metrics
+from metaeval.runs.prepared_run import prepare
+from metaeval.scoring.contract import Status
+from metrics_zoo.bm25 import BM25
+from metrics_zoo.overlap import Overlap
+from metrics_zoo.rouge import Rouge
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+HINDI = ("राम ने अपने गाँव में एक नया घर बनाया है। वह वहाँ रहता है।", "राम ने नया घर बनाया")
+
+
+def scores(metric, *pairs):
+    sources, statements = zip(*pairs, strict=True)
+    metric.prepare(sorted(set(sources)), sorted(set(statements)))
+    return [answer.score for answer in metric.score(sources, statements)]
+
+
+def test_hindi_words_are_whole():
+    # Function word: ने. Of राम, नया, घर and बनाया all 4 stand in the source; of राम, ने, गाय 2 of 3 words in order.
+    assert scores(Overlap(Overlap.Options(language="hi")), HINDI) == [1.0]
+    assert scores(Rouge(Rouge.Options(language="hi")), (HINDI[0], "राम ने गाय")) == [pytest.approx(2 / 3)]
+    assert Rouge(Rouge.Options(language="en")).score(*zip(HINDI, strict=True))[0].status is Status.EMPTY
+
+
+def test_a_letter_of_two_forms_is_one_letter():
+    # "qa" with a dot below is written as one character or as two: NFC makes them alike.
+    written = ("वह \u0958लम", "\u0915\u093cलम")
+    for metric in (Overlap, Rouge):
+        assert scores(metric(metric.Options(language="hi")), written) == [1.0]
+
+
+@pytest.mark.parametrize("metric", [Overlap, Rouge, BM25])
+def test_explanations_have_the_words_of_the_language(metric):
+    made = metric(metric.Options(language="hi"))
+    made.prepare([HINDI[0]], [HINDI[1]])
+    source, statement = HINDI
+    words = {span.side: [] for span in made.explain(source, statement)}
+    for span in made.explain(source, statement):
+        if span.weight > 0:
+            words[span.side].append((source if span.side == "source" else statement)[span.start : span.end])
+    assert {"राम", "नया", "घर", "बनाया"} <= set(words["statement"])
+    assert {"राम", "नया", "घर", "बनाया"} <= set(words["source"])
+
+
+def test_english_is_the_identity_of_earlier_versions_and_auto_is_settled_by_the_job():
+    assert Rouge(Rouge.Options(language="en")).identity()["options"] == {
+        "variant": "rougeL",
+        "side": "precision",
+        "stem": False,
+    }
+    loaded = load_metrics(["overlap", "rouge", "support-mini"], RunConfig())
+    assert loaded.settled([("The source is here.", "It is.")])["rouge"].identity()["options"].keys() == {
+        "variant",
+        "side",
+        "stem",
+    }
+    hindi = loaded.settled([HINDI] * 3)
+    assert [hindi[name].options.language for name in ("overlap", "rouge")] == ["hi", "hi"]
+    assert hindi["support-mini"] is loaded["support-mini"]
+    assert hindi.config.metric_options["rouge"] == {"language": "hi"}
+    assert hindi.settled([("The source is here.", "It is.")]) is hindi
+
+
+def test_the_language_stands_in_the_signature():
+    texts = {"source": HINDI[0], "statement": HINDI[1]}
+    ((_, metric, scored),) = score_metrics([(texts["source"], texts["statement"])] * 2, ["rouge"], RunConfig())
+    assert scored.identity["options"]["language"] == metric.options.language == "hi"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
+@pytest.mark.parametrize(
+    ("name", "options", "digest"),
+    # Hashes of the scores of the commit before languages were read.
+    [
+        ("overlap", {}, "f9304ad8066e8226"),
+        ("overlap", {"content_only": False}, "980a93d5260056a1"),
+        ("rouge", {}, "deb66d9e6a6d7cf7"),
+        ("rouge", {"variant": "rouge1", "side": "fmeasure"}, "eb016faca0851e2d"),
+        ("bm25", {}, "313d0d133d0d874f"),
+    ],
+)
+def test_english_scores_are_those_of_earlier_versions_to_the_last_digit(name, options, digest):
+    config = RunConfig(dataset="wice", split="dev", data=DATA, metric_options={name: options})
+    ((_, _, scored),) = score_metrics(prepare(config).texts, [name], config)
+    written = repr([(answer.score, str(answer.status)) for answer in scored.answers])
+    assert hashlib.sha256(written.encode()).hexdigest()[:16] == digest
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
+@pytest.mark.parametrize(
+    ("language", "values"),
+    [
+        # An independent script, of the words and chunks before languages were read: they are English's, and those of
+        # bm25 and support-mini in languages of Latin script.
+        ("en", {"overlap": 62.7, "rouge": 62.4, "bm25": 60.0, "support-mini": 64.4}),
+        ("de", {"bm25": 67.7, "support-mini": 71.2}),
+        ("es", {"bm25": 59.3, "support-mini": 67.6}),
+        ("fr", {"bm25": 63.5, "support-mini": 71.3}),
+        ("hi", {}),
+    ],
+)
+def test_memerags_values_come_out_and_every_statement_with_words_has_a_score(tmp_path, language, values):
+    settings = {"interval": {"resamples": 10}, "comparison": {"permutations": 0}, "controls": False}
+    names = ["overlap", "rouge", "bm25", *(["support-mini"] if values else [])]
+    (result,) = metaeval.run(
+        **{"dataset": "memerag", "split": language, "unit": "citation", "data": DATA, "metrics": names},
+        **{"protocols": ["classification"], "results": tmp_path, "store": tmp_path / "s.sqlite", **settings},
+        metric_options={name: {"language": language} for name in names[:3]},
+    )
+    rows = {row.metric: row for row in result.rows}
+    assert {name: round(100 * rows[name].values["fs_ns"].value, 1) for name in values} == values
+    assert len({row.scored for row in rows.values()}) == 1
+    assert {row.unscored for row in rows.values()} == {{"en": 0, "de": 2, "es": 0, "fr": 7, "hi": 1}[language]}
