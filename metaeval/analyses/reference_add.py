@@ -19,8 +19,9 @@ class ReferenceAddOptions(ReferenceFolders):
 
 
 def _add(options: ReferenceAddOptions, progress: Progress) -> Done:
-    from metaeval.runs.reference_cells import packs_folder, recompute
-    from metaeval.runs.score_packs import faults, read_pack, reference_sets
+    from metaeval.files import atomic_write, read_bytes
+    from metaeval.runs.reference_cells import recompute
+    from metaeval.runs.score_packs import CARD, PACKS, faults, read_pack, reference_sets
 
     pack, sets = read_pack(options.pack), reference_sets(options.folder)
     others = [other for other in options.read() if other.name != pack.name]
@@ -28,12 +29,10 @@ def _add(options: ReferenceAddOptions, progress: Progress) -> Done:
     if sentences := list(faults(pack, sets, sources, others)):
         raise UserError(f"{pack.name} is not added. {' '.join(sentences)}")
     again = recompute(options.folder, sets, [*others, pack], options.data, tuple(sources), sources)
-    folder = packs_folder(options.folder) / pack.name
+    folder = options.folder / PACKS / pack.name
 
     def copy(_: Path) -> None:
-        from metaeval.files import atomic_write, read_bytes
-
-        names = ("card.yaml", *(scores.file for scores in pack.card.scores.values()))
+        names = (CARD, *(scores.file for scores in pack.card.scores.values()))
         for name in names if pack.is_shipped and folder.resolve() != pack.folder.resolve() else ():
             content = read_bytes(pack.folder / name)
             with atomic_write(folder / name, update=True) as file:

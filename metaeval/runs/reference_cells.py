@@ -15,7 +15,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from metaeval import __version__
 from metaeval.errors import UserError
 from metaeval.files import csv_text, write_text
 from metaeval.reading import read_text
@@ -26,8 +25,9 @@ from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.prepared_run import Job, RatedSet
 from metaeval.runs.run import EvaluatedRun, evaluate_columns
-from metaeval.runs.score_packs import PACKS, ReferenceSet, ScorePack, fingerprint_of
+from metaeval.runs.score_packs import ReferenceSet, ScorePack, fingerprint_of
 from metaeval.scoring.controls import GOLD_CONTROLS
+from metaeval.signature import versions
 
 CELLS, TESTS = "cells.csv", "tests.csv"
 MEASURES: Mapping[str, str] = {
@@ -134,7 +134,7 @@ def set_tables(name: str, declared: ReferenceSet, source: Job | RatedSet, packs:
     shared = own if same or not common.any() else _evaluated(source, masked, tested)
     cards = {pack.card.metric: pack for pack in packs}
     about = {"set": name, **{key: getattr(declared, key) for key in ("title", "dataset", "unit", "language")}}
-    about |= {"split": source.split, "data_licence": declared.card.licence, "metaeval": __version__, "data": data}
+    about |= {"split": source.split, "data_licence": declared.card.licence, **versions("metaeval"), "data": data}
     tables = CellTables([], [])
     for measure, protocol in MEASURES.items():
         results = [_of(run, protocol) for run in (own, shared)]
@@ -174,7 +174,8 @@ def _measured(
     headline = Headline(shared, column)
     on_common = {row.metric: row for row in shared.rows}
     metrics = {row.metric for row in headline.metrics}
-    tested = {name for test in _tests(shared) for name in (test.one, test.other)} & metrics
+    tests = (test for test in _tests(shared) if test.measure == measure and test.p is not None)
+    tested = {name for test in tests for name in (test.one, test.other)} & metrics
     leading = top(Headline(shared.model_copy(update={"rows": [on_common[name] for name in tested]}), column))
     for row in own.rows:
         value = row.values.get(measure, Value(value=None))
@@ -223,8 +224,3 @@ def _text(value: object) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.{DIGITS}g}"
     return "" if value is None else str(value)
-
-
-def packs_folder(folder: Path) -> Path:
-    """Return the folder of the shipped packs."""
-    return folder / PACKS

@@ -170,7 +170,9 @@ class ScorePack:
         """Return the scores on a set as a column of its data; raises `UserError` for unknown pairs."""
         file = self.scores(name)
         answers = [answer.oriented(file.direction) for answer in align(file, row_ids(source))]
-        return column_of(self.card.metric, answers, file.signed(self.card.scores[name].data[:12]))
+        # The signature tells a metric that is also a control.
+        fields = {**file.signed(self.card.scores[name].data[:12]), "metric": self.card.signature}
+        return column_of(self.card.metric, answers, fields)
 
 
 def row_ids(source: Job | RatedSet) -> list[str]:
