@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from metaeval.report.observatory_answers import BUDGETS, LANGUAGES, TASKS, CellRow, answers
+from metaeval.report.observatory_answers import BUDGETS, LANGUAGES, TASKS, PrintedCell, answers
 from metaeval.shown import Shown
 
 PAGE = "index.html"
@@ -26,7 +26,7 @@ PERCENT = ("fs_ns", "fs_ps", "ps_ns")
 HERE = Path(__file__).parent
 
 
-def observatory(cells: Sequence[CellRow], tests: Sequence[CellRow]) -> str:
+def observatory(cells: Sequence[PrintedCell], tests: Sequence[PrintedCell]) -> str:
     """Return the page. cells, tests: the rows of `cells.csv` and `tests.csv`.
 
     Texts of the data reach the page as JSON, whose "<" are escaped, and are drawn as text nodes.

@@ -12,7 +12,9 @@ from itertools import product
 
 from metaeval.report.measures import listed
 
-CellRow = Mapping[str, str]
+PrintedCell = Mapping[str, str]
+"""A row of `cells.csv` or `tests.csv`, by heading; blank where nothing is known."""
+
 ALPHA = 0.05
 FEW = 30
 """Effective groups below which an interval may hold the true value less often than it says."""
@@ -58,7 +60,7 @@ class MetricAnswer:
 class ComparedMetrics:
     """The metrics that one question is about. cells: by set, those with tests. better: (set, better, worse)."""
 
-    cells: Mapping[str, Sequence[CellRow]]
+    cells: Mapping[str, Sequence[PrintedCell]]
     better: frozenset[tuple[str, str, str]]
 
     @cached_property
@@ -94,35 +96,32 @@ class ComparedMetrics:
         return listed([self.cells[name][0]["title"] for name in names])
 
 
-def _cost(row: CellRow) -> tuple[int, float, str]:
+def _cost(row: PrintedCell) -> tuple[int, float, str]:
     seconds = row["seconds_per_1000"]
     return [*BUDGETS].index(row["needs"]), float("inf") if seconds in ("", "unknown") else float(seconds), row["metric"]
 
 
-def answers(cells: Sequence[CellRow], tests: Sequence[CellRow]) -> Iterator[MetricAnswer]:
+def answers(cells: Sequence[PrintedCell], tests: Sequence[PrintedCell]) -> Iterator[MetricAnswer]:
     """Yield the answer to each question that the cells can be asked: task, language and budget."""
+    differing = [test for test in tests if test["holm"] and float(test["holm"]) <= ALPHA]
     by_measure = {
-        measure: frozenset(
-            (test["set"], *_ordered(test))
-            for test in tests
-            if test["measure"] == measure and test["holm"] and float(test["holm"]) <= ALPHA
-        )
-        for measure in TASKS
+        task: frozenset((test["set"], *_ordered(test)) for test in differing if test["measure"] == task)
+        for task in TASKS
     }
     languages = sorted({row["language"] for row in cells}, key=lambda code: (code != "en", code))
     for task, language, budget in product(TASKS, languages, BUDGETS):
         yield _answer(_compared(cells, by_measure[task], task, language, budget), task, language, budget)
 
 
-def _ordered(test: CellRow) -> tuple[str, str]:
+def _ordered(test: PrintedCell) -> tuple[str, str]:
     return (test["one"], test["other"]) if float(test["difference"]) > 0 else (test["other"], test["one"])
 
 
 def _compared(
-    cells: Sequence[CellRow], better: frozenset[tuple[str, str, str]], task: str, language: str, budget: str
+    cells: Sequence[PrintedCell], better: frozenset[tuple[str, str, str]], task: str, language: str, budget: str
 ) -> ComparedMetrics:
     allowed = [*BUDGETS][: [*BUDGETS].index(budget) + 1]
-    by_set: dict[str, list[CellRow]] = {}
+    by_set: dict[str, list[PrintedCell]] = {}
     for row in cells:
         if (row["measure"], row["language"]) == (task, language) and row["best"] and row["needs"] in allowed:
             by_set.setdefault(row["set"], []).append(row)

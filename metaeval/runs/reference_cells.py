@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from metaeval.errors import UserError
 from metaeval.files import csv_text, write_text
 from metaeval.reading import read_text
 from metaeval.report.measures import Headline
+from metaeval.report.observatory_answers import PrintedCell
 from metaeval.report.result import Comparison, Result, Row, Value
 from metaeval.report.verdicts import above_every_control, top
 from metaeval.runs.columns import AlignedColumn
@@ -48,15 +49,12 @@ OF_CELL = (
 OF_TEST = ("set", "measure", "one", "other", "rows", "difference", "low", "high", "p", "holm")
 DIGITS = 6
 
-CellRow: TypeAlias = Mapping[str, str]
-"""A row of a file, by heading; blank where nothing is known."""
-
 
 class CellTables(NamedTuple):
     """The rows of both files, in their order."""
 
-    cells: list[CellRow]
-    tests: list[CellRow]
+    cells: list[PrintedCell]
+    tests: list[PrintedCell]
 
     def of(self, name: str) -> CellTables:
         """Return the rows of one set."""
@@ -121,28 +119,35 @@ def recompute(
 
 
 def set_tables(name: str, declared: ReferenceSet, source: Job | RatedSet, packs: Sequence[ScorePack]) -> CellTables:
-    """Return the cells and tests of one set. packs: those with scores on it, of different metrics."""
-    data = fingerprint_of(source)
+    """Return the cells and tests of one set. packs: those with scores on it.
+
+    Raises `UserError` for two packs of one metric.
+    """
+    cards, data = {pack.card.metric: pack for pack in packs}, fingerprint_of(source)
+    for pack in packs:
+        if (other := cards[pack.card.metric]) is not pack:
+            raise UserError(
+                f"{name}: {pack.name} and {other.name} are packs of {pack.card.metric}: delete one of them."
+            )
     stale = {pack.card.metric: reason for pack in packs if (reason := pack.stale(name, data))}
     columns = [pack.column(name, source) for pack in packs]
     current = [column for column in columns if column.name not in stale]
     common = np.logical_and.reduce([~np.isnan(column.score) for column in current] or [np.ones(0, dtype=bool)])
     same = all(np.array_equal(~np.isnan(column.score), common) for column in current)
     tested = [column.name for column in current]
-    own = _evaluated(source, columns, tested)
+    whole = _evaluated(source, columns, tested)
     masked = [replace(column, score=np.where(common, column.score, np.nan)) for column in current]
-    shared = own if same or not common.any() else _evaluated(source, masked, tested)
-    cards = {pack.card.metric: pack for pack in packs}
+    shared = whole if same or not common.any() else _evaluated(source, masked, tested)
     about = {"set": name, **{key: getattr(declared, key) for key in ("title", "dataset", "unit", "language")}}
     about |= {"split": source.split, "data_licence": declared.card.licence, **versions("metaeval"), "data": data}
     tables = CellTables([], [])
     for measure, protocol in MEASURES.items():
-        results = [_of(run, protocol) for run in (own, shared)]
+        results = [_of(run, protocol) for run in (whole, shared)]
         if results[0] is None or results[1] is None or measure not in {column.key for column in results[0].columns}:
             continue
         cells = [
             {**about, **_card_fields(cards.get(row.metric), declared), **fields, "stale": stale.get(row.metric, "")}
-            for row, fields in _measured(measure, results[0], results[1], source, own)
+            for row, fields in _measured(measure, results[0], results[1], source, whole)
         ]
         tables.cells.extend(_texts(cell, OF_CELL) for cell in cells)
         tests = [test for test in _tests(results[1]) if test.measure == measure]
@@ -167,7 +172,7 @@ def _tests(result: Result) -> Sequence[Comparison]:
 
 
 def _measured(
-    measure: str, own: Result, shared: Result, source: Job | RatedSet, run: EvaluatedRun
+    measure: str, whole: Result, shared: Result, source: Job | RatedSet, run: EvaluatedRun
 ) -> Iterator[tuple[Row, dict[str, object]]]:
     """Yield each metric and control with a value, and the fields of its cell. shared: results on the common rows."""
     column = next(column for column in shared.columns if column.key == measure)
@@ -177,7 +182,7 @@ def _measured(
     tests = (test for test in _tests(shared) if test.measure == measure and test.p is not None)
     tested = {name for test in tests for name in (test.one, test.other)} & metrics
     leading = top(Headline(shared.model_copy(update={"rows": [on_common[name] for name in tested]}), column))
-    for row in own.rows:
+    for row in whole.rows:
         value = row.values.get(measure, Value(value=None))
         if value.value is None or row.metric in GOLD_CONTROLS:
             continue

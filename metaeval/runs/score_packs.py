@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -167,9 +167,14 @@ class ScorePack:
         return scores
 
     def column(self, name: str, source: Job | RatedSet) -> AlignedColumn:
-        """Return the scores on a set as a column of its data; raises `UserError` for unknown pairs."""
-        file = self.scores(name)
-        answers = [answer.oriented(file.direction) for answer in align(file, row_ids(source))]
+        """Return the scores on a set as a column of its data; raises `UserError` for unknown pairs.
+
+        Of scores of other data, pairs that are not in these data are left out.
+        """
+        file, ids = self.scores(name), row_ids(source)
+        if self.card.scores[name].data != fingerprint_of(source):
+            file = replace(file, answers={pair: file.answers[pair] for pair in file.answers.keys() & set(ids)})
+        answers = [answer.oriented(file.direction) for answer in align(file, ids)]
         # The signature tells a metric that is also a control.
         fields = {**file.signed(self.card.scores[name].data[:12]), "metric": self.card.signature}
         return column_of(self.card.metric, answers, fields)

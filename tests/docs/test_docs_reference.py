@@ -87,11 +87,14 @@ def test_a_shipped_pack_has_no_fault_and_holds_no_text(pack):
 
 def test_the_cells_are_of_many_metrics_and_data_sets_with_two_metrics_or_more():
     metrics = [row for row in CELLS.cells if row["kind"] == "metric" and not row["stale"]]
-    assert len({row["metric"] for row in metrics}) >= 14
-    assert len({row["dataset"] for row in metrics}) >= 8
+    compared = [row for row in metrics if row["alone"] == "no"]
+    assert len({row["metric"] for row in compared}) >= 14
+    assert len({row["dataset"] for row in compared}) >= 8
     for name, declared in SETS.items():
         rows = [row for row in metrics if row["set"] == name]
-        assert len({row["metric"] for row in rows}) >= 2
+        for measure in {row["measure"] for row in rows}:
+            of_column = [row for row in rows if row["measure"] == measure]
+            assert {row["alone"] for row in of_column} == {"yes" if len(of_column) == 1 else "no"}
         assert all(row["n"] and row["groups"] and row["common_rows"] for row in rows)
         assert not declared.card.demo
         non_commercial = any(word in declared.card.licence for word in ("NC", "non-commercial"))

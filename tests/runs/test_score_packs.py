@@ -127,7 +127,7 @@ def test_stale_packs_are_marked_and_left_out_of_ranks(folder, pack, source):
     add(folder, pack(good(source)))
     add(folder, pack(good(source, 1), metric="other"))
     old = pack(good(source, 2), metric="overlap", version="0")
-    other = pack(good(source, 2), metric="elsewhere", data="0" * 64)
+    other = pack({"of other data": 1.0, **good(source, 2)}, metric="elsewhere", data="0" * 64)
     for one in (old, other):
         shutil.copytree(one, folder / "packs" / one.name)
 
@@ -222,6 +222,9 @@ def test_two_packs_of_one_metric_on_a_set_are_refused(folder, pack, source, tmp_
     add(folder, tmp_path / "first")
     with pytest.raises(UserError, match="the pack first has scores of mine already"):
         add(folder, pack(good(source)))
+    shutil.copytree(tmp_path / "mine", folder / "packs" / "second")
+    with pytest.raises(UserError, match="own: first and second are packs of mine: delete one of them"):
+        metaeval.results.reference(folder=folder, data=MINI)
 
 
 def test_parquet_and_gzip_are_read(pack, source):
