@@ -92,6 +92,8 @@ docs: $(VENV)/.installed-docs
 reference: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.reference $(if $(data),--data '$(data)') --cost
 	$(BIN)/python -m benchmarks.which_metric > docs/how-to/which-metric.md
+	$(BIN)/python -m benchmarks.packs $(if $(data),--data '$(data)')
+	$(BIN)/metaeval results reference $(if $(data),--data '$(data)')
 
 # Are the tests able to fail? 150 mutants of the source, drawn by a seed, each run against the tests of its line.
 mutants: $(VENV)/.installed-dev

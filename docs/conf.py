@@ -125,6 +125,13 @@ def _table(
         yield f"| {' | '.join(cell.replace('|', '&#124;').replace(chr(10), ' ') for cell in row)} |"
 
 
+def copy_observatory(app: Sphinx, error: Exception | None) -> None:
+    """Put the page of the reference results beside the pages of the site, as observatory.html."""
+    if error is None and app.builder.format == "html":
+        page = HERE.parent / "results" / "reference" / "index.html"
+        shutil.copy(page, Path(app.outdir) / "observatory.html")
+
+
 def leave_out(
     _app: Sphinx,
     _what: str,
@@ -161,6 +168,7 @@ def setup(app: Sphinx) -> None:
     startup.mkdir(parents=True)
     shutil.copy(HERE / "shell.py", startup)
     os.environ["IPYTHONDIR"] = str(folder)
+    app.connect("build-finished", copy_observatory)
     app.connect("builder-inited", write_cards)
     app.connect("source-read", fill_address)
     app.connect("autodoc-skip-member", leave_out)

@@ -57,7 +57,18 @@ OF_OTHER_ENDINGS = {"results export output", "data build output", "data build re
 """They write no file with the ending of one that they read, or read folders by a library of an extra."""
 OUTPUTS = {"output", "record", "requests", "junit", "markdown"}
 READ = {"config", "data", "batch", "replay", "file", "files", "answers", "other", "labels", "existing_labels", "gate"}
-READ |= {"calibration", "coefficients", "human", "scores", "folder", "sources", "answer_file", "wikitext", "pages"}
+READ |= {
+    "calibration",
+    "coefficients",
+    "human",
+    "scores",
+    "folder",
+    "sources",
+    "answer_file",
+    "wikitext",
+    "pages",
+    "packs",
+}
 OWN = {"results", "store", "reply_store"}
 """Folders of results, and stores, which their format protects: no file of another kind is opened as one."""
 

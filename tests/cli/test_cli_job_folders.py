@@ -121,7 +121,17 @@ OTHERS = {
     ),
     *("data list", "data show", "data fetch", "data verify", "data convert", "data export", "data validate"),
     *("metrics list", "metrics show", "metrics verify", "metrics doctor", "metrics serve"),
-    *("results list", "results show", "results export", "results rm", "results rerun", "store verify", "store compact"),
+    *(
+        "results reference",
+        "results reference-add",
+        "results list",
+        "results show",
+        "results export",
+        "results rm",
+        "results rerun",
+        "store verify",
+        "store compact",
+    ),
     *("shards status", "shards merge", "shards verify"),
 }
 """Commands that write no job."""

@@ -77,7 +77,7 @@ RUNNING = {
     *("results figures", "multiverse", "metrics verify", "metrics serve", "data fetch", "data convert"),
     *("data build", "data export"),
     *("store compact", "results export", "results rm", "results rerun", "shards merge", "shards verify", "data audit"),
-    *("label", "estimate", "gate fit", "gate check", "results cases"),
+    *("label", "estimate", "gate fit", "gate check", "results cases", "results reference", "results reference-add"),
 }
 """Commands that do what is typed; what their files ask for is below."""
 

@@ -13,6 +13,7 @@ from metaeval.report.findings import findings
 from metaeval.report.measures import headlines
 from metaeval.report.result import Comparison, load_result
 from metaeval.report.verdicts import above_every_control, best_control
+from metaeval.runs import reference_cells, score_packs
 from metaeval.runs.evaluation import declarations_of
 from metaeval.scoring.controls import GOLD_CONTROLS
 
@@ -60,13 +61,88 @@ def test_the_same_results_are_kept_as_the_same_bytes(mini, tmp_path):
 
 
 def test_it_is_small_and_holds_every_set_and_no_text():
-    assert sum(path.stat().st_size for path in KEPT.rglob("*")) < 2_000_000
+    assert sum(path.stat().st_size for path in KEPT.rglob("*")) < 8_000_000
     assert set(reference.kept_results(KEPT)) == set(reference.SETS)
     for path in KEPT.glob("*/scores.csv"):
         head, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
         assert head == ["pair_id", *reference.METRICS]
         assert all(" " not in row[0] and len(row[0]) < 100 for row in rows)
         assert all(not cell or float(cell) == float(cell) for row in rows for cell in row[1:])
+
+
+SETS = score_packs.reference_sets(KEPT)
+PACKS = score_packs.read_packs(KEPT / "packs")
+CELLS = reference_cells.read_cells(KEPT)
+
+
+@pytest.mark.parametrize("pack", PACKS, ids=lambda pack: pack.name)
+def test_a_shipped_pack_has_no_fault_and_holds_no_text(pack):
+    assert pack.is_shipped
+    assert list(score_packs.faults(pack, SETS, {}, PACKS)) == []
+    for name in pack.card.scores:
+        assert all(len(pair) < 100 and " " not in pair for pair in pack.scores(name).answers)
+        hashes = {row["data"] for row in CELLS.of(name).cells}
+        assert hashes == {pack.card.scores[name].data}
+
+
+def test_the_cells_are_of_many_metrics_and_data_sets_with_two_metrics_or_more():
+    metrics = [row for row in CELLS.cells if row["kind"] == "metric" and not row["stale"]]
+    compared = [row for row in metrics if row["alone"] == "no"]
+    assert len({row["metric"] for row in compared}) >= 14
+    assert len({row["dataset"] for row in compared}) >= 8
+    for name, declared in SETS.items():
+        rows = [row for row in metrics if row["set"] == name]
+        for measure in {row["measure"] for row in rows}:
+            of_column = [row for row in rows if row["measure"] == measure]
+            assert {row["alone"] for row in of_column} == {"yes" if len(of_column) == 1 else "no"}
+        assert all(row["n"] and row["groups"] and row["common_rows"] for row in rows)
+        assert not declared.card.demo
+        non_commercial = any(word in declared.card.licence for word in ("NC", "non-commercial"))
+        assert declared.commercial is not non_commercial
+        assert {row["commercial"] for row in rows} <= {"no"} if non_commercial else {"yes", "no"}
+
+
+# Kamoi et al., WiCE (arXiv 2303.01432): the evaluations published with the scores, on the first 100 test claims.
+WICE_ORACLE = {
+    "T5-3B-ANLI": (0.907, 0.866, 1.0),
+    "T5-3B-ANLI-WiCE": (0.943, 0.962, 1.0),
+    "GPT-3.5": (0.539, 0.966, 1.0),
+    "GPT-4": (0.789, 0.945, 1.0),
+}
+
+
+def test_the_cells_have_the_values_that_wices_authors_published():
+    found = {(row["metric"], row["measure"]): float(row["value"]) for row in CELLS.of("wice-oracle-100").cells}
+    for metric, expected in WICE_ORACLE.items():
+        assert [round(found[metric, key], 3) for key in ("fs_ps", "ps_ns", "fs_ns")] == list(expected)
+
+
+@pytest.mark.parametrize("name", ["wice-test-page", "wice-test-chunk"])
+def test_the_cells_and_the_result_files_agree(name):
+    """Two ways to the same numbers: scores made by a run, and those of packs, which have six digits."""
+    for protocol, result in reference.kept_results(KEPT)[name].items():
+        kept = {row.metric: row.values for row in result.rows}
+        for row in CELLS.of(name).cells:
+            if reference_cells.MEASURES[row["measure"]] == protocol and row["kind"] == "metric":
+                value = kept[row["metric"]][row["measure"]]
+                for field in ("value", "low", "high"):
+                    assert float(row[field]) == pytest.approx(getattr(value, field), abs=2e-4)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
+@pytest.mark.parametrize("name", ["qasem", "wice-oracle-100"])
+def test_a_sample_of_cells_is_recomputed_from_packs_and_data(name):
+    packs = [pack for pack in PACKS if name in pack.card.scores]
+    again = reference_cells.set_tables(name, SETS[name], SETS[name].load(DATA), packs)
+    kept = CELLS.of(name)
+    assert len(again.cells) == len(kept.cells) > len(packs)
+    for rows, before in zip(again, kept, strict=True):
+        for row, other in zip(rows, before, strict=True):
+            for heading, text in row.items():
+                if re.fullmatch(r"-?\d+\.\d+(e-\d+)?", text):
+                    assert float(text) == pytest.approx(float(other[heading]), rel=1e-4, abs=1e-9)
+                else:
+                    assert text == other[heading]
 
 
 DECLARATIONS = declarations_of(

@@ -1,0 +1,60 @@
+"""The page of the reference results: one HTML file without a server, drawn from the cells and tests alone."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from string import Template
+
+from metaeval.report.observatory_answers import BUDGETS, LANGUAGES, TASKS, PrintedCell, answers
+from metaeval.shown import Shown
+
+PAGE = "index.html"
+SHOWN = (
+    *("set", "measure", "kind", "metric", "pack", "version", "value", "low", "high", "n", "groups", "common_rows"),
+    *("rank_low", "rank_high", "best", "above_controls", "alone", "stale", "commercial", "licence", "needs"),
+    *("seconds_per_1000", "usd_per_1000", "date", "data", "metaeval"),
+)
+"""The fields of a cell that the page shows."""
+OF_SET = ("set", "title", "dataset", "split", "unit", "language", "data_licence")
+PERCENT = ("fs_ns", "fs_ps", "ps_ns")
+HERE = Path(__file__).parent
+
+
+def observatory(cells: Sequence[PrintedCell], tests: Sequence[PrintedCell]) -> str:
+    """Return the page. cells, tests: the rows of `cells.csv` and `tests.csv`.
+
+    Texts of the data reach the page as JSON, whose "<" are escaped, and are drawn as text nodes.
+    """
+    every = list(answers(cells, tests))
+    payload = {
+        "fields": SHOWN,
+        "cells": [[row[name] for name in SHOWN] for row in cells],
+        "sets": {row["set"]: {name: row[name] for name in OF_SET} for row in cells},
+        "answers": [asdict(answer) for answer in every],
+        "tasks": {key: {"task": task, "measure": name} for key, (task, name) in TASKS.items()},
+        "budgets": BUDGETS,
+        "languages": {code: LANGUAGES.get(code, code) for code in dict.fromkeys(row["language"] for row in cells)},
+        "percent": PERCENT,
+    }
+    script = (HERE / "observatory.js").read_text(encoding="utf-8")
+    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    first = next((answer for answer in every if answer.budget == "api"), None)
+    return Template((HERE / "observatory.html").read_text(encoding="utf-8")).substitute(
+        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'",
+        style=(HERE / "observatory.css").read_text(encoding="utf-8"),
+        script=script,
+        answer=escape(Shown(first.headline)) if first else "No metric was compared yet.",
+        why=escape(Shown(first.why[0])) if first else "",
+        data=_in_page(payload),
+    )
+
+
+def _in_page(payload: Mapping[str, object]) -> str:
+    """Return JSON that ends no element of HTML, in ASCII."""
+    return json.dumps(payload, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

@@ -1,0 +1,207 @@
+"""Answers to "which metric should I use?", by rules from the adjusted tests of the reference results.
+
+A metric is named where it is nowhere significantly worse than the best metric that the same budget allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from metaeval.report.measures import listed
+
+PrintedCell = Mapping[str, str]
+"""A row of `cells.csv` or `tests.csv`, by heading; blank where nothing is known."""
+
+ALPHA = 0.05
+FEW = 30
+"""Effective groups below which an interval may hold the true value less often than it says."""
+
+TASKS: Mapping[str, tuple[str, str]] = {
+    "ps_ns": ("find citations without any support", "partial / none ROC-AUC"),
+    "fs_ps": ("tell full from partial support", "full / partial ROC-AUC"),
+    "fs_ns": ("tell supported from unsupported", "full / none ROC-AUC"),
+    "ndcg@5": ("rank passages by their support", "NDCG@5"),
+    "kendall": ("follow human levels or ratings", "Kendall's tau-b"),
+}
+"""What a metric is wanted for, by measure, with the measure's name."""
+BUDGETS: Mapping[str, str] = {
+    "cpu": "a laptop, nothing installed",
+    "model": "a laptop and a small model",
+    "gpu": "a GPU of my own",
+    "api": "a paid chat model too",
+}
+"""Budgets by what they allow beside the budgets before them (`needs` of a card)."""
+LANGUAGES: Mapping[str, str] = {
+    "en": "English",
+    "de": "German",
+    "es": "Spanish",
+    "fr": "French",
+    "hi": "Hindi",
+}
+
+
+@dataclass(frozen=True)
+class MetricAnswer:
+    """An answer: the metrics, the cheapest first, why, and what the data do not say."""
+
+    task: str
+    language: str
+    budget: str
+    metrics: Sequence[str]
+    headline: str
+    why: Sequence[str]
+    limits: Sequence[str]
+
+
+@dataclass(frozen=True)
+class ComparedMetrics:
+    """The metrics that one question is about. cells: by set, those with tests. better: (set, better, worse)."""
+
+    cells: Mapping[str, Sequence[PrintedCell]]
+    better: frozenset[tuple[str, str, str]]
+
+    @cached_property
+    def leading(self) -> dict[str, list[str]]:
+        """Return, by set, the metric with the highest value and those not significantly worse."""
+        leading = {}
+        for name, rows in self.cells.items():
+            names = [row["metric"] for row in sorted(rows, key=lambda row: -float(row["common_value"]))]
+            leading[name] = [metric for metric in names if (name, names[0], metric) not in self.better]
+        return leading
+
+    @cached_property
+    def sets_of(self) -> dict[str, list[str]]:
+        """Return the sets on which each metric was compared, by metric, the cheapest first."""
+        rows = sorted((row for rows in self.cells.values() for row in rows), key=_cost)
+        names = dict.fromkeys(row["metric"] for row in rows)
+        return {
+            metric: [name for name, rows in self.cells.items() if metric in {row["metric"] for row in rows}]
+            for metric in names
+        }
+
+    @property
+    def wide(self) -> list[str]:
+        """Return the metrics that were compared on more than half of the sets."""
+        return [metric for metric, sets in self.sets_of.items() if 2 * len(sets) > len(self.cells)]
+
+    def led(self, metric: str) -> int:
+        """Return on how many sets a metric is not significantly worse than the best."""
+        return sum(metric in self.leading[name] for name in self.sets_of[metric])
+
+    def titles(self, names: Sequence[str]) -> str:
+        """Return the titles of sets as a list in words."""
+        return listed([self.cells[name][0]["title"] for name in names])
+
+
+def _cost(row: PrintedCell) -> tuple[int, float, str]:
+    seconds = row["seconds_per_1000"]
+    return [*BUDGETS].index(row["needs"]), float("inf") if seconds in ("", "unknown") else float(seconds), row["metric"]
+
+
+def answers(cells: Sequence[PrintedCell], tests: Sequence[PrintedCell]) -> Iterator[MetricAnswer]:
+    """Yield the answer to each question that the cells can be asked: task, language and budget."""
+    differing = [test for test in tests if test["holm"] and float(test["holm"]) <= ALPHA]
+    by_measure = {
+        task: frozenset((test["set"], *_ordered(test)) for test in differing if test["measure"] == task)
+        for task in TASKS
+    }
+    languages = sorted({row["language"] for row in cells}, key=lambda code: (code != "en", code))
+    for task, language, budget in product(TASKS, languages, BUDGETS):
+        yield _answer(_compared(cells, by_measure[task], task, language, budget), task, language, budget)
+
+
+def _ordered(test: PrintedCell) -> tuple[str, str]:
+    return (test["one"], test["other"]) if float(test["difference"]) > 0 else (test["other"], test["one"])
+
+
+def _compared(
+    cells: Sequence[PrintedCell], better: frozenset[tuple[str, str, str]], task: str, language: str, budget: str
+) -> ComparedMetrics:
+    allowed = [*BUDGETS][: [*BUDGETS].index(budget) + 1]
+    by_set: dict[str, list[PrintedCell]] = {}
+    for row in cells:
+        if (row["measure"], row["language"]) == (task, language) and row["best"] and row["needs"] in allowed:
+            by_set.setdefault(row["set"], []).append(row)
+    return ComparedMetrics({name: rows for name, rows in by_set.items() if len(rows) > 1}, better)
+
+
+def _answer(compared: ComparedMetrics, task: str, language: str, budget: str) -> MetricAnswer:
+    key = (task, language, budget)
+    if not compared.cells:
+        none = "No two metrics within this budget were compared on the same rows for this task and language."
+        return MetricAnswer(*key, (), "The data do not say.", (none,), ())
+    wide, count = compared.wide, len(compared.cells)
+    always = [metric for metric in wide if compared.led(metric) == len(compared.sets_of[metric])]
+    most = max((compared.led(metric) / len(compared.sets_of[metric]) for metric in wide), default=0.0)
+    named = always or [metric for metric in wide if compared.led(metric) / len(compared.sets_of[metric]) == most > 0]
+    columns = f"In {_counted(count)} ({compared.titles([*compared.cells])})"
+    if always:
+        verb = "is" if len(named) == 1 else "are"
+        why = f"{columns}, {listed(named)} {verb} never significantly worse than the best metric within this budget."
+    elif named:
+        why = f"{columns}, no metric is always among the best; {listed(named)} most often ({100 * most:.0f} %)."
+    else:
+        why = f"{columns}, each metric was scored in less than half of the columns, or is significantly worse in all."
+    headline = listed(named, "or") if named else "No metric can be named."
+    rule = "Tests are paired, over whole groups, on the rows that all metrics scored, and adjusted (Holm, 5 %)."
+    return MetricAnswer(*key, named, headline, (why, rule, *_by_set(compared)), tuple(_limits(compared, named)))
+
+
+def _counted(count: int) -> str:
+    return "one column" if count == 1 else f"{count} columns"
+
+
+def _by_set(compared: ComparedMetrics) -> Iterator[str]:
+    for name, (first, *others) in compared.leading.items():
+        where = f"{compared.cells[name][0]['title']}: {first} has the highest value"
+        if len(others) + 1 == len(compared.cells[name]):
+            yield f"{where}, and no metric is significantly worse: it may be luck."
+        elif others:
+            yield f"{where}; {listed(others)} {'is' if len(others) == 1 else 'are'} not significantly different."
+        else:
+            yield f"{where}, and every other metric is significantly worse."
+
+
+def _limits(compared: ComparedMetrics, named: Sequence[str]) -> Iterator[str]:
+    """Yield what the data do not say about an answer."""
+    alike = [name for name, rows in compared.cells.items() if len(compared.leading[name]) == len(rows)]
+    if alike:
+        yield f"No metric is significantly worse than the best in {compared.titles(alike)}: these do not decide."
+    few = [
+        name
+        for name, rows in compared.cells.items()
+        if any(row["effective"] and float(row["effective"]) < FEW for row in rows)
+    ]
+    if few:
+        yield f"Intervals rest on fewer than {FEW} effective groups in {compared.titles(few)}, and may be too narrow."
+    weak = [
+        name
+        for name, rows in compared.cells.items()
+        if (of_named := [row for row in rows if row["metric"] in named])
+        and not any(row["above_controls"] == "yes" for row in of_named)
+    ]
+    if weak:
+        controls = "every control, such as length or shared words"
+        yield f"None of them is significantly better than {controls}, in {compared.titles(weak)}."
+    fitted = {
+        row["metric"]: None
+        for rows in compared.cells.values()
+        for row in rows
+        if row["metric"] in named and any(part.startswith(f"{row['dataset']}/") for part in row["fitted_on"].split())
+    }
+    if fitted:
+        verb = "was" if len(fitted) == 1 else "were"
+        yield f"{listed([*fitted])} {verb} fitted on other parts of some of these data."
+    rare = [metric for metric in compared.sets_of if metric not in compared.wide]
+    if rare:
+        yield f"Compared in less than half of the columns, and not ranked here: {listed(rare)}."
+    together = {row["title"].partition(" (")[0] for rows in compared.cells.values() for row in rows}
+    if len(together) < len(compared.cells):
+        columns = f"The {len(compared.cells)} columns are of {len(together)} data sets"
+        yield f"{columns}: some are the same claims in other units."
+    if any(row["commercial"] == "no" for rows in compared.cells.values() for row in rows):
+        yield "Some of these data do not allow commercial use."
+    yield "Which metric is best on your data: label some of them."

@@ -1,0 +1,245 @@
+"""The page of the reference results: rules of its answers by hand, and what Chromium shows of its cells."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from metaeval.report.observatory import OF_SET, SHOWN, observatory
+from metaeval.report.observatory_answers import BUDGETS, TASKS, answers
+from metaeval.runs.reference_cells import OF_CELL, OF_TEST, read_cells
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "results" / "reference"
+
+
+def cell(name, metric, value, **fields):
+    """A cell of a metric among others, in English, unless the fields say more."""
+    usual = {
+        **{"set": name, "title": name.title(), "dataset": name, "split": "test", "unit": "page", "language": "en"},
+        **{"measure": "ps_ns", "kind": "metric", "metric": metric, "pack": metric, "version": "1"},
+        **{"value": str(value), "low": str(value - 0.05), "high": str(value + 0.05), "n": "90", "groups": "40"},
+        **{"effective": "35", "common_rows": "90", "common_value": str(value), "best": "yes", "alone": "no"},
+        **{"above_controls": "yes", "needs": "cpu", "seconds_per_1000": "1", "commercial": "yes", "licence": "MIT"},
+        **{"rank_low": "1", "rank_high": "2", "date": "2026-01-02", "data": "0123456789abcdef", "metaeval": "0.1.0"},
+    }
+    return {**dict.fromkeys(OF_CELL, ""), **usual, **fields}
+
+
+def test(name, one, other, difference, holm):
+    fields = {"set": name, "measure": "ps_ns", "one": one, "other": other, "difference": difference, "holm": holm}
+    return {**dict.fromkeys(OF_TEST, ""), **{key: str(value) for key, value in fields.items()}}
+
+
+test.__test__ = False
+
+
+def answer(cells, tests, budget="api", task="ps_ns", language="en"):
+    (one,) = [
+        each for each in answers(cells, tests) if (each.task, each.language, each.budget) == (task, language, budget)
+    ]
+    return one
+
+
+def test_metrics_are_named_that_are_nowhere_significantly_worse_than_the_best_the_cheapest_first():
+    cells = [
+        *(cell("north", "slow", 0.9, seconds_per_1000="9"), cell("north", "fast", 0.8), cell("north", "poor", 0.6)),
+        *(cell("south", "slow", 0.7, seconds_per_1000="9"), cell("south", "fast", 0.8), cell("south", "poor", 0.6)),
+    ]
+    tests = [
+        *(test("north", "slow", "fast", 0.1, 0.2), test("north", "slow", "poor", 0.3, 0.01)),
+        *(test("south", "slow", "fast", -0.1, 0.3), test("south", "poor", "fast", -0.2, 0.05)),
+    ]
+
+    one = answer(cells, tests)
+
+    assert (one.metrics, one.headline) == (["fast", "slow"], "fast or slow")
+    assert one.why[0] == (
+        "In 2 columns (North and South), fast and slow are never significantly worse than the best metric within this "
+        "budget."
+    )
+    assert one.why[2:] == (
+        "North: slow has the highest value; fast is not significantly different.",
+        "South: fast has the highest value; slow is not significantly different.",
+    )
+    assert one.limits == ("Which metric is best on your data: label some of them.",)
+
+
+def test_a_budget_takes_the_others_away_before_the_best_is_sought():
+    cells = [cell("north", "judge", 0.9, needs="api"), cell("north", "fast", 0.7), cell("north", "poor", 0.6)]
+    tests = [test("north", "judge", other, 0.2, 0.001) for other in ("fast", "poor")]
+    tests.append(test("north", "fast", "poor", 0.1, 0.04))
+
+    assert [answer(cells, tests, budget).headline for budget in BUDGETS] == ["fast", "fast", "fast", "judge"]
+    assert (
+        answer(cells, tests).why[-1]
+        == "North: judge has the highest value, and every other metric is significantly worse."
+    )
+
+
+def test_where_none_is_always_among_the_best_the_answer_says_how_often():
+    cells = [
+        cell(name, metric, value)
+        for name, of in (("north", (0.9, 0.6)), ("south", (0.6, 0.9)))
+        for metric, value in zip("ab", of, strict=True)
+    ]
+    tests = [test("north", "a", "b", 0.3, 0.01), test("south", "a", "b", -0.3, 0.01)]
+    assert answer(cells, tests).why[0].endswith("no metric is always among the best; a and b most often (50 %).")
+
+
+def test_it_says_what_the_data_cannot_tell():
+    fields = {"effective": "12", "above_controls": "no", "commercial": "no", "fitted_on": "north/dev"}
+    cells = [cell("north", "a", 0.9, **fields), cell("north", "b", 0.8, **fields)]
+    cells += [cell(name, metric, 0.8) for name in ("east", "west") for metric in "ac"]
+
+    one = answer(cells, [])
+
+    assert one.metrics == ["a", "c"]
+    assert one.limits == (
+        "No metric is significantly worse than the best in North, East and West: these do not decide.",
+        "Intervals rest on fewer than 30 effective groups in North, and may be too narrow.",
+        "None of them is significantly better than every control, such as length or shared words, in North.",
+        "a was fitted on other parts of some of these data.",
+        "Compared in less than half of the columns, and not ranked here: b.",
+        "Some of these data do not allow commercial use.",
+        "Which metric is best on your data: label some of them.",
+    )
+
+
+def test_one_metric_alone_and_stale_ones_answer_nothing():
+    cells = [cell("north", "a", 0.9, alone="yes", best=""), cell("south", "b", 0.9, stale="other data", best="")]
+    assert answer(cells, []).headline == "The data do not say."
+    assert {one.task for one in answers(cells, [])} == set(TASKS)
+
+
+def payload(page):
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    return json.loads(text)
+
+
+def test_the_page_holds_the_cells_of_the_files_and_their_answers():
+    kept = read_cells(KEPT)
+    page = (KEPT / "index.html").read_text(encoding="utf-8")
+    assert page == observatory(*kept), "type: metaeval results reference --data FOLDER"
+    data = payload(page)
+    assert data["cells"] == [[row[name] for name in SHOWN] for row in kept.cells]
+    assert data["sets"] == {row["set"]: {name: row[name] for name in OF_SET} for row in kept.cells}
+    assert "http:" not in re.sub("http://www.w3.org/2000/svg", "", page)
+    assert "src=" not in page
+
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Writes a page to disk: its address."""
+
+    def write(cells, tests=()):
+        path = tmp_path_factory.mktemp("page") / "index.html"
+        path.write_text(observatory(cells, tests), encoding="utf-8")
+        return path.as_uri()
+
+    return write
+
+
+@pytest.fixture
+def opened(chromium):
+    """Opens an address without a network, and fails on an error of the page."""
+    contexts, errors = [], []
+
+    def open_page(address, width=1200, height=900, **more):
+        contexts.append(chromium.new_context(viewport={"width": width, "height": height}, offline=True, **more))
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: errors.append(message.text))
+        page.goto(address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+def test_a_phone_shows_the_answer_on_its_first_screen(opened):
+    page = opened((KEPT / "index.html").as_uri(), 390, 844)
+    answer_box, kept = page.locator("#answer"), read_cells(KEPT)
+    assert answer_box.bounding_box()["y"] + answer_box.bounding_box()["height"] < 844
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator(".headline").inner_text() == answer(*kept).headline
+    page.select_option("#task", "kendall")
+    page.select_option("#budget", "cpu")
+    assert page.locator(".headline").inner_text() == answer(*kept, "cpu", "kendall").headline
+    assert page.locator("#why").inner_text() == answer(*kept, "cpu", "kendall").why[0]
+
+
+def test_the_table_shows_the_values_of_the_file(opened):
+    page = opened((KEPT / "index.html").as_uri())
+    kept = [
+        row
+        for row in read_cells(KEPT).cells
+        if (row["measure"], row["kind"], row["language"]) == ("fs_ps", "metric", "en")
+    ]
+    page.select_option("#task", "fs_ps")
+    assert page.locator("tbody tr").count() == len({row["metric"] for row in kept})
+    assert page.locator("tbody td[aria-label]").count() == len(kept)
+    labels = page.locator("tbody td[aria-label]").evaluate_all("all => all.map((one) => one.ariaLabel)")
+    for row in kept:
+        start = f"{row['metric']} on {row['title']}: {100 * float(row['value']):.1f} ("
+        assert [label for label in labels if label.startswith(start)], start
+    assert page.locator("td.best").count() == sum(row["best"] == "yes" for row in kept)
+
+
+def test_keys_move_sort_and_show_details(opened, pages):
+    cells = [cell("north", "a", 0.9), cell("north", "b", 0.8), cell("south", "a", 0.5), cell("south", "b", 0.7)]
+    page = opened(pages(cells), color_scheme="dark")
+    page.locator("td[tabindex='0']").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    told = page.locator("#detail").inner_text()
+    assert told.startswith("b on South: 70.0 (95 % 65.0 to 75.0), 90 rows, 40 groups; rank 1 to 2 on the 90 rows")
+    first = "tbody tr:first-child th"
+    page.locator("#sort-south").focus()
+    page.keyboard.press("Enter")
+    assert page.locator(first).inner_text() == "b"
+    assert page.locator("th[aria-sort=descending]").inner_text().startswith("South")
+    page.keyboard.press("Enter")
+    assert page.locator(first).inner_text() == "a"
+    assert page.locator("#plot svg text.soft", has_text="rank").count() == 2
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(23, 23, 26)"
+
+
+def test_filters_and_marks(opened, pages):
+    cells = [
+        *(cell("north", "a", 0.9), cell("north", "b", 0.8, common_rows="70"), cell("south", "a", 0.5, commercial="no")),
+        *(cell("alone", "c", 0.5, alone="yes", best=""), cell("north", "d", 0.4, stale="other data", best="")),
+        cell("north", "e", 0.4, needs="api"),
+    ]
+    page = opened(pages(cells))
+    assert page.locator("thead th").last.inner_text() == "Alone"
+    assert page.locator("td.stale").count() == page.locator("td.alone").count() == 1
+    assert page.locator("sup").all_inner_texts() == ["NC", "†"]
+    page.select_option("#licence", "yes")
+    assert page.locator("thead th").all_inner_texts() == ["metric", "North", "Alone"]
+    page.select_option("#budget", "cpu")
+    page.locator("#name").fill("north")
+    assert page.locator("tbody th").all_inner_texts() == ["a", "b", "d"]
+    page.locator("#name").fill("nothing")
+    assert "No value fits" in page.locator("#table").inner_text()
+
+
+def test_texts_of_the_data_are_no_markup(opened, pages):
+    cells = [cell("north", metric, 0.9, title=HOSTILE, licence=HOSTILE, version=HOSTILE) for metric in (HOSTILE, "b")]
+    page = opened(pages(cells))
+    assert page.locator("img").count() == 0
+    page.locator("tbody td").first.focus()
+    assert "onerror" in page.locator("#detail").inner_text()
+    assert "\u202e" not in page.content()
+
+
+def test_five_thousand_cells_are_drawn(opened, pages):
+    cells = [cell(f"set{at}", f"metric{number}", 0.5 + number / 500) for at in range(50) for number in range(100)]
+    page = opened(pages(cells))
+    assert page.locator("tbody td[aria-label]").count() == 5000
