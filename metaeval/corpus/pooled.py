@@ -105,7 +105,7 @@ def _content(item: Document | Statement | Citation | Rating) -> tuple[Any, ...]:
         case Document():
             return item.text, item.sentences
         case Statement():
-            return item.text, item.group, item.system
+            return item.text, item.group, item.system, item.level
         case Citation():
             return item.statement_id, item.document_id, item.level, item.evidence
         case _:
