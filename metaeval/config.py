@@ -256,11 +256,12 @@ class PairSettings(Strict):
     """Settings for making pairs from the data."""
 
     unit: Annotated[Unit, Flag("UNIT", "-u")] = "chunk"
-    """Unit of analysis: chunk, citation, page or evidence.
+    """Unit of analysis: chunk, citation, page, evidence or statement.
 
-    Chunk: one row for each statement and chunk of a document that it cites. The other units have one row for each
-    statement and cited document. Citation: its score is made from those of the document's chunks. Page: the metric
-    reads the whole document. Evidence: it reads the sentences that the annotator marked."""
+    Chunk: one row for each statement and chunk of a document that it cites. Citation, page and evidence have one row
+    for each statement and cited document. Citation: its score is made from those of the document's chunks. Page: the
+    metric reads the whole document. Evidence: it reads the sentences that the annotator marked. Statement: one row for
+    each statement, with all documents that it cites (`cited`)."""
     chunk: ChunkConfig = ChunkConfig()
     """How documents are cut into chunks."""
     evidence: EvidenceConfig = EvidenceConfig()
@@ -275,11 +276,19 @@ class PairSettings(Strict):
 
     The best chunk's, the mean over all, the mean over the K best, or the score of the K best chunks joined in the order
     of the page, which are scored once more."""
+    cited: Literal["joined", "each"] = "joined"
+    """What a metric reads with unit statement: joined (all cited pages as one), or each (every chunk of every page, and
+    `aggregate` makes one score of theirs: by default the best one's)."""
     over_limit: Literal["chunks", "cut"] = "chunks"
-    """What a metric with an input limit reads with unit page: chunks or cut.
+    """What a metric with an input limit reads of whole pages (units page and statement): chunks or cut.
 
     Chunks: each chunk of the page, and `aggregate` makes one score of theirs. Cut: the page up to the limit. What is
     cut off is counted."""
+
+    @property
+    def whole_pages(self) -> bool:
+        """Return whether a metric reads whole pages: those of a citation, or all that a statement cites."""
+        return self.unit == "page" or (self.unit == "statement" and self.cited == "joined")
 
     @model_validator(mode="before")
     @classmethod

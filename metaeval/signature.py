@@ -27,6 +27,7 @@ OF_RUN: Mapping[str, str] = {
     "pool": "pool",
     "over-chunks": "aggregate",
     "over-limit": "over_limit",
+    "cited": "cited",
     "window": "evidence.window",
     "control": "controls",
     "alpha": "comparison.alpha",

@@ -333,8 +333,8 @@ def test_numbers_are_taken_up_to_their_bounds(setting, allowed, refused):
             load_run(None, {}, [f"{setting}={value}"])
 
 
-def test_the_judges_of_the_base_paper_know_the_prices_that_a_budget_needs():
+def test_the_judges_of_the_base_paper_have_no_price_that_the_user_did_not_give():
     values = read_experiment(Path("base-paper-judges"), {}, "experiments")
     assert values["metric_options"].keys() == set(values["metrics"])
     for options in values["metric_options"].values():
-        assert (options["price_in"], options["price_out"]) == (0.5, 1.5)  # USD per million tokens, gpt-3.5-turbo-0125
+        assert options.keys().isdisjoint({"price_in", "price_out"})

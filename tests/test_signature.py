@@ -84,6 +84,7 @@ ELSEWHERE = {
         "say where scoring runs: tests/scoring/executors, and the slow test of tests/metrics_zoo/test_every_resume.py",
     ),
     "over_limit": "moves pages alone: the test below",
+    "cited": "moves statements alone: the test below",
     "evidence.window": "moves marked evidence alone: the test below",
     "columns": "the data field, or the hash of a score file, is of what was read",
     "batch": "holds replies, which are found under what was asked",
@@ -122,6 +123,8 @@ def test_a_setting_that_can_move_a_number_changes_it(signatures, override):
     [
         ("citation", "aggregate=max", "aggregate=mean"),
         ("page", "over_limit=chunks", "over_limit=cut"),
+        ("statement", "cited=joined", "cited=each"),
+        ("statement", "over_limit=chunks", "over_limit=cut"),
         ("evidence", "evidence.window=0", "evidence.window=1"),
     ],
 )

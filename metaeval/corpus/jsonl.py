@@ -13,7 +13,8 @@ file is; the lines after it may stand in any order, so a citation may precede it
 :document: id and exactly one of `text` (one string) and `sentences` (a sentence split, kept as given); optional
     title, url, meta. An empty text stands for a page that could not be had.
 :statement: id, text (not empty, without its citation marks); optional `group` (what resampling draws: statements that
-    share one are not independent; default: the statement's id), `system` (the generator), meta.
+    share one are not independent; default: the statement's id), `system` (the generator), `level` (what all of its
+    citations together support, for unit=statement), meta.
 :citation: statement, document, level ("full", "partial" or "none"); optional id (default "STATEMENT:DOCUMENT"), meta
     (its `votes`, the levels that single annotators gave, are read by `metaeval data audit`),
     `evidence`: {"sentences": [0-based indices into the document's sentences]} or {"texts": [copied text]}: what
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,7 @@ _ID = Field(_is_filled, "a string that is not empty", required=True)
 _OPTIONAL_ID = Field(_is_filled, "a string that is not empty")
 _TEXT = Field(_is_text, "a string")
 _META = Field(_is_object, "an object")
+_LEVEL = Field(lambda v: isinstance(v, str) and v in LEVELS, ", ".join(LEVELS), required=True)
 _EVIDENCE: Mapping[str, Field] = {
     "sentences": Field(lambda v: isinstance(v, list) and all(map(_is_count, v)), "a list of whole numbers from 0"),
     "texts": Field(lambda v: isinstance(v, list) and all(map(_is_filled, v)), "a list of strings that are not empty"),
@@ -101,12 +103,19 @@ SCHEMA: Mapping[str, Mapping[str, Field]] = {
         "url": _TEXT,
         "meta": _META,
     },
-    "statement": {"id": _ID, "text": _ID, "group": _OPTIONAL_ID, "system": _TEXT, "meta": _META},
+    "statement": {
+        "id": _ID,
+        "text": _ID,
+        "group": _OPTIONAL_ID,
+        "system": _TEXT,
+        "level": replace(_LEVEL, required=False),
+        "meta": _META,
+    },
     "citation": {
         "id": _OPTIONAL_ID,
         "statement": _ID,
         "document": _ID,
-        "level": Field(lambda v: isinstance(v, str) and v in LEVELS, ", ".join(LEVELS), required=True),
+        "level": _LEVEL,
         "evidence": Field(_is_object, 'an object with "sentences" or "texts"', inner=_EVIDENCE),
         "evidence_sets": Field(
             lambda v: isinstance(v, list) and all(map(_is_object, v)),
@@ -302,7 +311,9 @@ def _build(records: Sequence[Record]) -> Corpus:
             documents[record_id] = Document(record_id, sentences=tuple(record.get("sentences", ())), **optional)
         elif record["type"] == "statement":
             group = str(record.get("group", record_id))
-            statements[record_id] = Statement(record_id, record["text"], group, **_chosen(record, "system", "meta"))
+            level = LEVELS[record["level"]] if "level" in record else None
+            optional = _chosen(record, "system", "meta")
+            statements[record_id] = Statement(record_id, record["text"], group, level=level, **optional)
         elif record["type"] == "citation":
             citations.append(_citation(record))
     return Corpus(
@@ -337,7 +348,8 @@ def _records(corpus: Corpus) -> Iterator[Record]:
         optional = _given(title=document.title, url=document.url, meta=document.meta)
         yield {"type": "document", "id": document.id, **content, **optional}
     for statement in corpus.statements.values():
-        optional = _given(system=statement.system, meta=statement.meta)
+        level = "" if statement.level is None else statement.level.label
+        optional = _given(system=statement.system, level=level, meta=statement.meta)
         yield {"type": "statement", "id": statement.id, "text": statement.text, "group": statement.group, **optional}
     for citation in corpus.citations:
         ends = {"statement": citation.statement_id, "document": citation.document_id, "level": citation.level.label}

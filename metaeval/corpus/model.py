@@ -60,7 +60,8 @@ class Statement:
     """One sentence or claim of an answer, without its citation marks.
 
     `group` is the unit that resampling draws (query, response or source document): statements that share one are
-    not independent. `system` names the generator, where known.
+    not independent. `system` names the generator, where known. `level`: the support that all of its citations give it
+    together, where somebody judged that.
     """
 
     id: str
@@ -68,6 +69,7 @@ class Statement:
     group: str
     system: str = ""
     meta: Meta = field(default_factory=dict)
+    level: SupportLevel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,10 @@ class Corpus:
     def fingerprint(self) -> str:
         """Return the SHA-256 of all that can change a result: ids, texts, groups, levels, evidence (not `meta`)."""
         documents = ([d.id, d.text, list(d.sentences)] for d in self.documents.values())
-        statements = ([s.id, s.text, s.group, s.system] for s in self.statements.values())
+        statements = (
+            [s.id, s.text, s.group, s.system, *([] if s.level is None else [int(s.level)])]
+            for s in self.statements.values()
+        )
         citations = ([c.id, c.statement_id, c.document_id, int(c.level), *_hashed(c.evidence)] for c in self.citations)
         return sha256_json([sorted(documents), sorted(statements), sorted(citations)])
 

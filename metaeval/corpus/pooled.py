@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.model import Citation, Corpus, Document, Statement
 from metaeval.corpus.ratings import Rating, Ratings
-from metaeval.errors import unknown
+from metaeval.errors import UserError, unknown
 
 Kept = TypeVar("Kept", Document, Statement, Citation, Rating)
 SHARED = "judgements that an earlier split of the pool has too"
@@ -22,9 +22,11 @@ def splits_of(dataset: Dataset, split: str) -> tuple[str, ...]:
     """Return the splits that a text names, in the card's order: one, several with commas, or all of them ("all").
 
     "all" is the card's own split of that name if it has one, else the splits that the card pools. Raises `UserError`
-    for a split that the card does not know.
+    for a split that the card does not know, and for one that is named twice.
     """
     names = [name.strip() for name in split.split(",")]
+    if repeated := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise UserError(f"split={split} names {repeated[0]} twice: name each split once.")
     if "all" in names and "all" not in dataset.files:
         names = [name for name in names if name != "all"] + [*(dataset.pooled or dataset.files)]
     for name in names:
@@ -105,7 +107,7 @@ def _content(item: Document | Statement | Citation | Rating) -> tuple[Any, ...]:
         case Document():
             return item.text, item.sentences
         case Statement():
-            return item.text, item.group, item.system
+            return item.text, item.group, item.system, item.level
         case Citation():
             return item.statement_id, item.document_id, item.level, item.evidence
         case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Literal, NamedTuple
@@ -16,6 +16,7 @@ from metaeval.corpus.pairs import (
     GIVEN,
     UNMATCHED,
     EvidenceAlignment,
+    Pair,
     PairTable,
     align_evidence,
     build_pairs,
@@ -26,9 +27,9 @@ from metaeval.corpus.pairs import (
 )
 from metaeval.errors import UserError
 
-Unit = Literal["chunk", "citation", "page", "evidence"]
-"""chunk: a row per statement and chunk. The others have a row per citation: its document's chunks, the whole document,
-or the sentences that the annotator marked."""
+Unit = Literal["chunk", "citation", "page", "evidence", "statement"]
+"""chunk: a row per statement and chunk. citation, page, evidence: a row per citation: its document's chunks, the whole
+document, or the sentences that the annotator marked. statement: a row per statement, with all that it cites."""
 
 
 class Aggregation(NamedTuple):
@@ -64,6 +65,41 @@ def page_pairs(corpus: Corpus, chunking: Chunking, threshold: float) -> PairTabl
     pages = tuple(pair._replace(pair_id=f"{pair.citation_id}{PAGE}") for pair in table.pairs)
     counts = {name: table.evidence[name] for name in (GIVEN, UNMATCHED)}  # the others are about chunks
     return replace(table, pairs=pages, chunking=chunking, evidence=counts)
+
+
+def statement_pairs(corpus: Corpus, chunking: Chunking, threshold: float) -> PairTable:
+    """Return a pair for each statement with all documents that it cites, joined in the order of its citations.
+
+    A document that a statement cites twice stands once. chunking: as in `page_pairs`.
+    """
+    pages = page_pairs(corpus, chunking, threshold)
+    by_statement: dict[str, list[Pair]] = {}
+    for pair in pages.pairs:
+        by_statement.setdefault(pair.statement_id, []).append(pair)
+    joined = tuple(
+        cited[0]._replace(pair_id=f"{name}#pages", source=" ".join(dict.fromkeys(pair.source for pair in cited)))
+        for name, cited in by_statement.items()
+    )
+    return replace(pages, pairs=joined)
+
+
+def statement_levels(corpus: Corpus) -> dict[str, SupportLevel | None]:
+    """Return the level of each cited statement: what its citations together support.
+
+    It is the statement's own where somebody judged it. Else one full citation makes it full, and one citation or
+    citations without any support have their level; partial support of several may add up, so that it is not known.
+    """
+    cited: dict[str, list[SupportLevel]] = {}
+    for citation in corpus.citations:
+        cited.setdefault(citation.statement_id, []).append(citation.level)
+    return {name: _together(corpus.statements[name].level, levels) for name, levels in cited.items()}
+
+
+def _together(judged: SupportLevel | None, levels: Sequence[SupportLevel]) -> SupportLevel | None:
+    if judged is not None:
+        return judged
+    most = max(levels)
+    return None if most is SupportLevel.PARTIAL and len(levels) > 1 else most
 
 
 NEAREST = "citations at level none without marked evidence: they read the sentences nearest to the statement"
@@ -121,9 +157,9 @@ def _nearest(statement: str, sentences: Sequence[str], most: int) -> frozenset[i
 class UnitRow(NamedTuple):
     """One judged row: its gold level (None: not known), and the pairs from whose scores its score is computed.
 
-    id: the pair id (unit chunk) or the citation id (the other units). members: row numbers in the pair table.
-    words: words of the members' sources. position: the chunk's place in its document, from 0. held: share of an
-    evidence set that the chunk holds (`Pair.held`); None for a citation.
+    id: the pair id (unit chunk), the statement id (unit statement) or the citation id. members: row numbers in the
+    pair table. words: words of the members' sources. position: the chunk's place in its document, from 0. held: share
+    of an evidence set that the chunk holds (`Pair.held`); None for a citation.
     """
 
     id: str
@@ -138,23 +174,30 @@ class UnitRow(NamedTuple):
     held: float | None = None
 
 
-def unit_rows(table: PairTable, unit: Unit) -> list[UnitRow]:
-    """Return the rows in table order: one per pair, or one per citation over all its pairs."""
+def unit_rows(
+    table: PairTable, unit: Unit, statements: Mapping[str, SupportLevel | None] | None = None
+) -> list[UnitRow]:
+    """Return the rows in table order: one per pair, or one per citation or statement over all its pairs.
+
+    statements: the levels of statements, of unit statement (`statement_levels`).
+    """
     of_chunks = unit == "chunk"
     if not of_chunks and table.pool != "own":
         raise UserError(f"pool={table.pool} adds chunks that nobody cites, so it needs unit=chunk (unit is {unit!r}).")
     members: dict[int | str, list[int]] = {}
     for number, pair in enumerate(table.pairs):
-        members.setdefault(number if of_chunks else pair.citation_id, []).append(number)
+        whole = pair.citation_id if statements is None else pair.statement_id
+        members.setdefault(number if of_chunks else whole, []).append(number)
     rows = []
-    for numbers in members.values():
+    for name, numbers in members.items():
         pair = table.pairs[numbers[0]]
+        level = pair.citation_level if statements is None else statements[pair.statement_id]
         rows.append(
             UnitRow(
-                id=pair.pair_id if of_chunks else pair.citation_id,
+                id=pair.pair_id if of_chunks else str(name),
                 statement_id=pair.statement_id,
                 group=pair.group,
-                level=pair.level if of_chunks else pair.citation_level,
+                level=pair.level if of_chunks else level,
                 cited=pair.cited,
                 members=tuple(numbers),
                 statement=pair.statement,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated
 
@@ -40,6 +43,10 @@ class CasesOptions(ResultsSettings, DeclaredOptions):
     """File to write (default: the cases are printed)."""
 
 
+_GAP = " […] "
+_UNDERLINED = r"\underline{{{}}}"
+_BEFORE = 10
+"""Words shown before evidence that begins beyond the first `WORDS`."""
 WORDS = 60
 """Words of a text that are shown; JSONL holds all of them."""
 HIGH, LOW = "score too high", "score too low"
@@ -50,7 +57,8 @@ class Case:
     """A judged row that a metric gets wrong. score: higher is more support.
 
     threshold: the score from which the metric says supported; None where none is known, so that the cases are the
-    highest scores of rows at level none and the lowest of the others.
+    highest scores of rows at level none and the lowest of the others. evidence: offsets in `citation` of what people
+    marked as evidence, start and end of each piece.
     """
 
     metric: str
@@ -61,31 +69,49 @@ class Case:
     statement: str
     citation: str
     id: str
+    evidence: tuple[tuple[int, int], ...] = ()
+
+
+RowTexts = tuple[str, str, tuple[tuple[int, int], ...]]
+"""The statement of a row, its citation, and the offsets of evidence in the citation."""
 
 
 def find_cases(
     metric: str,
     scores: Mapping[str, float],
     levels: Mapping[str, int],
-    texts: Callable[[str], tuple[str, str]],
+    texts: Callable[[str], RowTexts],
     most: int,
     threshold: float | None = None,
 ) -> list[Case]:
     """Return a metric's most confident errors: rows of no support with high scores, then supported ones with low.
 
-    scores, levels: by row, of those that have both; a level is 0, 1 or 2. texts: returns the statement and the citation
-    of a row. most: cases of a kind. threshold: only scores from it on count as "supported". Equal scores go by id.
+    scores, levels: by row, of those that have both; a level is 0, 1 or 2. texts: returns the statement, the citation
+    and the evidence in it of a row. most: cases of a kind. threshold: only scores from it on count as "supported".
+    Equal scores go by id.
     """
     none = sorted((-score, row) for row, score in scores.items() if not levels[row])
     some = sorted((score, row) for row, score in scores.items() if levels[row])
     high = [(HIGH, row) for score, row in none if threshold is None or -score >= threshold][:most]
     low = [(LOW, row) for score, row in some if threshold is None or score < threshold][:most]
     labelled = [(error, row, SupportLevel(levels[row]).label) for error, row in (*high, *low)]
-    return [Case(metric, error, level, scores[row], threshold, *texts(row), row) for error, row, level in labelled]
+    cases = []
+    for error, row, level in labelled:
+        statement, citation, evidence = texts(row)
+        cases.append(Case(metric, error, level, scores[row], threshold, statement, citation, row, evidence))
+    return cases
 
 
 def _run(options: CasesOptions, progress: Progress) -> Done:
-    from metaeval.explorer.viewing import View, folder_of, judged_job, kept_pairs, threshold_of
+    from metaeval.explorer.viewing import (
+        View,
+        evidence_reader,
+        folder_of,
+        judged_job,
+        kept_pairs,
+        spans_of,
+        threshold_of,
+    )
     from metaeval.report.notebook import NotebookText
     from metaeval.report.table import DEMO, Table
 
@@ -99,8 +125,16 @@ def _run(options: CasesOptions, progress: Progress) -> Done:
     job = judged_job(folder, View(options.data), head)
     rows = {row.id: row for row in job.rows if row.id in kept and row.cited and kept[row.id]["level"] is not None}
 
-    def texts(row: str) -> tuple[str, str]:
-        return rows[row].statement, " […] ".join(job.pairs[number].source for number in rows[row].members)
+    evidence_of = evidence_reader(job)
+
+    def texts(row: str) -> RowTexts:
+        sources, marked, start = [], [], 0
+        for pair in (job.pairs[number] for number in rows[row].members):
+            offsets = [start + offset for offset in spans_of(evidence_of(pair), pair)]
+            marked += zip(offsets[::2], offsets[1::2], strict=True)
+            sources.append(pair.source)
+            start += len(pair.source) + len(_GAP)
+        return rows[row].statement, _GAP.join(sources), tuple(marked)
 
     cases, notes = [], []
     for name in options.metrics or names:
@@ -128,6 +162,25 @@ def _excerpt(text: str) -> Shown:
     return Shown(" ".join(parts[:WORDS]) + (" …" if len(parts) > WORDS else ""))
 
 
+def _passage(case: Case, mark: str, escape: Callable[[str], str] = str) -> str:
+    """Return the cited words with evidence marked: the first ones, or those around evidence that begins later.
+
+    mark: how a marked piece is printed, with {} for it.
+    """
+    words = [
+        (match.group(), any(start < match.end() and match.start() < end for start, end in case.evidence))
+        for match in re.finditer(r"\S+", case.citation)
+    ]
+    first = next((number for number, (_, marked) in enumerate(words) if marked), 0)
+    begin = max(first - _BEFORE, 0) if first >= WORDS else 0
+    pieces = [
+        (escape(Shown(" ".join(word for word, _ in group))), marked)
+        for marked, group in groupby(words[begin : begin + WORDS], key=itemgetter(1))
+    ]
+    text = " ".join(mark.format(piece) if marked else piece for piece, marked in pieces)
+    return ("… " if begin else "") + text + (" …" if len(words) > begin + WORDS else "")
+
+
 def _said(case: Case) -> str:
     known = "" if case.threshold is None else f", supported from {case.threshold:.3g}"
     return f"Label: {case.label.replace('none', 'no')} support. Score: {case.score:.3g}{known}."
@@ -139,7 +192,7 @@ def _terminal(cases: Sequence[Case]) -> str:
             [
                 Shown(f"{case.metric}, {case.error} ({case.id})"),
                 f"  Statement: {_excerpt(case.statement)}",
-                f"  Citation: {_excerpt(case.citation)}",
+                f"  Citation: {_passage(case, '[[{}]]')}",
                 f"  {_said(case)}",
             ]
         )
@@ -154,7 +207,7 @@ def _markdown(cases: Sequence[Case]) -> str:
     for case in cases:
         example = [
             f"**Statement:** {escape(_excerpt(case.statement))}",
-            f"**Citation:** {escape(_excerpt(case.citation))}",
+            f"**Citation:** {_passage(case, '**{}**', escape)}",
             _said(case),
         ]
         lines.append(f"| {escape(Shown(case.metric))} | {case.error} | {'<br>'.join(example)} |")
@@ -173,7 +226,7 @@ def _latex(cases: Sequence[Case]) -> str:
     for case in cases:
         example = [
             rf"\textbf{{Statement:}} {escape(_excerpt(case.statement))}",
-            rf"\textbf{{Citation:}} {escape(_excerpt(case.citation))}",
+            rf"\textbf{{Citation:}} {_passage(case, _UNDERLINED, escape)}",
             escape(Shown(_said(case))),
         ]
         lines.append(rf"{escape(Shown(case.metric))} & {case.error} & " + r" \newline ".join(example) + r" \\")
@@ -196,7 +249,7 @@ CASES = Analysis(
     summary="Show the most confident errors of each metric of a run.",
     about="""They go both ways: rows that people judged as no support with the highest scores, and fully or partially
 supported ones with the lowest. For a metric with a threshold only its wrong decisions count. The texts are read again
-from the data; the reasons of errors are for people to name.""",
+from the data, and what people marked as evidence is marked in them; the reasons of errors are for people to name.""",
     examples=["results cases", "results cases latest -m overlap --cases 5 --format latex -o cases.tex"],
     options=CasesOptions,
     run=_run,

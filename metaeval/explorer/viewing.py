@@ -20,7 +20,7 @@ from metaeval.config import RunConfig
 from metaeval.config_files import shown_settings
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.model import SupportLevel
-from metaeval.corpus.pairs import PlacedEvidence, place_evidence
+from metaeval.corpus.pairs import Pair, PlacedEvidence, place_evidence
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.corpus.units import UnitRow
 from metaeval.data_tables import TypedTable
@@ -45,27 +45,50 @@ from metaeval.scoring.engine import context_of, settled
 from metaeval.scoring.plan import longest_first
 
 
+def evidence_reader(job: Job) -> Callable[[Pair], list[PlacedEvidence]]:
+    """Return a function from a pair to the evidence that its text may hold.
+
+    That is the evidence of its citation, or of all citations whose pages it joins.
+    """
+    corpus, config = job.corpus, job.config
+    citations = {citation.id: citation for citation in corpus.citations}
+    cited: dict[str, list[str]] = {}
+    for citation in corpus.citations if config.unit == "statement" and config.whole_pages else ():
+        cited.setdefault(citation.statement_id, []).append(citation.id)
+
+    @cache
+    def placed(citation_id: str) -> PlacedEvidence:
+        citation = citations[citation_id]
+        chunking = Chunking(sys.maxsize) if config.whole_pages else config.chunk.chunking()
+        cut = None if config.unit == "evidence" else chunking
+        return place_evidence(corpus.documents[citation.document_id], citation, config.evidence.threshold, cut)
+
+    return lambda pair: [placed(name) for name in cited.get(pair.statement_id, [pair.citation_id]) if name in citations]
+
+
+def spans_of(evidence: Sequence[PlacedEvidence], pair: Pair) -> list[int]:
+    """Return the offsets of all of this evidence in a pair's text, start and end alternating, without overlaps."""
+    flat = [placed.spans(pair) for placed in evidence]
+    offsets: list[int] = []
+    for start, end in sorted(span for of in flat for span in zip(of[::2], of[1::2], strict=True)):
+        if not offsets or start >= offsets[-1]:
+            offsets += [start, end]
+    return offsets
+
+
 def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of these rows for the page; each distinct text, statement, document, group and system once.
 
     kept: the fields of each row in the pair file, by the row's id.
     """
-    corpus, config = job.corpus, job.config
-    citations = {citation.id: citation for citation in corpus.citations}
+    corpus, evidence_of = job.corpus, evidence_reader(job)
     texts, statements, documents, groups, systems = Numbering(), Numbering(), Numbering(), Numbering(), Numbering()
-
-    @cache
-    def placed(citation_id: str) -> PlacedEvidence:
-        citation = citations[citation_id]
-        chunking = Chunking(sys.maxsize) if config.unit == "page" else config.chunk.chunking()
-        cut = None if config.unit == "evidence" else chunking
-        return place_evidence(corpus.documents[citation.document_id], citation, config.evidence.threshold, cut)
-
     shown_rows: list[dict[str, Any]] = []
     for row in rows:
         pairs, level = [job.pairs[number] for number in row.members], kept[row.id]["level"]
         first = pairs[0]
-        evidence = placed(first.citation_id) if first.citation_id in citations else PlacedEvidence({}, [])
+        evidence = [evidence_of(pair) for pair in pairs]
+        unplaced = dict.fromkeys(text for of_pair in evidence for placed in of_pair for text in placed.unplaced)
         system = corpus.statements[row.statement_id].system
         shown_rows.append(
             {
@@ -73,7 +96,8 @@ def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> 
                 **{"chunk": first.chunk, "texts": [texts(pair.source) for pair in pairs], "group": groups(row.group)},
                 **{"system": systems(system), "level": -1 if level is None else int(level), "held": row.held},
                 **{"cited": int(row.cited), "words": row.words, "pool": statements(row.statement_id)},
-                **{"evidence": [evidence.spans(pair) for pair in pairs], "unplaced": evidence.unplaced},
+                **{"evidence": [*map(spans_of, evidence, pairs)]},
+                **{"unplaced": list(unplaced)},
             }
         )
     shown = [corpus.documents[name] for name in documents.of]

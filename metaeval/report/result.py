@@ -34,7 +34,7 @@ from metaeval.stats.ranking import letters, rank_intervals
 SCHEMA = "metaeval-result/2"
 SCHEMAS = ("metaeval-result/1", SCHEMA)
 
-Unit = Literal["chunk", "citation", "page", "evidence", "rating"]
+Unit = Literal["chunk", "citation", "page", "evidence", "statement", "rating"]
 Kind = TypeVar("Kind")
 _validator: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 

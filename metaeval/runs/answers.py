@@ -35,7 +35,7 @@ class JobAnswers:
 
 def reading(job: Job, name: str, metrics: LoadedMetrics) -> Job:
     """Return the job with the texts that a metric reads: pages are cut into chunks for a metric with an input limit."""
-    if job.config.unit != "page" or job.config.over_limit == "cut":
+    if not job.config.whole_pages or job.config.over_limit == "cut":
         return job
     metric = metrics[name]
     # The members of a combination answer the same texts.

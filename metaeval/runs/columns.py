@@ -224,7 +224,7 @@ def is_fitted_on(metric: Metric, job: Job) -> bool:
 def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, answers: JobAnswers) -> AlignedColumn:
     identity = answers.identity
     fields: dict[str, object] = {"metric": signed_as(name, metric, identity), **metric.provenance()}
-    if job.config.unit == "page":
+    if job.config.whole_pages:
         fields["reads"] = "pages" if reading(job, name, metrics) is job else "chunks"
     if "members" in identity:
         fields["members"] = f"sha256:{sha256_json(identity['members'])[:12]}"

@@ -151,9 +151,11 @@ def evaluate(
         )
         for column in columns
     }
-    published = PublishedValues()
-    if frame.as_published:
-        published = published_for(frame.name, frame.split, frame.unit, protocol.name)
+    published = published_for(frame.name, frame.split, frame.unit, protocol.name)
+    # Options of rated data may be those of the publication, whose counts tell.
+    alike = frame.unit == "rating" and published.levels == dict(frame.judged)
+    if not (frame.as_published or alike):
+        published = PublishedValues()
     has_published = any(column.name in published.values for column in columns if column.kind == "metric")
     resampled = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.method, resampling.fewest)
     resampled["by"] = config.interval.cluster.replace(",", "+") + "+annotator" * config.interval.annotators

@@ -25,7 +25,7 @@ from metaeval.corpus.pairs import Pair, PairTable, add_pool, build_pairs, pool_e
 from metaeval.corpus.pooled import pool_name, splits_of
 from metaeval.corpus.ratings import Ratings
 from metaeval.corpus.sentences import language_note
-from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, unit_rows
+from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, statement_levels, statement_pairs, unit_rows
 from metaeval.errors import UserError, unknown
 from metaeval.own_tables import TABLES, table_of
 from metaeval.report import result as results
@@ -53,8 +53,9 @@ class Job:
 
     @cached_property
     def in_chunks(self) -> Job:
-        """Return the rows of unit page over the chunks of each document, for a metric that cannot read a whole page."""
-        config = self.config.model_copy(update={"unit": "citation"})
+        """Return the rows of whole pages over the chunks of each, for a metric that cannot read a whole page."""
+        update = {"cited": "each"} if self.config.unit == "statement" else {"unit": "citation"}
+        config = self.config.model_copy(update=update)
         return _job(config, self.name, self.split, self.corpus)
 
     @property
@@ -92,9 +93,11 @@ class Job:
             "evidence": f"{config.evidence.rule},jaccard-{config.evidence.threshold}",
             "pool": self.table.pool,
         }
-        if config.unit in ("citation", "page"):
+        if config.unit in ("citation", "page", "statement"):
             fields["over-chunks"] = config.aggregate
-        if config.unit == "page":
+        if config.unit == "statement":
+            fields["cited"] = config.cited
+        if config.whole_pages:
             fields["over-limit"] = config.over_limit
         if config.unit == "evidence":
             fields["window"] = config.evidence.window
@@ -196,14 +199,16 @@ def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:
 
 def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
     chunking, evidence = config.chunk.chunking(), config.evidence
-    if config.unit == "page":
-        table = replace(page_pairs(corpus, chunking, evidence.threshold), pool=config.pool)
+    if config.whole_pages:
+        whole = statement_pairs if config.unit == "statement" else page_pairs
+        table = replace(whole(corpus, chunking, evidence.threshold), pool=config.pool)
     elif config.unit == "evidence":
         table = replace(evidence_pairs(corpus, chunking, evidence.threshold, evidence.window), pool=config.pool)
     else:
         chunked = chunk_corpus(corpus, chunking)
         table = _with_pool(build_pairs(chunked, evidence.threshold, evidence.rule), chunked, config)
-    return Job(config, name, split, corpus, table, unit_rows(table, config.unit))
+    levels = statement_levels(corpus) if config.unit == "statement" else None
+    return Job(config, name, split, corpus, table, unit_rows(table, config.unit, levels))
 
 
 def _with_pool(table: PairTable, chunked: ChunkedCorpus, config: RunConfig) -> PairTable:
@@ -397,6 +402,11 @@ class Frame:
         return Judgements(*columns, crossed=other, votes=self.votes)
 
 
+_NO_EVIDENCE = "no evidence tells the chunk's level"
+_NO_LEVEL: Mapping[str, str] = {"statement": "several citations of partial support, and nobody judged them together"}
+"""Why a row has no known level, by unit."""
+
+
 def _frame(job: Job, uses_pool: bool) -> Frame:
     seen = [number for number, row in enumerate(job.rows) if row.cited or uses_pool]
     known = [number for number in seen if job.rows[number].level is not None]
@@ -407,14 +417,17 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
     rows = [job.rows[number] for number in numbers]
     if not rows:
         raise UserError(
-            f"Data set {job.config.dataset!r} has no row with a known level for unit={job.config.unit}, "
-            "because its citations have no marked evidence. Try unit=citation."
+            f"Data set {job.config.dataset!r} has no row with a known level for unit={job.config.unit}: "
+            f"{_NO_LEVEL.get(job.config.unit, 'its citations have no marked evidence')}. Try unit=citation."
         )
     levels = Counter(row.level for row in rows)
     judged = [job.pairs[number] for row in rows for number in row.members]
+    if job.config.unit == "statement":  # joined pages name the first of their citations alone
+        levels_known = {row.statement_id for row in rows}
+        judged = [pair for pair in job.in_chunks.pairs if pair.statement_id in levels_known]
     systems = [job.corpus.statements[row.statement_id].system for row in rows]
     left_out = Counter(
-        "the chunk holds an incomplete evidence set" if row.held else "no evidence tells the chunk's level"
+        "the chunk holds an incomplete evidence set" if row.held else _NO_LEVEL.get(job.config.unit, _NO_EVIDENCE)
         for row in (job.rows[number] for number in seen)
         if row.level is None
     )

@@ -215,3 +215,49 @@ def test_training_samples_are_messages(tmp_path, monkeypatch):
         data.export("c.jsonl", negatives=1, output="out.jsonl")
     with pytest.raises(UserError, match="No answer has a question and a text"):
         data.export("b.jsonl", output="out.jsonl")
+
+
+SUMMARISED = tuple(Passage(f"Text {number}.", summary=f"Short {number}.") for number in range(1, 4))
+WRITTEN = "One [1]. Nothing cited. Two [3]."
+
+
+def messages(strategy, text=WRITTEN, passages=SUMMARISED):
+    Path("a.jsonl").write_text(own_lines([Answer("a", text, passages, "Which?")]))
+    rows = data.export("a.jsonl", strategy=strategy, output="chat.jsonl")
+    return [tuple(message["content"] for message in row["messages"]) for row in rows]
+
+
+def test_two_stage_teaches_choices_sentences_and_the_end(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    taught = messages("two-stage")
+    # Two sentences with a mark, each a choice and a sentence, then the end; the one without a mark is only written.
+    assert [reply for _, reply in taught] == [
+        '{"documents": [1]}',
+        "One [1].",
+        '{"documents": [3]}',
+        "Two [3].",
+        '{"documents": []}',
+    ]
+    choices, sentences = [taught[n][0] for n in (0, 2, 4)], [taught[n][0] for n in (1, 3)]
+    assert all("Short 2." in choice and "Text 2." not in choice for choice in choices)
+    # A sentence is written from the texts of what was chosen for it alone, and is told the answer so far.
+    assert "Text 1." in sentences[0]
+    assert "Text 3." not in sentences[0]
+    assert "Text 3." in sentences[1]
+    assert "Text 1." not in sentences[1]
+    assert "One [1]. Nothing cited." in sentences[1]
+    assert WRITTEN in choices[2]
+
+
+def test_the_other_strategies_teach_what_they_ask(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ((summaries, reply),) = messages("summary")
+    assert reply == WRITTEN
+    assert "Short 1." in summaries
+    assert "Text 1." not in summaries
+    (selection, chosen), (answer, written) = messages("select-then-write")
+    assert (chosen, written) == ('{"documents": [1, 3]}', WRITTEN)
+    assert "Text 2." in selection
+    assert "Text 2." not in answer
+    with pytest.raises(UserError, match='Passage 1 of "a" has no summary, which the strategy summary shows'):
+        messages("summary", passages=PASSAGES)

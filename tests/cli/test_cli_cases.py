@@ -14,7 +14,7 @@ LEVELS = {"a": 2, "b": 0, "c": 0, "d": 1, "e": 2, "f": 0, "g": 0}
 
 
 def cases(most=3, threshold=None):
-    found = find_cases("m", SCORES, LEVELS, lambda row: (f"says {row}", f"page {row}"), most, threshold)
+    found = find_cases("m", SCORES, LEVELS, lambda row: (f"says {row}", f"page {row}", ()), most, threshold)
     return [(case.error, case.id) for case in found]
 
 
@@ -42,7 +42,20 @@ def test_texts_are_escaped_in_every_format():
     page = RENDERERS["markdown"]([HOSTILE])
     assert r"\<b\>50%\</b\> \|" in page
     assert page.count("\n") == 3  # the head, its rule and one line
-    assert json.loads(RENDERERS["jsonl"]([HOSTILE])) == vars_of(HOSTILE)
+    assert json.loads(RENDERERS["jsonl"]([HOSTILE])) == {**vars_of(HOSTILE), "evidence": []}
+
+
+def test_what_people_marked_as_evidence_is_marked_in_the_text():
+    # Characters 4 to 7 are "b_c", the third word; "last" is the 83rd.
+    page = "a & b_c d " + "word " * 78 + "last end"
+    near = Case("m", LOW, "full", 0.1, None, "s", page, "i", ((4, 7),))
+    assert "Citation: a & [[b_c]] d word" in RENDERERS["terminal"]([near])
+    assert r"a \& \underline{b\_c} d word" in RENDERERS["latex"]([near])
+    assert r"a & **b\_c** d word" in RENDERERS["markdown"]([near])
+    # It is beyond the first 60, so that ten words before it stand first.
+    start = page.index("last")
+    late = Case("m", LOW, "full", 0.1, None, "s", page, "i", ((start, start + 4),))
+    assert f"Citation: … {'word ' * 10}[[last]] end\n" in RENDERERS["terminal"]([late])
 
 
 def vars_of(case):
@@ -73,6 +86,19 @@ def test_cases_of_a_job_are_its_rows_and_say_what_was_judged(ran, job):
     assert all(
         (texts[row["id"]].statement, texts[row["id"]].source) == (row["statement"], row["citation"]) for row in rows
     )
+
+
+def test_cases_of_a_job_hold_the_evidence_of_their_citation(ran, job):
+    ran(*"results cases --cases 9 --format jsonl -o cases.jsonl".split())
+    marked = [row for row in lines_of(Path("cases.jsonl")) if row["evidence"]]
+    corpus = metaeval.load("mini")
+    of = {citation.id: citation for citation in corpus.citations}
+    assert marked
+    for row in marked:
+        citation = of[row["id"].partition("#")[0]]
+        sentences = corpus.documents[citation.document_id].sentences
+        evidence = " ".join(" ".join(sentences[n].split()) for each in citation.evidence for n in each.sentences)
+        assert all(row["citation"][start:end] in evidence for start, end in row["evidence"])
 
 
 @pytest.mark.parametrize(

@@ -60,9 +60,14 @@ def test_ratings_are_pooled_too():
 
 
 def test_the_order_in_which_splits_are_typed_does_not_matter():
-    assert splits_of(wice.DATASET, "test, dev,test") == ("dev", "test") == splits_of(wice.DATASET, "all")
+    assert splits_of(wice.DATASET, "test, dev") == ("dev", "test") == splits_of(wice.DATASET, "all")
     assert splits_of(gensearch.DATASET, "all") == ("train", "dev", "test")
     assert splits_of(frank.DATASET, "all") == ("all",)
+
+
+def test_a_split_named_twice_is_refused():
+    with pytest.raises(UserError, match=r"split=dev, dev names dev twice: name each split once"):
+        splits_of(wice.DATASET, "dev, dev")
 
 
 @pytest.mark.parametrize("name", names("dataset"))

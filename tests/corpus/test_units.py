@@ -7,7 +7,15 @@ import pytest
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.corpus.pairs import GIVEN, UNMATCHED, Pair, PairTable
-from metaeval.corpus.units import NEAREST, UnitRow, evidence_pairs, page_pairs, unit_rows
+from metaeval.corpus.units import (
+    NEAREST,
+    UnitRow,
+    evidence_pairs,
+    page_pairs,
+    statement_levels,
+    statement_pairs,
+    unit_rows,
+)
 from metaeval.errors import UserError
 
 NONE, PARTIAL, FULL = SupportLevel.NONE, SupportLevel.PARTIAL, SupportLevel.FULL
@@ -134,3 +142,44 @@ def test_what_supports_nothing_reads_the_nearest_sentences_and_a_mark_that_is_mi
 def test_without_marked_evidence_there_is_none_to_read():
     with pytest.raises(UserError, match=r"has no marked evidence, which unit=evidence needs\. Try unit=page\."):
         evidence_pairs(corpus((FULL, Evidence(), "s", "d")), Chunking(), 0.5, 0)
+
+
+def cited_together(*levels, own=None):
+    """One statement with a citation of a page of its own at each level; own: its own level."""
+    pages = {f"d{n}": Document(f"d{n}", f"Page {n} ends.") for n in range(len(levels))}
+    citations = tuple(Citation(f"c{n}", "s", f"d{n}", level) for n, level in enumerate(levels))
+    return Corpus("made", pages, {"s": Statement("s", "Both rose.", "g", level=own)}, citations)
+
+
+@pytest.mark.parametrize(
+    ("levels", "own", "level"),
+    [
+        ((FULL,), None, FULL),
+        ((PARTIAL,), None, PARTIAL),
+        ((NONE, FULL, PARTIAL), None, FULL),  # one that is enough is enough
+        ((NONE, NONE), None, NONE),
+        ((PARTIAL, NONE), None, None),  # the second might add what is missing
+        ((PARTIAL, PARTIAL), None, None),
+        ((PARTIAL, PARTIAL), FULL, FULL),  # the 2 % of the base paper's limitations
+        ((FULL, NONE), PARTIAL, PARTIAL),  # what somebody judged of all together is the gold
+        ((FULL, NONE), NONE, NONE),
+    ],
+)
+def test_a_statement_has_its_own_level_or_what_its_citations_leave_no_doubt_of(levels, own, level):
+    assert statement_levels(cited_together(*levels, own=own)) == {"s": level}
+
+
+def test_a_statement_is_one_row_with_all_its_pages_each_once():
+    made = cited_together(PARTIAL, NONE)
+    twice = replace(made, citations=(*made.citations, Citation("c9", "s", "d0", PARTIAL)))
+    table = statement_pairs(twice, Chunking(2), 0.5)
+    assert [(pair.pair_id, pair.source) for pair in table.pairs] == [("s#pages", "Page 0 ends. Page 1 ends.")]
+    (row,) = unit_rows(table, "statement", {"s": FULL})
+    assert (row.id, row.statement_id, row.level, row.members, row.words, row.cited) == ("s", "s", 2, (0,), 6, True)
+
+
+def test_rows_of_statements_gather_the_chunks_of_all_their_citations():
+    assert unit_rows(TABLE, "statement", {"s": None, "t": FULL}) == [
+        UnitRow("s", "s", "g", None, True, (0, 1, 2), "It rained.", 6, 0),
+        UnitRow("t", "t", "h", 2, True, (3, 4), "It poured.", 5, 0),
+    ]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from metaeval.citation.generation.asking import STAGES, SentenceStep, Setup, Stage, spoken
 from metaeval.citation.generation.documents import ShownDocument, fit, whole_documents
@@ -238,21 +238,42 @@ def add_examples(ask: Ask | None, setup: Setup) -> None:
 
 
 def _examples(draft: Draft, setup: Setup) -> dict[Stage, str]:
+    """Return the worked example of each stage: the last one of its kind."""
+    return {stage: setup.example(reply, stage, *shown) for stage, shown, reply in lessons(draft, setup)}
+
+
+def lessons(draft: Draft, setup: Setup) -> Iterator[tuple[Stage, tuple[Any, ...], str]]:
+    """Yield what a model would have been asked for an answer that is there, and what it should have replied.
+
+    Each is a stage, the arguments of `Setup.content` behind it, and the reply. draft: with its documents as they are
+    shown first. In two-stage a sentence without a mark is part of the answer so far, and has no lesson of its own.
+    """
     shot, question, text = draft.question, draft.question.question, draft.question.text
     if setup.options.strategy == "two-stage":
-        *_, last = steps = steps_of(text)
-        documents = originals(shot, last.documents, setup)
-        return {
-            "choice": setup.example(setup.numbers(()), "choice", question, draft.documents, steps, text),
-            "sentence": setup.example(last.sentence, "sentence", question, documents, (), last.written),
-        }
+        steps = steps_of(text)
+        for place, step in enumerate(steps):
+            if step.documents:
+                shown_first = (question, draft.documents, steps[:place], step.written)
+                yield "choice", shown_first, setup.numbers(step.documents)
+                yield "sentence", (question, originals(shot, step.documents, setup), (), step.written), step.sentence
+        yield "choice", (question, draft.documents, steps, text), setup.numbers(())
+        return
+    documents = draft.documents
     if setup.options.strategy == "select-then-write":
         numbers = cited(text)
-        return {
-            "selection": setup.example(setup.numbers(numbers), "selection", question, draft.documents),
-            "answer": setup.example(text, "answer", question, originals(shot, numbers, setup)),
-        }
-    return {"answer": setup.example(text, "answer", question, draft.documents)}
+        yield "selection", (question, documents), setup.numbers(numbers)
+        documents = originals(shot, numbers, setup)
+    yield "answer", (question, documents), text
+
+
+def stored_summaries(question: Answer, setup: Setup) -> Sequence[ShownDocument]:
+    """Return the documents of a question by the summaries that its file holds; raises `UserError` where one lacks."""
+    if lacking := next((n for n, passage in enumerate(question.passages, start=1) if not passage.summary), None):
+        raise UserError(
+            f"Passage {lacking} of {shown(question.id)} has no summary, which the strategy {setup.options.strategy} "
+            "shows: write it into the passage's field 'summary'."
+        )
+    return fit(whole_documents(question.passages, "summary"), setup.options, setup.options.beginning)
 
 
 def steps_of(text: str) -> list[SentenceStep]:

@@ -60,7 +60,7 @@ class LabelSet:
 class LabelTable:
     """Label sets on the same units. group: (n,) codes. left_out: number of rows of units that not all files have.
 
-    systems: of each unit; empty texts where no column names them.
+    systems: of each unit; empty texts where no column names them. ids: of each unit; empty without such a column.
     """
 
     sets: Sequence[LabelSet]
@@ -68,6 +68,7 @@ class LabelTable:
     group: Ints
     n_groups: int
     left_out: int
+    ids: Sequence[str] = ()
 
 
 def read_label_sets(paths: Sequence[Path], wanted: Mapping[str, Sequence[str]]) -> LabelTable:
@@ -89,12 +90,14 @@ def read_label_sets(paths: Sequence[Path], wanted: Mapping[str, Sequence[str]]) 
                 cells[reader] = [texts[row] for row in rows]
         sets.extend(_sets(name, cells))
     first, rows = tables[0], places[0]
-    roles = first.find({role: RATINGS[role] for role in ("group", "system")}, None)
-    columns = {role: list(first.texts(roles[role])) if role in roles else [] for role in ("group", "system")}
+    known = ("id", "group", "system")
+    roles = first.find({role: RATINGS[role] for role in known}, None)
+    columns = {role: list(first.texts(roles[role])) if role in roles else [] for role in known}
     groups = [columns["group"][row] or f"row {row}" for row in rows] if columns["group"] else list(map(str, rows))
     systems = [columns["system"][row] if columns["system"] else "" for row in rows]
     left_out = sum(table.size for table in tables) - sum(len(rows) for rows in places)
-    return LabelTable(sets, systems, codes_of(groups), len(set(groups)), left_out)
+    ids = [columns["id"][row] for row in rows] if columns["id"] else []
+    return LabelTable(sets, systems, codes_of(groups), len(set(groups)), left_out, ids)
 
 
 def _known(table: TypedTable, heading: str) -> str:

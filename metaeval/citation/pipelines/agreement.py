@@ -30,7 +30,8 @@ _PERCENT = Column(key="", label="", scale=100, digits=1)
 UNITS: Mapping[str, str] = {"sentence": "recall: is the sentence supported?", "citation": "precision: is the citation?"}
 
 
-def _as_texts(value: Any) -> Any:
+def as_texts(value: Any) -> Any:
+    """Return a single text as a list of one; other values as they are."""
     return (value,) if isinstance(value, str) else value
 
 
@@ -42,7 +43,7 @@ class AgreementCommand(JudgedByMetrics):
     file: Annotated[Path, Flag("FILE", argument=True)] = Field(
         description="Human labels, in the format of ALCE's human_eval_citations_completed.json; with --labels a table."
     )
-    labels: Annotated[tuple[str, ...], BeforeValidator(_as_texts), Flag("NAME=COLUMNS", multiple=True)] = Field(
+    labels: Annotated[tuple[str, ...], BeforeValidator(as_texts), Flag("NAME=COLUMNS", multiple=True)] = Field(
         default=(), description="Columns of labels of the same thing, as NAME=COLUMN,COLUMN. Repeatable."
     )
     other: pipeline.Files = Field(

@@ -1,4 +1,4 @@
-"""The pipeline `tables`: Table 1 (scores of every system) and Table 3 (ALiiCE beside ALCE) of the ALiiCE paper.
+"""The pipeline `tables`: Tables 1 (scores of every system), 3 (ALiiCE beside ALCE) and 4 (people) of the ALiiCE paper.
 
 Where a system has several samples (`Answer.sample`), cells are the mean of the samples' values and, in brackets, their
 standard deviation (n - 1); else a value with its interval.
@@ -15,15 +15,18 @@ from statistics import mean, stdev
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from metaeval.citation.alce import correctness
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.claim_options import Profile, aliice_profile
+from metaeval.citation.human.label_columns import LabelTable
 from metaeval.citation.judging import MAUVE, WITHIN, PipelineReading, Whole, read_claims
 from metaeval.citation.measures import Statistic, value_of
 from metaeval.citation.model import Answer
 from metaeval.citation.panel import SystemPanel
+from metaeval.citation.pipelines.agreement import as_texts
+from metaeval.citation.pipelines.aliice_people import answers_of, people_sheet, read_people
 from metaeval.citation.pipelines.claims_tables import (
     MEASURES,
     RECALL,
@@ -34,11 +37,13 @@ from metaeval.citation.pipelines.claims_tables import (
 )
 from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import (
+    PIPELINE,
     JudgedByMetrics,
     Layout,
     MakeBackends,
     NameList,
     Pipeline,
+    RarelyGivenFiles,
     Run,
     SourcesFile,
 )
@@ -54,6 +59,7 @@ from metaeval.report.result import Column
 from metaeval.report.table import Cell, ColumnGroup, Note, Record, Table, format_value, plain
 from metaeval.stats.arrays import Ints
 
+_WORDS = Column(key="", label="", digits=1)
 _OVERALL: Mapping[str, tuple[tuple[str, ...], Column]] = {
     "Rec.": (("recall",), RECALL),
     "Prec.": (("precision",), RECALL),
@@ -61,7 +67,7 @@ _OVERALL: Mapping[str, tuple[tuple[str, ...], Column]] = {
     "CV_CP": (("cvcp",), Column(key="", label="", digits=2)),
     "Fluency": ((MAUVE,), RECALL),
     "Correct.": ((), RECALL),
-    "Length": (("length",), Column(key="", label="", digits=1)),
+    "Length": (("length",), _WORDS),
 }
 """Keys and columns of the measures in Table 1, by heading."""
 
@@ -121,6 +127,12 @@ class TablesCommand(JudgedByMetrics):
     format: Annotated[str | None, Flag("NAME", "-f")] = Field(default=None, description="Format, as for 'cite alce'.")
     sources: SourcesFile = None
     premise: PremiseName = "joint"
+    human: RarelyGivenFiles = Field(
+        default=(), description="Table of people's labels of the answers, for Table 4; or one for each reader."
+    )
+    labels: Annotated[tuple[str, ...], BeforeValidator(as_texts), Flag("NAME=COLUMNS", multiple=True, hidden=True)] = (
+        Field(default=(), description="Columns of labels: utility, citation_utility, recall, precision. Repeatable.")
+    )
     mauve_model: Annotated[str, Flag("MODEL")] = Field(
         default=correctness.MAUVE_MODEL, description="Model of the fluency: hub id or folder; none: no fluency."
     )
@@ -138,8 +150,8 @@ class TablesCommand(JudgedByMetrics):
 
     @property
     def read_files(self) -> tuple[Path, ...]:
-        """The files of all data sets."""
-        return tuple(path for paths in read_files(self.files).values() for path in paths)
+        """The files of all data sets, and of people's labels."""
+        return (*(path for paths in read_files(self.files).values() for path in paths), *self.human)
 
 
 _SHARED = ("styles", "leading", "bound", "zero", "out_of_range", "untitled")
@@ -149,11 +161,13 @@ SampledValue = tuple[IntervalEnds, Sequence[float]]
 """A value of a system with its interval, and the values of its samples (empty for fewer than two)."""
 
 _Answers = dict[str, tuple[PipelineReading, PipelineReading]]
+_Read = tuple[Run, _Answers, LabelTable | None]
 
 
-def _read(run: Run) -> tuple[Run, _Answers]:
-    """Read the answers of every data set, for ALiiCE and for ALCE."""
+def _read(run: Run) -> _Read:
+    """Read the answers of every data set, for ALiiCE and for ALCE, and people's labels."""
     options = run.options
+    people = read_people(options.human, options.labels)
     read: _Answers = {}
     for name, paths in read_files(options.files).items():
         answers = gather(paths, options.format, options.sources)
@@ -170,7 +184,9 @@ def _read(run: Run) -> tuple[Run, _Answers]:
         changes = {**read_alike(aliice_profile(options.profile, **changes)), **run.set_options["alce"]}
         alce = read_claims("alce", answers, "aliice", splitter=options.splitter, changes=changes)
         read[name or "answers"] = aliice, alce
-    return run, read
+    if people and not any((answers_of(people, aliice.answers) >= 0).any() for aliice, _ in read.values()):
+        raise UserError(f"No row of {options.human[0]} is of one of these answers: its ids should be theirs.")
+    return run, read, people
 
 
 def _fluency(options: TablesCommand, answers: Sequence[Answer]) -> dict[str, Any]:
@@ -188,9 +204,9 @@ def read_alike(profile: Profile) -> dict[str, Any]:
     return {**shared, "cleaning": "pattern" if profile.styles == PLAIN else "marks"}
 
 
-def _judge(read: tuple[Run, _Answers], backends: MakeBackends) -> Layout:
-    """Return Table 1 and Table 3 of every data set, each in its own folder."""
-    run, answers = read
+def _judge(read: _Read, backends: MakeBackends) -> Layout:
+    """Return Tables 1, 3 and 4 and the values of Figure 4 of every data set, each in its own folder."""
+    run, answers, people = read
     profile = aliice_profile(run.options.profile, **run.set_options["aliice"])
     tables = {}
     for name, readings in answers.items():
@@ -200,6 +216,9 @@ def _judge(read: tuple[Run, _Answers], backends: MakeBackends) -> Layout:
         folder = safe_name(name)
         tables[f"{folder}/table-1"] = _overall(aliice, around, profile.rouge)
         tables[f"{folder}/table-3"] = _side_by_side(aliice, alce, around)
+        tables[f"{folder}/figure-4"] = _all_answers(aliice, alce, around, name if len(answers) > 1 else "")
+        if people and (answers_of(people, aliice.panel.answers) >= 0).any():
+            tables[f"{folder}/table-4"] = people_sheet(aliice, people, around)
     return Layout(tables)
 
 
@@ -251,16 +270,20 @@ def _overall(cited: CitedAnswers, around: Provenance, rouge: str) -> Table:
             # The first of the two measures of correctness that the answers have.
             defined = [values[key] for key in keys if key in values and values[key][0][0] is not None]
             cells.append(_cell(next(iter(defined), None), column))
+        words = [value for row in rows.tolist() if (value := cited.reading.values["length"][row]) is not None]
+        values["length_sd"] = (_deviation(words), None, None), ()
+        cells.append(_cell(values["length_sd"], _WORDS))
         table.add("", system, cells, *_records(system, None, values))
     reading = (
         "as Table 1 of the ALiiCE paper. Values have intervals; mean (standard deviation) where a system has several "
-        f"samples. Correct.: EM recall, or ROUGE-{rouge} where there are no short answers. Fluency: MAUVE"
+        f"samples. Correct.: EM recall, or ROUGE-{rouge} where there are no short answers. Fluency: MAUVE. SD: "
+        "standard deviation of the length over answers (n - 1)"
     )
     lacking = (
         "" if "Fluency" in columns else ", which needs the package mauve-text with its model, and reference answers"
     )
     notes = [Note("reading", reading + lacking)]
-    return around.lines("table-1", "Citation quality, correctness and length", ("Model", *columns), table, notes)
+    return around.lines("table-1", "Citation quality, correctness and length", ("Model", *columns, "SD"), table, notes)
 
 
 def _side_by_side(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance) -> Table:
@@ -269,11 +292,7 @@ def _side_by_side(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance) 
     table = TableLines()
     for number, system in enumerate(aliice.panel.systems):
         rows = np.flatnonzero(within & (aliice.panel.system == number))
-        values = {
-            f"{cited.reading.name}_{key}": _measured(cited.panel, cited.judged[0].statistics[key], rows)
-            for cited in (aliice, alce)
-            for key in ("recall", "precision")
-        }
+        values = {f"{name}_{key}": value for (name, key), value in _both(aliice, alce, rows).items()}
         cells = [_cell(measured, RECALL) for measured in values.values()]
         table.add("", system, [*cells, f"{rows.size:,}"], *_records(system, int(rows.size), values))
     reading = Note(
@@ -281,21 +300,60 @@ def _side_by_side(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance) 
         "as Tables 3, 4 and 6 of the ALiiCE paper: answers with a citation between the words of a sentence. ALCE: its "
         "profile aliice, in which only sentences with citations count, and all lines and marks are read",
     )
-    headings = ("Model", "Rec.", "Prec.", "Rec.", "Prec.", "answers")
     title = "Answers that cite within a sentence: recall and precision (%)"
-    groups = (ColumnGroup("ALiiCE", 2), ColumnGroup("ALCE", 2), ColumnGroup("", 1))
-    around = replace(around, fields={**around.fields, "alce": alce.reading.fields["profile"]})
-    return around.lines("table-3", title, headings, table, [reading], groups)
+    return _beside(around, alce).lines("table-3", title, _HEADINGS, table, [reading], _GROUPS)
+
+
+_HEADINGS = ("Model", "Rec.", "Prec.", "Rec.", "Prec.", "answers")
+_GROUPS = (ColumnGroup("ALiiCE", 2), ColumnGroup("ALCE", 2), ColumnGroup("", 1))
+
+
+def _both(aliice: CitedAnswers, alce: CitedAnswers, rows: Ints) -> dict[tuple[str, str], SampledValue]:
+    """Return recall and precision of both pipelines over some answers, by pipeline and measure."""
+    return {
+        (cited.reading.name, key): _measured(cited.panel, cited.judged[0].statistics[key], rows)
+        for cited in (aliice, alce)
+        for key in ("recall", "precision")
+    }
+
+
+def _beside(around: Provenance, alce: CitedAnswers) -> Provenance:
+    return replace(around, fields={**around.fields, "alce": alce.reading.fields["profile"]})
+
+
+def _all_answers(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance, data: str) -> Table:
+    """Return the values of Figure 4: recall and precision of both pipelines on all answers.
+
+    data: the data set, before the system's name in the figure; empty where there is one.
+    """
+    table = TableLines()
+    for number, system in enumerate(aliice.panel.systems):
+        rows = aliice.panel.rows(number)
+        values = _both(aliice, alce, rows)
+        records = [
+            {**record, "line": f"{data}: {system}" if data else system, PIPELINE: _TITLES[name]}
+            for (name, key), value in values.items()
+            for record in _records(system, int(rows.size), {key: value})
+        ]
+        table.add("", system, [*(_cell(value, RECALL) for value in values.values()), f"{rows.size:,}"], *records)
+    reading = Note("reading", "as Figure 4 of the ALiiCE paper: all answers; ALCE by its profile aliice")
+    title = "All answers: recall and precision (%)"
+    return _beside(around, alce).lines("figure-4", title, _HEADINGS, table, [reading], _GROUPS)
+
+
+_TITLES: Mapping[str, str] = {"aliice": "ALiiCE", "alce": "ALCE"}
 
 
 TABLES = Pipeline(
     name="tables",
     title="ALiiCE",
     paper="Xu et al. 2024, ALiiCE (arXiv 2406.13375), Tables 1, 3 and 4",
-    help="""Make Tables 1 and 3 of the ALiiCE paper from your files.
+    help="""Make Tables 1, 3 and 4 of the ALiiCE paper from your files.
 
     Table 1 has citation quality, correctness and length of every system.
     Table 3 compares ALiiCE with ALCE on answers that cite within a sentence.
+    Table 4 has people's labels of these, from --human FILE and --labels
+    NAME=COLUMN,COLUMN (utility, citation_utility, recall, precision).
     Those of the SCiFi paper are 'metaeval cite tables scifi'.
 
     \b
@@ -307,6 +365,7 @@ TABLES = Pipeline(
     options=TablesCommand,
     owners={"aliice": Profile, "alce": AlceOptions},
     measures=MEASURES,
+    drawn=("line", PIPELINE),
     backends="one",
     read=_read,
     judge=_judge,

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from metaeval.analyses.analysis import DeclaredOptions, EncodingSettings
+from metaeval.citation.generation.options import Strategy
 from metaeval.config import BudgetSettings, ResultsSettings
 from metaeval.declared import Flag
 
@@ -76,7 +77,16 @@ class DataExportOptions(EncodingSettings, DeclaredOptions):
     """Documents beside the cited ones, drawn at random (default: all)."""
     shuffle: Annotated[int | None, Flag("SEED", hidden=True)] = None
     """Shuffle documents by this seed, and renumber marks (default: neither)."""
+    strategy: Annotated[Strategy, Flag("NAME", hidden=True)] = "truncated"
+    """Strategy whose requests are taught: truncated, summary, two-stage or select-then-write. Summaries are those of
+    the passages' field summary."""
     answer_file: Annotated[Path | None, Flag("FILE", hidden=True)] = None
     """A prompt of your own, as for 'cite generate'."""
+    selection_file: Path | None = None
+    """A prompt of your own for selections."""
+    choice_file: Path | None = None
+    """A prompt of your own for choices before a sentence."""
+    sentence_file: Path | None = None
+    """A prompt of your own for the next sentence."""
     format: Annotated[str, Flag("NAME", "-f", hidden=True)] = "auto"
     """Format of the files: a name that 'metaeval cite formats' lists, or auto (by their content)."""

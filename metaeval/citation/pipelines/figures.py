@@ -14,7 +14,7 @@ from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import draft, has_mark, read
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import find_parser
-from metaeval.citation.pipelines.pipeline import PipelineMeasure, find_pipeline
+from metaeval.citation.pipelines.pipeline import PIPELINE, PipelineMeasure, find_pipeline
 from metaeval.citation.readers.answers import gather
 from metaeval.citation.sentences import find_sentence_splitter, split, whole
 from metaeval.errors import UserError
@@ -69,7 +69,7 @@ def bars_of(folders: Sequence[Path]) -> tuple[list[SystemBar], list[Column], flo
         pipeline = find_pipeline(name)
         measures: Mapping[object, PipelineMeasure] = {measure.key: measure for measure in pipeline.measures}
         named, along = [name for name in pipeline.drawn[:2] if name], pipeline.drawn[2:]
-        for sheet in _sheets(folder):
+        for sheet in _sheets(folder, "*/*.json" if pipeline.drawn[1] == PIPELINE else "*.json"):
             for record in sheet.records:
                 measure = measures.get(record.get("measure"))
                 if measure is None or record.get("value") is None or not all(record.get(name) for name in named):
@@ -78,7 +78,8 @@ def bars_of(folders: Sequence[Path]) -> tuple[list[SystemBar], list[Column], flo
                 level = float(sheet.settings.get("level") or level)
                 stub, *colour = (str(record[name]) for name in named)
                 ends: Any = (record["value"], record["low"], record["high"], *(record[name] for name in along))
-                bars.append(SystemBar(stub, ": ".join([pipeline.title, *colour]), measure.key, *ends))
+                colours = colour if pipeline.drawn[1] == PIPELINE else [pipeline.title, *colour]
+                bars.append(SystemBar(stub, ": ".join(colours), measure.key, *ends))
     return bars, list(columns.values()), level
 
 
@@ -170,6 +171,6 @@ def _results(folder: Path) -> list[Result]:
     return [each.model_copy(update={"data": data}) for each, data in zip(results, named, strict=True)]
 
 
-def _sheets(folder: Path) -> list[Table]:
-    paths: list[Any] = [path for path in sorted(folder.glob("*.json")) if path.name != NAME]
+def _sheets(folder: Path, pattern: str = "*.json") -> list[Table]:
+    paths: list[Any] = [path for path in sorted(folder.glob(pattern)) if path.name != NAME]
     return [load_table(path) for path in paths if read_versioned(path)[1] in SCHEMAS]

@@ -380,7 +380,8 @@ class Pipeline:
     the backends. lay_out: makes tables, rows and files (default: `judge` or `ask` has made them). estimate: says what
     asking would cost. cutoff: returns the cut-off of a backend (None: `read` does). asks: whether a chat model is
     asked, where that is optional. defaults: settings of a run in place of the general defaults. drawn: the fields of a
-    record that name a bar's line and colour in figures (empty: the pipeline's title), and the field of a line's x axis.
+    record that name a bar's line and colour in figures (empty: the pipeline's title; `PIPELINE`: of several pipelines,
+    in a folder for each data set), and the field of a line's x axis.
     """
 
     name: str
@@ -415,6 +416,10 @@ class Pipeline:
     def command(self) -> str:
         """The command as it is typed."""
         return f"{self.group} {self.name}"
+
+
+PIPELINE = "pipeline"
+"""The field that names the pipeline of a record, in tables that compare several."""
 
 
 def find_pipeline(name: str) -> Pipeline:

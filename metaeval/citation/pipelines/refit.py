@@ -171,7 +171,11 @@ def _agreement(agreed: Mapping[str, Mapping[str, ValueInterval]], around: Proven
     table = TableLines()
     for key, measures in agreed.items():
         cells = [interval_cell(interval.ends, THREE, signed=(interval.low or 0) < 0) for interval in measures.values()]
-        records = [{"coefficients": key, "measure": name, **asdict(interval)} for name, interval in measures.items()]
+        line = "" if key == "difference" else key  # on another scale than the values, so that figures leave it out
+        records = [
+            {"coefficients": key, "line": line, "measure": name, **asdict(interval)}
+            for name, interval in measures.items()
+        ]
         table.add("", ROWS[key], cells, *records)
     reading = Note(
         "reading",
@@ -223,7 +227,7 @@ REFIT = Pipeline(
     """,
     options=RefitCommand,
     measures=MEASURES,
-    drawn=("coefficients", ""),
+    drawn=("line", ""),
     owners={name: kind for name, kind in OWNERS.items() if name != "baselines"},
     chat="always",
     read=read_refit,

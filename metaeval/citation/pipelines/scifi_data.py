@@ -166,7 +166,7 @@ BUILD_PIPELINE = Pipeline(
 
 def export(options: DataExportOptions) -> Done:
     """Write the training samples of `data export`."""
-    from metaeval.citation.generation.generate import largest_requests
+    from metaeval.citation.generation.generate import training_messages
     from metaeval.citation.generation.options import GenerationOptions
     from metaeval.citation.generation.task import around_cited, shuffled
     from metaeval.files import write_text
@@ -180,12 +180,9 @@ def export(options: DataExportOptions) -> Done:
         usable = around_cited(usable, options.negatives, options.shuffle or 0, notes)
     if options.shuffle is not None:
         usable = [shuffled(answer, options.shuffle) for answer in usable]
-    shown = GenerationOptions(strategy="truncated", answer_file=options.answer_file)
-    requests = largest_requests(usable, shown, ChatOptions(model="trained"))
-    rows = [
-        {"messages": [*request.body["messages"], {"role": "assistant", "content": answer.text}]}
-        for request, answer in zip(requests, usable, strict=True)
-    ]
+    prompts = {name: getattr(options, name) for name in type(options).model_fields if name.endswith("_file")}
+    shown = GenerationOptions(strategy=options.strategy, **prompts)
+    rows = [{"messages": messages} for messages in training_messages(usable, shown, ChatOptions(model="trained"))]
     lost = len(answers) - len(usable)
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     return Done(

@@ -11,8 +11,9 @@ from pydantic import BeforeValidator, Field
 
 from metaeval.citation.measures import Statistic, ValueInterval, interval_by, micro, replicates, value_of
 from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import Layout, NameList, Pipeline, RarelyAsksChat
+from metaeval.citation.pipelines.pipeline import Layout, NameList, Pipeline, PipelineMeasure, RarelyAsksChat
 from metaeval.citation.pipelines.provenance import Provenance, data_of, judged
+from metaeval.citation.pipelines.scifi_groups import FEATURING, group_table
 from metaeval.citation.pipelines.scifi_tables import (
     SCIFI,
     Assessed,
@@ -25,6 +26,7 @@ from metaeval.citation.scifi import shares
 from metaeval.citation.scifi.statistics import cited_texts
 from metaeval.declared import Flag
 from metaeval.errors import UserError, shown, unknown
+from metaeval.files import safe_name
 from metaeval.report.cells import cell, rank
 from metaeval.report.result import Column
 from metaeval.report.table import Cell, Note, Rank, Record, Table, TableRow, format_value, plain
@@ -66,7 +68,7 @@ def _numbers(value: Any) -> Any:
 class ScifiTablesCommand(RarelyAsksChat, ScifiCommand):
     """Options of `cite tables scifi`."""
 
-    untyped = frozenset({"format", "parser"})
+    untyped = frozenset({"by", "format", "parser"})
 
     table: Annotated[tuple[int, ...], BeforeValidator(_numbers), Flag("N", multiple=True)] = Field(
         default=(),
@@ -74,6 +76,9 @@ class ScifiTablesCommand(RarelyAsksChat, ScifiCommand):
     )
     trained: NameList = Field(
         default=(), description="Models before and after training, for Table 3: BEFORE=AFTER. Repeatable."
+    )
+    by: NameList = Field(
+        default=(), description="Fields of the records' reference by which texts are counted (topic, views), in tables."
     )
 
 
@@ -130,6 +135,9 @@ def _lay_out(assessed: Assessed) -> Layout:
         tables["table-2"] = _results(assessed, systems, around)
     if 3 in wanted:
         tables["table-3"] = _differences(assessed, systems, around)
+    run = assessed.run
+    for name in run.options.by:
+        tables[f"by-{safe_name(name)}"] = group_table(run.answers, name, assessed.options, run.splitter, around)
     return Layout(tables)
 
 
@@ -289,16 +297,21 @@ TABLES_SCIFI = Pipeline(
     Models are blocks and strategies lines, after the systems' names
     MODEL/STRATEGY, as 'cite generate' writes them. Table 1 has statistics of
     any data set, and alone (--table 1) judges nothing. Table 6 is Table 2 on
-    answers to positive documents alone.
+    answers to positive documents alone. Table 4 and the values of Figure 2
+    count texts by a field of their records: -s by=topic, -s by=views.
 
     \b
     Examples:
       metaeval cite tables scifi truncated.jsonl summary.jsonl --nli overlap
       metaeval cite tables scifi before.jsonl after.jsonl --trained llama=llama-lora
       metaeval cite tables scifi scifi.jsonl hagrid.jsonl --table 1
+      metaeval cite tables scifi scifi.jsonl --table 1 -s by=topic
     """,
     options=ScifiTablesCommand,
-    measures=SCIFI.measures,
+    measures=(
+        *SCIFI.measures,
+        PipelineMeasure(FEATURING, "texts with citations inside", "share of texts with a citation inside", 100, 1),
+    ),
     owners=SCIFI.owners,
     prompts=SCIFI.prompts,
     backends="one",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 
 from metaeval.citation.model import Answer
 from metaeval.citation.scifi.model import DEFAULTS, PlacedGroup, ScifiOptions, Sentence, read_sentences
@@ -29,6 +30,9 @@ class CitedTexts:
     marks: int = 0
     inside: int = 0
     free: int = 0
+
+    def __add__(self, other: CitedTexts) -> CitedTexts:
+        return CitedTexts(*map(add, astuple(self), astuple(other)))
 
     @property
     def shares(self) -> Mapping[str, float | None]:

@@ -73,7 +73,8 @@ def _add_answer(
         if level is None or reason:
             draft.drop(reason)
             continue
-        statement_id = draft.statement(Statement(f"{group}-{number}", text, group, system, about))
+        together = level if options["unit"] == "passage" else None  # else the only citation has it
+        statement_id = draft.statement(Statement(f"{group}-{number}", text, group, system, about, together))
         if options["unit"] == "claim":
             texts = dict.fromkeys(passage.text for passage in passages if passage.text)
             passages = [EvidencePassage(passages[0].url, "\n\n".join(texts))]

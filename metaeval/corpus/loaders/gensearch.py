@@ -60,7 +60,12 @@ def add_response(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -
         if not judged or not text:
             draft.drop("statements without a judged citation" if text else "statements of nothing but citation marks")
             continue
-        statement_id = draft.statement(Statement(f"{group}-{number}", text, group, system, {"query": query}))
+        most = max(citation.choice("citation_supports", VERDICTS) for citation in judged)
+        supported = annotated.row(published).optional_text("statement_supported") == "Yes"
+        # Citations that contradict each other count as a statement that is not fully supported.
+        together = SupportLevel.FULL if supported else min(most, SupportLevel.PARTIAL)
+        statement = Statement(f"{group}-{number}", text, group, system, {"query": query}, together)
+        statement_id = draft.statement(statement)
         for citation in judged:
             own_id = draft.next_id(statement_id)
             level = citation.choice("citation_supports", VERDICTS)

@@ -1,0 +1,105 @@
+"""Texts in groups by a field of their records: SCiFi's Table 4 (topics) and Figure 2 (page views)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from metaeval.citation.model import Answer
+from metaeval.citation.pipelines.layout import TableLines
+from metaeval.citation.pipelines.provenance import Provenance
+from metaeval.citation.scifi.model import ScifiOptions
+from metaeval.citation.scifi.statistics import CitedTexts, cited_texts
+from metaeval.corpus.sentences import SentenceSplitter
+from metaeval.errors import UserError, did_you_mean, shown
+from metaeval.report.result import Column
+from metaeval.report.table import Note, Table, count, format_value, plain
+
+TOP = 10
+"""Values of a field of words that have a line, the most frequent ones (Table 4)."""
+BINS = 20
+"""Bins of a field of numbers, each with as many texts as the others or one more (Figure 2)."""
+
+FEATURING = "featuring"
+_COLUMNS = (
+    Column(key="samples", label="# Samples", digits=0),
+    Column(key="share", label="% of samples", scale=100, digits=1),
+    Column(key=FEATURING, label="with inside %", scale=100, digits=1),
+    Column(key="inside", label="inside %", scale=100, digits=1),
+    Column(key="density", label="Density", digits=2),
+)
+_READING = (
+    "% of samples: of those with the field; a text with several values counts in each. with inside: texts with a "
+    "citation that a word of its sentence follows; inside: citations of which that holds; density: citations per "
+    "sentence with a citation"
+)
+
+
+def group_table(
+    answers: Sequence[Answer], name: str, options: ScifiOptions, splitter: SentenceSplitter, around: Provenance
+) -> Table:
+    """Return statistics of the texts by a field of their records' `reference`.
+
+    A field of numbers is cut into bins of equal size, in ascending order; of words, or lists of words, the most
+    frequent values have a line each. Texts without the field are left out and counted. Raises `UserError` where none
+    has it.
+    """
+    values = {place: _values(answer, name) for place, answer in enumerate(answers)}
+    known = [place for place in values if values[place]]
+    if not known:
+        names = sorted({field for answer in answers for field in answer.reference})
+        fields = ", ".join(shown(field, 30) for field in names) or "no field"
+        raise UserError(f"No text has {shown(name)} in its 'reference'.{did_you_mean(name, names)} There: {fields}.")
+    counted = [cited_texts([answer], options, splitter) for answer in answers]
+    numbers = {place: float(each) for place in known for each in values[place] if _is_number(each)}
+    numeric = len(numbers) == len(known)
+    groups = _bins(numbers) if numeric else _most_frequent({place: values[place] for place in known})
+    table = TableLines()
+    for label, places in groups.items():
+        texts = [counted[place] for place in places]
+        of_group: Mapping[str, float | None] = {
+            "samples": len(texts),
+            "share": len(texts) / len(known),
+            FEATURING: sum(text.inside > 0 for text in texts) / len(texts),
+            **sum(texts, CitedTexts()).shares,
+        }
+        cells = [format_value(of_group[column.key], column) for column in _COLUMNS]
+        record = {"system": label, "backend": name, "low": None, "high": None}
+        table.add("", plain(label), cells, *({**record, "measure": key, "value": v} for key, v in of_group.items()))
+    others = 0 if numeric else len({each for place in known for each in values[place]}) - len(groups)
+    left = [f"{count(len(answers) - len(known), 'text')} without it left out"] if len(known) < len(answers) else []
+    left += [f"{count(others, 'further value')} without a line"] if others else []
+    notes = [Note("reading", _READING), *([Note("left out", "; ".join(left))] if left else [])]
+    headings = (plain(name), *(column.label for column in _COLUMNS))
+    return around.lines(f"by-{name}", f"Texts by {plain(name)}", headings, table, notes)
+
+
+def _values(answer: Answer, name: str) -> list[str | float]:
+    value = answer.reference.get(name)
+    listed = list(value) if isinstance(value, (list, tuple)) else [value]
+    return list(dict.fromkeys(each for each in listed if (isinstance(each, str) and each.strip()) or _is_number(each)))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+
+
+def _bins(numbers: Mapping[int, float]) -> dict[str, list[int]]:
+    """Return texts in at most `BINS` bins of ascending numbers; equal numbers keep the order of the texts."""
+    ordered = sorted(numbers, key=lambda place: numbers[place])
+    n, bins = len(ordered), min(BINS, len(ordered))
+    cut = [ordered[n * number // bins : n * (number + 1) // bins] for number in range(bins)]
+    return {
+        f"{number:02}: {numbers[places[0]]:,.6g} to {numbers[places[-1]]:,.6g}": places
+        for number, places in enumerate(cut, start=1)
+    }
+
+
+def _most_frequent(values: Mapping[int, Sequence[str | float]]) -> dict[str, list[int]]:
+    """Return the texts of each of the `TOP` most frequent values; equal counts in the order of the texts."""
+    of_value: dict[str, list[int]] = {}
+    for place, listed in values.items():
+        for each in listed:
+            of_value.setdefault(str(each), []).append(place)
+    most = Counter({value: len(places) for value, places in of_value.items()}).most_common(TOP)
+    return {value: of_value[value] for value, _ in most}
