@@ -20,7 +20,7 @@ def main() -> None:
     plan = make_plan({pair_key(*pair): pair for pair in pairs}, 1024)
     identity = {"name": "benchmark"}
     with TemporaryDirectory() as folder:
-        place = plan_folder(Path(folder), identity, plan)
+        place = plan_folder(Path(folder), identity, plan.id)
         run = RunConfig().model_dump(mode="json")
         counts = {"blocks": len(plan.blocks), "pairs": rows, "block_tokens": 1024, "shards": 1}
         write_note(place, PlanNote(metric="benchmark", identity=identity, plan=plan.id, run=run, **counts))
