@@ -23,7 +23,7 @@ from metaeval.errors import UserError
 from metaeval.remote import RemotePath
 from metaeval.shown import visible
 
-Place = Path | RemotePath
+AnyPath = Path | RemotePath
 """A file or folder, here or in a remote file system."""
 
 _UNFINISHED = ".unfinished"
@@ -45,7 +45,7 @@ def inputs_protected() -> Iterator[None]:
             _JOB.reset(token)
 
 
-def declare(use: Literal["input", "output", "written"], *paths: Place) -> None:
+def declare(use: Literal["input", "output", "written"], *paths: AnyPath) -> None:
     """Register how the job uses files; raises `UserError` for a file that it reads and would overwrite.
 
     Every read and write here does so. A command declares its outputs first: it is then refused before it computes.
@@ -75,7 +75,7 @@ def _file_id(path: Path) -> tuple[int, int] | None:
 
 
 @contextlib.contextmanager
-def atomic_write(path: Place, update: bool = False) -> Iterator[IO[bytes]]:
+def atomic_write(path: AnyPath, update: bool = False) -> Iterator[IO[bytes]]:
     """Open a binary file that appears under `path` only when it is complete.
 
     The bytes go to a temporary file in the same folder, are flushed to disk and then renamed: a reader sees the old
@@ -142,7 +142,7 @@ def safe_name(text: str) -> str:
     return _UNSAFE.sub("_", text)[:80]
 
 
-def write_text(path: Place, text: str, update: bool = False) -> None:
+def write_text(path: AnyPath, text: str, update: bool = False) -> None:
     """Write `text` as UTF-8, as `atomic_write` does; a lone surrogate is written as JSON's escape."""
     with atomic_write(path, update) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
@@ -176,7 +176,7 @@ def read_most(file: IO[bytes] | gzip.GzipFile, most: int, longest: int | None = 
     return whole.getvalue()
 
 
-def read_bytes(path: Place, then: str = "") -> bytes:
+def read_bytes(path: AnyPath, then: str = "") -> bytes:
     """Return the bytes of a file.
 
     Raises `UserError`, with `then` as advice, for a file that cannot be read, a device, a pipe into which nothing

@@ -15,7 +15,7 @@ from typing import Any
 from metaeval.config import ExecutorConfig, RunConfig, changed_settings
 from metaeval.config_files import check_file
 from metaeval.errors import UserError
-from metaeval.files import Place, sha256_json
+from metaeval.files import AnyPath, sha256_json
 from metaeval.reading import parquet_library
 from metaeval.remote import location
 from metaeval.runs.answers import reading
@@ -87,7 +87,7 @@ class ShardWritten:
     """A written shard of one metric. blocks: its number of blocks of pairs. all_blocks: that of the plan."""
 
     metric: str
-    path: Place
+    path: AnyPath
     shard: Shard
     blocks: int
     all_blocks: int
@@ -100,7 +100,7 @@ class ShardWritten:
 
 
 def export_shard(
-    config: RunConfig, shard: Shard, folder: Place, progress: MetricProgress | None = None
+    config: RunConfig, shard: Shard, folder: AnyPath, progress: MetricProgress | None = None
 ) -> Iterator[ShardWritten]:
     """Score a shard of the run's blocks with each metric and write parts; yields one record per metric.
 
@@ -148,7 +148,7 @@ class _Part:
 
 
 def _parts(
-    metrics: LoadedMetrics, progress: MetricProgress | None = None, plans: Place | None = None
+    metrics: LoadedMetrics, progress: MetricProgress | None = None, plans: AnyPath | None = None
 ) -> Iterator[_Part]:
     """Yield the data of a run. plans: the folder in which plans of tables are stored; None plans them here, anew."""
     stored = pair_table(metrics.config, partial(PlannedTable, plans)) if plans else None
@@ -201,7 +201,7 @@ def _export_group(
     part: _Part,
     loaded: LoadedMetrics,
     shard: Shard,
-    folder: Place,
+    folder: AnyPath,
     pool: Pool | None,
     notice: Notice,
 ) -> Iterator[ShardWritten]:
@@ -281,7 +281,7 @@ class VerifiedShards:
 
 
 def verify_shards(
-    folder: Place, settings: Mapping[str, Any], count: int, seed: int, progress: MetricProgress | None = None
+    folder: AnyPath, settings: Mapping[str, Any], count: int, seed: int, progress: MetricProgress | None = None
 ) -> Iterator[VerifiedShards]:
     """Score `count` random blocks of each plan again, and compare them with the parts.
 
@@ -290,7 +290,7 @@ def verify_shards(
     """
     if count < 1:
         raise UserError(f"blocks is {count}; it should be 1 or more.")
-    jobs: dict[str, tuple[RunConfig, dict[Place, PlanNote]]] = {}
+    jobs: dict[str, tuple[RunConfig, dict[AnyPath, PlanNote]]] = {}
     for place in plans(location(folder)):
         note = read_note(place)
         noted = {**note.run, "metrics": (note.metric,)}
@@ -311,7 +311,7 @@ def verify_shards(
             raise _differs_here(place, note)
 
 
-def _differs_here(place: Place, note: PlanNote) -> UserError:
+def _differs_here(place: AnyPath, note: PlanNote) -> UserError:
     return UserError(
         f"{place} does not match what this machine computes for {note.metric!r}: give the data, code and model files "
         "with which the shards were scored."
@@ -319,7 +319,7 @@ def _differs_here(place: Place, note: PlanNote) -> UserError:
 
 
 def _verify_plan(
-    place: Place,
+    place: AnyPath,
     note: PlanNote,
     part: _Part,
     loaded: LoadedMetrics,

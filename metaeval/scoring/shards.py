@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from metaeval import reading
 from metaeval.errors import UserError
-from metaeval.files import Place, atomic_write, sha256_json, write_text
+from metaeval.files import AnyPath, atomic_write, sha256_json, write_text
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.plan import TextBlock
 from metaeval.scoring.store import ScoreStore
@@ -101,12 +101,12 @@ class PartNote(StrictNote):
     device: str
 
 
-def plan_folder(folder: Place, identity: Mapping[str, Any], plan: str) -> Place:
+def plan_folder(folder: AnyPath, identity: Mapping[str, Any], plan: str) -> AnyPath:
     """Return the folder of the part files of a metric's plan, of which the id is given."""
     return folder / sha256_json(dict(identity))[:16] / plan[:16]
 
 
-def write_note(place: Place, note: PlanNote) -> None:
+def write_note(place: AnyPath, note: PlanNote) -> None:
     """Write plan.json into a folder; every task of a plan writes the same. Blocks of a table already in it are kept."""
     windows: dict[str, WindowNote] = {}
     for window in (*(read_note(place).windows if (place / NOTE).is_file() else ()), *note.windows):
@@ -117,7 +117,7 @@ def write_note(place: Place, note: PlanNote) -> None:
     write_text(place / NOTE, json.dumps(values, indent=1, sort_keys=True) + "\n", update=True)
 
 
-def read_note(place: Place) -> PlanNote:
+def read_note(place: AnyPath) -> PlanNote:
     """Return plan.json of a folder; raises `UserError` where its identity and plan are not those of the folder."""
     path = place / NOTE
     note = checked_note(PlanNote, reading.read_object(path), path)
@@ -126,7 +126,7 @@ def read_note(place: Place) -> PlanNote:
     return note
 
 
-def plans(folder: Place) -> list[Place]:
+def plans(folder: AnyPath) -> list[AnyPath]:
     """Return the folders of plans, sorted by name; raises `UserError` where there is none."""
     folders = sorted(path.parent for path in folder.glob(f"*/*/{NOTE}"))
     if not folders:
@@ -140,7 +140,7 @@ class PartWriter:
     place: folder of the plan. note: the description of every part, without its blocks.
     """
 
-    def __init__(self, place: Place, note: PartNote) -> None:
+    def __init__(self, place: AnyPath, note: PartNote) -> None:
         self._place = place
         self._note = note
         self._blocks: list[tuple[TextBlock, Sequence[PairScore]]] = []
@@ -191,13 +191,13 @@ class PartWriter:
         self._blocks, self._rows = [], 0
 
 
-def part_notes(place: Place) -> dict[Place, PartNote]:
+def part_notes(place: AnyPath) -> dict[AnyPath, PartNote]:
     """Read the description of each part of a plan, without its rows.
 
     Raises `UserError` for a file that is not a part, and for one of another metric or plan.
     """
     note_by_path = {}
-    paths: list[Place] = [*place.glob("part-*.parquet")]
+    paths: list[AnyPath] = [*place.glob("part-*.parquet")]
     for path in sorted(paths, key=str):
         try:
             values = reading.parse_json(reading.parquet_metadata(path)[_KEY].decode("utf-8"))
@@ -209,7 +209,7 @@ def part_notes(place: Place) -> dict[Place, PartNote]:
     return note_by_path
 
 
-def read_part(path: Place, note: PartNote) -> Iterator[tuple[PartBlock, list[PartRow]]]:
+def read_part(path: AnyPath, note: PartNote) -> Iterator[tuple[PartBlock, list[PartRow]]]:
     """Yield the blocks of a part with their rows; `UserError` where the rows do not match the part's description."""
     try:
         columns = reading.parquet_columns(path, ("pair", "score", "status", "tokens", "cut"))
@@ -227,7 +227,7 @@ def read_part(path: Place, note: PartNote) -> Iterator[tuple[PartBlock, list[Par
         raise _broken(path)
 
 
-def checked_note(model: type[Model], values: Any, path: Place) -> Model:
+def checked_note(model: type[Model], values: Any, path: AnyPath) -> Model:
     """Return the description that a file holds; raises `UserError` for anything else."""
     try:
         return model.model_validate(values)
@@ -235,7 +235,7 @@ def checked_note(model: type[Model], values: Any, path: Place) -> Model:
         raise _broken(path) from error
 
 
-def _broken(path: Place) -> UserError:
+def _broken(path: AnyPath) -> UserError:
     return UserError(f"{path} is damaged, or not a shard's file: delete it, and run the task that wrote it again.")
 
 
@@ -267,7 +267,7 @@ class PlanState:
     for each table. rows: scored pairs; failed: how many of them failed. devices: models of the devices that scored.
     """
 
-    place: Place
+    place: AnyPath
     note: PlanNote
     missing: Sequence[int]
     unbegun: Sequence[WindowNote]
@@ -305,7 +305,7 @@ class PlanState:
         return ",".join("-".join(map(str, span)) for span in spans)
 
 
-def shard_states(folder: Place) -> list[PlanState]:
+def shard_states(folder: AnyPath) -> list[PlanState]:
     """Return the progress of each metric's plan in a folder of shards."""
     notes = {place: read_note(place) for place in plans(folder)}
     begun: dict[tuple[str, str], set[int]] = {}
@@ -343,14 +343,14 @@ class Merged:
     devices: Sequence[str]
 
 
-def merge_shards(folder: Place, store: ScoreStore) -> Iterator[Merged]:
+def merge_shards(folder: AnyPath, store: ScoreStore) -> Iterator[Merged]:
     """Add all parts of a folder to a score store, and yield counts by metric; repeating it changes nothing.
 
     The store keeps the scores that it has. Raises `UserError`, and stores nothing, for a file that is not a part or
     of another metric, and for a block of two parts or a pair of two plans with different scores. Damaged rows raise
     it when they are read: rows before them are stored.
     """
-    by_metric: dict[str, list[Place]] = {}
+    by_metric: dict[str, list[AnyPath]] = {}
     for place in plans(folder):
         by_metric.setdefault(place.parent.name, []).append(place)
     for places in by_metric.values():
@@ -367,7 +367,7 @@ def merge_shards(folder: Place, store: ScoreStore) -> Iterator[Merged]:
         yield Merged(note.metric, counts["rows"], counts["new"], counts["kept"], counts["failed"], sorted(devices))
 
 
-def _batches(places: Sequence[Place], devices: set[str]) -> Iterator[list[PartRow]]:
+def _batches(places: Sequence[AnyPath], devices: set[str]) -> Iterator[list[PartRow]]:
     """Yield the rows of a metric's parts in large batches: one large transaction is faster than many small ones."""
     rows: list[PartRow] = []
     for place in places:
@@ -381,7 +381,7 @@ def _batches(places: Sequence[Place], devices: set[str]) -> Iterator[list[PartRo
 
 
 def _merge_rows(
-    place: Place, identity: Mapping[str, Any], rows: Sequence[PartRow], store: ScoreStore
+    place: AnyPath, identity: Mapping[str, Any], rows: Sequence[PartRow], store: ScoreStore
 ) -> dict[str, int]:
     try:
         new = store.add(identity, rows)
@@ -393,14 +393,14 @@ def _merge_rows(
     return {"new": new, "kept": sum(tuple(known[row[0]]) != row[1:] for row in rows if row[0] in known)}
 
 
-def _check_overlaps(places: Sequence[Place]) -> None:
+def _check_overlaps(places: Sequence[AnyPath]) -> None:
     """Raise `UserError` if parts of one metric hold a pair twice with different scores, except blocks of one table.
 
     Rows are read only where a block or a plan can have duplicates.
     """
     jobs = {place: {window.table for window in read_note(place).windows} or {str(place)} for place in places}
     several = not set.intersection(*jobs.values())
-    seen: dict[bytes, tuple[Place, PartRow]] = {}
+    seen: dict[bytes, tuple[AnyPath, PartRow]] = {}
     for place in places:
         note, parts = read_note(place), part_notes(place)
         times = Counter(block.number for part in parts.values() for block in part.blocks)

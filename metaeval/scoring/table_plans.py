@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 
 from metaeval import reading
 from metaeval.errors import UserError
-from metaeval.files import Place, atomic_write, check_unchanged, marks_of, sha256_file, sha256_json, write_text
+from metaeval.files import AnyPath, atomic_write, check_unchanged, marks_of, sha256_file, sha256_json, write_text
 from metaeval.scoring import large_tables
 from metaeval.scoring.claims import claims_beside
 from metaeval.scoring.contract import TextPair
@@ -75,7 +75,7 @@ class PlannedTable:
     headings: the heading of each role that is named. Raises `UserError` as `read_pair_file` does.
     """
 
-    def __init__(self, folder: Place, path: Path, headings: Mapping[str, str]) -> None:
+    def __init__(self, folder: AnyPath, path: Path, headings: Mapping[str, str]) -> None:
         self._folder, self._path = folder / FOLDER, path
         self._wanted = {role: name for role, name in sorted(headings.items()) if name}
         self._marks = marks_of(path)
@@ -106,7 +106,7 @@ class PlannedTable:
     def _known(self) -> TableNote | None:
         """Return the description of this table, found by the file's marks, else by its content."""
         notes = []
-        paths: list[Place] = [*self._folder.glob(f"*/{_NOTE}")]
+        paths: list[AnyPath] = [*self._folder.glob(f"*/{_NOTE}")]
         for path in sorted(paths, key=str):
             values = reading.read_object(path)
             if values.get("format") != _FORMAT:  # of another version, which made it for itself
@@ -142,10 +142,10 @@ class PlannedTable:
         text = json.dumps(note.model_dump(), indent=1, sort_keys=True) + "\n"
         write_text(self._folder / note.key / _NOTE, text, update=True)
 
-    def _window_path(self, number: int, block_tokens: int) -> Place:
+    def _window_path(self, number: int, block_tokens: int) -> AnyPath:
         return self.place / f"{block_tokens}-{number:06}.parquet"
 
-    def _stored(self, path: Place, number: int, block_tokens: int) -> PlannedPairs | None:
+    def _stored(self, path: AnyPath, number: int, block_tokens: int) -> PlannedPairs | None:
         return PairsInFile(path, self.note.key, number, block_tokens) if path.is_file() else None
 
     def _plan(self, sizes: Sequence[int]) -> None:
@@ -163,7 +163,7 @@ def _limits() -> list[int]:
     return [large_tables.WINDOW_ROWS, large_tables.WINDOW_CHARACTERS]
 
 
-def write_window(path: Place, table: str, number: int, planned: PlannedPairs) -> None:
+def write_window(path: AnyPath, table: str, number: int, planned: PlannedPairs) -> None:
     """Write the pairs of a window, a row group for each block. table: key of the table's plan."""
     pyarrow = reading.parquet_library()
     binary = pyarrow.binary()
@@ -194,7 +194,7 @@ class PairsInFile(PlannedPairs):
     Raises `UserError` for a damaged file, and for one of another table, window or block size.
     """
 
-    def __init__(self, path: Place, table: str, number: int, block_tokens: int) -> None:
+    def __init__(self, path: AnyPath, table: str, number: int, block_tokens: int) -> None:
         self._path, self.block_tokens = path, block_tokens
         with reading.parquet_file(path) as (_, parquet):
             groups = parquet.metadata
