@@ -20,7 +20,11 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from metaeval.errors import UserError
+from metaeval.remote import RemotePath
 from metaeval.shown import visible
+
+AnyPath = Path | RemotePath
+"""A file or folder, here or in a remote file system."""
 
 _UNFINISHED = ".unfinished"
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -41,14 +45,14 @@ def inputs_protected() -> Iterator[None]:
             _JOB.reset(token)
 
 
-def declare(use: Literal["input", "output", "written"], *paths: Path) -> None:
+def declare(use: Literal["input", "output", "written"], *paths: AnyPath) -> None:
     """Register how the job uses files; raises `UserError` for a file that it reads and would overwrite.
 
     Every read and write here does so. A command declares its outputs first: it is then refused before it computes.
     """
     job = _JOB.get()
     for path in paths:
-        if job is None or not (file := _file_id(path)):
+        if job is None or isinstance(path, RemotePath) or not (file := _file_id(path)):
             continue
         known, other = job.get(file, (use, path))
         if "written" in (known, use):
@@ -71,7 +75,7 @@ def _file_id(path: Path) -> tuple[int, int] | None:
 
 
 @contextlib.contextmanager
-def atomic_write(path: Path, update: bool = False) -> Iterator[IO[bytes]]:
+def atomic_write(path: AnyPath, update: bool = False) -> Iterator[IO[bytes]]:
     """Open a binary file that appears under `path` only when it is complete.
 
     The bytes go to a temporary file in the same folder, are flushed to disk and then renamed: a reader sees the old
@@ -80,6 +84,10 @@ def atomic_write(path: Path, update: bool = False) -> Iterator[IO[bytes]]:
 
     Raises `UserError` when the folder cannot be written, the disk is full or the job read the file, which then stays.
     """
+    if isinstance(path, RemotePath):
+        with path.writing() as memory:
+            yield memory
+        return
     temporary = None
     if not update:
         declare("output", path)
@@ -134,7 +142,7 @@ def safe_name(text: str) -> str:
     return _UNSAFE.sub("_", text)[:80]
 
 
-def write_text(path: Path, text: str, update: bool = False) -> None:
+def write_text(path: AnyPath, text: str, update: bool = False) -> None:
     """Write `text` as UTF-8, as `atomic_write` does; a lone surrogate is written as JSON's escape."""
     with atomic_write(path, update) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
@@ -168,12 +176,14 @@ def read_most(file: IO[bytes] | gzip.GzipFile, most: int, longest: int | None = 
     return whole.getvalue()
 
 
-def read_bytes(path: Path, then: str = "") -> bytes:
+def read_bytes(path: AnyPath, then: str = "") -> bytes:
     """Return the bytes of a file.
 
     Raises `UserError`, with `then` as advice, for a file that cannot be read, a device, a pipe into which nothing
     writes, and a file larger than `MOST_BYTES`.
     """
+    if isinstance(path, RemotePath):
+        return path.read_bytes()
     declare("input", path)
     try:
         # A pipe opens without waiting for a writer, who may never come; a shell's <(...) has one already.

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.errors import UserError, install_extra, shown
-from metaeval.files import MOST_BYTES, declare, ending, read_bytes, read_most
+from metaeval.files import MOST_BYTES, AnyPath, declare, ending, read_bytes, read_most
 
 DEPTH = 100
 """Most lists and objects that stand in one another. The deepest of the published files has 8."""
@@ -169,7 +169,7 @@ def most_expanded(size: int) -> int:
     return min(_FREE + EXPANSION * size, MOST_BYTES)
 
 
-def read_text(path: Path, then: str = "") -> str:
+def read_text(path: AnyPath, then: str = "") -> str:
     """Read a file as UTF-8 text, decompressed if gzipped, without a byte-order mark.
 
     Raises `UserError`, with `then` as advice, for a file that cannot be read, and for text in another encoding.
@@ -185,7 +185,7 @@ def read_text(path: Path, then: str = "") -> str:
         raise UserError(f"Cannot read {path}: {error}{ending(then, ';')}") from error
 
 
-def read_json(path: Path, then: str = "") -> Any:
+def read_json(path: AnyPath, then: str = "") -> Any:
     """Read a JSON file, which may be gzipped; raises `UserError` that names the line, with `then` as advice."""
     text = read_text(path, then)
     try:
@@ -195,7 +195,7 @@ def read_json(path: Path, then: str = "") -> Any:
         raise UserError(f"{path} is not JSON ({line}{error}){ending(then)}") from error
 
 
-def read_object(path: Path, then: str = "") -> dict[str, Any]:
+def read_object(path: AnyPath, then: str = "") -> dict[str, Any]:
     """Read a JSON object from a file. Raises `UserError` as `read_json` does, and for any other value."""
     value = read_json(path, then)
     if not isinstance(value, dict):
@@ -395,7 +395,7 @@ def parquet_parts(path: Path) -> Iterator[Any]:
     yield from _parquet_batches(path, 65_536)
 
 
-def parquet_columns(path: Path, names: Sequence[str]) -> list[list[Any]]:
+def parquet_columns(path: AnyPath, names: Sequence[str]) -> list[list[Any]]:
     """Return columns of a Parquet file as lists. Raises `UserError` as `parquet_rows`, and for a missing column."""
     columns: list[list[Any]] = [[] for _ in names]
     for batch in _parquet_batches(path, 65_536):
@@ -406,16 +406,16 @@ def parquet_columns(path: Path, names: Sequence[str]) -> list[list[Any]]:
     return columns
 
 
-def parquet_metadata(path: Path) -> Mapping[bytes, bytes]:
+def parquet_metadata(path: AnyPath) -> Mapping[bytes, bytes]:
     """Return the metadata in the footer of a Parquet file; raises `UserError` for another file."""
-    with _parquet(path) as (_, parquet):
+    with parquet_file(path) as (_, parquet):
         return dict(parquet.schema_arrow.metadata or {})
 
 
 def parquet_schema(path: Path) -> dict[str, str]:
     """Return each Parquet column's type, "number" or Arrow's name; raises `UserError` for another file."""
     types = parquet_library().types
-    with _parquet(path) as (_, parquet):
+    with parquet_file(path) as (_, parquet):
         fields = [(field.name, field.type) for field in parquet.schema_arrow]
     return {name: "number" if types.is_floating(kind) or types.is_integer(kind) else str(kind) for name, kind in fields}
 
@@ -425,18 +425,18 @@ def parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[Any
 
     Raises `UserError` for another file, and for one whose rows repeat more text than a file of its size can mean.
     """
-    with _parquet(path) as (file, parquet):
+    with parquet_file(path) as (file, parquet):
         most = _PARQUET_FREE + _PARQUET_EXPANSION * path.stat().st_size
         yield from _within(path, most, _bounded_batches(file, parquet, rows, list(names)))
 
 
-def _parquet_batches(path: Path, rows: int) -> Iterator[Any]:
-    with _parquet(path, whole=True) as (file, parquet):
+def _parquet_batches(path: AnyPath, rows: int) -> Iterator[Any]:
+    with parquet_file(path, whole=True) as (file, parquet):
         most = min(MOST_BYTES, _PARQUET_FREE + _PARQUET_EXPANSION * file.size())
         yield from _within(path, most, _bounded_batches(file, parquet, rows))
 
 
-def _within(path: Path, most: int, batches: Iterable[Any]) -> Iterator[Any]:
+def _within(path: AnyPath, most: int, batches: Iterable[Any]) -> Iterator[Any]:
     """Yield batches; raises `UserError` where they hold more than so many bytes, texts of coded columns included."""
     size = 0
     for batch in batches:
@@ -471,7 +471,7 @@ def _longest(texts: Any) -> int:
 
 
 @contextmanager
-def _parquet(path: Path, whole: bool = False) -> Iterator[tuple[Any, Any]]:
+def parquet_file(path: AnyPath, whole: bool = False) -> Iterator[tuple[Any, Any]]:
     """Yield an open Parquet file, as a file and as a table. whole: it is read into memory first."""
     pyarrow = parquet_library()
     declare("input", path)

@@ -54,6 +54,7 @@ class HHEM(ModelMetric):
         ("model.safetensors",),
     )
     Options = HHEMOptions
+    only_loads = True
     card = MetricCard(
         name="hhem",
         family="classifier",

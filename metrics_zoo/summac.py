@@ -244,6 +244,7 @@ class SummaCConv(SummaC):
     """
 
     Options = ConvOptions
+    only_loads = True
     card = MetricCard(
         name="summac-conv",
         summary="trained layers over the histogram of entailment that a statement sentence meets in the source",

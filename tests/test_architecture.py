@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("metaeval", "metrics_zoo", "protocols")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
-READS = "errors files reading"
+READS = "errors files reading remote"
 TABLES = "own_tables data_tables roles table_reading"
 SETTINGS = f"column_arrays shown registry declared setting_types config config_files variants {READS} {TABLES}"
 PROTOCOL = "protocols.contract protocols.comparison protocols.contrasts protocols.simulation"
@@ -22,7 +22,8 @@ ROOMS = {
     "shown": "",
     "errors": "shown",
     "database": "errors files",
-    "files": "errors shown",
+    "files": "errors shown remote",
+    "remote": "errors",
     "reading": "errors files",
     "column_arrays": "",
     "roles": "errors",

@@ -88,9 +88,11 @@ class VerifyOptions(groups.TrustSettings, groups.ExecutorSettings, DeclaredOptio
 
 
 def _status(options: StatusOptions, _: Progress) -> Done:
+    from metaeval.remote import location
     from metaeval.scoring.shards import shard_states
 
-    states = shard_states(options.folder)
+    folder = location(options.folder)
+    states = shard_states(folder)
     lines = []
     for state in states:
         note = state.note
@@ -104,17 +106,18 @@ def _status(options: StatusOptions, _: Progress) -> Done:
         lines.append(f"{note.metric}: {of} windows are not begun: --array=0-{note.shards - 1}")
     complete = all(state.complete for state in states)
     if complete:
-        lines.append(f"Complete: metaeval shards merge {shlex.quote(str(options.folder))}")
+        lines.append(f"Complete: metaeval shards merge {shlex.quote(str(folder))}")
     return Done(shown=(), verdict=lines, value=states, exit_code=0 if complete else 1)
 
 
 def _merge(options: MergeOptions, _: Progress) -> Done:
+    from metaeval.remote import location
     from metaeval.scoring.shards import merge_shards, shard_states
     from metaeval.scoring.store import ScoreStore
 
-    run = options.run()
+    run, folder = options.run(), location(options.folder)
     with ScoreStore(run.store_path) as store:
-        merged = list(merge_shards(options.folder, store))
+        merged = list(merge_shards(folder, store))
     lines = []
     for part in merged:
         parts = [f"{part.rows:,} scores, {part.new:,} of them new"]
@@ -124,9 +127,8 @@ def _merge(options: MergeOptions, _: Progress) -> Done:
             parts.append(f"{part.failed:,} failed ones left out")
         lines.append(f"{part.metric}: {', '.join(parts)}{_devices(part.devices)}")
     lines.append(f"Merged into {run.store_path}")
-    if not all(state.complete for state in shard_states(options.folder)):
-        folder = shlex.quote(str(options.folder))
-        lines.append(f"Not the whole job, blocks are missing: metaeval shards status {folder}")
+    if not all(state.complete for state in shard_states(folder)):
+        lines.append(f"Not the whole job, blocks are missing: metaeval shards status {shlex.quote(str(folder))}")
     return Done(config=run, shown=(), verdict=lines, value=merged)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ from metaeval.stats.arrays import codes_of
 from metaeval.stats.votes import GoldVotes, votes_of_gold
 from metaeval.variants import DatasetVariant, dataset_variant
 from protocols.contract import Judgements, Protocol
+
+Table = TypeVar("Table")
 
 
 @dataclass(frozen=True)
@@ -323,7 +325,12 @@ def check_rated(config: RunConfig) -> None:
 
 
 def pair_file(config: RunConfig) -> PairFile | None:
-    """Return the run's table of pairs; None where its data are of another kind.
+    """Return the run's table of pairs, as `pair_table` does."""
+    return pair_table(config, read_pair_file)
+
+
+def pair_table(config: RunConfig, read: Callable[[Path, Mapping[str, str]], Table]) -> Table | None:
+    """Return the run's table of pairs as `read` returns it; None where its data are of another kind.
 
     Raises `UserError` for a missing file, one that is not a table, and as `read_pair_file` does.
     """
@@ -343,7 +350,7 @@ def pair_file(config: RunConfig) -> PairFile | None:
         )
     dataset, _, _ = find_dataset(config.dataset, config)
     splits_of(dataset, config.split or dataset.default_split)
-    return read_pair_file(path, {**check_options(dataset, config.dataset_options), **config.columns})
+    return read(path, {**check_options(dataset, config.dataset_options), **config.columns})
 
 
 Codes = NDArray[np.int64]

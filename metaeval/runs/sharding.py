@@ -5,17 +5,19 @@ from __future__ import annotations
 import random
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from metaeval.config import ExecutorConfig, RunConfig, changed_settings
 from metaeval.config_files import check_file
 from metaeval.errors import UserError
-from metaeval.files import sha256_json
+from metaeval.files import AnyPath, sha256_json
 from metaeval.reading import parquet_library
+from metaeval.remote import location
 from metaeval.runs.answers import reading
 from metaeval.runs.columns import unscored_metrics
 from metaeval.runs.metrics import (
@@ -27,14 +29,15 @@ from metaeval.runs.metrics import (
     plug_in,
     worker_pool,
 )
-from metaeval.runs.prepared_run import Job, pair_file, prepare
+from metaeval.runs.prepared_run import Job, pair_file, pair_table, prepare
 from metaeval.scoring.contract import Combination, Metric, TextPair
 from metaeval.scoring.engine import context_of, job_identity
-from metaeval.scoring.executors.contract import BlockTask
+from metaeval.scoring.executors.contract import BlockTask, Context
 from metaeval.scoring.executors.notice import Notice, noticed
 from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.large_tables import PairFile
 from metaeval.scoring.pace import device_of
-from metaeval.scoring.plan import Plan, TextBlock, make_plan
+from metaeval.scoring.plan import PairsInMemory, PlannedPairs, TextBlock
 from metaeval.scoring.shards import (
     PartNote,
     PartWriter,
@@ -49,6 +52,7 @@ from metaeval.scoring.shards import (
     write_note,
 )
 from metaeval.scoring.store import pair_key
+from metaeval.scoring.table_plans import PlannedTable
 
 TOLERANCE = 1e-5
 """Largest allowed difference of scores between device models."""
@@ -56,18 +60,26 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class _Sharded:
-    """The work on one or more metrics in shards: identities, unique pairs by key, and the plan of blocks.
+    """The work on one or more metrics in shards: identities, and the plan of blocks with their texts.
 
     window: the block of a large table, if the pairs are one.
     """
 
     identities: Sequence[Mapping[str, Any]]
-    unique: Mapping[bytes, TextPair]
-    plan: Plan
+    planned: PlannedPairs
     window: WindowNote | None
 
-    def task(self, block: TextBlock, wanted: Sequence[int]) -> BlockTask:
-        return BlockTask(block.number, block.keys, [self.unique[key] for key in block.keys], wanted)
+    def tasks(self, wanted: Mapping[int, Sequence[int]]) -> list[BlockTask]:
+        """Return the tasks of some blocks. wanted: numbers of the metrics that lack a block, by its number."""
+        read = self.planned.read(sorted(wanted))
+        return [BlockTask(block.number, block.keys, pairs, wanted[block.number]) for block, pairs in read]
+
+    def context(self, metric: Metric, tasks: Sequence[BlockTask]) -> Context:
+        """Return the job's texts for `prepare`; of a metric that only loads its model there, those of the tasks."""
+        if metric.reads_job():
+            return context_of(self.planned.pairs)
+        pairs = [pair for task in tasks for pair in task.pairs]
+        return Context(*(list(dict.fromkeys(side)) for side in zip(*pairs, strict=True))) if pairs else Context((), ())
 
 
 @dataclass(frozen=True)
@@ -75,7 +87,7 @@ class ShardWritten:
     """A written shard of one metric. blocks: its number of blocks of pairs. all_blocks: that of the plan."""
 
     metric: str
-    path: Path
+    path: AnyPath
     shard: Shard
     blocks: int
     all_blocks: int
@@ -88,17 +100,18 @@ class ShardWritten:
 
 
 def export_shard(
-    config: RunConfig, shard: Shard, folder: Path, progress: MetricProgress | None = None
+    config: RunConfig, shard: Shard, folder: AnyPath, progress: MetricProgress | None = None
 ) -> Iterator[ShardWritten]:
     """Score a shard of the run's blocks with each metric and write parts; yields one record per metric.
 
-    Blocks in existing parts are not scored again, and an interrupted task keeps its finished blocks. Raises `UserError`
+    Blocks in existing parts are not scored again, and an interrupted task keeps its finished blocks. folder: may be an
+    address of a remote file system (see `metaeval.remote`). Raises `UserError`
     for a metric that cannot be sharded, before anything is scored, and `EndedError` after SIGTERM.
     """
     parquet_library()
-    metrics = shardable(config)
+    metrics, folder = shardable(config), location(folder)
     with noticed() as notice, worker_pool(config) as pool:
-        for part in _parts(metrics, progress):
+        for part in _parts(metrics, progress, folder):
             for group in metrics.groups():
                 yield from _export_group(group, part, metrics, shard, folder, pool, notice)
                 if notice.given:
@@ -112,35 +125,56 @@ def export_shard(
 class _Part:
     """The data that are planned as one job: a run's, or the texts of a table of pairs, or of one block of it.
 
-    window: which block.
+    stored: returns the stored plan with blocks of some size, where there is one. window: which block.
     """
 
     whole: Job | None
     texts: Sequence[TextPair] = ()
+    stored: Callable[[int], PlannedPairs] | None = None
     window: WindowNote | None = None
     progress: MetricProgress | None = None
 
     def job(self, group: Sequence[str], loaded: LoadedMetrics, metrics: Sequence[Metric]) -> _Sharded:
         """Return the work on a group of metrics. group: their names in `loaded`. metrics: the metrics themselves."""
-        read = reading(self.whole, group[0], loaded).texts if self.whole else self.texts
-        unique = {pair_key(*pair): pair for pair in read}
-        identities = [job_identity(metric, unique.values()) for metric in metrics]
-        return _Sharded(identities, unique, make_plan(unique, metrics[0].block_tokens), self.window)
+        tokens = metrics[0].block_tokens
+        if self.stored:
+            planned = self.stored(tokens)
+        else:
+            read = reading(self.whole, group[0], loaded).texts if self.whole else self.texts
+            planned = PairsInMemory({pair_key(*pair): pair for pair in read}, tokens)
+        of_corpus = any(metric.corpus_dependent for metric in metrics)
+        identities = [job_identity(metric, planned.pairs if of_corpus else ()) for metric in metrics]
+        return _Sharded(identities, planned, self.window)
 
 
-def _parts(metrics: LoadedMetrics, progress: MetricProgress | None = None) -> Iterator[_Part]:
-    table = pair_file(metrics.config)
+def _parts(
+    metrics: LoadedMetrics, progress: MetricProgress | None = None, plans: AnyPath | None = None
+) -> Iterator[_Part]:
+    """Yield the data of a run. plans: the folder in which plans of tables are stored; None plans them here, anew."""
+    stored = pair_table(metrics.config, partial(PlannedTable, plans)) if plans else None
+    table = stored.file if stored else pair_file(metrics.config)
     if table is None:
         yield _Part(prepare(metrics.config), progress=progress)
         return
     metrics.check_windows(table)
-    count = len(table.starts)
+    if stored:
+        sizes = sorted({metrics[group[0]].block_tokens for group in metrics.groups()})
+        for number in range(len(table.starts)):
+            planned = partial(stored.window, number, sizes=sizes)
+            yield _Part(None, (), planned, _window_note(table, number), table.shifted(progress, number))
+        return
     for window in table.windows():
-        note = WindowNote(table=table.fingerprint, numbers=[window.number], of=count) if count > 1 else None
-        part = _Part(None, window.texts, note, table.shifted(progress, window.number))
+        part = _Part(
+            None, window.texts, None, _window_note(table, window.number), table.shifted(progress, window.number)
+        )
         del window
         yield part
         del part
+
+
+def _window_note(table: PairFile, number: int) -> WindowNote | None:
+    count = len(table.starts)
+    return WindowNote(table=table.fingerprint, numbers=[number], of=count) if count > 1 else None
 
 
 def shardable(config: RunConfig) -> LoadedMetrics:
@@ -167,7 +201,7 @@ def _export_group(
     part: _Part,
     loaded: LoadedMetrics,
     shard: Shard,
-    folder: Path,
+    folder: AnyPath,
     pool: Pool | None,
     notice: Notice,
 ) -> Iterator[ShardWritten]:
@@ -175,28 +209,29 @@ def _export_group(
     metrics = [loaded.fresh(name) for name in group]
     with plug_in(label):
         job = part.job(group, loaded, metrics)
-        blocks, device = shard.blocks(job.plan), device_of(metrics[0])
-        places = [plan_folder(folder, identity, job.plan) for identity in job.identities]
-        lacking: dict[int, list[int]] = {block.number: [] for block in blocks}
+        planned, device = job.planned, device_of(metrics[0])
+        blocks = shard.blocks(len(planned.sizes))
+        places = [plan_folder(folder, identity, planned.plan) for identity in job.identities]
+        lacking: dict[int, list[int]] = {block: [] for block in blocks}
         for number, (name, place, identity) in enumerate(zip(group, places, job.identities, strict=True)):
-            planned = PlanNote(
+            note = PlanNote(
                 metric=name,
                 identity=dict(identity),
-                plan=job.plan.id,
-                block_tokens=job.plan.block_tokens,
-                blocks=len(job.plan.blocks),
-                pairs=len(job.unique),
+                plan=planned.plan,
+                block_tokens=planned.block_tokens,
+                blocks=len(planned.sizes),
+                pairs=sum(planned.sizes),
                 shards=shard.count,
                 run=config.model_dump(mode="json"),
                 windows=[job.window] if job.window else [],
             )
-            write_note(place, planned)
-            done = {block.number for note in part_notes(place).values() for block in note.blocks}
+            write_note(place, note)
+            done = {block.number for part_note in part_notes(place).values() for block in part_note.blocks}
             for block in lacking.keys() - done:
                 lacking[block].append(number)
-        left = [block for block in blocks if lacking[block.number]]
-        total = sum(len(block.keys) for block in blocks)
-        scored = total - sum(len(block.keys) for block in left)
+        tasks = job.tasks({block: wanted for block, wanted in lacking.items() if wanted})
+        total = sum(planned.sizes[block] for block in blocks)
+        scored = total - sum(len(task.keys) for task in tasks)
         if progress:
             progress(label, scored, total)
         execute = executed(pool, group, metrics, config)
@@ -204,8 +239,8 @@ def _export_group(
             writers: list[PartWriter] = []
             for place, identity in zip(places, job.identities, strict=True):
                 of, versions = sha256_json(dict(identity)), dict(package_versions())
-                note = PartNote(identity=of, plan=job.plan.id, blocks=[], versions=versions, device=device)
-                writers.append(PartWriter(place, note))
+                described = PartNote(identity=of, plan=planned.plan, blocks=[], versions=versions, device=device)
+                writers.append(PartWriter(place, described))
                 stack.callback(writers[-1].close)  # whatever ends the task
 
             def keep() -> None:
@@ -213,16 +248,15 @@ def _export_group(
                     writer.close()
 
             notice.keep = keep
-            tasks = (job.task(block, lacking[block.number]) for block in left)
-            for task, answers in execute(context_of(job.unique.values()), notice.until(tasks)):
+            for task, answers in execute(job.context(metrics[0], tasks), notice.until(tasks)):
                 with notice.writing(task):
                     for number, answer in zip(task.wanted, answers, strict=True):
-                        writers[number].add(job.plan.blocks[task.block], answer)
+                        writers[number].add(TextBlock(task.block, tuple(task.keys)), answer)
                 scored += len(task.keys)
                 if progress:
                     progress(label, scored, total)
     for name, place in zip(group, places, strict=True) if not notice.given else ():
-        yield ShardWritten(name, place, shard, len(blocks), len(job.plan.blocks), job.window)
+        yield ShardWritten(name, place, shard, len(blocks), len(planned.sizes), job.window)
 
 
 @dataclass(frozen=True)
@@ -247,7 +281,7 @@ class VerifiedShards:
 
 
 def verify_shards(
-    folder: Path, settings: Mapping[str, Any], count: int, seed: int, progress: MetricProgress | None = None
+    folder: AnyPath, settings: Mapping[str, Any], count: int, seed: int, progress: MetricProgress | None = None
 ) -> Iterator[VerifiedShards]:
     """Score `count` random blocks of each plan again, and compare them with the parts.
 
@@ -256,8 +290,8 @@ def verify_shards(
     """
     if count < 1:
         raise UserError(f"blocks is {count}; it should be 1 or more.")
-    jobs: dict[str, tuple[RunConfig, dict[Path, PlanNote]]] = {}
-    for place in plans(folder):
+    jobs: dict[str, tuple[RunConfig, dict[AnyPath, PlanNote]]] = {}
+    for place in plans(location(folder)):
         note = read_note(place)
         noted = {**note.run, "metrics": (note.metric,)}
         noted.pop("executor", None)
@@ -277,7 +311,7 @@ def verify_shards(
             raise _differs_here(place, note)
 
 
-def _differs_here(place: Path, note: PlanNote) -> UserError:
+def _differs_here(place: AnyPath, note: PlanNote) -> UserError:
     return UserError(
         f"{place} does not match what this machine computes for {note.metric!r}: give the data, code and model files "
         "with which the shards were scored."
@@ -285,7 +319,7 @@ def _differs_here(place: Path, note: PlanNote) -> UserError:
 
 
 def _verify_plan(
-    place: Path,
+    place: AnyPath,
     note: PlanNote,
     part: _Part,
     loaded: LoadedMetrics,
@@ -296,9 +330,9 @@ def _verify_plan(
     metric, config = loaded.fresh(note.metric), loaded.config
     with plug_in(note.metric):
         job, device = part.job([note.metric], loaded, [metric]), device_of(metric)
-    if plan_folder(place.parents[1], job.identities[0], job.plan) != place:
+    if plan_folder(place.parent.parent, job.identities[0], job.planned.plan) != place:
         raise _differs_here(place, note)
-    ids = {block.number: block.id for block in job.plan.blocks}
+    ids = {block.number: block.id for block, _ in job.planned.read(range(len(job.planned.sizes)))}
     known = {}
     if not (parts := part_notes(place)):
         raise UserError(f"{place} ({note.metric}) has no scores to compare yet: score a shard first.")
@@ -311,8 +345,8 @@ def _verify_plan(
     differing, largest, pairs = 0, 0.0, 0
     with worker_pool(config) as pool, plug_in(note.metric):
         execute = executed(pool, [note.metric], [metric], config)
-        tasks = (job.task(job.plan.blocks[number], (0,)) for number in chosen)
-        for task, (answers,) in execute(context_of(job.unique.values()), tasks):
+        tasks = job.tasks(dict.fromkeys(chosen, (0,)))
+        for task, (answers,) in execute(job.context(metric, tasks), tasks):
             for answer, row in zip(answers, known[task.block][1], strict=True):
                 pairs += 1
                 if tuple(answer) != row[1:]:
@@ -320,7 +354,7 @@ def _verify_plan(
                     both = answer.score is not None and row[1] is not None
                     largest = max(largest, abs((answer.score or 0) - (row[1] or 0)) if both else float("inf"))
             if progress:
-                progress(note.metric, pairs, sum(len(job.plan.blocks[number].keys) for number in chosen))
+                progress(note.metric, pairs, sum(len(task.keys) for task in tasks))
     same = all(known[number][0] == device for number in chosen)
     return VerifiedShards(note.metric, len(chosen), pairs, differing, largest, same)
 

@@ -135,11 +135,13 @@ class Metric(ABC):
     pairs that are scored beside a pair may change the last bits of its score, as they do in a batch of a model; such a
     metric always gets the same pairs together. Set it to False where a pair costs money, or each is scored alone.
     `where`: "driver" for a metric that only one process may run, since it has a budget, a store or a program.
+    `only_loads`: the `prepare` of this very class does not read the job's texts, so a task may give it fewer.
     """
 
     card: ClassVar[MetricCard]
     batched: ClassVar[bool] = True
     where: ClassVar[Literal["worker", "driver"]] = "worker"
+    only_loads: ClassVar[bool] = True
     Options: ClassVar[type[MetricOptions]] = MetricOptions
     origin: str = ""
 
@@ -234,6 +236,12 @@ class Metric(ABC):
     def replies(self, source: str, statement: str) -> list[str]:
         """Return the stored replies of a remote model about a pair; sends no request."""
         return []
+
+    @classmethod
+    def reads_job(cls) -> bool:
+        """Return whether `prepare` may read the job's texts: its class does not declare `only_loads`."""
+        owner = next(kind for kind in cls.__mro__ if "prepare" in vars(kind))
+        return not vars(owner).get("only_loads", False)
 
     @classmethod
     def explains(cls) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -34,7 +35,43 @@ class Plan:
     @cached_property
     def id(self) -> str:
         """Return 32 hex digits of a hash over the blocks' ids and the block size."""
-        return _digest([str(self.block_tokens).encode(), *(block.id.encode() for block in self.blocks)])
+        return plan_id(self.block_tokens, [block.id for block in self.blocks])
+
+
+class PlannedPairs(ABC):
+    """A plan with the texts of its pairs, which are in memory or in a file.
+
+    plan: the id of the plan. sizes: the number of pairs of each block.
+    """
+
+    plan: str
+    block_tokens: int
+    sizes: Sequence[int]
+
+    @abstractmethod
+    def read(self, numbers: Sequence[int]) -> Iterator[tuple[TextBlock, list[TextPair]]]:
+        """Yield these blocks, in ascending order, with their texts."""
+
+    @cached_property
+    def pairs(self) -> list[TextPair]:
+        """Return all pairs; those of a file stay in memory."""
+        return [pair for _, pairs in self.read(range(len(self.sizes))) for pair in pairs]
+
+
+class PairsInMemory(PlannedPairs):
+    """The plan of pairs that are in memory, by their keys."""
+
+    def __init__(self, unique: Mapping[bytes, TextPair], block_tokens: int) -> None:
+        self.block_tokens = block_tokens
+        self.blocks = make_plan(unique, block_tokens)
+        self.plan, self.sizes = self.blocks.id, [len(block.keys) for block in self.blocks.blocks]
+        self._unique = unique
+
+    def read(self, numbers: Sequence[int]) -> Iterator[tuple[TextBlock, list[TextPair]]]:
+        """Yield these blocks with their texts."""
+        for number in numbers:
+            block = self.blocks.blocks[number]
+            yield block, [self._unique[key] for key in block.keys]
 
 
 def make_plan(unique: Mapping[bytes, TextPair], block_tokens: int) -> Plan:
@@ -66,6 +103,11 @@ def _cut(unique: Mapping[bytes, TextPair], block_tokens: int) -> Iterator[list[b
             for source in sources
             for key in sorted(by_source[source], key=lambda key: longest_first(unique[key][1]))
         ]
+
+
+def plan_id(block_tokens: int, blocks: Iterable[str]) -> str:
+    """Return the id of a plan, from the ids of its blocks."""
+    return _digest([str(block_tokens).encode(), *(block.encode() for block in blocks)])
 
 
 def _digest(parts: Iterable[bytes]) -> str:

@@ -13,16 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from operator import itemgetter
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from metaeval import reading
 from metaeval.errors import UserError
-from metaeval.files import atomic_write, sha256_json, write_text
+from metaeval.files import AnyPath, atomic_write, sha256_json, write_text
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.scoring.plan import Plan, TextBlock
+from metaeval.scoring.plan import TextBlock
 from metaeval.scoring.store import ScoreStore
 
 NOTE = "plan.json"
@@ -38,11 +37,13 @@ PartRow = tuple[bytes, float | None, str, int, int]
 """(pair key, score, status, tokens, cut)."""
 
 
-class _File(BaseModel):
+class StrictNote(BaseModel):
+    """Base of the descriptions in a folder of shards: no other fields, no other types."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class WindowNote(_File):
+class WindowNote(StrictNote):
     """Which blocks of a large table a plan covers: their numbers from 0; several if they hold the same pairs.
 
     table: SHA-256 of the file. of: number of blocks of the table.
@@ -56,7 +57,7 @@ class WindowNote(_File):
         return f"window {' and '.join(map(str, self.numbers))} of {self.of}"
 
 
-class PlanNote(_File):
+class PlanNote(StrictNote):
     """The content of plan.json. blocks, pairs: their numbers. shards: the number of tasks of the last command.
 
     run: the settings of the run, as in a manifest. windows: one note for each table that is scored in several windows.
@@ -80,7 +81,7 @@ class PlanNote(_File):
         return any(note.table == window.table and set(window.numbers) <= set(note.numbers) for note in self.windows)
 
 
-class PartBlock(_File):
+class PartBlock(StrictNote):
     """A block of a part: its number, its id, its rows, and how many of those have failed."""
 
     number: int = Field(ge=0)
@@ -89,7 +90,7 @@ class PartBlock(_File):
     failed: int = Field(ge=0)
 
 
-class PartNote(_File):
+class PartNote(StrictNote):
     """The description in a part file of a shard. device: the model of the device that computed it."""
 
     format: Literal["metaeval-shard/1"] = "metaeval-shard/1"
@@ -100,12 +101,12 @@ class PartNote(_File):
     device: str
 
 
-def plan_folder(folder: Path, identity: Mapping[str, Any], plan: Plan) -> Path:
-    """Return the folder of the part files of a metric's plan."""
-    return folder / sha256_json(dict(identity))[:16] / plan.id[:16]
+def plan_folder(folder: AnyPath, identity: Mapping[str, Any], plan: str) -> AnyPath:
+    """Return the folder of the part files of a metric's plan, of which the id is given."""
+    return folder / sha256_json(dict(identity))[:16] / plan[:16]
 
 
-def write_note(place: Path, note: PlanNote) -> None:
+def write_note(place: AnyPath, note: PlanNote) -> None:
     """Write plan.json into a folder; every task of a plan writes the same. Blocks of a table already in it are kept."""
     windows: dict[str, WindowNote] = {}
     for window in (*(read_note(place).windows if (place / NOTE).is_file() else ()), *note.windows):
@@ -116,16 +117,16 @@ def write_note(place: Path, note: PlanNote) -> None:
     write_text(place / NOTE, json.dumps(values, indent=1, sort_keys=True) + "\n", update=True)
 
 
-def read_note(place: Path) -> PlanNote:
+def read_note(place: AnyPath) -> PlanNote:
     """Return plan.json of a folder; raises `UserError` where its identity and plan are not those of the folder."""
     path = place / NOTE
-    note = _checked(PlanNote, reading.read_object(path), path)
+    note = checked_note(PlanNote, reading.read_object(path), path)
     if (sha256_json(note.identity)[:16], note.plan[:16]) != (place.parent.name, place.name):
         raise UserError(f"{path} is of another metric or plan than its folder: move it elsewhere.")
     return note
 
 
-def plans(folder: Path) -> list[Path]:
+def plans(folder: AnyPath) -> list[AnyPath]:
     """Return the folders of plans, sorted by name; raises `UserError` where there is none."""
     folders = sorted(path.parent for path in folder.glob(f"*/*/{NOTE}"))
     if not folders:
@@ -139,7 +140,7 @@ class PartWriter:
     place: folder of the plan. note: the description of every part, without its blocks.
     """
 
-    def __init__(self, place: Path, note: PartNote) -> None:
+    def __init__(self, place: AnyPath, note: PartNote) -> None:
         self._place = place
         self._note = note
         self._blocks: list[tuple[TextBlock, Sequence[PairScore]]] = []
@@ -190,24 +191,25 @@ class PartWriter:
         self._blocks, self._rows = [], 0
 
 
-def part_notes(place: Path) -> dict[Path, PartNote]:
+def part_notes(place: AnyPath) -> dict[AnyPath, PartNote]:
     """Read the description of each part of a plan, without its rows.
 
     Raises `UserError` for a file that is not a part, and for one of another metric or plan.
     """
     note_by_path = {}
-    for path in sorted(place.glob("part-*.parquet")):
+    paths: list[AnyPath] = [*place.glob("part-*.parquet")]
+    for path in sorted(paths, key=str):
         try:
             values = reading.parse_json(reading.parquet_metadata(path)[_KEY].decode("utf-8"))
         except (UserError, KeyError, UnicodeDecodeError, reading.MalformedError) as error:
             raise _broken(path) from error
-        note_by_path[path] = note = _checked(PartNote, values, path)
+        note_by_path[path] = note = checked_note(PartNote, values, path)
         if (note.identity[:16], note.plan[:16]) != (place.parent.name, place.name):
             raise UserError(f"{path} is of another metric or plan than its folder: move it elsewhere.")
     return note_by_path
 
 
-def read_part(path: Path, note: PartNote) -> Iterator[tuple[PartBlock, list[PartRow]]]:
+def read_part(path: AnyPath, note: PartNote) -> Iterator[tuple[PartBlock, list[PartRow]]]:
     """Yield the blocks of a part with their rows; `UserError` where the rows do not match the part's description."""
     try:
         columns = reading.parquet_columns(path, ("pair", "score", "status", "tokens", "cut"))
@@ -225,14 +227,15 @@ def read_part(path: Path, note: PartNote) -> Iterator[tuple[PartBlock, list[Part
         raise _broken(path)
 
 
-def _checked(model: type[Model], values: Any, path: Path) -> Model:
+def checked_note(model: type[Model], values: Any, path: AnyPath) -> Model:
+    """Return the description that a file holds; raises `UserError` for anything else."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
         raise _broken(path) from error
 
 
-def _broken(path: Path) -> UserError:
+def _broken(path: AnyPath) -> UserError:
     return UserError(f"{path} is damaged, or not a shard's file: delete it, and run the task that wrote it again.")
 
 
@@ -243,9 +246,9 @@ class Shard:
     index: int
     count: int
 
-    def blocks(self, plan: Plan) -> Sequence[TextBlock]:
-        """Return every count-th block: the longest come first, so that the tasks take about the same time."""
-        return plan.blocks[self.index :: self.count]
+    def blocks(self, count: int) -> Sequence[int]:
+        """Return every n-th of so many blocks: the longest come first, so that the tasks take about the same time."""
+        return range(count)[self.index :: self.count]
 
 
 def read_shard(text: str) -> Shard:
@@ -264,7 +267,7 @@ class PlanState:
     for each table. rows: scored pairs; failed: how many of them failed. devices: models of the devices that scored.
     """
 
-    place: Path
+    place: AnyPath
     note: PlanNote
     missing: Sequence[int]
     unbegun: Sequence[WindowNote]
@@ -302,7 +305,7 @@ class PlanState:
         return ",".join("-".join(map(str, span)) for span in spans)
 
 
-def shard_states(folder: Path) -> list[PlanState]:
+def shard_states(folder: AnyPath) -> list[PlanState]:
     """Return the progress of each metric's plan in a folder of shards."""
     notes = {place: read_note(place) for place in plans(folder)}
     begun: dict[tuple[str, str], set[int]] = {}
@@ -340,14 +343,14 @@ class Merged:
     devices: Sequence[str]
 
 
-def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
+def merge_shards(folder: AnyPath, store: ScoreStore) -> Iterator[Merged]:
     """Add all parts of a folder to a score store, and yield counts by metric; repeating it changes nothing.
 
     The store keeps the scores that it has. Raises `UserError`, and stores nothing, for a file that is not a part or
     of another metric, and for a block of two parts or a pair of two plans with different scores. Damaged rows raise
     it when they are read: rows before them are stored.
     """
-    by_metric: dict[str, list[Path]] = {}
+    by_metric: dict[str, list[AnyPath]] = {}
     for place in plans(folder):
         by_metric.setdefault(place.parent.name, []).append(place)
     for places in by_metric.values():
@@ -364,7 +367,7 @@ def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
         yield Merged(note.metric, counts["rows"], counts["new"], counts["kept"], counts["failed"], sorted(devices))
 
 
-def _batches(places: Sequence[Path], devices: set[str]) -> Iterator[list[PartRow]]:
+def _batches(places: Sequence[AnyPath], devices: set[str]) -> Iterator[list[PartRow]]:
     """Yield the rows of a metric's parts in large batches: one large transaction is faster than many small ones."""
     rows: list[PartRow] = []
     for place in places:
@@ -377,7 +380,9 @@ def _batches(places: Sequence[Path], devices: set[str]) -> Iterator[list[PartRow
     yield rows
 
 
-def _merge_rows(place: Path, identity: Mapping[str, Any], rows: Sequence[PartRow], store: ScoreStore) -> dict[str, int]:
+def _merge_rows(
+    place: AnyPath, identity: Mapping[str, Any], rows: Sequence[PartRow], store: ScoreStore
+) -> dict[str, int]:
     try:
         new = store.add(identity, rows)
     except ValueError as error:
@@ -388,14 +393,14 @@ def _merge_rows(place: Path, identity: Mapping[str, Any], rows: Sequence[PartRow
     return {"new": new, "kept": sum(tuple(known[row[0]]) != row[1:] for row in rows if row[0] in known)}
 
 
-def _check_overlaps(places: Sequence[Path]) -> None:
+def _check_overlaps(places: Sequence[AnyPath]) -> None:
     """Raise `UserError` if parts of one metric hold a pair twice with different scores, except blocks of one table.
 
     Rows are read only where a block or a plan can have duplicates.
     """
     jobs = {place: {window.table for window in read_note(place).windows} or {str(place)} for place in places}
     several = not set.intersection(*jobs.values())
-    seen: dict[bytes, tuple[Path, PartRow]] = {}
+    seen: dict[bytes, tuple[AnyPath, PartRow]] = {}
     for place in places:
         note, parts = read_note(place), part_notes(place)
         times = Counter(block.number for part in parts.values() for block in part.blocks)
