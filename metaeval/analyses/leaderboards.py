@@ -113,13 +113,13 @@ def _total(board: Board, run: str) -> float:
 def _values(pair: _Pair, options: LeaderboardOptions) -> list[Record]:
     from metaeval.report.table import known
     from metaeval.stats import leaderboards as stats
-    from metaeval.stats.resampling import bootstrap, percentile_interval
+    from metaeval.stats.resampling import bootstrap
 
     topics = pair.cells[0].shape[1]
     ends: dict[str, tuple[float, float] | None] = {}
     if topics > 1 and options.resamples:
         drawn = stats.resampled(*pair.cells, bootstrap(topics, options.resamples, options.seed))
-        ends = {name: percentile_interval(column[1:], LEVEL) for name, column in drawn.items()}
+        ends = {name: stats.shifted_interval(column, LEVEL) for name, column in drawn.items()}
     values = {name: coefficient(*pair.means) for name, coefficient in stats.COEFFICIENTS.items()}
     if topics:
         values["soft_accuracy"], ends["soft_accuracy"] = stats.soft_accuracy(*pair.cells, LEVEL)

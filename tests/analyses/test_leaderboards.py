@@ -5,12 +5,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
+from scipy.stats import kendalltau, spearmanr
 
 import metaeval
 from metaeval.corpus.leaderboards import read_board
 from metaeval.errors import UserError
-from metaeval.stats.leaderboards import kendall, pairwise_accuracy, resampled, soft_accuracy, spearman, tau_ap_b
+from metaeval.stats.leaderboards import (
+    kendall,
+    pairwise_accuracy,
+    resampled,
+    shifted_interval,
+    soft_accuracy,
+    spearman,
+    tau_ap_b,
+)
 from metaeval.stats.resampling import bootstrap
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "citation_measures" / "tau_ap.json"
@@ -71,6 +79,15 @@ def test_resamples_weigh_whole_topics_and_the_first_is_the_data():
     assert values["kendall"].shape == (21,)
 
 
+def test_an_interval_is_shifted_by_the_median_of_its_resamples_and_ends_at_1():
+    # Resamples .1 to .5 have the median .3, which is .4 below the value .7; quartiles .2 and .4 become .6 and .8.
+    values = np.array([0.7, 0.1, 0.2, 0.3, 0.4, 0.5])
+    assert shifted_interval(values, 0.5) == pytest.approx((0.6, 0.8))
+    assert shifted_interval(values + 0.3, 0.5) == pytest.approx((0.9, 1.0))
+    assert shifted_interval(np.array([np.nan, 0.1]), 0.5) is None
+    assert shifted_interval(values[:1], 0.5) is None
+
+
 def test_soft_accuracy_is_1_for_equal_boards_and_needs_two_topics_for_an_interval():
     cells = np.random.default_rng(2).random((4, 6))
     assert soft_accuracy(cells, cells, 0.95) == (1.0, (1.0, 1.0))
@@ -100,6 +117,34 @@ def test_trec_evals_files_of_one_run_each_are_one_board(tmp_path):
         read_board(tmp_path / "runs")
     with pytest.raises(UserError, match="no measure 'mrr'"):
         read_board(tmp_path / "runs", "mrr")
+
+
+TREC_RAG = Path(__file__).parents[3] / "shared" / "data" / "trec_rag"
+
+
+@pytest.mark.skipif(not TREC_RAG.is_dir(), reason="the published files are not beside the project")
+def test_people_and_a_chat_model_rank_the_runs_of_trec_rag_2024(tmp_path):
+    """Mean weight (full 1, partial .5) of the 6,706 citations that both judged, of 45 runs and 22 topics."""
+    weights = {"FS": 1.0, "PS": 0.5, "NS": 0.0}
+    text = (TREC_RAG / "rag24_verdicts_opus48.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert len(rows) == 6706
+    paths = []
+    for label in ("human_label", "opus_nist_label"):
+        cells = {}
+        for row in rows:
+            cells.setdefault((row["run_id"], row["topic_id"]), []).append(weights[row[label]])
+        lines = [f"{run}\t{topic}\t{np.mean(values)!s}" for (run, topic), values in cells.items()]
+        paths.append(written(tmp_path, f"{label}.tsv", "\n".join(["run\ttopic\tvalue", *lines])))
+    coefficients, runs = metaeval.results.leaderboards(*paths)
+    sides = [[row[side] for row in runs.records] for side in ("people", "metric")]
+    value = {row["coefficient"]: row["value"] for row in coefficients.records}
+    assert len(runs.records) == 45
+    assert value["kendall"] == pytest.approx(kendalltau(*sides).statistic)
+    assert value["spearman"] == pytest.approx(spearmanr(*sides).statistic)
+    assert {name: round(value[name], 3) for name in ("kendall", "tau_ap")} == {"kendall": 0.844, "tau_ap": 0.744}
+    assert all(row["low"] <= row["value"] <= row["high"] for row in coefficients.records)
+    assert max(row["topics by people"] for row in runs.records) == 22
 
 
 @pytest.mark.parametrize(
