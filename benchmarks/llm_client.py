@@ -1,16 +1,17 @@
-"""How near the chat client comes to the ideal rate, requests in flight / latency, over a server that only waits.
+"""CPU time of the chat client per call, beside a bare aiohttp loop, with 256 requests in flight and 20 % errors.
 
-    python benchmarks/llm_client.py [requests]
+    python benchmarks/llm_client.py [calls] [rounds] [checkout ...]
 
-The server is a process of its own on loopback and answers each request after half a second. With 256 requests in
-flight, 512 a second would be ideal. Three clients, interleaved, several rounds:
+The server is a process of its own on loopback. It answers at once, or, in the second table, meets a fifth of all
+attempts with HTTP 429, HTTP 500, a closed connection, or silence until the client gives up. Interleaved, one process
+on one core each:
 
-    ours      metaeval.llm: prompts hashed, replies parsed, counted, and each committed to the reply store
-    aiohttp   openai's AsyncOpenAI on its aiohttp transport: replies parsed into its models, and dropped
-    httpx     openai's AsyncOpenAI as it comes: the same on its default transport
+    bare      aiohttp: a body made and serialised, the reply's JSON parsed, asked again at once after any error
+    ours      metaeval.llm: a plan (keys, cost, what is stored), then the session; each reply committed to the store
+    CHECKOUT  ours, of another checkout of metaeval, such as the version before a change
 
-Prints the median of calls a second, its share of the ideal, and the client's CPU time per call. The httpx client gets
-fewer requests, since it degrades with the number of connections.
+Prints the median of CPU milliseconds a call (user and system, the server's not), of its ratio to the bare loop of the
+same round, and of calls a second; then how many requests have no reply, and how many the server answered twice.
 """
 
 from __future__ import annotations
@@ -18,27 +19,25 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
-import statistics
+import os
+import platform
+import random
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+import urllib.request
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, ClassVar
 
-import httpx2
-from openai import AsyncOpenAI, DefaultAioHttpClient
-
-from metaeval.llm.budget import Purse
-from metaeval.llm.client import ChatSession
-from metaeval.llm.endpoint import Endpoint, EndpointOptions
-from metaeval.llm.exchange import ChatRequest
-from metaeval.llm.replies import ReplyStore
+import aiohttp
 
 IN_FLIGHT = 256
-LATENCY = 0.5
-ROUNDS = 3
-TIMEOUT = 120.0
+TIMEOUT = 8.0
+FAULTS = 0.2
+_HERE = Path(__file__).resolve()
 
 _BODY = json.dumps(
     {
@@ -56,11 +55,21 @@ _BODY = json.dumps(
         "usage": {"prompt_tokens": 300, "completion_tokens": 12, "total_tokens": 312},
     }
 ).encode()
-_RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(_BODY), _BODY)
 
 
-class Waiting(asyncio.Protocol):
-    """HTTP without the costs of a framework, so that the machine's time is the client's."""
+def _http(status: str, body: bytes) -> bytes:
+    return b"HTTP/1.1 %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (
+        status.encode(),
+        len(body),
+        body,
+    )
+
+
+class Server(asyncio.Protocol):
+    """HTTP without the costs of a framework. The path /faults/... makes a share of attempts fail."""
+
+    attempts: ClassVar[Counter[bytes]] = Counter()
+    answers: ClassVar[Counter[bytes]] = Counter()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin with nothing received."""
@@ -68,25 +77,43 @@ class Waiting(asyncio.Protocol):
         self._received = b""
 
     def data_received(self, data: bytes) -> None:
-        """Answer every whole request after the latency."""
+        """Answer every whole request."""
         self._received += data
         while (head := self._received.find(b"\r\n\r\n")) >= 0:
-            length = int(self._received[:head].lower().split(b"content-length:", 1)[1].split(b"\r\n", 1)[0])
+            lines = self._received[:head].lower()
+            length = (
+                int(lines.split(b"content-length:", 1)[1].split(b"\r\n", 1)[0]) if b"content-length:" in lines else 0
+            )
             if len(self._received) < head + 4 + length:
                 return
+            body = self._received[head + 4 : head + 4 + length]
             self._received = self._received[head + 4 + length :]
-            asyncio.get_running_loop().call_later(LATENCY, self._answer)
+            self._answer(lines, body)
 
-    def _answer(self) -> None:
-        if not self._transport.is_closing():
-            self._transport.write(_RESPONSE)
+    def _answer(self, head: bytes, body: bytes) -> None:
+        if head.startswith(b"get"):
+            counts = [len(self.answers), sum(answers > 1 for answers in self.answers.values()), self.attempts.total()]
+            self.attempts.clear()
+            self.answers.clear()
+            self._transport.write(_http("200 OK", json.dumps(counts).encode()))
+            return
+        self.attempts[body] += 1
+        chance = random.Random(b"%d" % self.attempts[body] + body)
+        fault = chance.choice(["429", "500", "close", "hang"]) if chance.random() < FAULTS else ""
+        if b"/faults/" not in head or not fault:
+            self.answers[body] += 1
+            self._transport.write(_http("200 OK", _BODY))
+        elif fault == "close":
+            self._transport.close()
+        elif fault != "hang":
+            self._transport.write(_http(f"{fault} Error", b'{"error": {"message": "injected"}}'))
 
 
 def serve(port: multiprocessing.Queue[int]) -> None:
     """Run the server, and tell its port."""
 
     async def run() -> None:
-        server = await asyncio.get_running_loop().create_server(Waiting, "127.0.0.1", 0, backlog=2048)
+        server = await asyncio.get_running_loop().create_server(Server, "127.0.0.1", 0, backlog=2048)
         port.put(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
@@ -107,76 +134,128 @@ def bodies(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def ours(url: str, count: int) -> None:
-    """Through the session, into a fresh reply store."""
+def ours(url: str, count: int) -> int:
+    """Plan, then ask through the session into a fresh reply store; the number of replies in the store."""
+    from metaeval.llm.budget import Purse, estimate
+    from metaeval.llm.client import ChatSession
+    from metaeval.llm.endpoint import Endpoint, EndpointOptions, Prices
+    from metaeval.llm.exchange import ChatRequest
+    from metaeval.llm.replies import ReplyStore
+
     with tempfile.TemporaryDirectory() as folder:
         store = ReplyStore(Path(folder) / "replies.sqlite")
-        options = EndpointOptions(concurrency=IN_FLIGHT, timeout=TIMEOUT, retries=0)
-        session = ChatSession(Endpoint(url, "benchmark", "NONE", "none"), options, store, Purse(None, None))
-        session.ask([ChatRequest(body) for body in bodies(count)])
+        prices = Prices(0.5, 1.5)
+        options = EndpointOptions(concurrency=IN_FLIGHT, timeout=TIMEOUT, retries=12, backoff=0.1)
+        session = ChatSession(Endpoint(url, "benchmark", "NONE", "none"), options, store, Purse(prices, 1e6))
+        requests = [ChatRequest(body) for body in bodies(count)]
+        assert estimate(requests, url, store, prices).requests == count
+        session.ask(requests)
         session.close()
+        rows = store.verify().rows
         store.close()
+    return rows
 
 
-def openai_client(url: str, count: int, transport: Callable[[], httpx2.AsyncClient] | None) -> None:
-    """Through AsyncOpenAI, with as many workers as requests in flight."""
+def bare(url: str, count: int) -> int:
+    """A loop on aiohttp, with as many workers as requests in flight; the number of replies."""
 
-    async def run() -> None:
-        async with AsyncOpenAI(
-            api_key="none",
-            base_url=url,
-            max_retries=0,
-            timeout=TIMEOUT,
-            http_client=transport() if transport else None,
-        ) as client:
+    async def run() -> int:
+        connector = aiohttp.TCPConnector(limit=IN_FLIGHT)
+        timeout = aiohttp.ClientTimeout(total=TIMEOUT)
+        replies = 0
+        async with aiohttp.ClientSession(connector=connector, timeout=timeout) as client:
             todo = iter(bodies(count))
 
             async def work() -> None:
+                nonlocal replies
                 for body in todo:
-                    await client.chat.completions.create(**body)
+                    while True:
+                        try:
+                            async with client.post(f"{url}/chat/completions", json=body) as response:
+                                reply = await response.json()
+                        except (aiohttp.ClientError, TimeoutError):
+                            continue
+                        if response.status == 200 and reply["choices"][0]["message"]["content"]:
+                            break
+                    replies += 1
 
             await asyncio.gather(*(work() for _ in range(IN_FLIGHT)))
+        return replies
 
-    asyncio.run(run())
-
-
-def aiohttp_client() -> httpx2.AsyncClient:
-    """openai's aiohttp transport, with room for all that is in flight."""
-    limits = httpx2.Limits(max_connections=IN_FLIGHT, max_keepalive_connections=IN_FLIGHT)
-    return DefaultAioHttpClient(limits=limits, timeout=TIMEOUT)
+    return asyncio.run(run())
 
 
-def main(count: int) -> None:
-    """Print the table."""
-    port: multiprocessing.Queue[int] = multiprocessing.Queue()
-    server = multiprocessing.Process(target=serve, args=(port,), daemon=True)
-    server.start()
-    url = f"http://127.0.0.1:{port.get()}/v1"
-    few = min(count, 2 * IN_FLIGHT)
-    clients: dict[str, tuple[Callable[[], None], int]] = {
-        "ours": (lambda: ours(url, count), count),
-        "aiohttp": (lambda: openai_client(url, count, aiohttp_client), count),
-        "httpx": (lambda: openai_client(url, few, None), few),
-    }
-    rates: dict[str, list[float]] = {name: [] for name in clients}
-    processor: dict[str, list[float]] = {name: [] for name in clients}
-    for _ in range(ROUNDS):
-        for name, (run, asked) in clients.items():
-            started, used = time.perf_counter(), time.process_time()
-            run()
-            rates[name].append(asked / (time.perf_counter() - started))
-            processor[name].append((time.process_time() - used) / asked)
-    server.kill()
-    ideal = IN_FLIGHT / LATENCY
-    print(f"{IN_FLIGHT} in flight, {LATENCY} s latency: ideal {ideal:.0f} calls/s; {ROUNDS} rounds of {count} calls")
-    for name in clients:
-        rate = statistics.median(rates[name])
-        spread = f"{min(rates[name]):.0f}-{max(rates[name]):.0f}"
-        milliseconds = 1e3 * statistics.median(processor[name])
+def measure(name: str, url: str, count: int) -> None:
+    """Print replies, CPU seconds and seconds of one client, without its imports and first calls."""
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    run = bare if name == "bare" else ours
+    run(url.replace("/faults", ""), IN_FLIGHT)
+    _counts(url)
+    used, started = time.process_time(), time.perf_counter()
+    replies = run(url, count)
+    print(json.dumps([replies, time.process_time() - used, time.perf_counter() - started]))
+
+
+def _counts(url: str) -> list[int]:
+    """Return (bodies answered, bodies answered more than once, attempts) since the last call."""
+    with urllib.request.urlopen(url) as response:
+        counts: list[int] = json.load(response)
+    return counts
+
+
+def rounds(url: str, clients: list[str], count: int, number: int) -> None:
+    """Print one table."""
+    columns: dict[str, list[tuple[float, ...]]] = {name: [] for name in clients}
+    lost: Counter[str] = Counter()
+    twice: Counter[str] = Counter()
+    attempts: Counter[str] = Counter()
+    for _ in range(number):
+        for name in clients:
+            checkout = _HERE.parents[1] if name in ("bare", "ours") else Path(name).resolve()
+            child = [sys.executable, str(_HERE), "--measure", name, url, str(count)]
+            environment = {**os.environ, "PYTHONPATH": str(checkout)}
+            done = subprocess.run(child, env=environment, check=True, capture_output=True, text=True)
+            replies, used, seconds = json.loads(done.stdout)
+            counts = _counts(url)
+            lost[name] += count - min(replies, counts[0])
+            twice[name] += counts[1]
+            attempts[name] += counts[2]
+            milliseconds = 1e3 * used / count
+            beside = columns["bare"][-1][0] if name != "bare" else milliseconds
+            columns[name].append((milliseconds, milliseconds / beside, count / seconds))
+    for name, rows in columns.items():
+        used, ratio, rate = (median(column) for column in zip(*rows, strict=True))
+        low, high = min(row[0] for row in rows), max(row[0] for row in rows)
+        failed = 1 - number * count / attempts[name]
         print(
-            f"{name:8} {rate:5.0f} calls/s ({spread})  {rate / ideal:6.1%} of ideal  {milliseconds:.2f} ms CPU a call"
+            f"{Path(name).name:14} {used:.3f} ms CPU a call ({low:.3f}-{high:.3f})  {ratio:.2f} x bare  {rate:6.0f} "
+            f"calls/s  {failed:.0%} of attempts failed, {lost[name]} lost, {twice[name]} answered twice"
         )
 
 
+def main(count: int = 3000, number: int = 5, *others: str) -> None:
+    """Print both tables."""
+    port: multiprocessing.Queue[int] = multiprocessing.Queue()
+    server = multiprocessing.Process(target=serve, args=(port,), daemon=True)
+    server.start()
+    address = f"http://127.0.0.1:{port.get()}"
+    print(f"{_processor()}; {IN_FLIGHT} in flight, {number} rounds of {count} calls")
+    for title, url in (("no errors", f"{address}/v1"), (f"{FAULTS:.0%} errors", f"{address}/faults/v1")):
+        print(title)
+        rounds(url, ["bare", "ours", *others], count, number)
+    server.kill()
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    return next((line.split(": ", 1)[1] for line in lines if line.startswith("model name")), platform.processor())
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5120)
+    if sys.argv[1:2] == ["--measure"]:
+        measure(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    else:
+        main(*map(int, sys.argv[1:3]), *sys.argv[3:])

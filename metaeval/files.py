@@ -226,7 +226,10 @@ def check_unchanged(path: Path, marks: Sequence[int]) -> None:
 
 def canonical_json(value: Any) -> str:
     """Return JSON with sorted keys, no spaces and no NaN: the same value always gives the same text."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(value)
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def sha256_json(value: Any) -> str:

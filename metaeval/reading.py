@@ -61,8 +61,9 @@ def parse_json(text: str, lone_surrogates: bool = False, constants: bool = True,
     try:
         if text.startswith("\ufeff"):
             raise MalformedError("Unexpected UTF-8 BOM (decode using utf-8-sig)", 1)
-        # Each name is followed by a colon: where there are as many names as colons, none appears twice.
-        short = len(text) < _LINE
+        # Each name is followed by a colon: where there are as many names as colons, none appears twice. The names of
+        # objects in lists are not counted.
+        short = len(text) < _LINE and "[{" not in text
         value = _decoder(constants, long_integers, twice=not short).decode(text)
         if short and _names(value) != text.count(":"):
             value = _decoder(constants, long_integers).decode(text)

@@ -145,7 +145,7 @@ _CARD: dict[str, Any] = {
     "low": 0.0,
     "template": "Instruction / Let's think step by step. / Statement / Citation / Prediction",
     "parameters": "the endpoint's",
-    "modules": ("openai", "aiohttp"),
+    "modules": ("aiohttp", "httpx2"),
     "extra": "llm",
 }
 

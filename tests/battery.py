@@ -295,7 +295,17 @@ STEPS |= {f"help-{name.replace(' ', '-') or 'metaeval'}": f"{name} --help".strip
 STEPS["version"] = "--version"
 
 # Imported once, before the forks.
-HEAVY = ("metaeval.cli.app", "metaeval", "numba", "torch", "transformers", "pyarrow.parquet", "openai", "spacy", "nltk")
+HEAVY = (
+    "metaeval.cli.app",
+    "metaeval",
+    "numba",
+    "torch",
+    "transformers",
+    "pyarrow.parquet",
+    "aiohttp",
+    "spacy",
+    "nltk",
+)
 HEAVY += ("scipy.stats", "scipy.optimize", "matplotlib.backends.backend_agg", "rouge_score.rouge_scorer")
 
 # What the answers, samples and ratings are made of.

@@ -89,10 +89,10 @@ class BatchSession:
         self._foreign.discard(key.hex())
         kept = self._store.find(key)
         if kept is None and isinstance(line, Reply):
-            self._store.put(key, self._server, request, line, 0.0)
+            stored = self._store.put(key, self._server, request, line, 0.0)
             self._store.learn(request.settings(self._server))
             self.ledger.taken += 1
-            return self._store.find(key) or line
+            return stored
         if kept is None and isinstance(line, Failure):
             self.ledger.failed[line.cause] += 1
             return line

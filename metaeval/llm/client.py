@@ -20,7 +20,7 @@ from metaeval.errors import UserError
 from metaeval.llm.budget import Ledger, Purse
 from metaeval.llm.endpoint import ENDING, MAYBE_CHARGED, PASSING, Cause, Endpoint, EndpointOptions, Fault, ending_error
 from metaeval.llm.exchange import Answer, ChatRequest, Failure, Reply
-from metaeval.llm.replies import ReplyStore
+from metaeval.llm.replies import Received, ReplyStore
 from metaeval.llm.transport import LONGEST_WAIT, Pace, Stopping, Transport
 
 _log = logging.getLogger("metaeval")
@@ -55,6 +55,36 @@ class _Server:
     silent: bool = False
 
 
+class _Commits:
+    """Commits the replies that arrive in one turn of the event loop together."""
+
+    def __init__(self, store: ReplyStore) -> None:
+        self._store = store
+        self._waiting: list[tuple[Received, asyncio.Future[Reply]]] = []
+
+    async def keep(self, received: Received) -> Reply:
+        """Return the stored reply, once it is on disk. Raises `UserError` if it cannot be stored."""
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_soon(self._commit)
+        stored = loop.create_future()
+        self._waiting.append((received, stored))
+        return await stored
+
+    def _commit(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        try:
+            replies = self._store.put_all([received for received, _ in waiting])
+        except Exception as error:  # noqa: BLE001 (raised again where the reply is waited for)
+            for _, stored in waiting:
+                if not stored.done():
+                    stored.set_exception(error)
+            return
+        for (_, stored), reply in zip(waiting, replies, strict=True):
+            if not stored.done():  # the run may have ended meanwhile
+                stored.set_result(reply)
+
+
 class ChatClient:
     """A client of one endpoint, with one server or several. Lives in one event loop."""
 
@@ -62,6 +92,7 @@ class ChatClient:
         self._endpoint = endpoint
         self._options = options
         self._store = store
+        self._commits = _Commits(store)
         self._ledger = ledger
         each = [replace(endpoint, base_url=url) for url in endpoint.addresses]
         self._servers = [
@@ -70,6 +101,7 @@ class ChatClient:
         self._pace = Pace(options.requests_per_minute, options.backoff)
         self._room = asyncio.Event()  # set when money that was held may have come back
         self._known: set[str] = set()  # settings that the server has answered
+        self._frame: dict[str, object] = {}  # of the last request that was answered
         self._reason: UserError | None = None
         self._requests: Sequence[ChatRequest] = ()
         self._failures_in_a_row = 0
@@ -225,9 +257,8 @@ class ChatClient:
             reply = await server.transport.send(request)
             if reply.tokens_in is not None and reply.tokens_out is not None:
                 tokens = (reply.tokens_in, reply.tokens_out)
-            self._store.put(key, server.endpoint.base_url, request, reply, monotonic() - started)
-            # Another run may have stored one meanwhile: the first stays, and is what every later run reads.
-            kept = self._store.find(key) or reply
+            received = Received(key, server.endpoint.base_url, request, reply, monotonic() - started)
+            kept = await self._commits.keep(received)
         except Fault as fault:
             maybe_charged = fault.cause in MAYBE_CHARGED
             raise
@@ -239,9 +270,7 @@ class ChatClient:
         self._ledger.servers[server.endpoint.base_url] += 1
         server.heard, server.silent, server.failures = True, False, 0
         self._failures_in_a_row = 0
-        if (settings := request.settings(self._endpoint.name)) not in self._known:
-            self._known.add(settings)
-            self._store.learn(settings)
+        self._learn(request)
         return kept
 
     async def _money_for(self, request: ChatRequest) -> None:
@@ -272,6 +301,15 @@ class ChatClient:
         if self._hopeless(fault) or self._failures_in_a_row >= patience:
             raise ending_error(fault, self._endpoint)
         return Failure(fault.cause, fault.detail)
+
+    def _learn(self, request: ChatRequest) -> None:
+        """Record that the server answers requests with these settings; most requests have those of the last one."""
+        if (frame := request.frame) == self._frame:
+            return
+        if (settings := request.settings(self._endpoint.name)) not in self._known:
+            self._known.add(settings)
+            self._store.learn(settings)
+        self._frame = frame
 
     def _knows(self, request: ChatRequest) -> bool:
         """Return whether the server ever answered a request with these settings; a refusal is then about the text."""

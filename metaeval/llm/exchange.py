@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -82,14 +82,16 @@ class ChatRequest:
 
     def key(self, server: str) -> bytes:
         """Return a 32-byte key of everything that is sent, and of the server that it is sent to."""
-        named = [server, self.sample, *([self.attempt] if self.attempt else [])]
-        digest = hashlib.sha256(canonical_json(named).encode("utf-8", "replace"))
-        digest.update(self.content)
-        return digest.digest()
+        return hashlib.sha256(_key_head(server, self.sample, self.attempt) + self.content).digest()
 
     def settings(self, server: str) -> str:
         """Return server and body without messages as JSON: what a server accepts or refuses whatever the text is."""
-        return canonical_json([server, {name: value for name, value in self.body.items() if name != "messages"}])
+        return canonical_json([server, self.frame])
+
+    @property
+    def frame(self) -> dict[str, Any]:
+        """Return the body without messages."""
+        return {name: value for name, value in self.body.items() if name != "messages"}
 
     @property
     def likely_tokens_in(self) -> int:
@@ -106,6 +108,12 @@ class ChatRequest:
     def most_tokens_out(self) -> int:
         """Return the limit on output tokens that the body sets."""
         return int(self.body.get("max_tokens") or self.body.get("max_completion_tokens") or 0)
+
+
+@lru_cache(maxsize=64)
+def _key_head(server: str, sample: int, attempt: int) -> bytes:
+    """Return what the keys of all requests to a server begin with; an attempt of 0 is left out."""
+    return canonical_json([server, sample, *([attempt] if attempt else [])]).encode("utf-8", "replace")
 
 
 _FENCE = "```"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,26 @@ def _readable(reply: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A reply to store, under the key of its request. seconds: how long the server took."""
+
+    key: bytes
+    base_url: str
+    request: ChatRequest
+    reply: Reply
+    seconds: float
+
+    def row(self, time: str) -> tuple[Any, ...]:
+        """Return the columns; time: of the transaction, in ISO 8601."""
+        request, reply = self.request, self.reply
+        raw = _plain(reply.raw)
+        texts = (raw, _plain(reply.model), _plain(reply.fingerprint), _plain(reply.finish_reason))
+        asked = (self.key, self.base_url, request.content.decode(), request.sample)
+        counts = (reply.tokens_in, reply.tokens_out, round(self.seconds, 3))
+        return (*asked, *texts, *counts, time, reply_checksum(self.key, raw))
 
 
 class ReplyStore(Database):
@@ -100,28 +121,25 @@ class ReplyStore(Database):
         self.damaged.add(key)
         return None
 
-    def put(self, key: bytes, base_url: str, request: ChatRequest, reply: Reply, seconds: float) -> None:
-        """Store a reply, unless an undamaged one is stored; `seconds` is how long the server took."""
-        raw = _plain(reply.raw)
-        row = (
-            key,
-            base_url,
-            request.content.decode(),
-            request.sample,
-            raw,
-            _plain(reply.model),
-            _plain(reply.fingerprint),
-            _plain(reply.finish_reason),
-            reply.tokens_in,
-            reply.tokens_out,
-            round(seconds, 3),
-            datetime.now(UTC).isoformat(timespec="seconds"),
-            reply_checksum(key, raw),
-        )
+    def put(self, key: bytes, base_url: str, request: ChatRequest, reply: Reply, seconds: float) -> Reply:
+        """Store one reply, and return the stored one; see `put_all`. seconds: how long the server took."""
+        return self.put_all([Received(key, base_url, request, reply, seconds)])[0]
+
+    def put_all(self, received: Sequence[Received]) -> list[Reply]:
+        """Store replies in one transaction; return for each the reply that is stored now.
+
+        An undamaged reply that is stored already stays, and is what every later run reads.
+        """
+        time = datetime.now(UTC).isoformat(timespec="seconds")
         with self._transaction() as connection:
-            if key in self.damaged and self._reply(key) is None:
-                connection.execute("DELETE FROM replies WHERE key = ?", (key,))
-            connection.execute(_INSERT, row)
+            for key in self.damaged.intersection(each.key for each in received):
+                if self._reply(key) is None:
+                    connection.execute("DELETE FROM replies WHERE key = ?", (key,))
+            new = [connection.execute(_INSERT, each.row(time)).rowcount for each in received]
+        same = [stored and _plain(each.reply.raw) == each.reply.raw for each, stored in zip(received, new, strict=True)]
+        return [
+            each.reply if kept else self.find(each.key) or each.reply for each, kept in zip(received, same, strict=True)
+        ]
 
     def knows(self, settings: str) -> bool:
         """Return whether a request with these settings was ever answered."""
@@ -143,4 +161,4 @@ class ReplyStore(Database):
 
 def _plain(text: str) -> str:
     """Return text that SQLite can store: lone surrogates, which UTF-8 cannot encode, become question marks."""
-    return text.encode("utf-8", "replace").decode()
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

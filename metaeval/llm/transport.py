@@ -1,22 +1,25 @@
 """One attempt: when it may start; then a body is sent, and a reply or a fault received.
 
-OpenAI's client on its aiohttp transport, which retries nothing itself.
+On aiohttp alone, which repeats no POST itself.
 """
 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import functools
 import json
 import os
 import random
 import ssl
 import zlib
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import httpx2
-from openai import APIConnectionError, APIStatusError, AsyncOpenAI, DefaultAioHttpClient
 
+from metaeval import __version__
 from metaeval.llm.endpoint import Cause, Endpoint, Fault, fault_of_status, shortened
 from metaeval.llm.exchange import ChatRequest, Reply, read_reply
 
@@ -66,23 +69,44 @@ class Pace:
 
     async def _sleep(self, seconds: float) -> None:
         try:
-            await asyncio.wait_for(self.stopping.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self.stopping.wait()
         except TimeoutError:
             return
         raise Stopping
 
 
 _CONNECT_SECONDS = 30.0
-_NEEDED = frozenset(
-    "accept accept-encoding authorization connection content-length content-type host user-agent".split()
-)
-"""Headers that a chat completion needs."""
+_IDLE_SECONDS = 5.0  # for which an unused connection stays open: common servers close theirs then
+_OPENAI_HEADERS = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 
 
 @functools.cache
 def _trusted() -> ssl.SSLContext:
     """Return the certificate authorities that the client trusts, cached because reading them is slow."""
     return httpx2.create_ssl_context()
+
+
+def _proxy(url: str) -> str | None:
+    """Return the proxy that the environment names for an address, None without any."""
+    parts, proxies = urlsplit(url), getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.netloc):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    """Return the headers of every request. Organisation and project are for OpenAI's own address alone."""
+    named = _OPENAI_HEADERS if endpoint.is_openai else {}
+    return {
+        "Accept": "application/json",
+        "Accept-Encoding": "gzip",
+        "Authorization": f"Bearer {endpoint.key or 'none'}",
+        "Content-Type": "application/json",
+        "User-Agent": f"metaeval/{__version__}",
+        **{header: os.environ[name] for name, header in named.items() if os.environ.get(name)},
+    }
 
 
 class Transport:
@@ -95,22 +119,15 @@ class Transport:
         self._endpoint = endpoint
         self._seconds = timeout
         self._reply_bytes = self._most = reply_bytes
-        limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
-        waits = httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS), pool=None)
-        self._client = AsyncOpenAI(
-            api_key=endpoint.key or "none",
-            base_url=endpoint.base_url,
-            max_retries=0,  # each attempt is counted, and paced, by us
-            timeout=waits,
-            # Nobody is followed to another address: texts and key are for the one that was named.
-            http_client=DefaultAioHttpClient(
-                headers={"Accept-Encoding": "gzip"},
-                verify=_trusted(),
-                limits=limits,
-                timeout=waits,
-                follow_redirects=False,
-                event_hooks={"request": [self._strip], "response": [self._bound]},
-            ),
+        self._url = f"{endpoint.base_url}/chat/completions"
+        secure = _trusted() if endpoint.base_url.startswith("https:") else True
+        self._client = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=connections, keepalive_timeout=_IDLE_SECONDS, ssl=secure),
+            headers=_headers(endpoint),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=min(timeout, _CONNECT_SECONDS)),
+            auto_decompress=False,
+            proxy=_proxy(endpoint.base_url),
         )
 
     async def send(self, request: ChatRequest) -> Reply:
@@ -119,73 +136,51 @@ class Transport:
             # 4096 bytes have room for an output token with its 20 alternatives.
             self._most = max(self._most, self._reply_bytes + 4096 * request.most_tokens_out)
         try:
-            # The limit is on the whole answer: the client's own is on each silence between two pieces of it.
-            async with asyncio.timeout(self._seconds):
-                response = await self._client.post(
-                    "/chat/completions",
-                    cast_to=httpx2.Response,
-                    content=request.content,
-                    options={"headers": {"Content-Type": "application/json"}},
-                )
-        except APIStatusError as error:
-            fault = fault_of_status(error.status_code, error.response.text, error.response.headers)
-            raise Fault(fault.cause, self._scrubbed(fault.detail), fault.retry_after) from error
-        except TimeoutError as error:
-            raise Fault(Cause.TIMEOUT, f"no answer within {self._seconds:g} s") from error
-        except (APIConnectionError, aiohttp.ClientError, httpx2.HTTPError, OSError) as error:
+            # Nobody is followed to another address: texts and key are for the one that was named.
+            sending = self._client.post(self._url, data=request.content, allow_redirects=False)
+            async with asyncio.timeout(self._seconds), sending as response:
+                text = (await self._content(response)).decode(_codec(response), "replace")
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise self._broken(error) from error
+        if not 200 <= response.status < 300:
+            fault = fault_of_status(response.status, text, response.headers)
+            raise Fault(fault.cause, self._scrubbed(fault.detail), fault.retry_after)
         try:
-            return read_reply(self._masked(response.text))
+            return read_reply(self._masked(text))
         except ValueError as error:
-            raise Fault(Cause.GARBLED, f"not a chat completion: {self._scrubbed(shortened(response.text))}") from error
+            raise Fault(Cause.GARBLED, f"not a chat completion: {self._scrubbed(shortened(text))}") from error
 
-    async def _strip(self, request: httpx2.Request) -> None:
-        """Remove headers from OPENAI_ORG_ID, OPENAI_PROJECT_ID and the system, unless the address is OpenAI's own."""
-        for name in () if self._endpoint.is_openai else [*request.headers]:
-            if name.lower() not in _NEEDED:
-                del request.headers[name]
-
-    async def _bound(self, response: httpx2.Response) -> None:
-        """Read and decompress a body up to the limit: the client itself would read all of it."""
-        packing = response.headers.pop("content-encoding", "identity").strip().lower()
-        if packing not in ("identity", "gzip", "deflate") or not isinstance(response.stream, httpx2.AsyncByteStream):
+    async def _content(self, response: aiohttp.ClientResponse) -> bytes:
+        """Read and decompress a body up to the limit: aiohttp itself would read all of it."""
+        packing = response.headers.get("content-encoding", "identity").strip().lower()
+        if packing not in ("identity", "gzip", "deflate"):
             raise Fault(Cause.GARBLED, f"the answer is packed as {shortened(packing)}, which was not asked for")
         unpacker = None if packing == "identity" else zlib.decompressobj(47)  # gzip and zlib alike
         content = bytearray()
         try:
-            async for piece in response.stream:
+            while piece := await response.content.readany():
                 # One byte above the limit shows that there is more.
                 content += unpacker.decompress(piece, self._most + 1 - len(content)) if unpacker else piece
                 if len(content) > self._most:
                     raise Fault(Cause.TOO_LARGE, f"more than {self._most:,} bytes")
         except zlib.error as error:
             raise Fault(Cause.GARBLED, f"the answer is not packed as it says ({error})") from error
-        finally:
-            await response.stream.aclose()
-        response.stream = httpx2.ByteStream(bytes(content))
+        return bytes(content)
 
     async def close(self) -> None:
         """Close all connections."""
         await self._client.close()
 
     def _broken(self, error: Exception) -> Fault:
-        """Return the fault of a broken connection: the client's own classes do not distinguish refused from dropped."""
-        chain: list[BaseException] = []
-        below: BaseException | None = error
-        while below is not None:
-            chain.append(below)
-            below = below.__cause__ or below.__context__
-        for cause in chain:
-            if isinstance(cause, Fault):
-                return cause
-            if isinstance(cause, aiohttp.ClientConnectorError | aiohttp.InvalidURL):
-                # Connection refused, Name or service not known: the system's words for it.
-                number = getattr(cause, "errno", None)
-                words = os.strerror(number) if number and number > 0 else getattr(cause, "strerror", "")
-                return Fault(Cause.UNREACHABLE, str(words or cause))
-        if any(isinstance(cause, aiohttp.ConnectionTimeoutError) for cause in chain):
+        """Return the fault of a broken connection: a server that was never reached, that hangs, or that hung up."""
+        if isinstance(error, aiohttp.ClientConnectorError | aiohttp.InvalidURL):
+            # Connection refused, Name or service not known: the system's words for it.
+            number = getattr(error, "errno", None)
+            words = os.strerror(number) if number and number > 0 else getattr(error, "strerror", "")
+            return Fault(Cause.UNREACHABLE, str(words or error))
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
             return Fault(Cause.UNREACHABLE, f"no connection within {min(self._seconds, _CONNECT_SECONDS):g} s")
-        if any(isinstance(cause, TimeoutError) for cause in chain):
+        if isinstance(error, TimeoutError):
             return Fault(Cause.TIMEOUT, f"no answer within {self._seconds:g} s")
         return Fault(Cause.DROPPED, "the connection was dropped")
 
@@ -207,3 +202,11 @@ class Transport:
     def _scrubbed(self, text: str) -> str:
         """Return a server's message without the key, in case it repeats it."""
         return text.replace(self._endpoint.key, "***") if self._endpoint.key else text
+
+
+def _codec(response: aiohttp.ClientResponse) -> str:
+    """Return the encoding that a response names, UTF-8 where it names none, or one that does not exist."""
+    try:
+        return codecs.lookup(response.charset or "utf-8").name
+    except LookupError:
+        return "utf-8"

@@ -139,7 +139,7 @@ def _lacking(metric: Metric) -> str:
     return ""
 
 
-_PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "huggingface-hub", "nltk", "openai")
+_PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "huggingface-hub", "nltk", "aiohttp")
 _TRAPPED = ("setuptools", "minicheck")
 
 

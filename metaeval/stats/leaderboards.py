@@ -6,9 +6,14 @@ Scores are compared as they are: values that differ in the last bit are no tie, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
+from scipy.special import stdtrit
 
 from metaeval.stats.arrays import Floats, Ints, check_finite, column_sum
+from metaeval.stats.resampling import Draws, percentile_interval
+from metaeval.stats.systems import soft_pairwise_accuracy
 
 
 def topic_means(cells: Floats, denominator: int | None = None) -> Floats:
@@ -65,6 +70,83 @@ def tau_ap(walked: Floats, other: Floats) -> float:
 def tau_ap_b(truth: Floats, scores: Floats) -> float:
     """Return the mean of `tau_ap` in both directions, which is the same for exchanged arguments."""
     return (tau_ap(scores, truth) + tau_ap(truth, scores)) / 2
+
+
+def spearman(truth: Floats, scores: Floats) -> float:
+    """Return Spearman's rho of the scores (S,) of the same runs, ties with their mean rank; NaN where a side is tied.
+
+    Raises ValueError for different lengths, NaN or infinity.
+    """
+    # A value's rank less the mean rank is half of the number of runs it is above, less those it is below.
+    ranks, others = (signs.sum(axis=1) for signs in _signs(truth, scores))
+    norm = np.sqrt(float(ranks @ ranks) * float(others @ others))
+    return float(ranks @ others / norm) if norm else float("nan")
+
+
+def pairwise_accuracy(truth: Floats, scores: Floats) -> float:
+    """Return the share of pairs of runs apart by truth (S,) that the scores order alike; NaN without such a pair.
+
+    A pair that the scores tie is not ordered alike. Kocmi, Federmann, Grundkiewicz, Junczys-Dowmunt, Matsushita,
+    Menezes, "To Ship or Not to Ship" (2021). Raises ValueError for different lengths, NaN or infinity.
+    """
+    first, other = _signs(truth, scores)
+    apart = first > 0
+    return float((other[apart] > 0).mean()) if apart.any() else float("nan")
+
+
+COEFFICIENTS: Mapping[str, Callable[[Floats, Floats], float]] = {
+    "kendall": kendall,
+    "tau_ap": tau_ap_b,
+    "tau_ap_truth": tau_ap,
+    "spearman": spearman,
+    "pairwise_accuracy": pairwise_accuracy,
+}
+"""Coefficients of two rankings, first by truth; tau_ap is the mean of both directions, tau_ap_truth walks truth's."""
+
+
+def resampled(truth: Floats, scores: Floats, draws: Draws) -> dict[str, Floats]:
+    """Return every coefficient of the runs' means under each weighting of topics, (1 + R,) each.
+
+    truth, scores: runs by topics (S, N), NaN (missing) counts 0; draws: of the N topics. Means of a resample are equal
+    where 12 digits are.
+    """
+    sides = [np.nan_to_num(cells, nan=0.0) for cells in (truth, scores)]
+    values: dict[str, list[float]] = {name: [] for name in COEFFICIENTS}
+    for tile in draws:
+        means = [np.round(cells @ tile.astype(np.float64) / tile.sum(axis=0), 12) for cells in sides]
+        for column in range(tile.shape[1]):
+            for name, coefficient in COEFFICIENTS.items():
+                values[name].append(coefficient(means[0][:, column], means[1][:, column]))
+    return {name: np.array(column[: draws.n]) for name, column in values.items()}
+
+
+def shifted_interval(values: Floats, level: float) -> tuple[float, float] | None:
+    """Return the percentile interval of a coefficient and its resamples (1 + R,), shifted by their median bias.
+
+    Resamples add the noise of topics once more, so that their coefficients are too low for boards of so many topics.
+    Of 200 simulated boards of 20 runs and 22 topics, 94.5 to 96.5 % of the intervals at .95 held the expected value.
+    """
+    ends = percentile_interval(values[1:], level)
+    if ends is None or np.isnan(values[0]):
+        return None
+    bias = float(np.nanmedian(values[1:]) - values[0])
+    return ends[0] - bias, min(ends[1] - bias, 1.0)
+
+
+def soft_accuracy(truth: Floats, scores: Floats, level: float) -> tuple[float, tuple[float, float] | None]:
+    """Return soft pairwise accuracy of two boards (S, N), NaN counts 0, and its jackknife t interval over topics.
+
+    See `metaeval.stats.systems.soft_pairwise_accuracy`. No interval for fewer than two topics.
+    """
+    topics = truth.shape[1]
+    cells = [np.nan_to_num(side, nan=0.0) for side in (scores, truth)]
+    prepared = soft_pairwise_accuracy(*cells, np.arange(topics), topics)
+    value = float(prepared.evaluate(np.ones((topics, 1), dtype=np.uint8))[0])
+    if topics < 2 or prepared.left_out is None:
+        return value, None
+    error = float(np.sqrt((topics - 1) * np.var(prepared.left_out())))
+    reach = error * float(stdtrit(topics - 1, (1 + level) / 2))
+    return value, (max(value - reach, 0.0), min(value + reach, 1.0))
 
 
 def first_runs(truth: Floats, k: int) -> Ints:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-pytest.importorskip("openai", reason="needs the extra 'llm'")
+pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import read_answers

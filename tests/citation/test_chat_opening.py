@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-pytest.importorskip("openai", reason="needs the extra 'llm'")
+pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
 from metaeval.citation.chat import ChatOptions, Spent, chat_request, estimate_for, open_chat, replayed_model, spent_on
 from metaeval.errors import UserError

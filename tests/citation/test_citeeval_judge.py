@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-pytest.importorskip("openai", reason="needs the extra 'llm'")
+pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
 from metaeval.citation.citeeval.evaluate import bounds, counts
 from metaeval.citation.citeeval.evaluate import evaluate as evaluate_splits

@@ -118,7 +118,7 @@ def test_what_is_written_is_evaluated_to_the_same_digits(ran, rated, tmp_path):
 
 
 def test_a_judge_recorded_with_faults_and_replayed_gives_the_same_bytes(cli, ran, contents, fake, rated, tmp_path):
-    pytest.importorskip("openai", reason="needs the extra 'llm'")
+    pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
     def judge(body):
         own = body["messages"][0]["content"].rpartition("</passages>")[2]
@@ -225,7 +225,7 @@ def test_the_tables_fit_the_terminal(cli, rated, monkeypatch, width):
 
 
 def test_facts_of_a_model_and_a_judge_share_one_file_of_replies(ran, contents, fake, rated, tmp_path):
-    pytest.importorskip("openai", reason="needs the extra 'llm'")
+    pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
     def answer(body):
         said = body["messages"][0]["content"]

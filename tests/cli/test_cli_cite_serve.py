@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-pytest.importorskip("openai", reason="needs the extra 'llm'")
+pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 QUICK = ("-s", "interval.resamples=30", "-s", "backoff=0.01", "-s", "output=json", "-s", "top_p=null")

@@ -9,7 +9,7 @@ import pytest
 from metaeval.analyses.explaining.explain import explain, read_signature
 from tests.cli.samples import reply, write_rated_answers
 
-pytest.importorskip("openai", reason="needs the extra 'llm'")
+pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 

@@ -113,6 +113,7 @@ OTHERS = {
         "cite convert",
         "results explain",
         "results diff",
+        "results leaderboards",
         "results cases",
         "label",
         "view",

@@ -10,7 +10,7 @@ from email.utils import formatdate
 
 import pytest
 
-pytest.importorskip("openai", reason="needs the extra 'llm'")
+pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause, Endpoint, Fault, checked_url, fault_of_status

@@ -8,7 +8,7 @@ import pytest
 
 from metaeval.errors import UserError
 from metaeval.llm.exchange import read_reply
-from metaeval.llm.replies import ReplyStore, replies_path
+from metaeval.llm.replies import Received, ReplyStore, replies_path
 
 
 @pytest.fixture
@@ -155,3 +155,23 @@ def test_compact_deletes_damaged_replies(fake, store, question):
     change(store.path, "UPDATE replies SET reply = 'x' WHERE key = ?", first)
     assert store.compact().removed == 1
     assert (store.has(first), store.has(second), store.verify().rows) == (False, True, 1)
+
+
+def test_replies_of_one_turn_are_stored_together_and_the_one_that_is_stored_already_stays(store, question, fake):
+    first, second = (read_reply(json.dumps(fake.completion(text))) for text in ("1", "2"))
+    store.put(question("a").key("u"), "u", question("a"), first, 0)
+    received = [Received(question(text).key("u"), "u", question(text), second, 0) for text in "ab"]
+    assert store.put_all(received) == [first, second]
+    assert [store.find(each.key) for each in received] == [first, second]
+
+
+def test_a_reply_whose_transaction_fails_is_not_given(fake, new_session, question, monkeypatch):
+    def full(self, received):
+        raise UserError("no space left")
+
+    monkeypatch.setattr(ReplyStore, "put_all", full)
+    with fake.ChatServer() as server:
+        session = new_session(server.url)
+        with pytest.raises(UserError, match="no space left"):
+            session.ask([question("Statement: a"), question("b")])
+    assert session.ledger.answered == 0

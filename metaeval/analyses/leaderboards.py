@@ -1,0 +1,206 @@
+"""Two leaderboards of the same runs, by people and by a metric: coefficients of their rankings over topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
+from metaeval.declared import Flag
+from metaeval.errors import UserError
+
+if TYPE_CHECKING:
+    from metaeval.corpus.leaderboards import Board
+    from metaeval.report.table import Record, Table
+    from metaeval.stats.arrays import Floats
+
+LEVEL = 0.95
+FEWEST = 3
+"""Runs below which a coefficient is 1 or -1 whatever the values."""
+LABELS = {
+    "kendall": "Kendall's tau",
+    "tau_ap": "tau_AP",
+    "tau_ap_truth": "tau_AP, down the ranking by people",
+    "spearman": "Spearman",
+    "pairwise_accuracy": "pairwise accuracy",
+    "soft_accuracy": "soft pairwise accuracy",
+}
+
+
+class LeaderboardOptions(DeclaredOptions):
+    """Options of `results leaderboards`."""
+
+    people: Annotated[Path, Flag("FILE", argument=True)]
+    """Leaderboard by people: a file, or a folder with a file for each run."""
+    metric: Annotated[Path, Flag("FILE", argument=True)]
+    """Leaderboard by a metric, likewise."""
+    measure: Annotated[str, Flag("NAME", hidden=True)] = ""
+    """Measure of the leaderboard by people, if it holds several."""
+    metric_measure: Annotated[str, Flag("NAME", hidden=True)] = ""
+    """Measure of the leaderboard by the metric, if it holds several."""
+    denominator: Annotated[int, Flag("NUMBER", hidden=True)] = 0
+    """Topics that a run's sum is divided by (0: all topics of both leaderboards)."""
+    resamples: Annotated[int, Flag("NUMBER", hidden=True)] = 1000
+    """Resamples of topics for intervals (0: none)."""
+    seed: Annotated[int, Flag("NUMBER", hidden=True)] = 0
+    """Seed of the resamples."""
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The runs of both boards with their cells, (S, N) each, NaN where missing; N = 0: values of all topics alone."""
+
+    runs: tuple[str, ...]
+    cells: tuple[Floats, Floats]
+    means: tuple[Floats, Floats]
+
+
+def _run(options: LeaderboardOptions, progress: Progress) -> Done:
+    from metaeval.corpus.leaderboards import read_board
+    from metaeval.report.table import count
+
+    if min(options.denominator, options.resamples, options.seed) < 0:
+        raise UserError("denominator, resamples and seed cannot be negative.")
+    boards = read_board(options.people, options.measure), read_board(options.metric, options.metric_measure)
+    pair = _joined(boards, options.denominator)
+    left = [_alone(first, other) for first, other in (boards, boards[::-1])]
+    topics = pair.cells[0].shape[1]
+    left += [f"Lines for all topics of {board.name} are not used." for board in boards if topics and board.totals]
+    values = _values(pair, options)
+    ties = [_ties(means) for means in pair.means]
+    sentences = [
+        *filter(None, left),
+        f"{count(len(pair.runs), 'run')} are in both; pairs tied: {ties[0]} by people, {ties[1]} by the metric.",
+        f"A run's value is its sum over topics, missing ones 0, by {options.denominator or topics}; intervals are of "
+        f"other topics ({topics})."
+        if topics
+        else "One of the files has values of all topics alone, so that there are no intervals and no soft accuracy.",
+    ]
+    warnings = _few(pair)
+    tables = [_coefficients(values), _runs(pair)]
+    return Done(shown=tables, value=tables, sentences=sentences, warnings=warnings)
+
+
+def _joined(boards: tuple[Board, Board], denominator: int) -> _Pair:
+    import numpy as np
+
+    from metaeval.stats.leaderboards import topic_means
+
+    first, other = boards
+    runs = tuple(sorted(first.values.keys() & other.values.keys()))
+    if len(runs) < FEWEST:
+        raise UserError(f"{first.name} and {other.name} share {len(runs)} runs; {FEWEST} are needed.")
+    topics = sorted({*first.topics, *other.topics}) if all(board.topics for board in boards) else []
+    cells = [
+        np.array([[board.values[run].get(topic, np.nan) for topic in topics] for run in runs]).reshape(len(runs), -1)
+        for board in boards
+    ]
+    if topics:
+        means = [topic_means(side, denominator) for side in cells]
+    else:
+        means = [np.array([_total(board, run) for run in runs]) for board in boards]
+    return _Pair(runs, (cells[0], cells[1]), (means[0], means[1]))
+
+
+def _total(board: Board, run: str) -> float:
+    """Return the value that a file gives for all topics, else the mean over the run's topics."""
+    values = board.values[run]
+    return board.totals[run] if run in board.totals else sum(values.values()) / len(values)
+
+
+def _values(pair: _Pair, options: LeaderboardOptions) -> list[Record]:
+    from metaeval.report.table import known
+    from metaeval.stats import leaderboards as stats
+    from metaeval.stats.resampling import bootstrap
+
+    topics = pair.cells[0].shape[1]
+    ends: dict[str, tuple[float, float] | None] = {}
+    if topics > 1 and options.resamples:
+        drawn = stats.resampled(*pair.cells, bootstrap(topics, options.resamples, options.seed))
+        ends = {name: stats.shifted_interval(column, LEVEL) for name, column in drawn.items()}
+    values = {name: coefficient(*pair.means) for name, coefficient in stats.COEFFICIENTS.items()}
+    if topics:
+        values["soft_accuracy"], ends["soft_accuracy"] = stats.soft_accuracy(*pair.cells, LEVEL)
+    low_high = {name: ends.get(name) or (None, None) for name in values}
+    return [
+        {"coefficient": name, "value": known(value), "low": low_high[name][0], "high": low_high[name][1]}
+        for name, value in values.items()
+    ]
+
+
+def _coefficients(records: Sequence[Record]) -> Table:
+    from metaeval.report.table import Table, blocks_of
+
+    lines = [
+        ("", LABELS[str(row["coefficient"])], [_number(row[name]) for name in ("value", "low", "high")])
+        for row in records
+    ]
+    headings = ("value", "low (95 %)", "high (95 %)")
+    title = "Agreement of two leaderboards"
+    return Table(title=title, headings=headings, stub="coefficient", blocks=blocks_of(lines), records=records)
+
+
+def _runs(pair: _Pair) -> Table:
+    import numpy as np
+
+    from metaeval.report.table import Table, blocks_of
+
+    people, metric = pair.means
+    shown = [(~np.isnan(side)).sum(axis=1).tolist() for side in pair.cells]
+    records: list[Record] = [
+        {
+            **{"run": pair.runs[at], "people": float(people[at]), "metric": float(metric[at])},
+            **{"rank by people": int((people > people[at]).sum()) + 1},
+            **{"rank by metric": int((metric > metric[at]).sum()) + 1},
+            **{"topics by people": shown[0][at], "topics by metric": shown[1][at]},
+        }
+        for at in np.argsort(-people, kind="stable")
+    ]
+    headings = tuple(name for name in records[0] if name != "run")
+    lines = [("", str(row["run"]), [_number(row[name]) for name in headings]) for row in records]
+    return Table(title="Runs", headings=headings, stub="run", blocks=blocks_of(lines), records=records)
+
+
+def _number(value: object) -> str:
+    return "-" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def _ties(means: Floats) -> int:
+    import numpy as np
+
+    _, counts = np.unique(means, return_counts=True)
+    return int((counts * (counts - 1) // 2).sum())
+
+
+def _alone(board: Board, other: Board) -> str:
+    runs = sorted(board.values.keys() - other.values.keys())
+    more = f" and {len(runs) - 8} more" if len(runs) > 8 else ""
+    return f"Left out, only in {board.name}: {len(runs)} ({', '.join(runs[:8])}{more})." if runs else ""
+
+
+def _few(pair: _Pair) -> list[str]:
+    """Return a warning that names the runs with values on fewer than a quarter of the median run's topics."""
+    import numpy as np
+
+    counts = np.minimum(*((~np.isnan(side)).sum(axis=1) for side in pair.cells))
+    few = [run for run, number in zip(pair.runs, counts, strict=True) if number < np.median(counts) / 4]
+    if not few:
+        return []
+    return [f"Values on less than a quarter of the median run's topics, and 0 on the others: {', '.join(few)}."]
+
+
+LEADERBOARDS = Analysis(
+    name="results leaderboards",
+    summary="Compare rankings of systems by people and by a metric.",
+    about="""Forms: a table with columns run, topic and value; lines 'run topic measure value' (AutoJudge, ir_measures);
+lines 'measure topic value' (trec_eval), a file for each run in one folder. Further options: --measure,
+--metric-measure, --denominator, --resamples, --seed.""",
+    examples=[
+        "results leaderboards people.csv judge.csv",
+        "results leaderboards people.txt runs/ --metric-measure ndcg_cut_10 --denominator 22",
+    ],
+    options=LeaderboardOptions,
+    run=_run,
+)
