@@ -8,13 +8,13 @@ that fails a check is the whole sentence.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from metaeval.citation.aliice.context import PLURAL, SINGULAR, SUBJECTS, is_plural, subjects_of
 from metaeval.citation.aliice.tree import COORDINATIONS, NOWHERE, Tree, with_changes
 
-SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj", "csubjpass", "expl"})
 _CLAUSES = frozenset({"relcl", "advcl", "parataxis", "conj"})
 _FOREIGN = frozenset({"conj", "relcl", "appos", "parataxis", "advcl"})
 """Labels of what is left out where another group owns its head."""
@@ -26,7 +26,6 @@ _OPENINGS = frozenset({"prep", "advcl", "npadvmod", "advmod", "mark"})
 _REPLACED = _OPENINGS | COORDINATIONS | {"agent", "conj"}
 _JOINING = COORDINATIONS | {"mark", "punct", "preconj"}
 _RELATIVES = frozenset({"who", "which", "that", "whom"})
-_SINGULAR, _PLURAL = frozenset({"it", "he", "she"}), frozenset({"they"})
 _CONDITIONS = frozenset({"if", "unless", "until", "whether", "lest", "than", "that"})
 _NOUNS = frozenset({"pobj", "dobj", "nsubj", "nsubjpass", "attr", "conj", "appos"})
 _MODIFIERS = frozenset({"prep", "amod", "det", "poss", "nummod", "compound", "nmod"})
@@ -41,10 +40,14 @@ _PARTICIPLES = ("ed", "en", "wn", "t", "ne", "de", "ld", "id", "nd", "un", "on",
 
 @dataclass(frozen=True, slots=True)
 class ClaimCut:
-    """A claim cut out of a tree. places: its tokens in the claim's order. fault: why it is not one, else empty."""
+    """A claim cut out of a tree. places: its tokens in the claim's order. fault: why it is not one, else empty.
+
+    words: written for a token in its place.
+    """
 
     places: tuple[int, ...]
     fault: str = ""
+    words: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -142,11 +145,11 @@ def _lift(work: _Work, needed: Sequence[int]) -> None:
 def _leave_behind(work: _Work, above: int, child: int) -> None:
     """Take the child instead of the node above it, which another group owns."""
     tree, label = work.tree, work.tree.labels[child]
-    if label in _CLAUSES and _subjects(tree, child):
+    if label in _CLAUSES and subjects_of(tree, child):
         _stand_alone(work, child, above)
     elif label in ("conj", "appos") or (label == "advcl" and _is_conjunct(tree, child, above)):
         tree, above = (tree, above) if _is_verb(tree, child) else _beside_parallel(work, child, above)
-        named = tree.tokens[above].lower() not in _SINGULAR | _PLURAL
+        named = tree.tokens[above].lower() not in SINGULAR | PLURAL
         work.tree, work.fault = _in_place_of(tree, child, above), "" if named else "no antecedent"
     elif label in ("advcl", "acl", "relcl", "parataxis"):
         work.fault = "no clause"
@@ -182,12 +185,12 @@ def without_heading(tree: Tree) -> tuple[Tree, dict[int, tuple[int, ...]]]:
     A pronoun that opens the sentence behind the heading stands for it.
     """
     colon = next((place for place, token in enumerate(tree.tokens) if token == ":"), NOWHERE)
-    subjects = _subjects(tree, tree.root)
+    subjects = subjects_of(tree, tree.root)
     if not 0 < colon <= _LONGEST_HEADING or not subjects or min(tree.root, *subjects) < colon:
         return tree, {}
     if any(label in SUBJECTS | _AUXILIARIES for label in tree.labels[:colon]):
         return tree, {}
-    named = tree.tokens[colon + 1].lower() in _SINGULAR | _PLURAL | {"this", "these"} and colon + 1 in subjects
+    named = tree.tokens[colon + 1].lower() in SINGULAR | PLURAL | {"this", "these"} and colon + 1 in subjects
     return tree.without(*range(colon + 1)), {colon + 1: tuple(range(colon))} if named else {}
 
 
@@ -201,12 +204,12 @@ def _stand_alone(work: _Work, clause: int, above: int) -> None:
     """Make the clause the root, without what joins it to the words above it, and with nouns for its pronouns."""
     tree = work.tree
     alone = tree.rooted_at(clause)
-    first = min(_subjects(alone, clause))
+    first = min(subjects_of(alone, clause))
     if tree.labels[clause] == "relcl":
         nominal = [node for node in tree.subtree(clause) if tree.labels[node] in SUBJECTS | {"dobj", "pobj"}]
         pronoun = next((node for node in nominal if tree.tokens[node].lower() in _RELATIVES), None)
         noun = tree.heads[clause]
-        if pronoun is None or tree.tokens[noun].lower() in _SINGULAR | _PLURAL:
+        if pronoun is None or tree.tokens[noun].lower() in SINGULAR | PLURAL:
             work.fault = "no antecedent"
             return
         work.nouns[pronoun] = _bare(tree, noun)
@@ -225,13 +228,13 @@ def _stand_alone(work: _Work, clause: int, above: int) -> None:
 def _name_subject(work: _Work, pronoun: int, above: int) -> None:
     """Replace a clause's pronoun by the subject of the clause above it, where the two agree in number."""
     tree, word = work.tree, work.tree.tokens[pronoun].lower()
-    if word not in _SINGULAR | _PLURAL or tree.labels[pronoun] == "expl":
+    if word not in SINGULAR | PLURAL or tree.labels[pronoun] == "expl":
         return
-    subject = next((subjects[0] for node in tree.path(above) if (subjects := _subjects(tree, node))), None)
+    subject = next((subjects[0] for node in tree.path(above) if (subjects := subjects_of(tree, node))), None)
     if subject is None:
         work.fault = "no antecedent"
     elif tree.tokens[subject].lower() != word:
-        if _is_plural(tree, subject) != (word in _PLURAL) or tree.labels[subject] not in ("nsubj", "nsubjpass"):
+        if is_plural(tree, subject) != (word in PLURAL) or tree.labels[subject] not in ("nsubj", "nsubjpass"):
             work.fault = "no antecedent"
         work.nouns[pronoun] = _bare(tree, subject)
 
@@ -239,12 +242,6 @@ def _name_subject(work: _Work, pronoun: int, above: int) -> None:
 def _bare(tree: Tree, noun: int) -> tuple[int, ...]:
     """Return the noun with what belongs to it, without clauses and all that is joined to it."""
     return tree.without(*tree.joints(noun, ("relcl", "appos", "conj", "cc", "punct"))).subtree(noun)
-
-
-def _is_plural(tree: Tree, noun: int) -> bool:
-    word = tree.tokens[noun].lower()
-    joined = any(tree.labels[child] == "conj" for child in tree.children(noun))
-    return joined or (word.endswith("s") and not word.endswith(("ss", "us", "is")))
 
 
 def _prune(work: _Work, needed: Collection[int]) -> None:
@@ -286,7 +283,7 @@ def _check_agreement(work: _Work, conjunct: int) -> None:
     if tree.labels[conjunct] == "conj" and tree.labels[left] in SUBJECTS:
         verb = tree.heads[left]
         words = {tree.tokens[node].lower() for node in (verb, *tree.joints(verb, _AUXILIARIES))}
-        if words & _PLURAL_VERBS and not _is_plural(tree.without(conjunct), left):
+        if words & _PLURAL_VERBS and not is_plural(tree.without(conjunct), left):
             work.fault = "a verb in the plural"
 
 
@@ -297,7 +294,7 @@ def _in_place_of(tree: Tree, conjunct: int, left: int) -> Tree:
         between = (child for child in tree.joints(left, _REPLACED) if left < child < conjunct)
         return replace(tree.without(*between), labels=with_changes(tree.labels, {conjunct: "prep"}))
     shared = [child for child in tree.children(left) if child > conjunct]
-    if _is_verb(tree, left) and not _subjects(tree, conjunct):
+    if _is_verb(tree, left) and not subjects_of(tree, conjunct):
         shared += _shared(tree, conjunct, left)
     head, root = (NOWHERE, conjunct) if left == tree.root else (tree.heads[left], tree.root)
     heads = with_changes(tree.heads, {**dict.fromkeys(shared, conjunct), left: NOWHERE, conjunct: head})
@@ -305,7 +302,7 @@ def _in_place_of(tree: Tree, conjunct: int, left: int) -> Tree:
 
 
 def _shared(tree: Tree, conjunct: int, left: int) -> list[int]:
-    subjects = _subjects(tree, left)
+    subjects = subjects_of(tree, left)
     first = min(subjects, default=left)
     openings = [child for child in tree.joints(left, _OPENINGS | {"punct"}) if child < first]
     auxiliaries = [child for child in tree.children(left) if child < left and tree.labels[child] in _AUXILIARIES]
@@ -326,11 +323,7 @@ def _can_share(tree: Tree, conjunct: int, auxiliaries: Sequence[int]) -> bool:
 
 def _is_verb(tree: Tree, node: int) -> bool:
     has_argument = (tree.labels[child] in _VERB_ARGUMENTS for child in tree.children(node))
-    return bool(_subjects(tree, node)) or tree.labels[node] == "ROOT" or any(has_argument)
-
-
-def _subjects(tree: Tree, node: int) -> list[int]:
-    return [child for child in tree.children(node) if tree.labels[child] in SUBJECTS]
+    return bool(subjects_of(tree, node)) or tree.labels[node] == "ROOT" or any(has_argument)
 
 
 def _without_loose(tree: Tree, kept: set[int]) -> list[int]:
@@ -381,7 +374,7 @@ def _fault(work: _Work, kept: Collection[int], needed: Sequence[int], several: b
         return "nothing to leave out"
     if not set(needed) <= set(kept):
         return "words are missing"
-    subjects = [child for child in _subjects(tree, tree.root) if child in kept]
+    subjects = [child for child in subjects_of(tree, tree.root) if child in kept]
     auxiliaries = [tree.tokens[child].lower() for child in tree.joints(tree.root, ("aux", "auxpass")) if child in kept]
     finite = auxiliaries[:1] != ["to"] and (auxiliaries or not tree.tokens[tree.root].lower().endswith("ing"))
     return "" if subjects and finite else "no subject or finite verb"
