@@ -30,7 +30,7 @@ _VERB = r"(?:(?:also|further|\w+ly)\s+)?(?:[a-z]+(?:[a-rt-z]s|ed)|is|has|have|sh
 _NOUN_MARKS = re.compile(
     rf"""(?:\A|[,;:(]\s+|\b(?:[Ii]n|by|of|from|with|to|than|[Uu]nlike|and|but|while|[Ww]hereas|that)\s+)
             (?P<named>{_KIND}{_MARKS})(?=\s*,|\s+\w)
-        |(?:\A|[,;:]\s+|\b(?:and|but|while|[Ww]hereas|[Aa]lthough|that|because|since)\s+)(?P<subject>{_MARKS})(?=\s+{_VERB})
+        |(?:\A(?:[^][]*,\s+)?|[;:]\s+|\b(?:and|but|while|[Ww]hereas|[Aa]lthough|that|because|since)\s+)(?P<subject>{_MARKS})(?=\s+{_VERB})
         |\b(?P<preposition>[Ii]n|by|of|from|with|to|than|like|[Uu]nlike|[Ff]ollowing|see)\s+(?P<object>{_MARKS})""",
     re.VERBOSE,
 )
