@@ -59,14 +59,34 @@ def contexts_by_place(answers: Mapping[str, Sequence[Answer]]) -> dict[tuple[str
     }
 
 
-def sheet(claims: Sequence[DrawnClaim], texts: Mapping[Pointer, str]) -> Iterator[str]:
-    """Yield the lines of a sheet for readers: the rules, and each sentence with its claims."""
+def sheet(
+    claims: Sequence[DrawnClaim], texts: Mapping[Pointer, str], answers: Mapping[str, Sequence[Answer]]
+) -> Iterator[str]:
+    """Yield the lines of a sheet for readers: the rules, and each sentence in its context with its claims."""
     yield (HERE / "rules.md").read_text(encoding="utf-8")
     yield "# The claims\n"
+    yield from listed(claims, texts, answers)
+
+
+def listed(
+    claims: Sequence[DrawnClaim], texts: Mapping[Pointer, str], answers: Mapping[str, Sequence[Answer]]
+) -> Iterator[str]:
+    """Yield the lines with each sentence, what stands before it, the titles that it cites, and its claims."""
+    contexts = contexts_by_place(answers)
+    questions = {(file, answer.id): answer.question for file, rows in answers.items() for answer in rows}
     last = None
     for claim in claims:
         if claim.pointer != last:
-            yield f"\n## Sentence {claim.id.split('.')[0]}\n\n> {texts[claim.pointer]}\n"
+            pointer = claim.pointer
+            context, text = contexts[pointer[:3]], texts[pointer]
+            yield f"\n## Sentence {claim.id.split('.')[0]}\n\nQuestion: {' '.join(questions[pointer[:2]].split())}\n"
+            yield f"Before: {' '.join(' '.join(context.before).split())}\n"
+            yield from (
+                f"Title of [{number}]: {' '.join(title.split())}"
+                for number, title in enumerate(context.titles, start=1)
+                if f"[{number}]" in text and title.strip()
+            )
+            yield f"\n> {text}\n"
         last = claim.pointer
         state = " (the whole sentence: the rules gave up)" if claim.fallback else ""
         yield f"- `{claim.id}` {claim.marks}{state}: {claim.text}"

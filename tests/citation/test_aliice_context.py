@@ -23,6 +23,7 @@ NAMED = {
     "In [3], the authors built a bridge.": "the authors built a bridge.",
     "Finally, [9] presents a bridge.": "Finally, the cited source presents a bridge.",
     "Paper [0] describes bridges.": "The cited paper describes bridges.",
+    "Trams are slow, as in [9].": "Trams are slow, as in the cited source.",
     # These marks are no nouns.
     "Steel [1] is strong.": "Steel is strong.",
     "Bridges fell, as shown in [1].": "Bridges fell.",

@@ -58,12 +58,24 @@ def noun_marks(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, int
         numbers = [int(number) for number in re.findall(r"\[(\d+)\]", match[group])]
         known = [" ".join(titles[n - 1].split()) for n in numbers if 0 < n <= len(titles)]
         known = [title for title in known if re.search(r"\w", title)]
-        if group == "object" and not known:
+        if group == "object" and _is_dispensable(text, match.start(), end, bool(known)):
             continue
         kind = {"ref.": "reference", None: "source"}.get(kind := match["kind"] and match["kind"].lower(), kind)
         quoted = " and ".join(f"“{title}”" for title in known)
         name = f"the {kind}{'s' * (len(known) > 1)} {quoted}" if len(known) == len(numbers) else f"the cited {kind}"
         yield start, end, text.index("[", start), name if start else name.capitalize() if not known else f"T{name[1:]}"
+
+
+def _is_dispensable(text: str, start: int, end: int, known: bool) -> bool:
+    """Return whether a sentence can do without a preposition and its marks, or they are marks like any other.
+
+    "as shown in [2]" at its end says nothing more; without a title, nor do "In [2]," and "proposed by [2]".
+    """
+    before, is_last = text[:start], not re.match(r"\s*,|\s+\w", text[end:])
+    shown = re.search(r"\b(?:\w+ed|shown|given|seen)\s+\Z", before) is not None
+    if text[start : start + 2].lower() in ("in", "by") and (shown or not before.strip()):
+        return is_last or not known
+    return is_last and not known and not re.search(r"\b(?:as|similar|contrast|compared)\s+\Z", before)
 
 
 def points(text: str) -> bool:
