@@ -43,20 +43,21 @@ def main(arguments: list[str] | None = None) -> int:
     if missing:
         print(f"{options.data} lacks {' and '.join(missing)}: name the folder that has them with --data.")
         return 2
-    texts = dict(cited(answers_of(options.data)))
+    answers = answers_of(options.data)
+    texts = dict(cited(answers))
     if options.command == "draw":
         print(csv_text([Pointer._fields, *draw(list(texts), READING, PLAN)]), end="")
         return 0
     if options.command == "development":
         print("\n".join(texts[pointer] for pointer in development(list(texts))))
         return 0
-    claims = claims_of(committed(), texts)
+    claims = claims_of(committed(), texts, answers)
     if options.command == "add":
         name, file = options.reading
         readings = [*read_readings(), *reading_of(name, Path(file), claims)]
         print(csv_text([Reading._fields, *readings]), end="")
     else:
-        print("\n".join(sheet(claims, texts) if options.command == "sheet" else report(claims, read_readings())))
+        print("\n".join(sheet(claims, texts, answers) if options.command == "sheet" else report(claims, read_readings())))
     return 0
 
 

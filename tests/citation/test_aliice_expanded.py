@@ -68,13 +68,29 @@ SENTENCES = {
         "Several cities joined, including Paris (the capital)",
         "Several cities joined, including Oslo",
     ],
-    "The court ruled the law void [1], making appeals pointless [2].": ["The court ruled the law void", ""],
+    # A participle gets the subject of the main clause and a finite form in its tense; of two, each stands alone.
+    "The court ruled the law void [1], making appeals pointless [2].": [
+        "The court ruled the law void",
+        "The court was making appeals pointless",
+    ],
+    "The plant opened in 1905 [1], thereby creating jobs [2] and attracting families [3].": [
+        "The plant opened in 1905",
+        "The plant was thereby creating jobs",
+        "The plant was attracting families",
+    ],
+    "The dams are large [1], although some leak [2].": ["The dams are large", "some leak"],
     "The game was released for Windows in May [1], for consoles in June [2].": [
         "The game was released for Windows in May",
         "The game was released for consoles in June",
     ],
     "The drug was not approved [1] but was sold abroad [2].": ["The drug was not approved", "The drug was sold abroad"],
-    "Both Rome [1] and Oslo [2] have trams.": ["", ""],
+    # What several groups share stays: the museum has both halls in each claim.
+    "The museum has a hall and a garden, showing coins [1] and stamps [2].": [
+        "The museum has a hall and a garden, showing coins",
+        "The museum has a hall and a garden, showing stamps",
+    ],
+    # The verb agrees with the subject that is left.
+    "Both Rome [1] and Oslo [2] have trams.": ["", "Oslo has trams"],
     "The river, which rises in Spain [1], enters France [2].": ["The river rises in Spain", "The river enters France"],
 }
 

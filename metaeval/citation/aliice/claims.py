@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate
 from typing import Literal
 
 import numpy as np
 
 from metaeval.citation.aliice.claim_options import Profile
-from metaeval.citation.aliice.expanded import expanded, whole_claim
+from metaeval.citation.aliice.context import NOTHING, REACH, Context, Prior, noun_marks, points, resolved
+from metaeval.citation.aliice.expanded import ClaimCut, expanded, whole_claim
 from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, as_printed, separated, tree_of
 from metaeval.citation.model import Answer, Claim, Entails, Mark
 from metaeval.citation.parsers.parse import Parse, Parser
@@ -42,6 +44,9 @@ _UNREAD = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _PART = re.compile(rf"(?P<mark>{MARK.pattern})|(?P<word>(?:(?!{MARK.pattern})\S)+)")
+
+STANDING = "Paper"
+"""The word that the parser reads in the place of marks that are a noun."""
 
 MarkSpan = tuple[int, int, int]
 """A mark of a sentence: start and end offsets in it, and the number."""
@@ -143,7 +148,7 @@ class PreparedSentence:
     """A sentence prepared for the parser. clean: without what disturbs the parser. words, groups: of `clean`.
 
     text: what the parser reads; None if the claims (`stated`) need no parse. located: the same with its offsets in the
-    sentence, if claims are written by them.
+    sentence, if claims are written by them. names: of marks in the place of a noun, by their offset in the sentence.
     """
 
     sentence: str
@@ -153,6 +158,7 @@ class PreparedSentence:
     text: str | None = None
     stated: tuple[Stated, ...] = ()
     located: LocatedText | None = None
+    names: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,40 +177,85 @@ class SentenceClaims:
     trace: tuple[AppliedRule, ...] = ()
 
 
-def read_sentences(sentences: Sequence[str], parser: Parser, profile: Profile) -> list[SentenceClaims]:
-    """Return the claims of every sentence, in order; equal texts are parsed once, all in one batch."""
-    drafts = [draft(sentence, profile) for sentence in sentences]
-    texts = list(dict.fromkeys(each.text for each in drafts if each.text is not None))
-    parses = dict(zip(texts, parser.parse(texts), strict=True))
+def read_sentences(
+    sentences: Sequence[str], parser: Parser, profile: Profile, contexts: Sequence[Context] = ()
+) -> list[SentenceClaims]:
+    """Return the claims of every sentence, in order; equal texts are parsed once, all in one batch.
+
+    contexts: of the sentences, for the expanded rules; sentences before that stored parses lack name nothing.
+    """
+    around = contexts or [NOTHING] * len(sentences)
+    drafts = [draft(sentence, profile, each.titles) for sentence, each in zip(sentences, around, strict=True)]
+    before = [_before(each, context, profile) for each, context in zip(drafts, around, strict=True)]
+    texts = dict.fromkeys(each.text for each in drafts if each.text is not None)
+    texts |= dict.fromkeys(each.text for prior in before for each in prior if each.text and parser.knows(each.text))
+    parses = dict(zip(texts, parser.parse(list(texts)), strict=True))
     return [
         SentenceClaims(each.sentence, each.stated, "fallback")
         if each.text is None
-        else read(each, parses[each.text], profile)
-        for each in drafts
+        else read(each, parses[each.text], profile, _priors(prior, parses))
+        for each, prior in zip(drafts, before, strict=True)
     ]
 
 
-def draft(sentence: str, profile: Profile) -> PreparedSentence:
-    """Return a sentence prepared for the parser, or with its claims where these need no parse."""
+def _before(ready: PreparedSentence, context: Context, profile: Profile) -> list[PreparedSentence]:
+    """Return the sentences before one that can point to them, the nearest first."""
+    if ready.located is None or not points(ready.located.text):
+        return []
+    return [_located(sentence, profile, context.titles) for sentence in context.before[: -REACH - 1 : -1]]
+
+
+def _priors(before: Sequence[PreparedSentence], parses: Mapping[str, Parse]) -> list[Prior]:
+    priors: list[Prior] = []
+    for each in before:
+        parse = parses.get(each.text or "")
+        tree = None if parse is None else tree_of(parse)
+        if parse is None or tree is None or each.located is None:
+            break
+        priors.append((tree, partial(_written, each.located.text, parse, _names(each, parse))))
+    return priors
+
+
+def draft(sentence: str, profile: Profile, titles: Sequence[str] = ()) -> PreparedSentence:
+    """Return a sentence prepared for the parser, or with its claims where these need no parse.
+
+    titles: of the passages, for marks in the place of a noun.
+    """
     as_is = whole(sentence)
     if not has_mark(sentence):
         return PreparedSentence(sentence, as_is, stated=(Stated(sentence, (), "sentence"),))
     if profile.longest is not None and len(sentence.split()) > profile.longest:
         return PreparedSentence(sentence, as_is, stated=(Stated(without_marks(sentence), marks_of(as_is), TOO_LONG),))
+    if profile.rules == "expanded":
+        ready = _located(sentence, profile, titles)
+        text = ready.text or ""
+        if profile.longest is not None and len(re.findall(r"\w+", text)) > 2 * profile.longest:
+            return replace(ready, text=None, stated=(Stated(text, marks_of(ready.clean), TOO_LONG),))
+        return ready
     clean = as_is.without([match.span() for match in _DELETED[profile.cleaning].finditer(sentence)])
     words, groups = words_and_groups(clean, profile)
-    if profile.rules == "expanded":
-        located = clean.without(match.span() for match in _UNREAD.finditer(clean.text)).stripped()
-        if profile.longest is not None and len(re.findall(r"\w+", located.text)) > 2 * profile.longest:
-            return PreparedSentence(sentence, clean, stated=(Stated(located.text, marks_of(clean), TOO_LONG),))
-        return PreparedSentence(sentence, clean, words, groups, located.text, located=located)
     return PreparedSentence(sentence, clean, words, groups, " ".join(words))
 
 
-def read(ready: PreparedSentence, parse: Parse, profile: Profile) -> SentenceClaims:
-    """Return the claims of a prepared sentence, given the parse of its text."""
+def _located(sentence: str, profile: Profile, titles: Sequence[str]) -> PreparedSentence:
+    """Return a sentence for the expanded rules: without marks, but for a word in the place of those that are nouns."""
+    clean = whole(sentence).without([match.span() for match in _DELETED[profile.cleaning].finditer(sentence)])
+    words, groups = words_and_groups(clean, profile)
+    names: dict[int, str] = {}
+    pieces, end = [], 0
+    for start, stop, mark, name in noun_marks(clean.text, titles):
+        names[clean.at[mark]] = name
+        pieces += [clean.part(end, start), LocatedText(STANDING, (clean.at[mark],) * len(STANDING))]
+        end = stop
+    named = joined(*pieces, clean.part(end, len(clean.text)))
+    located = named.without(match.span() for match in _UNREAD.finditer(named.text)).stripped()
+    return PreparedSentence(sentence, clean, words, groups, located.text, located=located, names=names)
+
+
+def read(ready: PreparedSentence, parse: Parse, profile: Profile, priors: Sequence[Prior] = ()) -> SentenceClaims:
+    """Return the claims of a prepared sentence, given the parse of its text; priors: see `resolved`."""
     if ready.located is not None:
-        return _read_expanded(ready, ready.located, parse, profile)
+        return _read_expanded(ready, ready.located, parse, profile, priors)
     if profile.hangs_on == "offset":
         places = _nodes_by_offset(ready, parse)
     else:
@@ -239,32 +290,49 @@ def read(ready: PreparedSentence, parse: Parse, profile: Profile) -> SentenceCla
     return SentenceClaims(ready.sentence, tuple(settled), "claims", at, tuple(lost_groups), tuple(trace))
 
 
-def _read_expanded(ready: PreparedSentence, located: LocatedText, parse: Parse, profile: Profile) -> SentenceClaims:
+def _read_expanded(
+    ready: PreparedSentence, located: LocatedText, parse: Parse, profile: Profile, priors: Sequence[Prior]
+) -> SentenceClaims:
     """Return the claims of a sentence by the expanded rules, as it was written; see `expanded`."""
     starts = [start for start, _ in token_starts(parse, located.text)]
-    words = [place for place, token in enumerate(parse.tokens) if starts[place] >= 0 and re.search(r"\w", token)]
-    hanging: list[CitationGroup] = []
-    for group in ready.groups:
-        before = [place for place in words if located.at[starts[place]] < group.marks[0][0]]
-        hanging.append(CitationGroup((before or words or [0])[-1 if before else 0], group.marks))
-    nodes, tree = gathered(hanging, profile), tree_of(parse)
+    names, tree = _names(ready, parse), tree_of(parse)
+    nodes = gathered(_hanging(ready, located, parse, starts), profile)
+    names |= {} if tree is None else resolved(tree, priors)
     stated: list[Stated] = []
     for node in nodes:
         others = [each.word for each in nodes if each.word != node.word]
         if tree is None or node.word not in tree:
-            stated.append(Stated(located.text, node.marks, UNREACHED))
-        elif not others:
-            places = whole_claim(tree)
-            stated.append(Stated(_written(located.text, parse, starts, places), node.marks, "tree", places))
+            cut = ClaimCut((), UNREACHED.removeprefix("fallback: "))
         else:
-            cut = expanded(tree, node.word, others)
-            fault = cut.fault or _torn(parse, starts, cut.places)
-            text = located.text if fault else _written(located.text, parse, starts, cut.places)
-            stated.append(
-                Stated(text, node.marks, f"fallback: {fault}" if fault else "tree", () if fault else cut.places)
-            )
+            cut = expanded(tree, node.word, others) if others else ClaimCut(whole_claim(tree))
+        fault = cut.fault or (others and _torn(parse, starts, cut.places))
+        places = range(len(parse.tokens)) if fault else cut.places
+        text = _written(located.text, parse, names | cut.words, places) if places else located.text
+        stated.append(Stated(text, node.marks, f"fallback: {fault}" if fault else "tree", () if fault else cut.places))
     at = tuple((node.word, node.citations) for node in nodes)
     return SentenceClaims(ready.sentence, tuple(stated), "claims", at)
+
+
+def _hanging(ready: PreparedSentence, located: LocatedText, parse: Parse, starts: Sequence[int]) -> list[CitationGroup]:
+    """Return the groups at the last word before each; one in the place of a noun has the words up to the next."""
+    words = [place for place, token in enumerate(parse.tokens) if starts[place] >= 0 and re.search(r"\w", token)]
+    hanging: list[CitationGroup] = []
+    for number, group in enumerate(ready.groups):
+        end = group.marks[0][0]
+        if end in ready.names:
+            end = ready.groups[number + 1].marks[0][0] if number + 1 < len(ready.groups) else len(ready.sentence)
+        before = [place for place in words if located.at[starts[place]] < end]
+        while end != group.marks[0][0] and len(before) > 1 and parse.labels[before[-1]] in ("cc", "mark"):
+            before.pop()
+        hanging.append(CitationGroup((before or words or [0])[-1 if before else 0], group.marks))
+    return hanging
+
+
+def _names(ready: PreparedSentence, parse: Parse) -> dict[int, str]:
+    """Return the names of marks in the place of a noun, by the token that stands for each."""
+    at = ready.located.at if ready.located is not None else ()
+    starts = enumerate(start for start, _ in token_starts(parse, ready.text or ""))
+    return {place: ready.names[at[start]] for place, start in starts if start >= 0 and at[start] in ready.names}
 
 
 def _torn(parse: Parse, starts: Sequence[int], places: Sequence[int]) -> str:
@@ -278,14 +346,22 @@ def _torn(parse: Parse, starts: Sequence[int], places: Sequence[int]) -> str:
     return ""
 
 
-def _written(text: str, parse: Parse, starts: Sequence[int], places: Sequence[int]) -> str:
-    """Return the tokens at these indices as the text has them, and a space wherever it goes on elsewhere."""
-    written = ""
-    for at, place in enumerate(places):
-        follows = at > 0 and places[at - 1] == place - 1 and min(starts[place - 1], starts[place]) >= 0
+def _written(text: str, parse: Parse, names: Mapping[int, str], places: Sequence[int]) -> str:
+    """Return the tokens at these indices as the text has them, and a space wherever it goes on elsewhere.
+
+    names: what stands for a token; empty for one that is left out.
+    """
+    written, last = "", -1
+    starts = [start for start, _ in token_starts(parse, text)]
+    for place in places:
+        if names.get(place) == "":
+            last += last == place - 1
+            continue
+        follows = last >= 0 and last == place - 1 and min(starts[place - 1], starts[place]) >= 0
         between = text[starts[place - 1] + len(parse.tokens[place - 1]) : starts[place]] if follows else " "
-        glued = not at or (not follows and parse.tokens[place] in ",;:)]}”’")
-        written += ("" if glued else between) + parse.tokens[place]
+        glued = last < 0 or (not follows and parse.tokens[place] in ",;:)]}”’")
+        written += ("" if glued else between) + names.get(place, parse.tokens[place])
+        last = place
     return written
 
 
@@ -383,7 +459,9 @@ def read_answers(
     for answer in answers:
         moved = move_leading(split(in_one_form(answer, profile), splitter), profile.leading, profile.styles)
         split_up.append([each for each in moved if profile.emptied == "keep" or each.text.strip()])
-    read = iter(read_sentences([each.text for sentences in split_up for each in sentences], parser, profile))
+    texts = [[each.text for each in sentences] for sentences in split_up]
+    contexts = [each for answer, own in zip(answers, texts, strict=True) for each in contexts_of(answer, own)]
+    read = iter(read_sentences([text for each in texts for text in each], parser, profile, contexts))
     answer_claims = []
     for answer, sentences in zip(answers, split_up, strict=True):
         answer_sentences = tuple(next(read) for _ in sentences)
@@ -394,6 +472,12 @@ def read_answers(
         )
         answer_claims.append(AnswerClaims(answer, answer_sentences, claims))
     return answer_claims
+
+
+def contexts_of(answer: Answer, sentences: Sequence[str]) -> list[Context]:
+    """Return the context of each sentence of an answer."""
+    titles = tuple(passage.title for passage in answer.passages)
+    return [Context(titles, tuple(sentences[max(0, number - REACH) : number])) for number in range(len(sentences))]
 
 
 def in_one_form(answer: Answer, profile: Profile) -> LocatedText:

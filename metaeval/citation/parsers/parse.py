@@ -59,11 +59,12 @@ class Parse:
 class Parser:
     """A parser. parse: turns a batch of texts into their parses, in order.
 
-    name: backend, model and version, as results name the parser.
+    name: backend, model and version, as results name the parser. knows: whether it can parse a text.
     """
 
     name: str
     parse: Callable[[Sequence[str]], list[Parse]]
+    knows: Callable[[str], bool] = lambda text: True
 
 
 def stored_parser(parses: Mapping[str, Parse], name: str = "stored") -> Parser:
@@ -78,7 +79,7 @@ def stored_parser(parses: Mapping[str, Parse], name: str = "stored") -> Parser:
                 )
         return [parses[text] for text in texts]
 
-    return Parser(name, parse)
+    return Parser(name, parse, parses.__contains__)
 
 
 def read_parses(path: Path) -> dict[str, Parse]:

@@ -121,7 +121,9 @@ def _spans(sentence: Sentence, ready: PreparedSentence, parse: Parse) -> list[_S
     if min(starts, default=0) < 0:
         return [None] * len(starts)
     return [
-        (at[text.at[start]], at[text.at[start + len(token) - 1]] + 1) if any(map(str.isalnum, token)) else None
+        (at[text.at[start]], at[text.at[start + len(token) - 1]] + 1)
+        if any(map(str.isalnum, token)) and at[text.at[start]] >= 0
+        else None
         for start, token in zip(starts, parse.tokens, strict=True)
     ]
 
