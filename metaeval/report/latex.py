@@ -29,7 +29,7 @@ _SIZES = ((r"\small", 5.0), (r"\footnotesize", 4.5), (r"\scriptsize", 4.0))
 _SMALL = 4.0
 _SEPARATION = 4
 
-_LONGEST = 34
+_LONGEST = 72
 """Characters of a name from which on their column is a paragraph of half as many em, in which they are broken."""
 
 _MISSING = frozenset({"not run", "not judged", "could be", "left out", "not read", "without facts"})
