@@ -1029,6 +1029,7 @@ def view(
     data: str | Path | None = None,
     max_pairs: int = 5000,
     explain: str | Sequence[str] = ...,
+    all: bool = False,
     open: bool = False,
     results: str | Path = ...,
     trust_config: bool = False,

@@ -163,7 +163,9 @@ class Database(ABC):
         if self.path.is_file() and 0 < self.path.stat().st_size < _PAGE:
             with self.path.open("rb") as file:
                 if file.read(len(_MAGIC)) != _MAGIC:
-                    raise sqlite3.DatabaseError("file is not a database")
+                    refusal = sqlite3.DatabaseError("file is not a database")
+                    refusal.sqlite_errorcode = sqlite3.SQLITE_NOTADB
+                    raise refusal
         connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         self._connection = connection
         try:

@@ -135,7 +135,5 @@ def write_sheet(
             choice.add(f"{letter}2:{letter}{len(rows) + 1}")
             sheet.add_data_validation(choice)
     sheet.freeze_panes = "A2"
-    written = io.BytesIO()
-    book.save(written)
-    with atomic_write(path) as file:
-        file.write(written.getvalue())
+    with atomic_write(path) as file:  # around the saving, which writes temporary files: a full disk is one sentence
+        book.save(file)

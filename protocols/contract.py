@@ -135,7 +135,8 @@ class Measure:
     closed_forms: gold, one metric's scores and another's, (n,) each, to the p of tests that need no resampling, by name
     ("delong", "williams", "steiger"; NaN where undefined); None: there is no such test. chance: the value of random
     scores, raw; None: it depends on the data. ability: what a metric above chance can do, in words that fit after
-    "can"; "": findings do not mention it.
+    "can"; "": findings do not mention it. scores_read: returns the scores as the measure reads them under the options
+    of the protocol, for `closed_forms`.
     """
 
     key: str
@@ -149,6 +150,7 @@ class Measure:
     closed_forms: Callable[[Floats, Floats, Floats], Mapping[str, float]] | None = None
     chance: float | None = None
     ability: str = ""
+    scores_read: Callable[[Floats, Mapping[str, str]], Floats] = lambda score, _: score
 
 
 @dataclass(frozen=True)

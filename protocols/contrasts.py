@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, product
+from types import MappingProxyType
 
 import numpy as np
 
@@ -146,19 +147,20 @@ def contrasts(
             equivalent=equivalent_within(ends, margin),
             equal_within=max(abs(end) for end in ends) if ends else None,
             tost=None if error is None else _known(tost(observed, margin, spread.test)),
-            **closed_forms(measure, metrics[first], metrics[other]),
+            **closed_forms(measure, metrics[first], metrics[other], options),
             needed=required_groups(observed, error, spread.groups) if differs and error else None,
         )
         contrasts.append(contrast)
     return contrasts
 
 
-def closed_forms(measure: Measure, first: Judgements, other: Judgements) -> dict[str, float | None]:
+def closed_forms(
+    measure: Measure, first: Judgements, other: Judgements, options: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, float | None]:
     """Return p-values of DeLong's, Williams' and Steiger's test on the rows that both scored; None if undefined."""
     both = both_scored(first, other)
-    p_values = (
-        measure.closed_forms(first.gold[both], first.score[both], other.score[both]) if measure.closed_forms else {}
-    )
+    scores = (measure.scores_read(metric.score[both], options) for metric in (first, other))
+    p_values = measure.closed_forms(first.gold[both], *scores) if measure.closed_forms else {}
     return {name: _known(p_values.get(name, math.nan)) for name in ("delong", "williams", "steiger")}
 
 

@@ -43,9 +43,10 @@ HEAVY = 1.0
 """Excess kurtosis of the scores within levels from which on a warning is given; 0 for a normal distribution."""
 
 HEAVY_TAILS = (
-    f"Within levels the scores have an excess kurtosis above {HEAVY:g}: the 95 % interval of Pearson's r may hold the "
-    f"true value in 90 to 95 of 100 samples only. Spearman's rho has no such trouble, nor Pearson's r with the lowest "
-    f"and highest {100 * WINSORISED:g} % of scores drawn in (protocol_options.correlation.robust=winsor)."
+    f"Within levels the scores have an excess kurtosis above {HEAVY:g}: the interval of Pearson's r may hold the "
+    "true value less often than it says (at 95 %, in 90 to 95 of 100 samples). Spearman's rho has no such trouble, nor "
+    f"Pearson's r with the lowest and highest {100 * WINSORISED:g} % of scores drawn in "
+    "(protocol_options.correlation.robust=winsor)."
 )
 BY_RANKS = {"partial_spearman": partial_spearman_by_row, "residual_spearman": residual_spearman_by_row}
 PLAIN = ("pearson", "spearman", "kendall")
@@ -105,7 +106,7 @@ def replicates(
 ) -> Replicates:
     """Return the coefficients for each weighting of the groups; every row must have a score."""
     columns = rows.score, rows.gold, rows.group, n_groups
-    drawn_in = winsorised(rows.score) if options.get("robust") == "winsor" else rows.score
+    drawn_in = _drawn_in(rows.score, options)
     replicates_by_key = {}
     if "pearson" in keys:
         replicates_by_key["pearson"] = replicate(pearson(drawn_in, *columns[1:]), draws)
@@ -124,6 +125,10 @@ def replicates(
         if "residual_spearman" in keys:
             replicates_by_key["residual_spearman"] = replicate(residual_correlation(*columns_by_system), draws)
     return {key: replicates_by_key[key] for key in keys}
+
+
+def _drawn_in(score: Floats, options: Mapping[str, str]) -> Floats:
+    return winsorised(score) if options.get("robust") == "winsor" else score
 
 
 def winsorised(score: Floats) -> Floats:
@@ -218,7 +223,14 @@ PROTOCOL = Protocol(
     title="Correlation with human levels",
     about="how the score runs with the level: Pearson, Spearman, Kendall tau-b",
     measures=(
-        _plain("pearson", "Pearson", normal="z", about="Pearson's r", closed_forms=_williams_steiger),
+        _plain(
+            "pearson",
+            "Pearson",
+            normal="z",
+            about="Pearson's r",
+            closed_forms=_williams_steiger,
+            scores_read=_drawn_in,
+        ),
         _plain(
             "spearman",
             "Spearman",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import InstanceOf
 
+from metaeval import registry
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
-from metaeval.config import ResultsSettings
+from metaeval.config import ResultsSettings, RunConfig
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.report.result import Result
+
+if TYPE_CHECKING:
+    from metaeval.runs.job_folder import DoneJob
 
 
 class ResultsListOptions(DeclaredOptions):
@@ -32,7 +36,7 @@ def _list(options: ResultsListOptions, progress: Progress) -> Done:
             {
                 "job": job.name,
                 "command": job.command,
-                "metrics": ", ".join(job.metrics),
+                "metrics": ", ".join(job.metrics if _uses_metrics(job) else ()),
                 "files": f"{len(job.files)}, {f'{changed} changed' if changed else 'as written'}",
                 "finished": f"{job.finished[:16]}Z",
             }
@@ -40,6 +44,14 @@ def _list(options: ResultsListOptions, progress: Progress) -> Done:
     return Done(
         value=Table(records=rows), verdict=[] if rows else [f"No job in {options.results}/: metaeval run makes one."]
     )
+
+
+def _uses_metrics(job: DoneJob) -> bool:
+    """Return whether a job's metrics are its own, and not the settings' defaults of a command without metrics."""
+    name = job.command.replace(" ", ".")
+    if tuple(job.metrics) != RunConfig().metrics or name not in registry.names("analysis"):
+        return True
+    return not {"metrics", "metric"}.isdisjoint(registry.find("analysis", name).options.model_fields)
 
 
 LIST = Analysis(
@@ -69,8 +81,9 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
     from metaeval.report.formats import printed, table_text, tables_in
     from metaeval.report.notebook import NotebookText
     from metaeval.report.result import load_result
-    from metaeval.runs.job_folder import find_job
+    from metaeval.runs.job_folder import altered, find_job
 
+    warnings: list[str] = []
     named, form = options.job, "text" if options.format == "terminal" else options.format
     if isinstance(named, Result):
         tables = [lay_out(named)]
@@ -78,16 +91,17 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
         tables = tables_in(Path(named)) or [lay_out(load_result(Path(named)))]
     else:
         job = find_job(options.results, named)
-        files = [job.folder / name for name in job.files]
+        files, warnings = [job.folder / name for name in job.files], altered(job.folder)
         if form == "text":
             head = f"{job.name}: metaeval {job.command}, {job.finished}"
             parts = [head, *map(str.rstrip, printed(files).values())]
-            return Done(value=NotebookText("\n\n".join(parts) + f"\nFiles: {job.folder}/"))
+            text = NotebookText("\n\n".join(parts) + f"\nFiles: {job.folder}/")
+            return Done(value=text, warnings=warnings)
         tables = [table for path in files for table in tables_in(path)]
         if not tables:
             raise UserError(f"{job.name} holds no table that can be written as {form}.")
     text = NotebookText("\n".join(table_text(table, form, options.controls) for table in tables))
-    return Done(shown=tables if form == "text" else text, whole=True, value=text)
+    return Done(shown=tables if form == "text" else text, whole=True, value=text, warnings=warnings)
 
 
 SHOW = Analysis(

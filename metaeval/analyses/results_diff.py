@@ -22,9 +22,10 @@ class DiffOptions(ResultsSettings, DeclaredOptions):
 
 def _run(options: DiffOptions, progress: Progress) -> Done:
     from metaeval.analyses.explaining.explain import is_file
-    from metaeval.analyses.explaining.job_files import difference_lines, differences
+    from metaeval.analyses.explaining.job_files import difference_lines, differences, folder_of
     from metaeval.report.differences import missing
     from metaeval.report.notebook import Changes
+    from metaeval.runs.job_folder import altered
 
     changes_by_file, alone = differences(options.first, options.second, options.metric, options.results)
     changes = Changes()
@@ -35,7 +36,9 @@ def _run(options: DiffOptions, progress: Progress) -> Done:
     for name, rows in changes_by_file.items():
         lines += [*([f"{name}:"] if name else []), *difference_lines(rows, bool(name) or is_file(options.first))]
         changes.update({f"{row} ({name})" if name else row: changed for row, changed in rows.items()})
-    return Done(shown=lines, value=changes, exit_code=1 if any(changes.values()) else 0)
+    folders = [folder for name in (options.first, options.second) for folder in folder_of(name, options.results)]
+    warnings = [sentence for folder in dict.fromkeys(folders) for sentence in altered(folder)]
+    return Done(warnings=warnings, shown=lines, value=changes, exit_code=1 if any(changes.values()) else 0)
 
 
 DIFF = Analysis(

@@ -128,6 +128,8 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
 
     results = outcome.results
     declarations = declarations_of(outcome.protocols.values())
+    left_out = [f"Left out: {name} on {results[0].data.name}: {why}" for name, why in outcome.left_out.items()]
+    chosen = config.protocols != RunConfig().protocols  # a protocol that nobody asked for is a remark, not a warning
     return Done(
         config=config,
         sheets=[lay_out(result) for result in results],
@@ -135,11 +137,9 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
         shown=[headline_grid(results, declarations)],
         sentences=findings(in_headline(results, declarations), declarations),
         cautions=cautions(results),
-        warnings=[
-            f"Left out: {protocol} on {results[0].data.name}: {reason}" for protocol, reason in outcome.left_out.items()
-        ],
+        warnings=left_out if chosen else [],
         value=Results(results, declarations),
-        after=lambda _: next_step(options, config, outcome, declarations),
+        after=lambda _: [*([] if chosen else left_out), *next_step(options, config, outcome, declarations)],
     )
 
 

@@ -21,6 +21,8 @@ from metaeval.corpus.model import Citation, Document, Evidence, Statement, Suppo
 from metaeval.corpus.sentences import split_sentences
 from metaeval.errors import UserError, shown
 
+_log = logging.getLogger("metaeval")
+
 PAIRS_SCHEMA = "metaeval-pairs/1"
 """The form of a job's pairs.jsonl: its judged rows, with the scores of every column."""
 
@@ -375,6 +377,12 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str, rank: RankChun
         for statement, order in zip(statements, ranked, strict=True)
         for pair in _pool_rows(statement, (chunks[number] for number in order), k, sources[statement.id])
     ]
+    counts = Counter(pair.statement_id for pair in added)
+    least = min((counts[name] for name in sources), default=k)
+    if least < k:
+        _log.warning(
+            "pool=%s: the data have fewer other chunks, so a statement gets %s at least, not %s.", pool, least, k
+        )
     seen = {pair.pair_id for pair in table.pairs}
     for pair in added:
         if pair.pair_id in seen:

@@ -305,6 +305,9 @@ def workflow(gate: Gate, answers: str, gate_file: str, install: str, further: Se
             f"--install is {install!r}, and metaeval is on no package index: give an address that you "
             "trust (git+https://HOST/OWNER/metaeval@COMMIT), or a path in your repository (./metaeval)."
         )
+    for path in (answers, gate_file):
+        if Path(path).is_absolute():
+            raise UserError(f"{path} is a path of this computer, which the workflow does not have: type it from here.")
     base = gate.metric.partition(":")[0]
     extras = [registry.find("metric", base).card.extra if base in registry.names("metric") else ""]
     extras += [extra for extra in ("xlsx", "parquet") if answers.endswith(f".{extra}")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,7 @@ from metaeval.roles import ANSWERS
 from metaeval.stats.arrays import Floats, Ints, codes_of
 
 _log = logging.getLogger("metaeval")
+_WORD = re.compile(r"[^\W\d_]")
 
 HINT = "answers in JSON or JSONL, a corpus (metaeval-corpus/1), pairs.jsonl of a job, or a table (.csv, .tsv, .xlsx)"
 
@@ -49,7 +51,8 @@ HINT = "answers in JSON or JSONL, a corpus (metaeval-corpus/1), pairs.jsonl of a
 class Item:
     """One citation: a statement and the text that it cites. group: the answer, whose items are not independent.
 
-    level: human level in the file: 2 full, 1 partial, 0 none, or None.
+    level: human level in the file: 2 full, 1 partial, 0 none, or None. question, before, after: what annotators read
+    too: the question that was answered, and the sentences beside the statement; empty where they are not known.
     """
 
     id: str
@@ -59,6 +62,9 @@ class Item:
     group: str
     system: str = ""
     level: int | None = None
+    question: str = ""
+    before: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True)
@@ -243,7 +249,10 @@ def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationIt
             blank += sum(not item.source for item in listed)
             uncited += [group_of(answer)] * sum(not row.cited for row in support_statements(answer))
             continue
-        for statement in statements(answer, PAPER):
+        parts = list(statements(answer, PAPER))
+        texts = ["", *(writable(part.claim.text) if _WORD.search(part.claim.text) else "" for part in parts), ""]
+        for statement, before, after in zip(parts, texts, texts[2:], strict=False):
+            around = {"question": writable(answer.question), "before": before, "after": after}
             statement_id = f"{answer.id}/{statement.number or statement.claim.sentence}"
             marks = [mark for mark in statement.cited if mark.state == "judged"]
             places = [mark.place for mark in marks if mark.place is not None]
@@ -253,7 +262,7 @@ def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationIt
             for place in (place for place in places if place not in without_text):
                 item_id = writable(f"{statement_id}[{place + 1}]")
                 text, source = map(writable, (statement.claim.text, premise([answer.passages[place]])))
-                rows.append(Item(item_id, writable(statement_id), text, source, group_of(answer), system))
+                rows.append(Item(item_id, writable(statement_id), text, source, group_of(answer), system, **around))
     notes = [f"read as answers with marks: {len(answers):,} answers, {len(rows):,} citations"]
     notes += [f"{astray:,} marks point at no passage, and are not items"] if astray else []
     notes += [f"{blank:,} citations of sources without a text are not items"] if blank else []
@@ -270,7 +279,8 @@ def _labelled_items(answer: Answer) -> Iterator[Item]:
             passages = [] if cited.place is None else [answer.passages[cited.place]]
             source = writable(premise([passage for passage in passages if passage.text.strip()]))
             item_id, level = f"{statement_id}[{number}]", None if weight is None else int(2 * weight)
-            yield Item(item_id, statement_id, writable(row.claim.text), source, group, system, level)
+            text, question = writable(row.claim.text), writable(answer.question)
+            yield Item(item_id, statement_id, text, source, group, system, level, question)
 
 
 def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> CitationItems:
@@ -280,7 +290,8 @@ def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> CitationI
     for claim in claims.claims:
         group, system = group_of(claim.answer), writable(claim.answer.system)
         for item_id, (source, text) in zip(claim.names, claim.items, strict=True):
-            rows.append(Item(item_id, claim.id, writable(text), writable(source), group, system))
+            question = writable(claim.answer.question)
+            rows.append(Item(item_id, claim.id, writable(text), writable(source), group, system, question=question))
     claim_count = len({row.statement_id for row in rows})
     uncited = tuple(group_of(claim.answer) for claim in claims.claims if claim.counts and not claim.items)
     notes = (
@@ -335,7 +346,8 @@ def _of_table(
             raise row.wrong(roles["id"], "is blank: give each row an id")
         group, statement = (row.text(columns.group) if columns.group else "") or item_id, cells["statement"]
         statement_id = sha256_json([group, statement])[:16]
-        rows.append(Item(item_id, statement_id, statement, source, group, cells.get("system", "")))
+        more = {"system": cells.get("system", ""), "question": cells.get("question", "")}
+        rows.append(Item(item_id, statement_id, statement, source, group, **more))
     if len(columns.sources) == 1:
         lengths = [(len(row.source), len(row.statement)) for row in rows if row.source]
         warn_of_swap(table.name, {**roles, "source": columns.sources[0]}, lengths)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -123,7 +124,10 @@ def _panel(drawn: Drawn) -> dict[str, Any]:
         {
             "id": record["id"],
             "statementId": drawn.items.rows[place].statement_id,
-            "statement": record["statement"],
+            "statement": without_bullet(record["statement"]),
+            **{
+                name: without_bullet(getattr(drawn.items.rows[place], name)) for name in ("question", "before", "after")
+            },
             "group": record["answer"],
             "sourceId": record["id"],
             "source": record["passage"],
@@ -131,7 +135,15 @@ def _panel(drawn: Drawn) -> dict[str, Any]:
         }
         for place, record in zip(drawn.rows, drawn.records, strict=True)
     ]
-    return {"name": drawn.items.name, "items": items, "form": page_form(drawn.form)}
+    return {"name": drawn.items.name, "items": items, "form": page_form(drawn.form), "notes": list(drawn.items.notes)}
+
+
+def without_bullet(text: str) -> str:
+    """Return a text as a person reads it: without the mark of a list's item, or of a heading, before it."""
+    return _BULLET.sub("", text)
+
+
+_BULLET = re.compile(r"^\s*(?:(?:[-*•‣◦–+]|#{1,6}|\d{1,2}[.)])\s+)+")
 
 
 def check_output(path: Path) -> None:

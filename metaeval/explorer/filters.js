@@ -8,6 +8,9 @@ import { presetsOf } from "./picking.js";
 
 /** @typedef {import("./state.js").App} App */
 
+/** Presets that read thresholds. */
+const THRESHOLDS = ["a-right", "b-right", "confident", "all-wrong"];
+
 /** @param {App} app */
 export function makeFilters(app) {
   const { job } = app;
@@ -21,7 +24,7 @@ export function makeFilters(app) {
   if (partial) targets.push(["1", `${job.rows.rating ? "rated " : ""}${full} or ${partial}`]);
   const target = choice("Supported means", targets, String(app.state.target), (value) => app.set({ target: Number(value) }));
   const all = presetsOf(job);
-  const presets = choice("Show", all.map(([key, name]) => [key, name]), app.state.preset, (preset) => app.set({ preset, pair: "" }));
+  const presets = choice("Show", all.map(([key, name]) => [key, name]), app.preset(), (preset) => app.set({ preset, pair: "" }));
   const about = h("small", { class: "soft" });
   const known = [...levelsOf(job), ...(job.rows.level.some((level) => level < 0) ? [-1] : [])];
   const levels = known.map((level) => {
@@ -82,8 +85,10 @@ export function makeFilters(app) {
     first.select.value = now.a.name;
     other.select.value = now.b.name;
     target.select.value = String(app.state.target);
-    presets.select.value = app.state.preset;
-    fill(about, all.find(([key]) => key === app.state.preset)?.[2] ?? "");
+    presets.select.value = app.preset();
+    const fitted = [now.a, now.b].filter((metric) => app.sourceOf(metric) && metric.threshold === null).map((metric) => metric.name);
+    const said = fitted.length && THRESHOLDS.includes(app.preset()) ? `; that of ${[...new Set(fitted)].join(" and ")} is the one of best F1 on these data` : "";
+    fill(about, all.find(([key]) => key === app.preset())?.[2] ?? "", said);
     for (const { digit, box } of levels) box.checked = app.state.levels.includes(digit);
     for (const [input, value] of /** @type {[HTMLInputElement, string][]} */ ([[search, app.state.q], [group.input, app.state.group], [system.input, app.state.system], [words, app.state.words]])) {
       if (document.activeElement !== input) input.value = value;

@@ -11,6 +11,9 @@ import { fill, h } from "./dom.js";
  * @property {string} group what shares a group is not independent
  * @property {string} sourceId
  * @property {string} source
+ * @property {string} [question] that was answered
+ * @property {string} [before] the sentence before the statement
+ * @property {string} [after] the sentence behind it
  * @property {Record<string, string | number>} [design] how the item was drawn: further columns of the CSV
  */
 
@@ -34,7 +37,9 @@ const SUPPORT = [
   },
 ];
 
-/** @typedef {Record<string, Record<string, string>>} Labels the values of an item's columns, by id */
+/** @typedef {Record<string, Record<string, string>>} Labels the values of an item's columns, and a comment, by id */
+
+const COMMENT = "comment";
 
 /** Whether every question has an answer. @param {Question[]} form @param {Record<string, string> | undefined} values */
 const whole = (form, values) => form.every(({ column }) => values?.[column]);
@@ -51,6 +56,8 @@ function answers(form, found) {
     const choice = choices.find(({ value }) => value === cells[column]);
     if (choice) values[column] = choice.value;
   }
+  const comment = cells[COMMENT];
+  if (typeof comment === "string" && comment) values[COMMENT] = comment;
   return Object.keys(values).length ? values : null;
 }
 
@@ -79,7 +86,8 @@ export function makeLabelling(name, items, form = SUPPORT) {
     const item = items[current];
     if (!item) return;
     before.push({ who, id: item.id, values: labels[item.id] });
-    set(item.id, value ? { ...labels[item.id], [question.column]: value } : undefined);
+    const { [COMMENT]: text } = labels[item.id] ?? {};
+    set(item.id, value ? { ...labels[item.id], [question.column]: value } : text ? { [COMMENT]: text } : undefined);
     if (value && whole(form, labels[item.id]) && current + 1 < items.length) current++;
     update();
   };
@@ -125,6 +133,17 @@ export function makeLabelling(name, items, form = SUPPORT) {
   };
 
   const panel = h("div");
+  const choices = h("div", { class: "choices" });
+  const comment = /** @type {HTMLInputElement} */ (h("input", { onchange: () => remark() }));
+  const remark = () => {
+    const item = items[current];
+    if (!item) return;
+    const { [COMMENT]: _, ...values } = labels[item.id] ?? {};
+    const text = comment.value.trim();
+    if (text) values[COMMENT] = text;
+    set(item.id, Object.keys(values).length ? values : undefined);
+    enable();  // not update: it would exchange the button that was clicked to leave the field
+  };
   const nameField = /** @type {HTMLInputElement} */ (h("input", { value: who, onchange: rename }));
   const saveJsonl = h("button", { type: "button", onclick: () => save("jsonl") }, "Save labels as JSONL");
   const saveCsv = h("button", { type: "button", onclick: () => save("csv") }, "Save labels as CSV");
@@ -135,18 +154,40 @@ export function makeLabelling(name, items, form = SUPPORT) {
     { class: "labelling", "aria-label": "Labelling" },
     panel,
     // What is typed in and clicked stays where it is when the panel is redrawn.
+    h("label", { class: "field wide" }, h("span", {}, "Comment (optional)"), comment),
+    h(
+      "div",
+      { class: "bar" },
+      choices,
+      h(
+        "div",
+        { class: "buttons" },
+        h("button", { type: "button", onclick: () => move(-1) }, "Previous"),
+        h("button", { type: "button", onclick: () => move(1) }, "Next"),
+        undoLast,
+      ),
+    ),
     h(
       "div",
       { class: "buttons" },
-      h("button", { type: "button", onclick: () => move(-1) }, "Back"),
-      h("button", { type: "button", onclick: () => move(1) }, "On"),
-      undoLast,
       h("label", { class: "field" }, h("span", {}, "Your name"), nameField),
       form[0].column === "level" && saveJsonl,
       saveCsv,
       h("label", { class: "field" }, h("span", {}, "Load saved CSV"), file),
     ),
   );
+
+  const buttonsOf = (/** @type {Question} */ question, /** @type {Item} */ item) => [
+    form.length > 1 && h("h3", {}, question.words),
+    h(
+      "div",
+      { class: "buttons", role: "group", "aria-label": question.words },
+      question.choices.map(({ key, value, words }) => {
+        const pressed = String(labels[item.id]?.[question.column] === value);
+        return h("button", { type: "button", "aria-pressed": pressed, onclick: () => put(question, value) }, h("kbd", {}, key), ` ${words}`);
+      }),
+    ),
+  ];
 
   const update = () => {
     const item = items[current];
@@ -160,37 +201,32 @@ export function makeLabelling(name, items, form = SUPPORT) {
         { class: "soft", role: "status" },
         `Pair ${items.length ? current + 1 : 0} of ${items.length}, ${done} labelled`,
         every > done && `; ${every - done} more outside this selection`,
-        `. Keys: ${keys}, 0 takes a label back, u undoes, j on, k back.`,
+        `. Keys: ${keys}, 0 takes a label back, u undoes, j next, k previous.`,
       ),
       h("progress", { max: items.length || 1, value: done, "aria-label": "Labelled" }),
       agreements(everyone, who, items, form).map((text) => h("p", { class: "soft agreement" }, text)),
       said && h("p", { class: "soft", role: "alert" }, said),
       item && [
+        item.question && [h("h3", {}, "Question"), h("p", { class: "text", dir: "auto" }, item.question)],
         h("h3", {}, "Statement"),
+        item.before && h("p", { class: "text soft", dir: "auto" }, item.before),
         h("p", { class: "text statement", dir: "auto" }, item.statement),
+        item.after && h("p", { class: "text soft", dir: "auto" }, item.after),
         h("h3", {}, "Source"),
         h("p", { class: "text", dir: "auto" }, item.source),
-        form.map((question) => [
-          form.length > 1 && h("h3", {}, question.words),
-          h(
-            "div",
-            { class: "buttons", role: "group", "aria-label": question.words },
-            question.choices.map(({ key, value, words }) =>
-              h(
-                "button",
-                {
-                  type: "button",
-                  "aria-pressed": String(labels[item.id]?.[question.column] === value),
-                  onclick: () => put(question, value),
-                },
-                h("kbd", {}, key),
-                ` ${words}`,
-              ),
-            ),
-          ),
-        ]),
       ],
     );
+    const isDone = items.length > 0 && done === items.length;
+    comment.value = labels[item?.id]?.[COMMENT] ?? "";
+    fill(
+      choices,
+      item && form.map((question) => buttonsOf(question, item)),
+      isDone && h("p", { class: "done", role: "status" }, `Done: all ${done} are labelled. `, h("button", { type: "button", onclick: () => save("csv") }, "Save the CSV")),
+    );
+    enable();
+  };
+
+  const enable = () => {
     for (const button of [saveJsonl, saveCsv]) button.toggleAttribute("disabled", Object.keys(labels).length === 0);
     undoLast.toggleAttribute("disabled", !before.some((change) => change.who === who));
   };
@@ -204,7 +240,7 @@ export function makeLabelling(name, items, form = SUPPORT) {
     let read = 0;
     for (const row of id < 0 ? [] : rows) {
       const item = known.get(row[id]) ?? known.get(row[id]?.replace(/^'/, ""));
-      const values = answers(form, Object.fromEntries(header.map((heading, number) => [heading, row[number]])));
+      const values = answers(form, Object.fromEntries(header.map((heading, number) => [heading, heading === COMMENT ? row[number]?.replace(/^'/, "") : row[number]])));
       if (!item || !values) continue;
       own(everyone, (row[by] ?? "").replace(/^'/, ""))[item.id] = values;
       read++;
@@ -220,15 +256,16 @@ export function makeLabelling(name, items, form = SUPPORT) {
 
   /** Every label that is kept: pairs that a filter hides now are saved too, as long as their texts were seen. */
   const save = (/** @type {"jsonl" | "csv"} */ kind) => {
-    const labelled = [...known.values()].filter((item) => item.id in labels);
+    const labelled = [...known.values()].filter((item) => whole(form, labels[item.id]));
     const to = fileName(`labels-${name}${who && `-${who}`}.${kind}`);
     if (kind === "jsonl") {
       download(to, "application/jsonl", jsonl(asCorpus(name, labelled, labels, who)));
       return;
     }
     const design = Object.keys(items[0]?.design ?? {});
+    const remarks = [...everyone.values()].some((all) => Object.values(all).some((values) => values[COMMENT])) ? [COMMENT] : [];
     const row = (/** @type {Item} */ item, /** @type {Record<string, string>} */ values, /** @type {string} */ by) => [
-      ...[item.id, ...columns.map((column) => values[column] ?? ""), by, item.statement, item.source],
+      ...[item.id, ...columns.map((column) => values[column] ?? ""), by, ...remarks.map((name) => values[name] ?? ""), item.statement, item.source],
       ...Object.values(item.design ?? {}),
     ];
     const rows = [...everyone].flatMap(([by, all]) =>
@@ -237,7 +274,7 @@ export function makeLabelling(name, items, form = SUPPORT) {
     // Of items that were drawn, those without a label are written too: they say that some were not judged.
     const judged = new Set(rows.map(([id]) => id));
     for (const item of items) if (item.design && !judged.has(item.id)) rows.push(row(item, {}, ""));
-    download(to, "text/csv", csv([["pair_id", ...columns, "labelled_by", "statement", "source", ...design], ...rows]));
+    download(to, "text/csv", csv([["pair_id", ...columns, "labelled_by", ...remarks, "statement", "source", ...design], ...rows]));
   };
 
   current = next();
@@ -302,7 +339,7 @@ export function asCorpus(name, items, labels, who) {
   );
   const citations = items.map((item) => ({
     ...{ type: "citation", id: item.id, statement: item.statementId, document: item.sourceId, level: labels[item.id].level },
-    meta: who ? { labelled_by: who } : {},
+    meta: { ...(who && { labelled_by: who }), ...(labels[item.id][COMMENT] && { comment: labels[item.id][COMMENT] }) },
   }));
   const head = { type: "corpus", format: "metaeval-corpus/1", name: `labels of ${name}` };
   return [head, ...documents.values(), ...statements.values(), ...citations];

@@ -21,6 +21,25 @@ export function auc(above, below) {
 }
 
 /**
+ * The lowest score from which "supported" has the best F1; null where a class is empty.
+ * @param {Metric} metric @param {number[]} levels @param {number} target lowest supported level
+ */
+export function bestThreshold(metric, levels, target) {
+  const known = /** @type {[number, boolean][]} */ (
+    metric.scores.flatMap((score, row) => (score === null || levels[row] < 0 ? [] : [[score, levels[row] >= target]]))
+  ).sort((one, other) => other[0] - one[0]);
+  const positives = known.filter(([, isPositive]) => isPositive).length;
+  if (!positives || positives === known.length) return null;
+  let [hits, best, threshold] = [0, -1, known[0][0]];
+  known.forEach(([score, isPositive], place) => {
+    hits += Number(isPositive);
+    const f1 = (2 * hits) / (place + 1 + positives);
+    if (score !== known[place + 1]?.[0] && f1 > best) [best, threshold] = [f1, score];
+  });
+  return threshold;
+}
+
+/**
  * AUC of each level against each lower one: full against none, full against partial, and partial against none.
  * @param {Metric} metric @param {string[]} names of the levels @param {number[]} levels @param {ArrayLike<number>} rows
  * @returns {[string, number | null][]}

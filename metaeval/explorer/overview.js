@@ -30,7 +30,7 @@ export function makeOverview(app) {
     h(
       "p",
       { class: "soft" },
-      `Each row of bars adds up to all ${rowsOf(job)} of its level${job.cuts ? ` (${job.cuts})` : ""}. The line is the threshold. Choose a metric to look at its ${rowsOf(job)}.`,
+      `Each row of bars adds up to all ${rowsOf(job)} of its level${job.cuts ? ` (${job.cuts})` : ""}. The line is the threshold, that of best F1 on these data where a metric has none of its own. Choose a metric to look at its ${rowsOf(job)}.`,
     ),
     h("div", { class: "multiples" }, own.map((metric) => distribution(app, metric))),
     controls.length > 0 &&

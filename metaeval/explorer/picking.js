@@ -12,7 +12,7 @@ export function presetsOf({ levels: [none, , full], rows }) {
     : ["Full support that A scores lowest", "No support that A scores highest"];
   return [
     ["all", rows.rating ? "All ratings" : "All pairs", "in the data's order"],
-    ["apart", "A and B furthest apart", "by the difference of their ranks"],
+    ["apart", "A and B furthest apart", "by the difference of their ranks; what belongs to one statement stands together, what lacks a score last"],
     ["a-right", "A right, B wrong", "at both thresholds"],
     ["b-right", "B right, A wrong", "at both thresholds"],
     ["confident", "Confident errors of A", "wrong at its threshold, furthest from it first"],
@@ -79,7 +79,7 @@ export function isRight(app, metric, row) {
 /** @param {App} app @param {Metric} a @param {Metric} b @param {number[]} rows */
 function arranged(app, a, b, rows) {
   const level = app.job.rows.level;
-  const preset = app.state.preset;
+  const preset = app.preset();
   const score = (/** @type {number} */ row) => /** @type {number} */ (a.scores[row]);
   const scored = (/** @type {number[]} */ some) => some.filter((row) => a.scores[row] !== null);
   if (preset === "a-right") return rows.filter((row) => isRight(app, a, row) === true && isRight(app, b, row) === false);
@@ -101,9 +101,18 @@ function arranged(app, a, b, rows) {
     const both = scored(rows).filter((row) => b.scores[row] !== null);
     const [one, other] = [ranks(a, both), ranks(b, both)];
     const distance = new Map(both.map((row, place) => [row, Math.abs(one[place] - other[place])]));
-    return both.sort((x, y) => Number(distance.get(y)) - Number(distance.get(x)));
+    both.sort((x, y) => Number(distance.get(y)) - Number(distance.get(x)));
+    return together(app.job.rows.statement, [...both, ...rows.filter((row) => !distance.has(row))]);
   }
   return rows;
+}
+
+/** The rows with those of one statement behind the first of them. @param {number[]} statements @param {number[]} rows */
+function together(statements, rows) {
+  /** @type {Map<number, number[]>} */
+  const of = new Map();
+  for (const row of rows) of.set(statements[row], [...(of.get(statements[row]) ?? []), row]);
+  return [...of.values()].flat();
 }
 
 /** Each row's rank by a metric, tied rows sharing the mean. @param {Metric} metric @param {number[]} rows */

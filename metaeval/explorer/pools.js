@@ -55,24 +55,25 @@ export function makePools(app) {
     sorted.sort((one, other) => distance(other) - distance(one));
     const chosen = app.state.pair ? rows.pool[app.row()] : sorted[0].pool;
     const { own } = sorted.find(({ pool }) => pool === chosen) ?? sorted[0];
-    const select = h(
-      "select",
-      {
-        "aria-label": rows.rating ? "Group" : "Statement",
-        onchange: (/** @type {Event} */ event) => app.set({ pair: /** @type {HTMLSelectElement} */ (event.target).value }),
-      },
-      sorted.map(({ own: some, gap }) =>
+    const choices = sorted.map(({ own: some, gap }) =>
+      h(
+        "li",
+        { "aria-current": String(some === own) },
         h(
-          "option",
-          { value: rows.id[some[0]], selected: some === own },
-          `${(gap === null ? "–" : (100 * gap).toFixed(0)).padStart(4)}  ${titleOf(some[0]).slice(0, 110)}`,
+          "button",
+          { type: "button", class: "pool", onclick: () => app.set({ pair: rows.id[some[0]] }) },
+          h("b", {}, gap === null ? "–" : (100 * gap).toFixed(0)),
+          ` ${titleOf(some[0])} `,
+          h("span", { class: "soft" }, `${some.length} candidates`),
         ),
       ),
     );
+    const top = element.querySelector(".answer-list")?.scrollTop ?? 0;
+    const list = h("ul", { class: "answer-list", "aria-label": rows.rating ? "Groups" : "Statements" }, choices);
     fill(
       element,
       h("p", { class: "soft" }, `${rows.rating ? "Groups" : "Statements"} by how far apart NDCG@${k} of A (${a.name}) and B (${b.name}) are, A less B. Tied candidates share their gains.`),
-      select,
+      list,
       h("p", { class: "text statement", dir: "auto" }, titleOf(own[0])),
       h(
         "div",
@@ -108,6 +109,7 @@ export function makePools(app) {
         }),
       ),
     );
+    list.scrollTop = top;
   };
   return { element, update };
 }

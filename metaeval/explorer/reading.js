@@ -129,6 +129,9 @@ function scoreLine(app, metric, row) {
   const at = (/** @type {number} */ value) => `${Math.max(0, Math.min(100, (100 * (value - low)) / (high - low)))}%`;
   const threshold = app.threshold(metric);
   const right = isRight(app, metric, row);
+  // Partial support is neither side of a threshold: only a clear label is contradicted.
+  const isPartial = app.job.levels[1] && app.job.rows.level[row] === 1;
+  const remark = isPartial ? `, labelled ${app.job.levels[1]}` : right === false ? ", against the label" : "";
   const said = right === null ? "" : Number(score) >= Number(threshold) ? "supported" : "not supported";
   const dot = score !== null && svg("circle", { cx: at(score), cy: 8, r: 4.5, class: "dot" });
   const tick = threshold !== null && svg("line", { x1: at(threshold), x2: at(threshold), y1: 0, y2: 16, class: "threshold" });
@@ -140,8 +143,8 @@ function scoreLine(app, metric, row) {
     h("b", {}, score === null ? "–" : printed(score)),
     h(
       "span",
-      { class: right === false ? "verdict wrong" : "verdict" },
-      score === null ? `no score: ${metric.missing[row] ?? "not told"}` : said && `${said}${right ? "" : ", against the label"}`,
+      { class: right === false && !isPartial ? "verdict wrong" : "verdict" },
+      score === null ? `no score: ${metric.missing[row] ?? "not told"}` : said && `${said}${remark}`,
       row in metric.cut && `, ${metric.cut[row]} tokens cut`,
     ),
   );

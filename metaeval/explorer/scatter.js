@@ -260,7 +260,7 @@ function slidersOf(app, place, metrics) {
     const threshold = app.threshold(metric);
     const input = /** @type {HTMLInputElement} */ (field.querySelector("input"));
     if (document.activeElement !== input) input.value = String(threshold ?? (metric.range[0] + metric.range[1]) / 2);
-    const source = threshold === metric.threshold && metric.from ? ` (${metric.from})` : "";
+    const source = app.sourceOf(metric) && ` (${app.sourceOf(metric)})`;
     fill(/** @type {Element} */ (field.querySelector("output")), threshold === null ? "not set" : printed(threshold) + source);
   });
 }

@@ -1,5 +1,6 @@
 // What the reader looks at, kept in the address behind #, so that a link opens the same view.
 
+import { bestThreshold } from "./measures.js";
 import { metricNamed } from "./model.js";
 
 /** @typedef {import("./model.js").Job} Job */
@@ -10,7 +11,7 @@ import { metricNamed } from "./model.js";
  * @property {string} view overview, pairs, pools or label
  * @property {string} a the metric on the horizontal axis
  * @property {string} b the metric on the vertical axis
- * @property {string} preset
+ * @property {string} preset empty: where two metrics disagree, if there are two
  * @property {string} levels digits of the levels shown; u: not known
  * @property {string} box brushed ranges: low and high of a, low and high of b
  * @property {string} q what is searched for
@@ -25,7 +26,7 @@ import { metricNamed } from "./model.js";
 
 /** @type {State} */
 export const START = {
-  ...{ job: 0, view: "overview", a: "", b: "", preset: "all", levels: "210u", box: "", q: "", group: "", system: "" },
+  ...{ job: 0, view: "overview", a: "", b: "", preset: "", levels: "210u", box: "", q: "", group: "", system: "" },
   ...{ words: "", target: 2, pair: "", marks: "", cuts: "" },
 };
 
@@ -63,6 +64,13 @@ export class App {
     this.unboxed = [];
     /** @type {(() => void)[]} */
     this.listeners = [];
+    /** @type {Map<string, number | null>} thresholds from the data, by metric and target */
+    this.fitted = new Map();
+  }
+
+  /** The preset that is shown. */
+  preset() {
+    return this.state.preset || (this.job.metrics.filter((metric) => !metric.control).length > 1 ? "apart" : "all");
   }
 
   /** @param {Partial<State>} change */
@@ -85,13 +93,31 @@ export class App {
     return { a: first, b: metricNamed(this.job, this.state.b) ?? metricNamed(this.job, this.job.against) ?? other };
   }
 
-  /** A metric's threshold: the one that was moved, else its own. @param {import("./model.js").Metric} metric */
+  /** A metric's threshold: the one that was moved, else its own, else that of best F1 on these rows. @param {import("./model.js").Metric} metric */
   threshold(metric) {
     for (const part of this.state.cuts.split(",")) {
       const [number, value] = part.split("=");
       if (number === String(metric.index) && Number.isFinite(Number(value))) return Number(value);
     }
-    return metric.threshold;
+    return metric.threshold ?? this.fittedThreshold(metric);
+  }
+
+  /** @param {import("./model.js").Metric} metric */
+  fittedThreshold(metric) {
+    const key = `${metric.index}:${this.state.target}`;
+    const known = this.fitted.get(key);
+    if (known !== undefined) return known;
+    const fitted = bestThreshold(metric, this.job.rows.level, this.state.target);
+    this.fitted.set(key, fitted);
+    return fitted;
+  }
+
+  /** Who says so of a metric's threshold. @param {import("./model.js").Metric} metric */
+  sourceOf(metric) {
+    const threshold = this.threshold(metric);
+    if (threshold === null) return "";
+    if (threshold === metric.threshold) return metric.from;
+    return metric.threshold === null && threshold === this.fittedThreshold(metric) ? "best F1 on these data" : "";
   }
 
   /** @param {import("./model.js").Metric} metric @param {number} value */

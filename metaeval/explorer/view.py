@@ -30,15 +30,18 @@ class ViewOptions(OutputSettings, DeclaredOptions):
     """Most pairs of a job on the page; above it statements are drawn."""
     explain: Annotated[MetricNames, Flag("NAMES")] = ()
     """Metrics that read a model and are to explain their scores too."""
+    all: Annotated[bool, Flag(hidden=True)] = False
+    """Every job of the results folder that has pairs, side by side."""
     open: Annotated[bool, Flag()] = False
     """Open the page in the browser."""
 
 
 def _run(options: ViewOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.explorer.viewing import View, view_page
+    from metaeval.explorer.viewing import View, shown_jobs, view_page
 
     view = View(options.data, options.max_pairs, options.explain, options.trust_config, progress)
-    page, lines = view_page(options.jobs or ("latest",), options.results, options.output, view)
+    jobs = options.jobs or (shown_jobs(options.results) if options.all else ("latest",))
+    page, lines = view_page(jobs, options.results, options.output, view)
 
     def write(path: Path) -> None:
         write_text(path, page)
@@ -55,9 +58,9 @@ def _run(options: ViewOptions, progress: MetricProgress | None) -> Done:
 VIEW = Analysis(
     name="view",
     summary="Write a web page that shows the scored pairs of a run.",
-    about="""It is one HTML file that needs no network. It shows where two metrics disagree, what the human marked, and
-what a metric looked at; pairs can be labelled on it. The texts are read again from the data. A metric that reads a
-model explains its scores only where --explain names it.""",
+    about="""It is one HTML file that needs no network; of a suite it has every run, with --all every run there is. It
+shows where two metrics disagree, what the human marked, and what a metric looked at; pairs can be labelled on it. The
+texts are read again from the data. A metric that reads a model explains its scores only where --explain names it.""",
     examples=["view", "view wice-test-chunk -o wice.html --open", "view latest --explain minilm-bertscore"],
     options=ViewOptions,
     run=_run,

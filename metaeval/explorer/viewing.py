@@ -5,6 +5,7 @@ The job's folder holds the scores and the settings; the texts are read again fro
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from metaeval.analyses.suites.suite import RECORD
 from metaeval.column_arrays import NO_CELLS
 from metaeval.config import RunConfig
 from metaeval.config_files import shown_settings
@@ -37,7 +39,17 @@ from metaeval.roles import TEXTS
 from metaeval.runs.columns import FILE_PREFIX
 from metaeval.runs.cutoffs import find_cutoff
 from metaeval.runs.evaluation import declarations_of, named_protocols
-from metaeval.runs.job_folder import NAME, PAIRS, Kept, check, completed_run, find_job, read_pairs, settings_of
+from metaeval.runs.job_folder import (
+    NAME,
+    PAIRS,
+    Kept,
+    check,
+    completed_run,
+    done_jobs,
+    find_job,
+    read_pairs,
+    settings_of,
+)
 from metaeval.runs.metrics import MetricProgress, load_metric, plug_in
 from metaeval.runs.prepared_run import Job, RatedSet, prepare, prepare_ratings
 from metaeval.scoring.contract import Metric
@@ -209,8 +221,8 @@ def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tu
     """
     blocks: dict[str, Any] = {}
     titles, summaries = [], []
-    for number, name in enumerate(names):
-        folder = folder_of(name, results)
+    folders = [folder for name in names for folder in folders_of(name, results)]
+    for number, folder in enumerate(folders):
         cited = is_cited(folder)
         shown = {"job": show_answers(folder, view.data, view.most)} if cited else show_job(folder, view)
         blocks |= {f"{key}-{number}": value for key, value in shown.items()}
@@ -239,6 +251,25 @@ def folder_of(name: str, results: Path) -> Path:
     if path.is_dir() and (path / NAME).is_file():
         return path
     return path.parent if path.is_file() and (path.parent / NAME).is_file() else find_job(results, name).folder
+
+
+def folders_of(name: str, results: Path) -> list[Path]:
+    """Return the folder of a job, or those of the runs of a suite, in its order."""
+    folder = folder_of(name, results)
+    suite = folder / RECORD
+    if (folder / PAIRS).is_file() or not suite.is_file():
+        return [folder]
+    files = [Path(paths[0]) for paths in json.loads(suite.read_text(encoding="utf-8"))["results"] if paths]
+    # A suite that was moved still stands beside its runs.
+    return [file.parent if file.is_file() else folder.parent / file.parent.name for file in files]
+
+
+def shown_jobs(results: Path) -> list[str]:
+    """Return the folders of all jobs with pairs, the newest first; raises `UserError` without one."""
+    names = [str(job.folder) for job in done_jobs(results) if (job.folder / PAIRS).is_file()]
+    if not names:
+        raise UserError(f"{results} has no job with pairs yet: type 'metaeval run'.")
+    return names
 
 
 def show_job(folder: Path, view: View) -> dict[str, Any]:

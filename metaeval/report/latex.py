@@ -29,6 +29,9 @@ _SIZES = ((r"\small", 5.0), (r"\footnotesize", 4.5), (r"\scriptsize", 4.0))
 _SMALL = 4.0
 _SEPARATION = 4
 
+_LONGEST = 72
+"""Characters of a name from which on their column is a paragraph of half as many em, in which they are broken."""
+
 _MISSING = frozenset({"not run", "not judged", "could be", "left out", "not read", "without facts"})
 _PRINTED = (frozenset(READING) | _MISSING) - {"perfect metric", "perfect detector"}
 """Labels of the footer's notes that are printed, those of what is missing whole; all else stands as comments."""
@@ -131,7 +134,19 @@ def _width(grid: Table, part: Sequence[int], point: float, beside: bool) -> floa
 
 
 def _names(grid: Table, point: float) -> float:
-    return point * max((len(line.name) for line in grid.lines), default=0) + 2 * _SEPARATION
+    return point * min(_longest(grid), _LONGEST) + 2 * _SEPARATION
+
+
+def _longest(grid: Table) -> int:
+    return max((len(line.name) for line in grid.lines), default=0)
+
+
+def _name(name: Shown) -> str:
+    """Return a line's name; one that is too long for its column may be broken behind its punctuation."""
+    if len(name) <= _LONGEST:
+        return escape(name)
+    parts = [escape(Shown(part)) for part in re.split(r"(?<=[-_/:.=,])", name)]
+    return r"\raggedright " + r"\allowbreak{}".join(parts)
 
 
 def _column(shape: Shape, point: float, beside: bool) -> float:
@@ -145,8 +160,9 @@ def _tabular(grid: Table, part: Sequence[int], beside: bool) -> list[str]:
     # Beside: a number and its interval are two LaTeX columns, so that digits and brackets both stand in line.
     span, column, row = (2, "r@{}l", _row_beside) if beside else (1, "r", _row_stacked)
     headings = [rf"\multicolumn{{{span}}}{{c}}{{{escape(grid.headings[position])}}}" for position in part]
+    names = "l" if _longest(grid) <= _LONGEST else f"p{{{_LONGEST / 2:g}em}}"
     lines = [
-        rf"  \begin{{tabular}}{{l{column * len(part)}}}",
+        rf"  \begin{{tabular}}{{{names}{column * len(part)}}}",
         r"    \toprule",
         *_over(grid, part, span),
         rf"    {' & '.join([escape(grid.stub), *headings])} \\",
@@ -179,7 +195,7 @@ def _over(grid: Table, part: Sequence[int], span: int) -> list[str]:
 def _row_beside(line: TableLine) -> str:
     cells = [f"{_number(cell)} & {_interval(cell)}{_marks(cell.marks)}" for cell in line.cells]
     below = [rf"\multicolumn{{2}}{{r}}{{{_small(', '.join(cell.asides))}}}" for cell in line.cells]
-    return _stack([escape(line.name), *cells], [below] if any(cell.asides for cell in line.cells) else [])
+    return _stack([_name(line.name), *cells], [below] if any(cell.asides for cell in line.cells) else [])
 
 
 def _row_stacked(line: TableLine) -> str:
@@ -188,7 +204,7 @@ def _row_stacked(line: TableLine) -> str:
     below = [[_interval(cell) for cell in line.cells]] if any(cell.ends for cell in line.cells) else []
     levels = zip_longest(*(cell.asides for cell in line.cells))
     below += [[f"{{{_small(aside)}}}" if aside else "" for aside in level] for level in levels]
-    return _stack([escape(line.name), *numbers], below)
+    return _stack([_name(line.name), *numbers], below)
 
 
 def _stack(above: Sequence[str], below: Sequence[Sequence[str]]) -> str:

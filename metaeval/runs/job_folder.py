@@ -125,6 +125,13 @@ def check(path: Path) -> Kept:
     return Kept.SAME if sha256_file(path) == known else Kept.CHANGED
 
 
+def altered(folder: Path) -> list[str]:
+    """Return a sentence for each file of a job's folder that is not as its manifest has it."""
+    paths = [folder / name for name in listed_files(read_manifest(folder))]
+    states = {path: check(path) if path.is_file() else Kept.GONE for path in paths}
+    return [f"{path}: {kept}." for path, kept in states.items() if kept is not Kept.SAME]
+
+
 def read_manifest(folder: Path) -> Mapping[str, Any]:
     """Return a folder's manifest; empty if it is missing or broken, which must not stop the next run."""
     try:

@@ -169,6 +169,11 @@ def scores_of(
     if headings.get("pair_id") == headings.get("id"):
         headings.pop("id", None)
     columns_read = table.find(roles.SCORES, headings)
+    if {"gold", "annotator"} <= table.find(roles.RATINGS, {}).keys():
+        raise UserError(
+            f"{path} holds human ratings by annotator, not scores alone: type metaeval evaluate -d ratings "
+            f"--data {path}."
+        )
     if "pair_id" not in columns_read:
         raise _lacking(path, "pair_id", table)
     if columns_read["pair_id"] != headings.get("pair_id", "pair_id"):

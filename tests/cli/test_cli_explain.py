@@ -206,3 +206,16 @@ def test_diff_ends_with_1_and_names_each_choice_and_number(cli):
     assert f"{before:.6g} -> {after:.6g}" in line
     assert f"by {after - before:+.6g}" in line
     assert cli("results", "diff", "unit:chunk|B:5", "unit:citation|B:5").code == 1
+
+
+def test_a_changed_file_beside_and_a_file_of_scores_are_told(cli, ran, refused, tmp_path):
+    ran("run", "-m", "overlap", "-p", "classification", *QUICK)
+    folder = (tmp_path / "results/latest").resolve()
+    (folder / "pairs.jsonl").open("a").write("\n")
+    said = "pairs.jsonl: the file has changed since it was written"
+    assert said in cli("results", "explain", "latest").out
+    for command in (("show", "latest"), ("diff", "latest", "latest")):
+        assert said in cli("results", *command).err
+    (tmp_path / "mine.jsonl").write_text('{"pair_id": "a", "score": 1}\n')
+    for command in (("explain", "mine.jsonl"), ("diff", "mine.jsonl", "mine.jsonl")):
+        assert "metaeval evaluate mine.jsonl gives the tables" in refused("results", *command)

@@ -134,3 +134,40 @@ def test_labels_of_another_browser_are_loaded(page):
     Path("other.csv").write_text("x,y\n1,2\n")
     page.get_by_label("Load saved CSV").set_input_files("other.csv")
     page.wait_for_selector("text=holds no label of these items")
+
+
+def test_what_is_read_around_a_citation_and_the_end(chromium, ran, tmp_path):
+    """The question and the neighbours are shown, bullets not; marks without a passage are counted; comments stay."""
+    text = "Why:\n- Air scatters light [1].\n- Blue most of all [1][7]."
+    answer = {
+        "id": "a",
+        "question": "Why is the sky blue?",
+        "text": text,
+        "passages": [{"text": "Air scatters light."}],
+    }
+    (tmp_path / "answers.jsonl").write_text(json.dumps(answer))
+    ran("label", "answers.jsonl", "-n", "2", "-o", "page.html")
+    with closing(chromium.new_context(viewport={"width": 390, "height": 500})) as context:
+        page = context.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        page.wait_for_selector("main > *")
+        shown = page.text_content("main")
+        assert all(words in shown for words in ("Why is the sky blue?", "Air scatters light."))
+        assert "- " not in shown
+        assert "1 marks point at no passage" in page.text_content("#page")
+        box = page.get_by_role("button", name="no support").bounding_box()
+        assert box["y"] + box["height"] <= 500  # in sight, however long the source
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.get_by_label("Comment (optional)").fill("=which light?")
+        page.get_by_role("button", name="no support").click()
+        assert page.locator(".done").count() == 0
+        page.get_by_role("button", name="full support").click()
+        page.get_by_role("button", name="Previous").click()
+        assert page.get_by_label("Comment (optional)").input_value() == "=which light?"
+        assert "Done: all 2 are labelled." in page.text_content(".done")
+        with page.expect_download() as download:
+            page.locator(".done button").click()
+        download.value.save_as("saved.csv")
+    with open("saved.csv", newline="", encoding="utf-8") as file:
+        assert [row["comment"] for row in csv.DictReader(file)] in (["'=which light?", ""], ["", "'=which light?"])
+    ran("estimate", "answers.jsonl", "--labels", "saved.csv", "-m", "overlap")

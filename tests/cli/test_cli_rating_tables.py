@@ -300,3 +300,14 @@ def test_ratings_of_one_group_are_not_sent_to_a_plan_that_needs_two(cli, refused
     assert "the systems are not known (--map system=COLUMN names them)" in refused(
         "evaluate", "-d", "ratings", "--data", "one.csv", "-p", "systems"
     )
+
+
+def test_ratings_without_a_named_group_get_the_cure(cli, refused, tmp_path, caplog):
+    rows = {"id": range(40), "annotator": ["a"] * 40, "gold": RNG.random(40), "mine": RNG.random(40)}
+    write(tmp_path / "rated.csv", {**rows, "chat": [f"chat {one % 5}" for one in range(40)]})
+    ended = evaluated(cli, "rated.csv")
+    assert 'name its column: --map group=COLUMN ("chat" has 5 values).' in caplog.text
+    assert "Left out: retrieval" in ended.out  # nobody asked for it
+    assert "Left out" not in ended.err
+    assert "Left out: retrieval" in evaluated(cli, "rated.csv", "-p", "retrieval,correlation").err
+    assert "type metaeval evaluate -d ratings --data rated.csv." in refused("evaluate", "rated.csv")

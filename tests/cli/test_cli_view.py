@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import re
 import shutil
+from itertools import pairwise
 
 import pytest
 
@@ -181,6 +183,20 @@ def test_filters_presets_search_and_the_permalink(open_page, mini):
     other = open_page(mini[0], link.partition("#")[2])
     assert count(other) == found
     assert other.locator(".statement").inner_text() == page.locator(".statement").inner_text()
+
+
+def test_it_opens_on_disagreement_with_statements_together(open_page, mini):
+    _, _, rows = mini
+    page = open_page(mini[0], "view=pairs")
+    assert page.get_by_label("Show", exact=True).input_value() == "apart"
+    shown = page.locator(".row .words").all_inner_texts()
+    statements = [text.partition(": ")[2] for text in shown]
+    assert all(re.match(r"chunk \d+: ", text) for text in shown)
+    assert len([1 for one, other in pairwise(statements) if one != other]) == len(set(statements)) - 1
+    partial = next(row for row in rows if row["level"] == 1)
+    read = open_page(mini[0], f"view=pairs&pair={partial['id']}")
+    assert "labelled partial" in read.inner_text(".scores >> nth=0")
+    assert "against the label" not in read.inner_text(".scores >> nth=0")
 
 
 def test_brushing_and_the_threshold(open_page, mini):
@@ -393,7 +409,11 @@ def test_ratings_are_held_against_the_humans(open_page, hostile, cli, tmp_path):
     assert ended.out.startswith("moved, all, ratings: 24 ratings\n")
     assert "What was judged" not in ended.err
     page = open_page(tmp_path / "view.html", "view=pairs")
-    assert "A: mine. AUC of this selection: high : low 100.0, high : middle 100.0" in page.inner_text(".confusions")
+    shown = page.inner_text(".confusions")
+    # No threshold of its own: that of best F1 on these data. The eight rated 5 score from 0.90, the others to 0.5.
+    assert "from 0.900\t8\t0" in shown
+    assert "best F1 on these data" in page.inner_text(".sliders")
+    assert "AUC of this selection: high : low 100.0, high : middle 100.0" in shown
     assert page.inner_text(".filters .levels").startswith("Human rating (low: below 2.33, high: above 3.67)")
     page.get_by_label("Show").select_option("none-high")
     assert count(page) == 8
@@ -406,8 +426,8 @@ def test_ratings_are_held_against_the_humans(open_page, hostile, cli, tmp_path):
     page.locator(".filters select").first.select_option("other")
     assert count(page) == 8
     pools = open_page(tmp_path / "view.html", "view=pools")
-    assert pools.locator(".pools option").count() == 8
-    first, *_ = pools.locator(".pools li button").all_inner_texts()
+    assert pools.locator(".pools .pool").count() == 8
+    first, *_ = pools.locator(".orders li button").all_inner_texts()
     assert first.splitlines() == ["high", " gain 5, three"]
 
 
@@ -519,7 +539,7 @@ def test_what_was_cut_or_has_no_score_is_shown_of_a_metric_of_ones_own(open_page
     assert "no score: too long" in other.locator(".score").first.inner_text()
     # Where a candidate has no score there is no NDCG, and no difference of two: such statements stand last.
     pools = open_page(tmp_path / "view.html", "view=pools")
-    gaps = [text.split()[0] for text in pools.locator(".pools option").all_inner_texts()]
+    gaps = [text.split()[0] for text in pools.locator(".pools .pool").all_inner_texts()]
     assert "–" in gaps
     assert gaps == sorted(gaps, key=lambda gap: -1 if gap == "–" else abs(float(gap)), reverse=True)
 

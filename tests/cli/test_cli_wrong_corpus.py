@@ -84,7 +84,7 @@ def test_a_corpus_of_one_level_has_no_table_and_nothing_is_scored(refused, write
 def test_a_protocol_that_tells_nothing_is_left_out_and_said(ran, write_corpus, tmp_path):
     """Every document is one chunk, and every statement has one: NDCG is 1 for any metric."""
     ended = ran(*QUICK, "--data", write_corpus(), "-p", "all")
-    assert "Left out: retrieval on small: the candidates of each statement are of one level, so" in ended.err
+    assert "Left out: retrieval on small: the candidates of each statement are of one level, so" in ended.out
     assert "NDCG" not in ended.out
     assert {path.stem for path in (tmp_path / "results/latest").glob("*.json")} - {"manifest"} == {
         "correlation",

@@ -170,3 +170,13 @@ def test_pools_hold_k_other_texts_in_the_order_of_bm25(parts, k, size):
         best = sorted((max(score[c.document_id, c.index] for c in chunks if c.text == t) for t in free), reverse=True)
         assert [score[pair.document_id, pair.chunk] for pair in found] == pytest.approx(best[:k], abs=1e-6)
     assert len({pair.pair_id for pair in result.pairs}) == len(result.pairs)
+
+
+def test_a_pool_that_is_larger_than_the_data_is_said(caplog):
+    """Three documents, one cited: two chunks are left to add, where 9 are asked for."""
+    chunked = made({"a": "red", "b": "green", "c": "blue"}, {"s": "red"}, [("s", "a")])
+    assert len(added(chunked, "bm25:9")) == 2
+    assert "pool=bm25:9: the data have fewer other chunks, so a statement gets 2 at least, not 9." in caplog.text
+    caplog.clear()
+    pooled(chunked, "bm25:2")
+    assert not caplog.text

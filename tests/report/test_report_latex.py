@@ -207,3 +207,14 @@ def test_a_column_without_intervals_takes_one_column_of_the_seven_that_are_too_m
     for plain, beside in ((0, True), (1, False)):
         columns = [*result.columns[1:2] * 3, *result.columns[:1] * plain]
         assert ("r@{}l" in table_of(lay_out(result.model_copy(update={"rows": rows, "columns": columns})))) is beside
+
+
+def test_a_long_name_is_broken_in_a_column_of_its_own(result):
+    """A name of 108 characters would push the values beyond the page; it stays whole where it is short."""
+    name = "our_lab/" + "very-long-checkpoint-name" * 4
+    rows = [row.model_copy(update={"metric": name}) if number == 0 else row for number, row in enumerate(result.rows)]
+    text = table_of(lay_out(result.model_copy(update={"rows": rows})))
+    assert r"\begin{tabular}{p{36em}" in text
+    assert r"\raggedright our\_\allowbreak{}lab/\allowbreak{}very-\allowbreak{}" in text
+    assert r"\begin{tabular}{l" in table_of(lay_out(result))
+    _check_balance(text)

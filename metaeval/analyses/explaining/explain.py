@@ -265,6 +265,10 @@ def is_file(text: str) -> bool:
     return text.endswith(".json") or ("|" not in text and Path(text).is_file())
 
 
+SCORE_FILES = (".jsonl", ".parquet", ".csv", ".tsv", ".xlsx")
+"""Endings of files of scores, of which nothing can be explained without the tables that they give."""
+
+
 def read_source(text: str, row: str | None = None) -> SignatureSource:
     """Read a result file, a table or a signature. row: the only row of the file to read.
 
@@ -272,6 +276,11 @@ def read_source(text: str, row: str | None = None) -> SignatureSource:
     """
     if not is_file(text):
         return SignatureSource("a signature", {"": text})
+    if Path(text).suffix.lower() in SCORE_FILES:
+        raise UserError(
+            f"{text} holds scores or rows, not results: metaeval evaluate {text} gives the tables of a score file, and "
+            "metaeval compare scores:FILE scores:FILE compares two of them."
+        )
     rows: dict[str, Row] = {}
     if _schema(Path(text)) in TABLES:
         sheet = load_table(Path(text))

@@ -237,6 +237,13 @@ def differences(
     return changes, [[name for name in names if name not in shared] for names in files]
 
 
+def folder_of(of: str, results: Path) -> list[Path]:
+    """Return the folder of a job or of a file, in a list; empty for a signature."""
+    if _is_job(of):
+        return [(find_job(Path(of), LATEST) if isdir(of) else find_job(results, of)).folder]
+    return [Path(of).parent] if is_file(of) else []
+
+
 def _is_job(of: str) -> bool:
     return (of == LATEST or is_hash(of) or isdir(of)) and not is_file(of)
 

@@ -298,9 +298,18 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
         _log.warning("%s is read so: %s.", table.name, ", ".join(guessed))
     if "group" not in roles:
         unit = "pair" if "pair" in roles else "row"
-        _log.warning("%s has no column 'group': each %s counts as a group of its own.", table.name, unit)
+        cure = _group_cure(table, fields)
+        _log.warning("%s has no column 'group': each %s counts as a group of its own. %s", table.name, unit, cure)
     read = _read_columns(table, roles, dimensions, votes, scores, fields)
     return _merged(table, read, roles) if "annotator" in roles else read
+
+
+def _group_cure(table: TypedTable, fields: Sequence[str]) -> str:
+    """Return what to type where rows share an article or a query; fields: headings, of which those that repeat fit."""
+    repeated = {heading: len(table.coded(heading).names) for heading in fields}
+    fits = [f"{shown(name)} has {many:,} values" for name, many in repeated.items() if 1 < many < table.size / 2]
+    known = f" ({', '.join(fits[:3])})" if fits else ""
+    return f"Where rows share an article or a query, name its column: --map group=COLUMN{known}."
 
 
 _NO_METRIC = "; where the column is not a metric, list the metrics: --set dataset_options.metrics=NAMES"

@@ -60,10 +60,10 @@ def _run(options: LabelOptions, progress: Progress) -> Done:
     from metaeval.report.table import Table
 
     output = options.output
-    if output:
-        check_output(output)
     if options.form not in FORMS:
         raise unknown("form", options.form, FORMS)
+    if output:
+        check_output(output)
     if options.form != "support" and options.existing_labels is not None:
         raise UserError("Existing labels can only be added to in the form support: leave out one of the two options.")
     run = options.run(metrics=(options.metric,))
