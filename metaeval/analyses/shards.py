@@ -43,6 +43,12 @@ class SlurmOptions(
     """Longest time of a task, as Slurm reads it."""
     ray: Annotated[bool, Flag()] = False
     """A Ray cluster in one allocation of --tasks nodes."""
+    mem: Annotated[str, Flag("SIZE", hidden=True)] = ""
+    """Memory of a node, as Slurm reads it: 16G (default: Slurm's)."""
+    at_once: Annotated[int, Flag("NUMBER", hidden=True)] = 0
+    """Most tasks of the array that run side by side (0: all)."""
+    setup: Annotated[str, Flag("LINES", hidden=True)] = ""
+    """Shell lines before the command, which activate an environment."""
 
 
 def _slurm(options: SlurmOptions, _: Progress) -> Done:
@@ -52,7 +58,7 @@ def _slurm(options: SlurmOptions, _: Progress) -> Done:
     run, settings = options.run(), [name for name in RunConfig.model_fields if name in type(options).model_fields]
     words = words_of(options, settings, ScoreOptions)
     resources = options.tasks, options.output, options.cpus, options.gpus, options.time, options.ray
-    text = batch_file(run, words, *resources)
+    text = batch_file(run, words, *resources, options.mem, options.at_once, options.setup)
     return Done(config=run, shown=(), verdict=text.splitlines(), value=NotebookText(text))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,7 +137,7 @@ def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
     table = pair_file(config) if tables else None
     if table:
         metrics.check_windows(table)
-        with ScoreStore(config.store_path) as store:
+        with _stored(config.store_path) as store:
             for window in table.windows():
                 for name in metrics.single:
                     yield _left_of(name, metrics[name], window.texts, window.texts, store)
@@ -144,14 +145,19 @@ def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
     protocols = find_protocols(config)
     job = prepare(config)
     readable_protocols(protocols, job)
-    with ScoreStore(config.store_path) as store:
+    with _stored(config.store_path) as store:
         for name in metrics.single:
             expected = expected_texts(job, name, metrics)
             yield _left_of(name, metrics[name], expected, reading(job, name, metrics).texts, store)
 
 
+def _stored(path: Path) -> AbstractContextManager[ScoreStore | None]:
+    """Open the score store if there is one: a dry run creates none."""
+    return ScoreStore(path) if path.exists() else nullcontext()
+
+
 def _left_of(
-    name: str, metric: Metric, expected: Sequence[TextPair], whole: Sequence[TextPair], store: ScoreStore
+    name: str, metric: Metric, expected: Sequence[TextPair], whole: Sequence[TextPair], store: ScoreStore | None
 ) -> _Left:
     """Return a metric's unscored work. expected: texts that it would read. whole: the texts of the job."""
     state = readiness(name, metric)
@@ -159,7 +165,7 @@ def _left_of(
     with plug_in(name):
         known = state.state is not ReadinessState.DOWNLOAD
         # The identity holds the hash of the model's files: it is not known before they are here.
-        answers = store.find(job_identity(metric, whole), list(unique)) if known else {}
+        answers = store.find(job_identity(metric, whole), list(unique)) if known and store else {}
     left = [pair for key, pair in unique.items() if key not in answers]
     texts = [source for source, _ in left], [statement for _, statement in left]
     cut = make_plan(unique, metric.block_tokens).blocks

@@ -37,10 +37,14 @@ class BlockTask(NamedTuple):
 
 
 class ScoredBlock(NamedTuple):
-    """A scored block: one answer per pair for each wanted metric, in the order of `wanted`."""
+    """A scored block: one answer per pair for each wanted metric, in the order of `wanted`.
+
+    device: model of the device of the worker that scored it; empty for this process.
+    """
 
     task: BlockTask
     answers: Sequence[Sequence[PairScore]]
+    device: str = ""
 
 
 Execute = Callable[[Context, Iterable[BlockTask]], Iterator[ScoredBlock]]

@@ -22,7 +22,7 @@ from typing import IO, Any
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.line_process import how_ended
-from metaeval.scoring.executors.pool import Child, Piece, Pool
+from metaeval.scoring.executors.pool import Child, Ending, Piece, Pool
 
 WORKER = "metaeval.runs.worker"
 
@@ -58,7 +58,7 @@ class _Process:
 
     def __init__(self, place: Place) -> None:
         self.pieces: deque[Piece] = deque()
-        self.ready = False
+        self.device = ""
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the worker)
         self._rest = b""
         # -P: no file of the current folder takes the place of an installed package.
@@ -93,12 +93,12 @@ class _Process:
         *lines, self._rest = (self._rest + content).split(b"\n")
         return [json.loads(line) for line in lines]
 
-    def ending(self) -> str:
-        """Return, as text, how the worker ended, with the last line of its standard error."""
+    def ending(self) -> Ending:
+        """Return how the worker ended, with the last line of its standard error."""
         how = how_ended(self._process.wait())
         self._errors.seek(max(self._errors.seek(0, os.SEEK_END) - 2000, 0))
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-        return f"{how} ({lines[-1].strip()})" if lines else how
+        return Ending(f"{how} ({lines[-1].strip()})" if lines else how)
 
     def stop(self) -> None:
         """End the worker and its child processes; only its unfinished pieces are lost."""

@@ -29,7 +29,7 @@ def test_actors_give_the_bytes_of_one_process(workers, cluster):
     one = scored(ALL)
     alone = begun()
     Path("log").unlink()
-    assert scored(ALL, workers) == one
+    assert scored(ALL, workers, pause=0.2) == one  # until all have started
     assert Counter(str(each["block"]) for each in begun()) == Counter(str(each["block"]) for each in alone)
     assert len({each["pid"] for each in begun()}) == workers
 
