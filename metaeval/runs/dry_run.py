@@ -16,9 +16,9 @@ from metaeval.runs.doctor import Readiness, ReadinessState, readiness
 from metaeval.runs.evaluation import find_protocols, readable_protocols
 from metaeval.runs.metrics import NOT_ASKING, plug_in
 from metaeval.runs.prepared_run import pair_file, prepare
+from metaeval.scoring.backends.models import devices_of
 from metaeval.scoring.contract import Metric, TextPair
 from metaeval.scoring.engine import job_identity
-from metaeval.scoring.executors.local import devices_of
 from metaeval.scoring.pace import ScoringPace, known_pace, tokens_of
 from metaeval.scoring.plan import make_plan
 from metaeval.scoring.store import ScoreStore, pair_key

@@ -121,7 +121,7 @@ class Pool(ABC):
                 working = True
                 yield from self._listen(waiting)
             if not working:
-                self._end_workers()
+                Pool.close(self)
         except BaseException:
             self.close()
             raise
@@ -132,9 +132,6 @@ class Pool(ABC):
 
     def close(self) -> None:
         """End all workers."""
-        self._end_workers()
-
-    def _end_workers(self) -> None:
         for child in self._children.values():
             child.stop()
         self._children.clear()
@@ -167,22 +164,21 @@ class Pool(ABC):
                 child.send(self._order(piece))
         starting = 0
         for number in range(self._most):
-            child_there = self._children.get(number)
-            if child_there and child_there.device:
+            if number in self._children and self._children[number].device:
                 continue
             starting += 1
             if len(waiting) < min(starting, self.size) and not self._draw(drawn, waiting):
                 break
-            if not child_there:
-                child = self._children[number] = self.start(number)
-                child.send(self._job)
+            if number not in self._children:
+                self._children[number] = self.start(number)
+                self._children[number].send(self._job)
 
     def _draw(self, drawn: Iterator[BlockTask], waiting: deque[Piece]) -> bool:
         """Put the next task into `waiting`; return False if there is none."""
-        piece = _whole(next(drawn, None))
-        if piece is not None:
-            waiting.append(piece)
-        return piece is not None
+        task = next(drawn, None)
+        if task is not None:
+            waiting.append(_whole(task))
+        return task is not None
 
     def _order(self, piece: Piece) -> Any:
         """Return a piece in the form that is sent to a worker, with texts as their numbers in the job."""
@@ -271,10 +267,8 @@ class Pool(ABC):
             yield done
 
 
-def _whole(task: BlockTask | None) -> Piece | None:
-    """Return a task's whole block as a piece; None for None."""
-    if task is None:
-        return None
+def _whole(task: BlockTask) -> Piece:
+    """Return a task's whole block as a piece."""
     count = len(task.pairs)
     empty = [[PairScore(None, Status.FAILED)] * count for _ in task.wanted]
     return Piece(_Begun(task, empty, count), 0, count)

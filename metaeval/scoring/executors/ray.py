@@ -54,12 +54,13 @@ class _Actor:
 class _Remote:
     """The driver's handle of an actor, which answers calls in order. asked: those that it has not answered."""
 
-    def __init__(self, ray: Any, actor: Any) -> None:
+    def __init__(self, ray: Any, actor: Any, silent: set[str]) -> None:
         self.pieces: deque[Piece] = deque()
         self.device = ""
         self._ray = ray
         self._actor = actor
         self._node = ""
+        self._silent = silent
         self._error: Exception | None = None
         self.asked = deque([self._where()])
 
@@ -76,7 +77,9 @@ class _Remote:
         try:
             answer = self._ray.get(self.asked.popleft())
         except failed.ActorUnavailableError as error:
-            _log.warning("A worker on node %s does not answer. Ray finds out whether the node is lost.", self._node[:8])
+            if self._node not in self._silent:
+                self._silent.add(self._node)
+                _log.warning("Node %s does not answer: Ray finds out whether it is lost.", self._node[:8])
             self._error, self.asked = error, deque([self._where()])
             return []
         except (failed.RayActorError, failed.OutOfMemoryError, failed.ObjectLostError) as error:
@@ -120,11 +123,9 @@ def _joining(address: str) -> Iterator[None]:
     An existing cluster is asked twice whether it can be joined, instead of 20 times. A new one gets a token that Ray
     writes nowhere.
     """
-    before = signal.getsignal(signal.SIGTERM)
+    before, environment = signal.getsignal(signal.SIGTERM), dict(os.environ)
     joining = {"RAY_gcs_server_port_wait_time_s": "2", "RAY_BACKEND_LOG_LEVEL": "error"}
-    variables = {name: os.environ.get(name) for name in (*joining, "RAY_AUTH_MODE", "RAY_AUTH_TOKEN")}
-    for name, value in (joining if address else {"RAY_AUTH_TOKEN": _TOKEN}).items():
-        os.environ.setdefault(name, value)
+    os.environ.update((joining if address else {"RAY_AUTH_TOKEN": _TOKEN}) | environment)
     try:
         yield
     except SystemExit:  # Ray's handler of SIGTERM
@@ -134,9 +135,8 @@ def _joining(address: str) -> Iterator[None]:
     finally:
         if before is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before)
-        for name, old in variables.items():
-            if old is None:
-                os.environ.pop(name, None)
+        os.environ.clear()
+        os.environ.update(environment)
 
 
 def _refused(address: str, error: Exception) -> UserError:
@@ -152,19 +152,16 @@ def _refused(address: str, error: Exception) -> UserError:
     )
 
 
-def room(nodes: Sequence[tuple[int, int]], cores: int) -> int:
-    """Return how many workers of `cores` cores each there is room for; with GPUs each worker takes one.
+def share(nodes: Sequence[tuple[int, int]], workers: int) -> int:
+    """Return the largest number of cores that each of the workers can have; 0 for more workers than cores.
 
-    nodes: cores and GPUs of each.
+    nodes: cores and GPUs of each; with GPUs each worker takes one.
     """
     gpus = any(gpu for _, gpu in nodes)
-    return sum(min(core // cores, gpu) if gpus else core // cores for core, gpu in nodes)
-
-
-def share(nodes: Sequence[tuple[int, int]], workers: int) -> int:
-    """Return the largest number of cores that each of the workers can have; 0 for more workers than cores."""
-    most = max((core for core, _ in nodes), default=0)
-    return next((cores for cores in range(most, 0, -1) if room(nodes, cores) >= workers), 0)
+    for cores in range(max((core for core, _ in nodes), default=0), 0, -1):
+        if sum(min(core // cores, gpu if gpus else core) for core, gpu in nodes) >= workers:
+            return cores
+    return 0
 
 
 class RayPool(Pool):
@@ -196,7 +193,8 @@ class RayPool(Pool):
                 raise _refused(address, error) from error
             # Ray prints what nodes report to standard output, whatever it is told of logs; `Ending` says it here.
             self._ray._private.worker._worker_logs_enabled = False
-        nodes = self._nodes()
+        alive = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        nodes = [(int(node.get("CPU", 0)), int(node.get("GPU", 0))) for node in alive]
         gpus = sum(gpu for _, gpu in nodes)
         super().__init__(workers or gpus or len(nodes), most)
         if gpus and not most and self.size > gpus:
@@ -207,19 +205,16 @@ class RayPool(Pool):
             )
         # Almost no cores where there are more workers than cores, so that all are placed.
         cores = share(nodes, self.size) or int(bool(most)) or 0.01
+        self._silent: set[str] = set()
         self._each = {"num_cpus": cores, "num_gpus": int(bool(gpus))}
         free = ray.available_resources()
         if free.get("CPU", 0) < cores or (gpus and free.get("GPU", 0) < 1):
             _log.warning("The cluster is busy: workers wait until %s of its CPU cores, or a GPU, are free.", cores)
 
-    def _nodes(self) -> list[tuple[int, int]]:
-        alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
-        return [(int(node.get("CPU", 0)), int(node.get("GPU", 0))) for node in alive]
-
     def start(self, number: int) -> Child:
         """Return a new actor; Ray places it where its cores, or its GPU, are free."""
         kind = self._ray.remote(max_restarts=0, scheduling_strategy="SPREAD", **self._each)(_Actor)
-        return _Remote(self._ray, kind.remote(os.getcwd()))
+        return _Remote(self._ray, kind.remote(os.getcwd()), self._silent)
 
     def pack(self, message: Mapping[str, Any]) -> Any:
         """Return a message for actors.
