@@ -104,8 +104,8 @@ class Pool(ABC):
         """Score tasks, and yield each block when its worker has scored it.
 
         A worker that dies is replaced, and its blocks are scored again. A block that has killed `KILLS` workers is
-        halved until the pair that kills them is found; that pair is FAILED, with a warning. A worker that is lost with
-        its machine is no block's fault. A worker's error sentence is raised as it is. Workers end where there is
+        halved until the pair that kills them is found; that pair is FAILED, with a warning. No block is blamed for
+        a worker that is lost with its machine. A worker's error sentence is raised as it is. Workers end where there is
         nothing to score: runs that share a store wait for each other, and need each other's room.
         """
         if self._of is None or self._of[0] != recipe or self._of[1] is not context:

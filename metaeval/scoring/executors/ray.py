@@ -94,13 +94,13 @@ class _Remote:
 
     def ending(self) -> Ending:
         """Return how the actor ended, in Ray's words, and its node where that is lost or was out of reach."""
-        failed, said = self._ray.exceptions, str(self._error).strip()
-        how = Shown(said.splitlines()[-1 if isinstance(self._error, failed.ActorDiedError) else 0].strip()[:200])
+        failed, text = self._ray.exceptions, str(self._error).strip()
+        how = Shown(text.splitlines()[-1 if isinstance(self._error, failed.ActorDiedError) else 0].strip()[:200])
         if isinstance(self._error, failed.ActorUnavailableError | failed.ObjectLostError):
             return Ending(f"Node {self._node[:8]} was out of reach ({how})", f"{self._node} for a while")
         nodes = self._ray.nodes()
         lost = [str(each["NodeID"]) for each in nodes if not each["Alive"]]
-        node = next((name for name in lost if name == self._node or name in said), "")
+        node = next((name for name in lost if name == self._node or name in text), "")
         left = f"{len(nodes) - len(lost)} of the cluster's nodes are left"
         return Ending(f"Node {node[:8]} is lost ({how}), {left}" if node else f"has ended ({how})", node)
 
