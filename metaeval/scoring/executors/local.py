@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from metaeval.scoring.backends.line_process import how_ended
-from metaeval.scoring.executors.pool import Child, Ending, Piece, Pool
+from metaeval.scoring.executors.pool import Child, Piece, Pool
 
 WORKER = "metaeval.runs.worker"
 
@@ -91,12 +91,12 @@ class _Process:
         *lines, self._rest = (self._rest + content).split(b"\n")
         return [json.loads(line) for line in lines]
 
-    def ending(self) -> Ending:
+    def ending(self) -> tuple[str, str]:
         """Return how the worker ended, with the last line of its standard error."""
         how = how_ended(self._process.wait())
         self._errors.seek(max(self._errors.seek(0, os.SEEK_END) - 2000, 0))
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-        return Ending(f"{how} ({lines[-1].strip()})" if lines else how)
+        return f"{how} ({lines[-1].strip()})" if lines else how, ""
 
     def stop(self) -> None:
         """End the worker and its child processes; only its unfinished pieces are lost."""

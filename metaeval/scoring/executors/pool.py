@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 from metaeval.errors import UserError
@@ -45,14 +46,6 @@ class _Begun:
     device: str = ""
 
 
-@dataclass(frozen=True)
-class Ending:
-    """How a worker ended, as text. place: the machine that was lost with all workers on it; empty if it is there."""
-
-    how: str
-    place: str = ""
-
-
 class Child(Protocol):
     """A running worker. pieces: sent to it and not yet answered. device: its model, empty until it begins the job."""
 
@@ -65,8 +58,8 @@ class Child(Protocol):
     def receive(self) -> list[dict[str, Any]] | None:
         """Return the answers that have arrived; None when the worker has ended."""
 
-    def ending(self) -> Ending:
-        """Return how the worker ended."""
+    def ending(self) -> tuple[str, str]:
+        """Return how the worker ended, as text, and the machine that was lost with all its workers, if one was."""
 
     def stop(self) -> None:
         """End the worker; only its unfinished pieces are lost."""
@@ -175,10 +168,11 @@ class Pool(ABC):
 
     def _draw(self, drawn: Iterator[BlockTask], waiting: deque[Piece]) -> bool:
         """Put the next task into `waiting`; return False if there is none."""
-        task = next(drawn, None)
-        if task is not None:
-            waiting.append(_whole(task))
-        return task is not None
+        for task in islice(drawn, 1):
+            empty = [[PairScore(None, Status.FAILED)] * len(task.pairs) for _ in task.wanted]
+            waiting.append(Piece(_Begun(task, empty, len(task.pairs)), 0, len(task.pairs)))
+            return True
+        return False
 
     def _order(self, piece: Piece) -> Any:
         """Return a piece in the form that is sent to a worker, with texts as their numbers in the job."""
@@ -217,30 +211,29 @@ class Pool(ABC):
         Returns whether the first of them has killed too many workers.
         """
         child = self._children.pop(number)
-        ending = child.ending()
+        how, place = child.ending()
         child.stop()
         waiting.extendleft(reversed(child.pieces))
-        if ending.place:
-            if ending.place not in self._lost:
-                _log.warning("%s. Others score what its workers had not finished.", ending.how)
-            self._lost.add(ending.place)
+        if place:
+            if place not in self._lost:
+                _log.warning("%s. Others score what its workers had not finished.", how)
+            self._lost.add(place)
             return False
         pairs = sum(piece.end - piece.first for piece in child.pieces)
-        _log.warning("A worker %s. Another one scores the %s pairs that it had not finished.", ending.how, f"{pairs:,}")
+        _log.warning("A worker %s. Another one scores the %s pairs that it had not finished.", how, f"{pairs:,}")
         if child.device and child.pieces:
             child.pieces[0].kills += 1
             return child.pieces[0].kills >= KILLS
         self._deaths += not child.device
-        if self._deaths < KILLS:
-            return False
         begun = sum(bool(other.device) for other in self._children.values())
-        if not begun:
+        if self._deaths >= KILLS and not begun:
             raise UserError(
-                f"A worker process {ending.how} before it scored anything, {KILLS} times in a row. Every finished "
-                "block is stored. If memory is short, ask for fewer processes with --set executor.workers=NUMBER."
+                f"A worker process {how} before it scored anything, {KILLS} times in a row. Every finished block is "
+                "stored. If memory is short, ask for fewer processes with --set executor.workers=NUMBER."
             )
-        self._deaths, self.size, self._most = 0, begun, begun
-        _log.warning("%s workers in a row have ended before they scored anything: %s others go on.", KILLS, begun)
+        if self._deaths >= KILLS:
+            self._deaths, self.size, self._most = 0, begun, begun
+            _log.warning("%s workers in a row have ended before they scored anything: %s others go on.", KILLS, begun)
         return False
 
     def _give_up(self, waiting: deque[Piece]) -> Iterator[ScoredBlock]:
@@ -265,13 +258,6 @@ class Pool(ABC):
         done = _filled(piece, failed, piece.work.device)
         if done is not None:
             yield done
-
-
-def _whole(task: BlockTask) -> Piece:
-    """Return a task's whole block as a piece."""
-    count = len(task.pairs)
-    empty = [[PairScore(None, Status.FAILED)] * count for _ in task.wanted]
-    return Piece(_Begun(task, empty, count), 0, count)
 
 
 def _filled(piece: Piece, answers: Sequence[Sequence[Sequence[Any]]], device: str) -> ScoredBlock | None:

@@ -20,12 +20,11 @@ from typing import Any
 from metaeval.errors import UserError, install_extra
 from metaeval.scoring.backends import batches
 from metaeval.scoring.executors.local import WORKER
-from metaeval.scoring.executors.pool import Child, Ending, Piece, Pool
+from metaeval.scoring.executors.pool import Child, Piece, Pool
 from metaeval.shown import Shown
 
 _log = logging.getLogger("metaeval")
-_TOKEN = secrets.token_hex(32)
-"""The token of clusters that this process starts. Ray writes one that it makes itself into the home folder."""
+_TOKEN = secrets.token_hex(32)  # of clusters that this process starts; Ray's own would be written to the home folder
 
 
 class _Actor:
@@ -62,10 +61,8 @@ class _Remote:
         self._node = ""
         self._silent = silent
         self._error: Exception | None = None
+        self._where = actor.node.options(max_task_retries=-1).remote  # Ray asks until it answers or has ended
         self.asked = deque([self._where()])
-
-    def _where(self) -> Any:
-        return self._actor.node.options(max_task_retries=-1).remote()  # Ray asks until it answers or has ended
 
     def send(self, packed: Any) -> None:
         """Send the actor a message."""
@@ -92,17 +89,17 @@ class _Remote:
             return []
         return [answer]
 
-    def ending(self) -> Ending:
+    def ending(self) -> tuple[str, str]:
         """Return how the actor ended, in Ray's words, and its node where that is lost or was out of reach."""
         failed, text = self._ray.exceptions, str(self._error).strip()
         how = Shown(text.splitlines()[-1 if isinstance(self._error, failed.ActorDiedError) else 0].strip()[:200])
         if isinstance(self._error, failed.ActorUnavailableError | failed.ObjectLostError):
-            return Ending(f"Node {self._node[:8]} was out of reach ({how})", f"{self._node} for a while")
+            return f"Node {self._node[:8]} was out of reach ({how})", f"{self._node} for a while"
         nodes = self._ray.nodes()
         lost = [str(each["NodeID"]) for each in nodes if not each["Alive"]]
         node = next((name for name in lost if name == self._node or name in text), "")
         left = f"{len(nodes) - len(lost)} of the cluster's nodes are left"
-        return Ending(f"Node {node[:8]} is lost ({how}), {left}" if node else f"has ended ({how})", node)
+        return f"Node {node[:8]} is lost ({how}), {left}" if node else f"has ended ({how})", node
 
     def stop(self) -> None:
         """End the actor."""
@@ -178,9 +175,7 @@ class RayPool(Pool):
         try:
             import ray
         except ImportError as error:
-            raise UserError(
-                f"The executor 'ray' needs Ray, not installed here: type {install_extra('ray')}."
-            ) from error
+            raise UserError(f"The executor 'ray' needs Ray: type {install_extra('ray')}.") from error
         self._ray: Any = ray
         self._own = not ray.is_initialized()
         if self._own:
@@ -191,7 +186,7 @@ class RayPool(Pool):
                     ray.init(address=address or "local", logging_level="error", log_to_driver=False, **started)
             except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
                 raise _refused(address, error) from error
-            # Ray prints what nodes report to standard output, whatever it is told of logs; `Ending` says it here.
+            # Ray would print what nodes report on standard output, whatever it is told of logs.
             self._ray._private.worker._worker_logs_enabled = False
         alive = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         nodes = [(int(node.get("CPU", 0)), int(node.get("GPU", 0))) for node in alive]
@@ -199,10 +194,7 @@ class RayPool(Pool):
         super().__init__(workers or gpus or len(nodes), most)
         if gpus and not most and self.size > gpus:
             self.close()
-            raise UserError(
-                f"executor.workers is {self.size}, and the cluster has {gpus} GPUs, of which each worker takes one: "
-                "give fewer workers."
-            )
+            raise UserError(f"executor.workers is {self.size}; allowed: up to {gpus}, a GPU of the cluster for each.")
         # Almost no cores where there are more workers than cores, so that all are placed.
         cores = share(nodes, self.size) or int(bool(most)) or 0.01
         self._silent: set[str] = set()
@@ -217,16 +209,13 @@ class RayPool(Pool):
         return _Remote(self._ray, kind.remote(os.getcwd()), self._silent)
 
     def pack(self, message: Mapping[str, Any]) -> Any:
-        """Return a message for actors.
-
-        A job's texts are put into the cluster's shared memory, so that blocks are small.
-        """
+        """Return a message for actors; a job's texts go into the cluster's shared memory, so that blocks are small."""
         return self._ray.put(dict(message)) if "recipe" in message else dict(message)
 
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
         """Wait for the next answer of each actor, and return the numbers of those that have one."""
-        actors = {number: child for number, child in children.items() if isinstance(child, _Remote) and child.asked}
-        number_by_call = {child.asked[0]: number for number, child in actors.items()}
+        asked = {number: child.asked for number, child in children.items() if isinstance(child, _Remote)}
+        number_by_call = {calls[0]: number for number, calls in asked.items() if calls}
         ready, _ = self._ray.wait(list(number_by_call), num_returns=1)
         return [number_by_call[call] for call in ready]
 
