@@ -22,7 +22,7 @@ from typing import IO, Any, Literal
 from metaeval.errors import UserError
 from metaeval.shown import visible
 
-_UNFINISHED = ".unfinished"
+UNFINISHED = ".unfinished"
 _UNSAFE = re.compile(r"[^\w.-]+")
 _FORMULA = re.compile(r"[=+@\t\r\n＝＋－＠-]")
 _NUMERAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -85,11 +85,11 @@ def atomic_write(path: Path, update: bool = False) -> Iterator[IO[bytes]]:
         declare("output", path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob(f".{glob.escape(path.name)}.*{_UNFINISHED}"):
+        for left in path.parent.glob(f".{glob.escape(path.name)}.*{UNFINISHED}"):
             with contextlib.suppress(FileNotFoundError):  # another run does the same
                 if left.stat().st_mtime < time.time() - 86_400:  # no run writes one file for so long
                     left.unlink()
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED)
         temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
             yield file

@@ -115,6 +115,7 @@ def _status(options: StatusOptions, _: Progress) -> Done:
 
 
 def _merge(options: MergeOptions, _: Progress) -> Done:
+    from metaeval.files import UNFINISHED
     from metaeval.scoring.shards import merge_shards, shard_states
     from metaeval.scoring.store import ScoreStore
 
@@ -130,7 +131,10 @@ def _merge(options: MergeOptions, _: Progress) -> Done:
             parts.append(f"{part.failed:,} failed ones left out")
         lines.append(f"{part.metric}: {', '.join(parts)}{_devices(part.devices)}")
     lines.append(f"Merged into {run.store_path}")
-    if not all(state.complete for state in shard_states(options.folder)):
+    if all(state.complete for state in shard_states(options.folder)):
+        for left in options.folder.glob(f"*/*/.part-*{UNFINISHED}"):  # of tasks that were killed while they wrote
+            left.unlink(missing_ok=True)
+    else:
         folder = shlex.quote(str(options.folder))
         lines.append(f"Not the whole job, blocks are missing: metaeval shards status {folder}")
     return Done(config=run, shown=(), verdict=lines, value=merged)

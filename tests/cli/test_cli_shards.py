@@ -284,6 +284,17 @@ def test_parts_of_something_else_and_broken_ones_are_refused(refused, score):
     assert refused(*merge).startswith(f"{note} is damaged")
 
 
+def test_what_a_killed_task_left_unfinished_is_removed_when_all_is_merged(ran, score):
+    score("0/2", metrics="overlap")
+    left = part_of("overlap").with_name(".part-000000-000000-00000000.parquet.x.unfinished")
+    left.touch()
+    ran("shards", "merge", "shards", "--store", "s.sqlite")
+    assert left.exists()  # another task may be writing it
+    score("1/2", metrics="overlap")
+    ran("shards", "merge", "shards", "--store", "s.sqlite")
+    assert not left.exists()
+
+
 def test_verify_scores_blocks_again(cli, ran, refused, score):
     score("0/1", metrics="rouge,bm25")
     ended = ran("shards", "verify", "shards", "--blocks", "2")
