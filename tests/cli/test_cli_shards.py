@@ -23,7 +23,7 @@ from metaeval.config import RunConfig  # noqa: E402
 from metaeval.runs import sharding  # noqa: E402
 from metaeval.scoring import shards  # noqa: E402
 from metaeval.scoring.executors import notice  # noqa: E402
-from metaeval.scoring.executors.contract import BlockTask  # noqa: E402
+from metaeval.scoring.executors.contract import BlockTask, Work  # noqa: E402
 from tests.scoring.executors.job import begun, write_corpus  # noqa: E402
 
 TOYS = Path(__file__).parents[1] / "scoring" / "executors" / "toys.py"
@@ -285,12 +285,12 @@ def test_parts_of_something_else_and_broken_ones_are_refused(refused, score):
 
 
 def test_what_a_killed_task_left_unfinished_is_removed_when_all_is_merged(ran, score):
-    score("0/2", metrics="overlap")
-    left = part_of("overlap").with_name(".part-000000-000000-00000000.parquet.x.unfinished")
+    score("0/2", metrics="toys:Company")
+    left = part_of("toys:Company").with_name(".part-000000-000000-00000000.parquet.x.unfinished")
     left.touch()
     ran("shards", "merge", "shards", "--store", "s.sqlite")
     assert left.exists()  # another task may be writing it
-    score("1/2", metrics="overlap")
+    score("1/2", metrics="toys:Company")
     ran("shards", "merge", "shards", "--store", "s.sqlite")
     assert not left.exists()
 
@@ -440,14 +440,23 @@ def test_a_batch_file_holds_what_sbatch_reads(typed, asked, ran, corpus):
             assert step == {name: found[name] for name in ("nodes", "ntasks", "cpus-per-task", "gpus-per-task")}
 
 
-def test_parts_name_the_device_of_the_worker_that_scored_them(cli, ran, corpus, tmp_path):
-    (tmp_path / "device").write_text("GPU of a node")
-    for shard, more in (("0/2", ()), ("1/2", ("-s", "executor.workers=2"))):
-        ran("score", "-m", "toys:Company", *corpus, "--shard", shard, "-o", "shards", "-q", *more)
+def test_parts_name_the_device_of_the_worker_that_scored_them(cli, ran, score, monkeypatch):
+    def of_two_nodes(_pool, _names, metrics, _config):
+        def execute(context, tasks):
+            for block in Work(metrics).run(context, tasks):
+                yield block._replace(device=f"GPU {block.task.block % 2}")
+
+        return execute
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sharding, "executed", of_two_nodes)
+        score("0/1", metrics="toys:Company")
+        assert "on the same model of device: all equal" in ran("shards", "verify", "shards", "--trust-config").out
     (state,) = shards.shard_states(Path("shards"))
-    assert len(state.devices) == 2
-    assert "GPU of a node" in state.devices
-    assert "on the same model of device" not in cli("shards", "verify", "shards", "--blocks", "99").out
+    assert state.devices == ["GPU 0", "GPU 1"]
+    of = {note.device: {block.number % 2 for block in note.blocks} for note in shards.part_notes(state.place).values()}
+    assert of == {"GPU 0": {0}, "GPU 1": {1}}
+    assert "on another model of device" in cli("shards", "verify", "shards", "--trust-config").out
 
 
 def test_a_batch_file_of_ray_runs_on_the_first_node_and_hands_the_signal_on(ran, refused, corpus, tmp_path):

@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 from typing import ClassVar
@@ -12,9 +11,6 @@ from typing import ClassVar
 from metaeval.errors import UserError
 from metaeval.scoring.backends import batches
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status, TwoStepMetric
-
-if Path("device").exists() and "metaeval.runs.worker" in sys.modules:  # a worker of another model of device
-    sys.modules["metaeval.runs.worker"].device_of = lambda _: Path("device").read_text()
 
 
 class Options(MetricOptions):
