@@ -222,8 +222,12 @@ class TestRay:
         from ray._raylet import GcsClient
         from ray.core.generated.autoscaler_pb2 import DrainNodeReason
 
-        taken = [ray.remote(num_cpus=1)(Counter).remote() for _ in range(3)]
-        ray.get([each.__len__.remote() for each in taken])
+        class Seat:
+            def taken(self):
+                return True
+
+        taken = [ray.remote(num_cpus=1)(Seat).remote() for _ in range(3)]
+        assert all(ray.get([each.taken.remote() for each in taken]))
         preempted = DrainNodeReason.Value("DRAIN_NODE_REASON_PREEMPTION")
         Path("hold").touch()
         node = cluster.add_node(num_cpus=1, object_store_memory=100_000_000)

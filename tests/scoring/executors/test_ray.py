@@ -106,7 +106,15 @@ def test_actors_share_a_node_by_what_ray_gives_them(cluster):
     """Two nodes of four cores, two actors each: every actor uses two threads, and no cores are bound."""
     nodes = [cluster.add_node(num_cpus=4, object_store_memory=100_000_000) for _ in range(2)]
     cluster.wait_for_nodes()
-    scored(workers=4, pause=0.3)
+    Path("hold").touch()
+    with ThreadPoolExecutor(1) as aside:
+        run = aside.submit(scored, workers=4)
+        deadline = time.monotonic() + 120
+        while len(begun()) < 4 and not run.done():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        Path("hold").unlink()
+        run.result()
     for node in nodes:
         cluster.remove_node(node, allow_graceful=True)
     places = {each["pid"]: each for each in begun()}.values()
