@@ -32,8 +32,8 @@ STOPPED = "metaeval: stopped. Every finished block is stored; the same command g
 SHARD = ["--shard", "0/1", "-o", "shards"]
 
 
-def start(*words):
-    return subprocess.Popen([sys.executable, "-m", "metaeval", *words], stderr=subprocess.PIPE, text=True)
+def start(*words, stderr=subprocess.PIPE):
+    return subprocess.Popen([sys.executable, "-m", "metaeval", *words], stderr=stderr, text=True)
 
 
 def ended(process):
@@ -203,11 +203,14 @@ class TestRay:
         node = cluster.add_node(num_cpus=4, object_store_memory=100_000_000)
         cluster.wait_for_nodes()
         Path("load").touch()
-        run = start(*actors, "-s", "executor.workers=7")
+        with Path("err").open("w") as err:
+            run = start(*actors, "-s", "executor.workers=7", stderr=err)
         wait_until(lambda: len(loading()) == 7)
         cluster.remove_node(node, allow_graceful=False)
+        wait_until(lambda: " is lost (" in Path("err").read_text())
         Path("load").unlink()
-        said = ended(run)
+        ended(run)
+        said = Path("err").read_text()
         told(table, "node while it loads", whole, 1, 0)
         name = node.node_id[:8]
         lines = [line for line in said.splitlines() if name in line]
