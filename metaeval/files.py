@@ -26,7 +26,7 @@ from metaeval.shown import visible
 AnyPath = Path | RemotePath
 """A file or folder, here or in a remote file system."""
 
-_UNFINISHED = ".unfinished"
+UNFINISHED = ".unfinished"
 _UNSAFE = re.compile(r"[^\w.-]+")
 _FORMULA = re.compile(r"[=+@\t\r\n＝＋－＠-]")
 _NUMERAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -93,11 +93,11 @@ def atomic_write(path: AnyPath, update: bool = False) -> Iterator[IO[bytes]]:
         declare("output", path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob(f".{glob.escape(path.name)}.*{_UNFINISHED}"):
+        for left in path.parent.glob(f".{glob.escape(path.name)}.*{UNFINISHED}"):
             with contextlib.suppress(FileNotFoundError):  # another run does the same
                 if left.stat().st_mtime < time.time() - 86_400:  # no run writes one file for so long
                     left.unlink()
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED)
         temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
             yield file

@@ -43,6 +43,12 @@ class SlurmOptions(
     """Longest time of a task, as Slurm reads it."""
     ray: Annotated[bool, Flag()] = False
     """A Ray cluster in one allocation of --tasks nodes."""
+    mem: Annotated[str, Flag("SIZE", hidden=True)] = ""
+    """Memory of a node, as Slurm reads it: 16G (default: Slurm's)."""
+    at_once: Annotated[int, Flag("NUMBER", hidden=True)] = 0
+    """Most tasks of the array that run side by side (0: all)."""
+    setup: Annotated[str, Flag("LINES", hidden=True)] = ""
+    """Shell lines before the command, which activate an environment."""
 
 
 def _slurm(options: SlurmOptions, _: Progress) -> Done:
@@ -52,7 +58,7 @@ def _slurm(options: SlurmOptions, _: Progress) -> Done:
     run, settings = options.run(), [name for name in RunConfig.model_fields if name in type(options).model_fields]
     words = words_of(options, settings, ScoreOptions)
     resources = options.tasks, options.output, options.cpus, options.gpus, options.time, options.ray
-    text = batch_file(run, words, *resources)
+    text = batch_file(run, words, *resources, options.mem, options.at_once, options.setup)
     return Done(config=run, shown=(), verdict=text.splitlines(), value=NotebookText(text))
 
 
@@ -111,6 +117,7 @@ def _status(options: StatusOptions, _: Progress) -> Done:
 
 
 def _merge(options: MergeOptions, _: Progress) -> Done:
+    from metaeval.files import UNFINISHED
     from metaeval.remote import location
     from metaeval.scoring.shards import merge_shards, shard_states
     from metaeval.scoring.store import ScoreStore
@@ -129,6 +136,9 @@ def _merge(options: MergeOptions, _: Progress) -> Done:
     lines.append(f"Merged into {run.store_path}")
     if not all(state.complete for state in shard_states(folder)):
         lines.append(f"Not the whole job, blocks are missing: metaeval shards status {shlex.quote(str(folder))}")
+    elif isinstance(folder, Path):
+        for left in folder.glob(f"*/*/.part-*{UNFINISHED}"):  # of tasks that were killed while they wrote
+            left.unlink(missing_ok=True)
     return Done(config=run, shown=(), verdict=lines, value=merged)
 
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 from typer import Option
@@ -42,11 +42,16 @@ EARLIER: Mapping[str, str] = {
 
 
 class _StopSignal(KeyboardInterrupt):
-    """A signal that asks the process to end; it is handled like Ctrl-C."""
+    """A signal that asks the process to end; it is handled like Ctrl-C.
+
+    last: number of the last one: Ray raises a plain `KeyboardInterrupt` in its place.
+    """
+
+    last: ClassVar[int] = signal.SIGINT
 
     def __init__(self, number: int) -> None:
         super().__init__()
-        self.number = number
+        self.number = _StopSignal.last = number
 
 
 class _InterruptError(Exception):
@@ -54,7 +59,7 @@ class _InterruptError(Exception):
 
     def __init__(self, interrupt: KeyboardInterrupt) -> None:
         super().__init__()
-        self.number: int = getattr(interrupt, "number", signal.SIGINT)
+        self.number: int = getattr(interrupt, "number", _StopSignal.last)
 
 
 class _NoReaderError(Exception):

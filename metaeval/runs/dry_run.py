@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +16,9 @@ from metaeval.runs.doctor import Readiness, ReadinessState, readiness
 from metaeval.runs.evaluation import find_protocols, readable_protocols
 from metaeval.runs.metrics import NOT_ASKING, plug_in
 from metaeval.runs.prepared_run import pair_file, prepare
+from metaeval.scoring.backends.models import devices_of
 from metaeval.scoring.contract import Metric, TextPair
 from metaeval.scoring.engine import job_identity
-from metaeval.scoring.executors.local import devices_of
 from metaeval.scoring.pace import ScoringPace, known_pace, tokens_of
 from metaeval.scoring.plan import make_plan
 from metaeval.scoring.store import ScoreStore, pair_key
@@ -136,7 +137,7 @@ def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
     table = pair_file(config) if tables else None
     if table:
         metrics.check_windows(table)
-        with ScoreStore(config.store_path) as store:
+        with _stored(config.store_path) as store:
             for window in table.windows():
                 read = metrics.settled(window.texts)
                 for name in metrics.single:
@@ -146,14 +147,19 @@ def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
     job = prepare(config)
     readable_protocols(protocols, job)
     metrics = metrics.settled(job.texts)
-    with ScoreStore(config.store_path) as store:
+    with _stored(config.store_path) as store:
         for name in metrics.single:
             expected = expected_texts(job, name, metrics)
             yield _left_of(name, metrics[name], expected, reading(job, name, metrics).texts, store)
 
 
+def _stored(path: Path) -> AbstractContextManager[ScoreStore | None]:
+    """Open the score store if there is one: a dry run creates none."""
+    return ScoreStore(path) if path.exists() else nullcontext()
+
+
 def _left_of(
-    name: str, metric: Metric, expected: Sequence[TextPair], whole: Sequence[TextPair], store: ScoreStore
+    name: str, metric: Metric, expected: Sequence[TextPair], whole: Sequence[TextPair], store: ScoreStore | None
 ) -> _Left:
     """Return a metric's unscored work. expected: texts that it would read. whole: the texts of the job."""
     state = readiness(name, metric)
@@ -161,7 +167,7 @@ def _left_of(
     with plug_in(name):
         known = state.state is not ReadinessState.DOWNLOAD
         # The identity holds the hash of the model's files: it is not known before they are here.
-        answers = store.find(job_identity(metric, whole), list(unique)) if known else {}
+        answers = store.find(job_identity(metric, whole), list(unique)) if known and store else {}
     left = [pair for key, pair in unique.items() if key not in answers]
     texts = [source for source, _ in left], [statement for _, statement in left]
     cut = make_plan(unique, metric.block_tokens).blocks

@@ -22,10 +22,11 @@ from metaeval.declared import validated
 from metaeval.errors import UserError, install_extra
 from metaeval.files import canonical_json, sha256_file, sha256_json
 from metaeval.runs.prepared_run import variant_path
+from metaeval.scoring.backends.models import devices_of
 from metaeval.scoring.contract import Combination, Metric, MetricCard, TextPair, TwoStepMetric
 from metaeval.scoring.engine import ScoredPairs, score_jointly, settled
 from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
-from metaeval.scoring.executors.local import ProcessPool, devices_of, places
+from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.functions import as_class, source_hash
 from metaeval.scoring.large_tables import WINDOW_ROWS, PairFile

@@ -209,7 +209,7 @@ def _export_group(
     metrics = [loaded.fresh(name) for name in group]
     with plug_in(label):
         job = part.job(group, loaded, metrics)
-        planned, device = job.planned, device_of(metrics[0])
+        planned = job.planned
         blocks = shard.blocks(len(planned.sizes))
         places = [plan_folder(folder, identity, planned.plan) for identity in job.identities]
         lacking: dict[int, list[int]] = {block: [] for block in blocks}
@@ -236,22 +236,26 @@ def _export_group(
             progress(label, scored, total)
         execute = executed(pool, group, metrics, config)
         with ExitStack() as stack:
-            writers: list[PartWriter] = []
-            for place, identity in zip(places, job.identities, strict=True):
-                of, versions = sha256_json(dict(identity)), dict(package_versions())
-                described = PartNote(identity=of, plan=planned.plan, blocks=[], versions=versions, device=device)
-                writers.append(PartWriter(place, described))
-                stack.callback(writers[-1].close)  # whatever ends the task
+            writers: dict[tuple[int, str], PartWriter] = {}
+
+            def writer(number: int, device: str) -> PartWriter:
+                if (number, device) not in writers:
+                    of, versions = sha256_json(dict(job.identities[number])), dict(package_versions())
+                    note = PartNote(identity=of, plan=planned.plan, blocks=[], versions=versions, device=device)
+                    writers[number, device] = PartWriter(places[number], note)
+                    stack.callback(writers[number, device].close)  # whatever ends the task
+                return writers[number, device]
 
             def keep() -> None:
-                for writer in writers:
-                    writer.close()
+                for part_writer in writers.values():
+                    part_writer.close()
 
             notice.keep = keep
-            for task, answers in execute(job.context(metrics[0], tasks), notice.until(tasks)):
+            for task, answers, device in execute(job.context(metrics[0], tasks), notice.until(tasks)):
                 with notice.writing(task):
                     for number, answer in zip(task.wanted, answers, strict=True):
-                        writers[number].add(TextBlock(task.block, tuple(task.keys)), answer)
+                        block = TextBlock(task.block, tuple(task.keys))
+                        writer(number, device or device_of(metrics[0])).add(block, answer)
                 scored += len(task.keys)
                 if progress:
                     progress(label, scored, total)
@@ -329,7 +333,7 @@ def _verify_plan(
 ) -> VerifiedShards:
     metric, config = loaded.fresh(note.metric), loaded.config
     with plug_in(note.metric):
-        job, device = part.job([note.metric], loaded, [metric]), device_of(metric)
+        job = part.job([note.metric], loaded, [metric])
     if plan_folder(place.parent.parent, job.identities[0], job.planned.plan) != place:
         raise _differs_here(place, note)
     ids = {block.number: block.id for block, _ in job.planned.read(range(len(job.planned.sizes)))}
@@ -342,11 +346,12 @@ def _verify_plan(
                 raise UserError(f"{path} holds a block that is not in its plan: delete it, and score it again.")
             known[block.number] = scored.device, rows
     chosen = sorted(random.Random(seed).sample(sorted(known), min(count, len(known))))
-    differing, largest, pairs = 0, 0.0, 0
+    differing, largest, pairs, same = 0, 0.0, 0, True
     with worker_pool(config) as pool, plug_in(note.metric):
         execute = executed(pool, [note.metric], [metric], config)
         tasks = job.tasks(dict.fromkeys(chosen, (0,)))
-        for task, (answers,) in execute(job.context(metric, tasks), tasks):
+        for task, (answers,), device in execute(job.context(metric, tasks), tasks):
+            same = same and known[task.block][0] == (device or device_of(metric))
             for answer, row in zip(answers, known[task.block][1], strict=True):
                 pairs += 1
                 if tuple(answer) != row[1:]:
@@ -355,11 +360,11 @@ def _verify_plan(
                     largest = max(largest, abs((answer.score or 0) - (row[1] or 0)) if both else float("inf"))
             if progress:
                 progress(note.metric, pairs, sum(len(task.keys) for task in tasks))
-    same = all(known[number][0] == device for number in chosen)
     return VerifiedShards(note.metric, len(chosen), pairs, differing, largest, same)
 
 
 _TIME = re.compile(r"(\d+-)?\d+(:\d+){0,2}")
+_MEMORY = re.compile(r"\d+[KMGT]?")
 
 
 def batch_file(
@@ -371,26 +376,38 @@ def batch_file(
     gpus: int,
     time: str,
     ray: bool = False,
+    memory: str = "",
+    at_once: int = 0,
+    setup: str = "",
 ) -> str:
     """Return a Slurm batch file; raises `UserError` as `export_shard` does before it scores.
 
     The file has one task of an array for each shard; with `ray`, it allocates `tasks` nodes, on which a Ray cluster
     scores the whole plan. words: the command line of the run's settings. gpus: number per task, with one process each.
+    memory: of a node, as Slurm reads it; empty for Slurm's default. at_once: most tasks of the array that run side by
+    side; 0 for all. setup: shell lines before the command, which activate an environment.
     """
-    for name, value, least in (("tasks", tasks, 1), ("cpus", cpus, 1), ("gpus", gpus, 0)):
+    for name, value, least in (("tasks", tasks, 1), ("cpus", cpus, 1), ("gpus", gpus, 0), ("at_once", at_once, 0)):
         if value < least:
             raise UserError(f"{name} is {value}; it should be {least} or more.")
     if not _TIME.fullmatch(time):
         raise UserError(f"time is {time!r}; allowed: a time as Slurm reads it, such as 90, 04:00:00 or 2-12:00:00.")
+    if memory and not _MEMORY.fullmatch(memory):
+        raise UserError(f"mem is {memory!r}; allowed: a size as Slurm reads it, such as 16G or 4000M.")
+    if ray and at_once:
+        raise UserError("at_once limits the tasks of an array, and with --ray there is none: leave it out.")
     if ray and config.executor != ExecutorConfig():
         raise UserError("The executor 'ray' chooses its own settings: leave the other settings of the executor out.")
     shardable(config)
     more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
     more = ["--executor", "ray", "--set", "executor.address=auto"] if ray else more
     command = shlex.join(["metaeval", "score", *words, *more, "--output", str(folder)])
-    where = [f"--nodes={tasks}", "--ntasks-per-node=1"] if ray else [f"--array=0-{tasks - 1}"]
+    throttle = f"%{at_once}" if at_once else ""
+    array = [f"--array=0-{tasks - 1}{throttle}", "--ntasks=1"]
+    where = [f"--nodes={tasks}", f"--ntasks={tasks}", "--ntasks-per-node=1"] if ray else array
     directives = ["--job-name=metaeval", *where, f"--cpus-per-task={cpus}"]
-    directives += [f"--gpus-per-task={gpus}"] if gpus else []
+    directives += [f"--gpus-per-task={gpus}"] if gpus else []  # it needs --ntasks
+    directives += [f"--mem={memory}"] if memory else []
     directives += [f"--time={time}", "--signal=B:TERM@120", "--requeue"]
     shards = shlex.quote(str(folder))
     lines = [
@@ -400,6 +417,7 @@ def batch_file(
         "# Whole blocks are written into the folder of shards, and what is there is skipped when this runs again.",
         f"# What is left:   metaeval shards status {shards}",
         f"# When all is:    metaeval shards merge {shards}",
+        *setup.splitlines(),
     ]
     lines += _on_ray(command, tasks, cpus, gpus) if ray else [f'exec {command} --shard "$SLURM_ARRAY_TASK_ID/{tasks}"']
     return "\n".join([*lines, ""])
@@ -411,6 +429,7 @@ def _on_ray(command: str, nodes: int, cpus: int, gpus: int) -> list[str]:
     The file of the command's process id is on the first node, where the batch file runs.
     """
     resources = f"--min-nodes {nodes} --num-cpus {cpus}" + (f" --num-gpus {gpus}" if gpus else "")
+    of_gpus = f" --gpus-per-task={gpus}" if gpus else ""
     return [
         "export RAY_USAGE_STATS_ENABLED=0 RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT=300",
         "# Whoever reaches a cluster runs code on it: this one is for processes of this job alone.",
@@ -419,7 +438,9 @@ def _on_ray(command: str, nodes: int, cpus: int, gpus: int) -> list[str]:
         'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
         "process=$(mktemp)",
         """trap 'kill -TERM "$(cat "$process")"' TERM""",
-        f'srun --nodes={nodes} --ntasks={nodes} ray symmetric-run --address "$head:6379" {resources} -- \\',
+        # srun takes no --cpus-per-task from the batch file since Slurm 22.05.
+        f"srun --nodes={nodes} --ntasks={nodes} --cpus-per-task={cpus}{of_gpus} \\",
+        f'  ray symmetric-run --address "$head:6379" {resources} -- \\',
         f'  bash -c \'echo $$ > "$0"; exec "$@"\' "$process" {command} --shard 0/1 &',
         "wait $!",
         "wait $!  # a signal has ended the first one; the status is the command's",

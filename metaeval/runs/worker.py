@@ -23,6 +23,7 @@ from metaeval.files import sha256_json
 from metaeval.runs.metrics import load_metric, package_versions, plug_in
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.executors.contract import BlockTask, Context, Work, WorkerRecipe
+from metaeval.scoring.pace import device_of
 
 
 def main() -> None:
@@ -78,7 +79,7 @@ class Scorer:
         self._context = Context(**message["context"])
         with plug_in(self._label):
             self._work.prepare(self._context)
-        return {"ready": True}
+            return {"device": device_of(self._work.metrics[0])}
 
     def score(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Return the scores of a block by each metric that the message names."""

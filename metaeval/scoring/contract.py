@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isfinite
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
+
+from metaeval.errors import UserError
 
 TextPair = tuple[str, str]
 """(source, statement)."""
@@ -297,3 +300,38 @@ class Combination(Metric):
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Raise TypeError: a combination cannot score texts without the members' answers."""
         raise TypeError(f"{self.card.name} combines other metrics' answers; it has no score of a text of its own")
+
+
+def checked_answer(metric: Metric, answer: Any) -> PairScore:
+    """Return the answer as the store returns it, with a score that is not finite as a status.
+
+    Raises `UserError` for anything but a `PairScore` whose score and status agree.
+    """
+    name = metric.card.name
+    if not isinstance(answer, PairScore):
+        raise UserError(
+            f"Metric {name!r} returned {answer!r}, not a PairScore: a fault of the plug-in (PairScore(0.5) is a score)."
+        )
+    score, status, tokens, cut = answer
+    if (status is Status.OK) != (score is not None):
+        raise UserError(
+            f"Metric {name!r} returned score {score} with status {str(status)!r}: a fault of the plug-in (a number "
+            "goes with 'ok', None with every other status)."
+        )
+    if score is None:
+        return PairScore(None, status, int(tokens), int(cut))
+    if not isfinite(score):
+        return PairScore(None, Status.NOT_FINITE, int(tokens), int(cut))
+    return PairScore(float(score) + 0.0, status, int(tokens), int(cut))  # SQLite knows no -0.0
+
+
+def check_count(metric: Metric, answers: Sequence[Any], count: int) -> None:
+    """Raise `UserError` unless there is one answer for each of `count` pairs."""
+    if not isinstance(answers, Sized):
+        raise UserError(
+            f"Metric {metric.card.name!r} returned {answers!r}, not a list of answers: a fault of the plug-in."
+        )
+    if len(answers) != count:
+        raise UserError(
+            f"Metric {metric.card.name!r} returned {len(answers)} answers for {count} pairs: a fault of the plug-in."
+        )

@@ -315,6 +315,7 @@ def test_a_dry_run_counts_all_windows_of_a_table(cli, refused, ran, tmp_path, mo
     job = ("score", "-m", "overlap", "-d", "ratings", "--data", "p.csv")
     assert "overlap: 8 pairs, 0 stored, 8 to score (ready)\n" in cli(*job, "--dry-run").out
     assert "  3 blocks (" in cli(*job, "--dry-run", "-s", "executor.workers=2").out
+    assert not list(tmp_path.rglob("*.sqlite"))
     ran(*job, "-q")
     assert "overlap: 8 pairs, 8 stored, 0 to score (ready)\n" in cli(*job, "--dry-run").out
     assert "--dry-run estimates the whole job" in refused(*job, "--dry-run", "--shard", "0/2")

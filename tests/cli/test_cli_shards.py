@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -22,7 +23,7 @@ from metaeval.config import RunConfig  # noqa: E402
 from metaeval.runs import sharding  # noqa: E402
 from metaeval.scoring import shards  # noqa: E402
 from metaeval.scoring.executors import notice  # noqa: E402
-from metaeval.scoring.executors.contract import BlockTask  # noqa: E402
+from metaeval.scoring.executors.contract import BlockTask, Work  # noqa: E402
 from tests.scoring.executors.job import begun, write_corpus  # noqa: E402
 
 TOYS = Path(__file__).parents[1] / "scoring" / "executors" / "toys.py"
@@ -287,6 +288,17 @@ def test_parts_of_something_else_and_broken_ones_are_refused(refused, score):
     assert refused(*merge).startswith(f"{note} is damaged")
 
 
+def test_what_a_killed_task_left_unfinished_is_removed_when_all_is_merged(ran, score):
+    score("0/2", metrics="toys:Company")
+    left = part_of("toys:Company").with_name(".part-000000-000000-00000000.parquet.x.unfinished")
+    left.touch()
+    ran("shards", "merge", "shards", "--store", "s.sqlite")
+    assert left.exists()  # another task may be writing it
+    score("1/2", metrics="toys:Company")
+    ran("shards", "merge", "shards", "--store", "s.sqlite")
+    assert not left.exists()
+
+
 def test_verify_scores_blocks_again(cli, ran, refused, score):
     score("0/1", metrics="rouge,bm25")
     ended = ran("shards", "verify", "shards", "--blocks", "2")
@@ -351,6 +363,8 @@ def test_verify_runs_no_code_that_a_file_names(ran, refused, score):
         ("shards slurm -m overlpa", "Unknown metric 'overlpa'. Did you mean 'overlap'?"),
         ("shards slurm -m overlap --tasks 0", "tasks is 0; it should be 1 or more"),
         ("shards slurm -m overlap --time 'soon\nX'", "time is 'soon\\nX'; allowed:"),
+        ("shards slurm -m overlap --mem lots", "mem is 'lots'; allowed: a size as Slurm reads it"),
+        ("shards slurm -m overlap --ray --at-once 2", "at_once limits the tasks of an array"),
         ("shards slurm -m scores:x.jsonl", "'scores:x.jsonl' is a file of scores"),
         ("shards slurm -m llm-discrete", "'llm-discrete' asks a chat model"),
     ],
@@ -374,9 +388,79 @@ def test_a_batch_file_scores_its_shard(cli, ran, corpus, tmp_path):
 
 FAKES = {  # what Slurm and Ray do with their words on a machine of one node
     "scontrol": 'test "$*" = "show hostnames $SLURM_JOB_NODELIST" && printf "first\\nsecond\\n"',
-    "srun": 'test "$1 $2" = "--nodes=2 --ntasks=2" && shift 2 && exec "$@"',
+    "srun": 'test "$1 $2 $3 $4" = "--nodes=2 --ntasks=2 --cpus-per-task=4 --gpus-per-task=4" && shift 4 && exec "$@"',
     "ray": 'echo "$@" > ray_words; while [ "$1" != -- ]; do shift; done; shift; "$@"',
 }
+
+
+SBATCH = {  # the forms of sbatch's and srun's options, from the manual of Slurm 25.05 (slurm.schedmd.com/sbatch.html)
+    "array": r"\d+(-\d+)?(,\d+(-\d+)?)*(%[1-9]\d*)?",
+    "cpus-per-task": r"[1-9]\d*",
+    "gpus-per-task": r"([a-z]\w*:)?[1-9]\d*",
+    "job-name": r"\S+",
+    "mem": r"\d+[KMGT]?",
+    "nodes": r"[1-9]\d*(-[1-9]\d*)?",
+    "ntasks": r"[1-9]\d*",
+    "ntasks-per-node": r"[1-9]\d*",
+    "requeue": r"",
+    "signal": r"([RB]{1,2}:)?([A-Z]\w*|\d+)(@\d+)?",
+    "time": r"\d+|\d+:\d+(:\d+)?|\d+-\d+(:\d+){0,2}",
+}
+
+
+def slurm_options(words):
+    """Options and values of a line of Slurm; every one has a form of the manual."""
+    pairs = [word.removeprefix("--").partition("=")[::2] for word in words]
+    assert all(word.startswith("--") for word in words)
+    assert all(re.fullmatch(SBATCH[name], value) for name, value in pairs)
+    return dict(pairs)
+
+
+@pytest.mark.parametrize(
+    ("typed", "asked"),
+    [
+        ("--tasks 64 --at-once 8", {"array": "0-63%8", "ntasks": "1", "cpus-per-task": "4"}),
+        ("--gpus 2 --mem 16G", {"array": "0-7", "gpus-per-task": "2", "mem": "16G"}),
+        ("--tasks 1 --time 2-12:00:00", {"array": "0-0", "time": "2-12:00:00"}),
+        ("--ray --tasks 3 --gpus 4 --cpus 16 --mem 200G", {"nodes": "3", "ntasks": "3", "ntasks-per-node": "1"}),
+    ],
+)
+def test_a_batch_file_holds_what_sbatch_reads(typed, asked, ran, corpus):
+    setup = "module load cuda\nsource 'my env/bin/activate'"
+    lines = ran("shards", "slurm", "-m", "overlap", *corpus, *typed.split(), "--setup", setup).out.splitlines()
+    assert lines[0] == "#!/bin/bash"
+    directives = [line for line in lines if line.startswith("#SBATCH ")]
+    assert lines[1 : 1 + len(directives)] == directives  # sbatch reads none behind the first command
+    found = slurm_options([line.removeprefix("#SBATCH ") for line in directives])
+    assert len(found) == len(directives)
+    assert asked.items() <= found.items()
+    assert "ntasks" in found  # --gpus-per-task needs it
+    at = lines.index("module load cuda")
+    assert lines[at + 1] == "source 'my env/bin/activate'"
+    assert not any("metaeval score" in line for line in lines[:at])
+    for line in lines:
+        if line.startswith("srun "):  # since 22.05 it takes no --cpus-per-task from the batch file
+            step = slurm_options(line.removesuffix(" \\").split()[1:])
+            assert step == {name: found[name] for name in ("nodes", "ntasks", "cpus-per-task", "gpus-per-task")}
+
+
+def test_parts_name_the_device_of_the_worker_that_scored_them(cli, ran, score, monkeypatch):
+    def of_two_nodes(_pool, _names, metrics, _config):
+        def execute(context, tasks):
+            for block in Work(metrics).run(context, tasks):
+                yield block._replace(device=f"GPU {block.task.block % 2}")
+
+        return execute
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sharding, "executed", of_two_nodes)
+        score("0/1", metrics="toys:Company")
+        assert "on the same model of device: all equal" in ran("shards", "verify", "shards", "--trust-config").out
+    (state,) = shards.shard_states(Path("shards"))
+    assert state.devices == ["GPU 0", "GPU 1"]
+    of = {note.device: {block.number % 2 for block in note.blocks} for note in shards.part_notes(state.place).values()}
+    assert of == {"GPU 0": {0}, "GPU 1": {1}}
+    assert "on another model of device" in cli("shards", "verify", "shards", "--trust-config").out
 
 
 def test_a_batch_file_of_ray_runs_on_the_first_node_and_hands_the_signal_on(ran, refused, corpus, tmp_path):

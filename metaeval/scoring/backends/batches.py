@@ -23,6 +23,8 @@ Answer = TypeVar("Answer")
 
 WASTE = 0.01
 """The share of a batch that may be padding."""
+CORES = 0
+"""Number of cores that a cluster gives this process; 0 for all that it may use."""
 
 
 def length_batches(lengths: Sequence[int], budget: int, waste: float = WASTE) -> Iterator[list[int]]:
@@ -134,7 +136,8 @@ def workers(device: str) -> int:
     """Return the number of batches that run in parallel: the cores that this process may use; 1 on an accelerator."""
     if device != "cpu":
         return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(CORES or cores, cores)
 
 
 @contextmanager

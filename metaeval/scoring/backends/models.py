@@ -9,7 +9,7 @@ import os
 import platform
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -284,3 +284,23 @@ def model_bytes(parameters: str) -> int | None:
     """Return the bytes in float32 of a number of parameters as a card has it ("110 M", "11.3 B"); None without one."""
     count = re.search(r"(\d+(?:\.\d+)?)\s*([TBM])\b", parameters)
     return int(float(count[1]) * _COUNTS[count[2]] * 4) if count else None
+
+
+def devices_of(names: Sequence[str]) -> list[str]:
+    """Return the numbers of the named CUDA devices; `UserError` for one that is not there names the allowed ones."""
+    if not names:
+        return []
+    count = 0
+    if find_spec("torch"):
+        import torch
+
+        count = torch.cuda.device_count()
+    if names == ("auto",) and count:
+        return [str(number) for number in range(count)]
+    for name in names:
+        if name == "auto" or int(name) >= count:
+            allowed = f"0 to {count - 1}, or auto" if count else "none, since torch finds no CUDA device here"
+            raise UserError(
+                f"executor.devices names {name}; allowed: {allowed}. Use executor.workers for CPU processes."
+            )
+    return list(names)

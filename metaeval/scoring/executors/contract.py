@@ -7,13 +7,11 @@ and all that a worker computes from the job's texts depends on the job alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, NamedTuple
 
-from metaeval.errors import UserError
-from metaeval.scoring.contract import Metric, PairScore, Status, TextPair, TwoStepMetric
+from metaeval.scoring.contract import Metric, PairScore, TextPair, TwoStepMetric, check_count, checked_answer
 
 
 @dataclass(frozen=True)
@@ -37,10 +35,14 @@ class BlockTask(NamedTuple):
 
 
 class ScoredBlock(NamedTuple):
-    """A scored block: one answer per pair for each wanted metric, in the order of `wanted`."""
+    """A scored block: one answer per pair for each wanted metric, in the order of `wanted`.
+
+    device: model of the device of the worker that scored it; empty for this process.
+    """
 
     task: BlockTask
     answers: Sequence[Sequence[PairScore]]
+    device: str = ""
 
 
 Execute = Callable[[Context, Iterable[BlockTask]], Iterator[ScoredBlock]]
@@ -92,46 +94,12 @@ class Work:
         observations: Sequence[Any] = []
         if isinstance(leader, TwoStepMetric):
             observations = leader.observe(sources, statements)
-            _check_count(leader, observations, len(task.pairs))
+            check_count(leader, observations, len(task.pairs))
         answers_by_metric = []
         for metric in (self.metrics[number] for number in task.wanted):
             answers = (
                 metric.judge(observations) if isinstance(metric, TwoStepMetric) else metric.score(sources, statements)
             )
-            _check_count(metric, answers, len(task.pairs))
-            answers_by_metric.append([_checked(metric, answer) for answer in answers])
+            check_count(metric, answers, len(task.pairs))
+            answers_by_metric.append([checked_answer(metric, answer) for answer in answers])
         return ScoredBlock(task, answers_by_metric)
-
-
-def _checked(metric: Metric, answer: Any) -> PairScore:
-    """Return the answer as the store returns it, with a score that is not finite as a status.
-
-    Raises `UserError` for anything but a `PairScore` whose score and status agree.
-    """
-    name = metric.card.name
-    if not isinstance(answer, PairScore):
-        raise UserError(
-            f"Metric {name!r} returned {answer!r}, not a PairScore: a fault of the plug-in (PairScore(0.5) is a score)."
-        )
-    score, status, tokens, cut = answer
-    if (status is Status.OK) != (score is not None):
-        raise UserError(
-            f"Metric {name!r} returned score {score} with status {str(status)!r}: a fault of the plug-in (a number "
-            "goes with 'ok', None with every other status)."
-        )
-    if score is None:
-        return PairScore(None, status, int(tokens), int(cut))
-    if not isfinite(score):
-        return PairScore(None, Status.NOT_FINITE, int(tokens), int(cut))
-    return PairScore(float(score) + 0.0, status, int(tokens), int(cut))  # SQLite knows no -0.0
-
-
-def _check_count(metric: Metric, answers: Sequence[Any], count: int) -> None:
-    if not isinstance(answers, Sized):
-        raise UserError(
-            f"Metric {metric.card.name!r} returned {answers!r}, not a list of answers: a fault of the plug-in."
-        )
-    if len(answers) != count:
-        raise UserError(
-            f"Metric {metric.card.name!r} returned {len(answers)} answers for {count} pairs: a fault of the plug-in."
-        )

@@ -7,7 +7,6 @@ when this process does, however that ends.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import os
 import selectors
@@ -20,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from metaeval.errors import UserError
 from metaeval.scoring.backends.line_process import how_ended
 from metaeval.scoring.executors.pool import Child, Piece, Pool
 
@@ -58,7 +56,7 @@ class _Process:
 
     def __init__(self, place: Place) -> None:
         self.pieces: deque[Piece] = deque()
-        self.ready = False
+        self.device = ""
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the worker)
         self._rest = b""
         # -P: no file of the current folder takes the place of an installed package.
@@ -93,12 +91,12 @@ class _Process:
         *lines, self._rest = (self._rest + content).split(b"\n")
         return [json.loads(line) for line in lines]
 
-    def ending(self) -> str:
-        """Return, as text, how the worker ended, with the last line of its standard error."""
+    def ending(self) -> tuple[str, str]:
+        """Return how the worker ended, with the last line of its standard error."""
         how = how_ended(self._process.wait())
         self._errors.seek(max(self._errors.seek(0, os.SEEK_END) - 2000, 0))
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-        return f"{how} ({lines[-1].strip()})" if lines else how
+        return f"{how} ({lines[-1].strip()})" if lines else how, ""
 
     def stop(self) -> None:
         """End the worker and its child processes; only its unfinished pieces are lost."""
@@ -133,23 +131,3 @@ class ProcessPool(Pool):
                 if isinstance(child, _Process):
                     selector.register(child, selectors.EVENT_READ, number)
             return [key.data for key, _ in selector.select()]
-
-
-def devices_of(names: Sequence[str]) -> list[str]:
-    """Return the numbers of the named CUDA devices; `UserError` for one that is not there names the allowed ones."""
-    if not names:
-        return []
-    count = 0
-    if importlib.util.find_spec("torch"):
-        import torch
-
-        count = torch.cuda.device_count()
-    if names == ("auto",) and count:
-        return [str(number) for number in range(count)]
-    for name in names:
-        if name == "auto" or int(name) >= count:
-            allowed = f"0 to {count - 1}, or auto" if count else "none, since torch finds no CUDA device here"
-            raise UserError(
-                f"executor.devices names {name}; allowed: {allowed}. Use executor.workers for CPU processes."
-            )
-    return list(names)

@@ -60,9 +60,9 @@ class Notice:
     def handle(self, number: int, _frame: FrameType | None) -> None:
         """Handle the signal: go on if there is time for another block as long as the last one, else stop here."""
         left = seconds_left()
-        if self.given or self._longest > left:
+        up, self.given = self.given or self._longest > left, True
+        if up:
             raise _TimeIsUp
-        self.given = True
         signal.setitimer(signal.ITIMER_REAL, max(left, 0.1))
         if not self._writing:
             self.keep()  # a kill before the announced end loses a block, and not a minute of blocks
@@ -89,8 +89,9 @@ def noticed() -> Iterator[Notice]:
     before = {number: signal.signal(number, notice.handle) for number in (signal.SIGTERM, signal.SIGALRM)}
     try:
         yield notice
-    except _TimeIsUp:
-        notice.given = True
+    except KeyboardInterrupt:  # of any kind: Ray raises a plain one, whatever the handler of a signal raises
+        if not notice.given:
+            raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import count, islice
+from itertools import islice
 from typing import Any, Protocol
 
 from metaeval.errors import UserError
@@ -20,7 +20,7 @@ _log = logging.getLogger("metaeval")
 AHEAD = 2
 """Most blocks that a worker has at a time, so that the next one is there when it has scored the one before."""
 KILLS = 3
-"""Workers that may die over one block before it is halved, or in a row before any has scored a block."""
+"""Workers that may die over one block before it is halved, or in a row before one has begun the job."""
 
 
 @dataclass
@@ -43,13 +43,14 @@ class _Begun:
     task: BlockTask
     answers: list[list[PairScore]]
     left: int
+    device: str = ""
 
 
 class Child(Protocol):
-    """A running worker. pieces: sent to it and not yet answered. ready: whether it has begun the job."""
+    """A running worker. pieces: sent to it and not yet answered. device: its model, empty until it begins the job."""
 
     pieces: deque[Piece]
-    ready: bool
+    device: str
 
     def send(self, packed: Any) -> None:
         """Send a packed message; `receive` reports a worker that has ended."""
@@ -57,23 +58,28 @@ class Child(Protocol):
     def receive(self) -> list[dict[str, Any]] | None:
         """Return the answers that have arrived; None when the worker has ended."""
 
-    def ending(self) -> str:
-        """Return how the worker ended, as text."""
+    def ending(self) -> tuple[str, str]:
+        """Return how the worker ended, as text, and the machine that was lost with all its workers, if one was."""
 
     def stop(self) -> None:
         """End the worker; only its unfinished pieces are lost."""
 
 
 class Pool(ABC):
-    """A pool of workers that score one job after the other; the first job starts them. size: maximum of workers."""
+    """A pool of workers that score one job after the other; the first job starts them.
 
-    def __init__(self, size: int) -> None:
+    size: number of workers. most: largest number, of which those beyond `size` begin when they find a place; 0: `size`.
+    """
+
+    def __init__(self, size: int, most: int = 0) -> None:
         self.size = size
+        self._most = max(size, most)
         self._children: dict[int, Child] = {}
         self._job: Any = None
         self._numbers: Sequence[Mapping[str, int]] = ()
         self._of: tuple[WorkerRecipe, Context] | None = None
-        self._deaths = 0  # in a row, of workers that had scored nothing yet
+        self._deaths = 0  # in a row, of workers that had not begun the job
+        self._lost: set[str] = set()
 
     @abstractmethod
     def start(self, number: int) -> Child:
@@ -87,31 +93,28 @@ class Pool(ABC):
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
         """Wait until workers have answered or ended, and return their numbers; possibly none."""
 
-    def unplaced(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Return the workers for which there is no room, and whose blocks others can score. It may change `size`."""
-        return ()
-
     def run(self, recipe: WorkerRecipe, context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:
         """Score tasks, and yield each block when its worker has scored it.
 
         A worker that dies is replaced, and its blocks are scored again. A block that has killed `KILLS` workers is
-        halved until the pair that kills them is found; that pair is FAILED, with a warning. A worker's error sentence
-        is raised as it is.
+        halved until the pair that kills them is found; that pair is FAILED, with a warning. No block is blamed for
+        a worker that is lost with its machine. A worker's error sentence is raised as it is. Workers end where there is
+        nothing to score: runs that share a store wait for each other, and need each other's room.
         """
         if self._of is None or self._of[0] != recipe or self._of[1] is not context:
             self._of = recipe, context
             self._begin(recipe, context)
         drawn, waiting = iter(tasks), deque[Piece]()
+        working = False
         try:
             while True:
                 self._hand_out(drawn, waiting)
-                if not any(child.pieces for child in self._children.values()):
-                    return
+                if not waiting and not any(child.pieces for child in self._children.values()):
+                    break
+                working = True
                 yield from self._listen(waiting)
-                for number in self.unplaced(self._children):
-                    child = self._children.pop(number)
-                    child.stop()
-                    waiting.extendleft(reversed(child.pieces))
+            if not working:
+                Pool.close(self)
         except BaseException:
             self.close()
             raise
@@ -133,29 +136,43 @@ class Pool(ABC):
         self._numbers = [{text: number for number, text in enumerate(side)} for side in texts.values()]
         self._job = self.pack({"recipe": asdict(recipe), "path": sys.path, "context": texts})
         for child in self._children.values():
-            child.ready = False
+            child.device = ""
             child.send(self._job)
 
     def _hand_out(self, drawn: Iterator[BlockTask], waiting: deque[Piece]) -> None:
-        """Send every worker up to `AHEAD` pieces, one to each worker before any gets a second.
+        """Send every worker that has begun the job up to `AHEAD` pieces, one to each before any gets a second.
 
-        drawn: the tasks still to begin. waiting: pieces that are sent first.
+        Then start workers, as long as there are pieces. Each of the first `size` that start has a piece in `waiting`,
+        of which an idle worker may take it. drawn: the tasks still to begin.
         """
-        free = (number for number in count() if number not in self._children)
-        seats = [*sorted(self._children), *islice(free, max(self.size - len(self._children), 0))]
+        ready = [child for _, child in sorted(self._children.items()) if child.device]
+        starting = len(self._children) - len(ready)
         for held in range(AHEAD):
-            for number in seats:
-                child = self._children.get(number)
-                if child is not None and len(child.pieces) > held:
+            for child in ready:
+                if len(child.pieces) > held:
                     continue
-                piece = waiting.popleft() if waiting else _whole(next(drawn, None))
-                if piece is None:
-                    return
-                if child is None:
-                    child = self._children[number] = self.start(number)
-                    child.send(self._job)
-                child.pieces.append(piece)
+                if len(waiting) <= starting and not self._draw(drawn, waiting) and (held or not waiting):
+                    break
+                child.pieces.append(piece := waiting.popleft())
                 child.send(self._order(piece))
+        starting = 0
+        for number in range(self._most):
+            if number in self._children and self._children[number].device:
+                continue
+            starting += 1
+            if len(waiting) < min(starting, self.size) and not self._draw(drawn, waiting):
+                break
+            if number not in self._children:
+                self._children[number] = self.start(number)
+                self._children[number].send(self._job)
+
+    def _draw(self, drawn: Iterator[BlockTask], waiting: deque[Piece]) -> bool:
+        """Put the next task into `waiting`; return False if there is none."""
+        for task in islice(drawn, 1):
+            empty = [[PairScore(None, Status.FAILED)] * len(task.pairs) for _ in task.wanted]
+            waiting.append(Piece(_Begun(task, empty, len(task.pairs)), 0, len(task.pairs)))
+            return True
+        return False
 
     def _order(self, piece: Piece) -> Any:
         """Return a piece in the form that is sent to a worker, with texts as their numbers in the job."""
@@ -179,11 +196,10 @@ class Pool(ABC):
                     _log.warning("%s", text)
                 if "error" in message:
                     error = error or message["error"]
-                elif "ready" in message:
-                    child.ready = True
+                elif "device" in message:
+                    child.device, self._deaths = message["device"], 0
                 else:
-                    self._deaths = 0
-                    done = _filled(child.pieces.popleft(), message["answers"])
+                    done = _filled(child.pieces.popleft(), message["answers"], child.device)
                     if done is not None:
                         yield done
         if error:
@@ -195,21 +211,30 @@ class Pool(ABC):
         Returns whether the first of them has killed too many workers.
         """
         child = self._children.pop(number)
-        how = child.ending()
+        how, place = child.ending()
         child.stop()
-        if not child.ready:
-            self._deaths += 1
-            if self._deaths >= KILLS:
-                raise UserError(
-                    f"A worker process {how} before it scored anything, {self._deaths} times in a row. Every finished "
-                    "block is stored. If memory is short, ask for fewer processes with --set executor.workers=NUMBER."
-                )
-        elif child.pieces:
-            child.pieces[0].kills += 1
+        waiting.extendleft(reversed(child.pieces))
+        if place:
+            if place not in self._lost:
+                _log.warning("%s. Others score what its workers had not finished.", how)
+            self._lost.add(place)
+            return False
         pairs = sum(piece.end - piece.first for piece in child.pieces)
         _log.warning("A worker %s. Another one scores the %s pairs that it had not finished.", how, f"{pairs:,}")
-        waiting.extendleft(reversed(child.pieces))
-        return child.ready and bool(child.pieces) and child.pieces[0].kills >= KILLS
+        if child.device and child.pieces:
+            child.pieces[0].kills += 1
+            return child.pieces[0].kills >= KILLS
+        self._deaths += not child.device
+        begun = sum(bool(other.device) for other in self._children.values())
+        if self._deaths >= KILLS and not begun:
+            raise UserError(
+                f"A worker process {how} before it scored anything, {KILLS} times in a row. Every finished block is "
+                "stored. If memory is short, ask for fewer processes with --set executor.workers=NUMBER."
+            )
+        if self._deaths >= KILLS:
+            self._deaths, self.size, self._most = 0, begun, begun
+            _log.warning("%s workers in a row have ended before they scored anything: %s others go on.", KILLS, begun)
+        return False
 
     def _give_up(self, waiting: deque[Piece]) -> Iterator[ScoredBlock]:
         """Halve the first piece of `waiting`, which has killed too many workers; a single pair gets the status FAILED.
@@ -230,24 +255,16 @@ class Pool(ABC):
             *(text if len(text) <= 60 else f"{text[:59]}…" for text in (source, statement)),
         )
         failed = [[[None, str(Status.FAILED), 0, 0]] for _ in piece.work.answers]
-        done = _filled(piece, failed)
+        done = _filled(piece, failed, piece.work.device)
         if done is not None:
             yield done
 
 
-def _whole(task: BlockTask | None) -> Piece | None:
-    """Return a task's whole block as a piece; None for None."""
-    if task is None:
-        return None
-    count = len(task.pairs)
-    empty = [[PairScore(None, Status.FAILED)] * count for _ in task.wanted]
-    return Piece(_Begun(task, empty, count), 0, count)
-
-
-def _filled(piece: Piece, answers: Sequence[Sequence[Sequence[Any]]]) -> ScoredBlock | None:
+def _filled(piece: Piece, answers: Sequence[Sequence[Sequence[Any]]], device: str) -> ScoredBlock | None:
     """Store a worker's answers at their pairs, and return the block when it is complete."""
     work = piece.work
+    work.device = device
     for place, rows in zip(work.answers, answers, strict=True):
         place[piece.first : piece.end] = [PairScore(score, Status(status), *counts) for score, status, *counts in rows]
     work.left -= piece.end - piece.first
-    return None if work.left else ScoredBlock(work.task, work.answers)
+    return None if work.left else ScoredBlock(work.task, work.answers, work.device)

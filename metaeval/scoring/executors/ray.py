@@ -1,16 +1,16 @@
 """Actors on a Ray cluster: one of them for each worker, on whatever node has room. Needs the extra `ray`.
 
-The driver owns the texts and the store. An actor that dies, with its node or alone, is replaced like a dead process.
+The driver owns the texts and the store. Ray places the actors, and says how one ended: by itself or with its node.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import secrets
 import signal
 import socket
 import threading
-import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,66 +18,88 @@ from importlib import import_module
 from typing import Any
 
 from metaeval.errors import UserError, install_extra
+from metaeval.scoring.backends import batches
 from metaeval.scoring.executors.local import WORKER
 from metaeval.scoring.executors.pool import Child, Piece, Pool
+from metaeval.shown import Shown
 
 _log = logging.getLogger("metaeval")
-_LOOK = 10.0  # seconds between checks of the cluster's nodes
-_PATIENCE = 60.0  # seconds that an actor may take to start; a warning when none has started by then
+_TOKEN = secrets.token_hex(32)  # of clusters that this process starts; Ray's own would be written to the home folder
 
 
 class _Actor:
-    """The Ray actor on a node: a `Scorer` with its share of the node's cores."""
+    """The Ray actor on a node: a `Scorer` that uses as many threads as Ray gives it cores."""
 
-    def __init__(self, number: int, cores: int, folder: str) -> None:
+    def __init__(self, folder: str) -> None:
         if os.path.isdir(folder):  # on a shared file system relative paths mean what they mean to the driver
             os.chdir(folder)
-        if hasattr(os, "sched_setaffinity"):
-            cpus = sorted(os.sched_getaffinity(0))
-            first = number * cores % len(cpus)
-            os.sched_setaffinity(0, (cpus[first:] + cpus[:first])[:cores])
-        self._scorer = import_module(WORKER).Scorer()
+        context = import_module("ray").get_runtime_context()
+        self._node = str(context.get_node_id())
+        self._scorer: Any = None
+        batches.CORES = max(int(context.get_assigned_resources().get("CPU", 0)), 1)
+        os.environ["OMP_NUM_THREADS"] = str(batches.CORES)  # of packages that are not imported yet
 
-    def here(self) -> dict[str, Any]:
-        """Return an empty answer, once the actor is placed on a node."""
-        return {}
+    def node(self) -> str:
+        """Return the id of the actor's node."""
+        return self._node
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer to one message."""
+        self._scorer = self._scorer or import_module(WORKER).Scorer()
         reply: dict[str, Any] = self._scorer.answer(message)
         return reply
 
 
 class _Remote:
-    """The driver's handle of an actor, which answers messages in order. placed: whether it is on a node."""
+    """The driver's handle of an actor, which answers calls in order. asked: those that it has not answered."""
 
-    def __init__(self, ray: Any, actor: Any) -> None:
+    def __init__(self, ray: Any, actor: Any, silent: set[str]) -> None:
         self.pieces: deque[Piece] = deque()
-        self.ready = False
-        self.placed = False
-        self.asked: deque[Any] = deque([actor.here.remote()])
-        self.since = time.monotonic()
+        self.device = ""
         self._ray = ray
         self._actor = actor
-        self._ended = ""
+        self._node = ""
+        self._silent = silent
+        self._error: Exception | None = None
+        self._where = actor.node.options(max_task_retries=-1).remote  # Ray asks until it answers or has ended
+        self.asked = deque([self._where()])
 
     def send(self, packed: Any) -> None:
         """Send the actor a message."""
         self.asked.append(self._actor.answer.remote(packed))
 
     def receive(self) -> list[dict[str, Any]] | None:
-        """Return the next answer; None when the actor has ended."""
+        """Return the next answer; None when the actor has ended, or was out of reach for a while."""
+        failed = self._ray.exceptions
         try:
             answer = self._ray.get(self.asked.popleft())
-            self.placed = True
-            return [answer] if answer else []
-        except (self._ray.exceptions.RayActorError, self._ray.exceptions.OutOfMemoryError) as error:
-            self._ended = str(error).strip().splitlines()[0]
+        except failed.ActorUnavailableError as error:
+            if self._node not in self._silent:
+                self._silent.add(self._node)
+                _log.warning("Node %s does not answer: Ray finds out whether it is lost.", self._node[:8])
+            self._error, self.asked = error, deque([self._where()])
+            return []
+        except (failed.RayActorError, failed.OutOfMemoryError, failed.ObjectLostError) as error:
+            self._error = error
             return None
+        if self._error is not None:  # nobody knows which of its calls it has heard
+            return None
+        if isinstance(answer, str):
+            self._node = answer
+            return []
+        return [answer]
 
-    def ending(self) -> str:
-        """Return, as text, how the actor ended: the first line of Ray's error."""
-        return f"has ended ({self._ended})"
+    def ending(self) -> tuple[str, str]:
+        """Return how the actor ended, in Ray's words, and its node where that is lost or was out of reach."""
+        failed, text = self._ray.exceptions, str(self._error).strip()
+        how = Shown(text.splitlines()[-1 if isinstance(self._error, failed.ActorDiedError) else 0].strip()[:200])
+        if isinstance(self._error, failed.ActorUnavailableError | failed.ObjectLostError):
+            return f"Node {self._node[:8]} was out of reach ({how})", f"{self._node} for a while"
+        nodes = self._ray.nodes()
+        lost = [str(each["NodeID"]) for each in nodes if not each["Alive"]]
+        node = next((name for name in lost if name == self._node or name in text), "")
+        left = f"{len(nodes) - len(lost)} of the cluster's nodes are left"
+        return f"Node {node[:8]} is lost ({how}), {left}" if node else f"has ended ({how})", node
 
     def stop(self) -> None:
         """End the actor."""
@@ -92,36 +114,58 @@ def _reach(address: str) -> None:
 
 
 @contextmanager
-def _signals_kept() -> Iterator[None]:
-    """Restore the handler of SIGTERM: `ray.init` replaces it, and would end the command without a message."""
-    before = signal.getsignal(signal.SIGTERM)
+def _joining(address: str) -> Iterator[None]:
+    """Restore what `ray.init` changes: the handler of SIGTERM, and variables of the environment.
+
+    An existing cluster is asked twice whether it can be joined, instead of 20 times. A new one gets a token that Ray
+    writes nowhere.
+    """
+    before, environment = signal.getsignal(signal.SIGTERM), dict(os.environ)
+    joining = {"RAY_gcs_server_port_wait_time_s": "2", "RAY_BACKEND_LOG_LEVEL": "error"}
+    os.environ.update((joining if address else {"RAY_AUTH_TOKEN": _TOKEN}) | environment)
     try:
         yield
+    except SystemExit:  # Ray's handler of SIGTERM
+        if callable(before):
+            before(signal.SIGTERM, None)
+        raise
     finally:
         if before is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before)
+        os.environ.clear()
+        os.environ.update(environment)
 
 
-def room(nodes: Sequence[tuple[int, int]], cores: int) -> int:
-    """Return how many workers of `cores` cores each there is room for; with GPUs each worker takes one.
-
-    nodes: cores and GPUs of each.
-    """
-    gpus = any(gpu for _, gpu in nodes)
-    return sum(min(core // cores, gpu) if gpus else core // cores for core, gpu in nodes)
+def _refused(address: str, error: Exception) -> UserError:
+    """Return the reason why a cluster cannot be joined: its token, or that there is none."""
+    if any(word in f"{error!r} {error.__cause__!r}" for word in ("AuthenticationError", "Unauthenticated")):
+        return UserError(
+            f"The Ray cluster at {address} asks for a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or the file "
+            "~/.ray/auth_token to the token with which its nodes were started."
+        )
+    return UserError(
+        f"No Ray cluster answers at {address or 'this machine'} ({error}): start one with 'ray start --head', or leave "
+        "executor.address out for one on this machine."
+    )
 
 
 def share(nodes: Sequence[tuple[int, int]], workers: int) -> int:
-    """Return the largest number of cores that each of the workers can have; 0 for more workers than cores."""
-    most = max((core for core, _ in nodes), default=0)
-    return next((cores for cores in range(most, 0, -1) if room(nodes, cores) >= workers), 0)
+    """Return the largest number of cores that each of the workers can have; 0 for more workers than cores.
+
+    nodes: cores and GPUs of each; with GPUs each worker takes one.
+    """
+    gpus = any(gpu for _, gpu in nodes)
+    for cores in range(max((core for core, _ in nodes), default=0), 0, -1):
+        if sum(min(core // cores, gpu if gpus else core) for core, gpu in nodes) >= workers:
+            return cores
+    return 0
 
 
 class RayPool(Pool):
     """A pool of actors of a Ray cluster. address: of the cluster; empty: one on this machine, ended with the pool.
 
-    workers: number of actors; 0 for one per GPU of the cluster, or per node if there are no GPUs. most: largest number
-    as nodes join, each with the cores of the first ones; 0 for no more than `workers`.
+    workers: number of actors; 0 for one per GPU of the cluster, or per node if there are no GPUs. most: largest number,
+    which Ray places as nodes join, each with the cores of the first ones; 0 for no more than `workers`.
 
     Raises `UserError` where Ray is not installed, and where the cluster is not there or has no room.
     """
@@ -131,80 +175,48 @@ class RayPool(Pool):
         try:
             import ray
         except ImportError as error:
-            raise UserError(
-                f"The executor 'ray' needs Ray, not installed here: type {install_extra('ray')}."
-            ) from error
+            raise UserError(f"The executor 'ray' needs Ray: type {install_extra('ray')}.") from error
         self._ray: Any = ray
         self._own = not ray.is_initialized()
         if self._own:
+            started = {} if address else {"include_dashboard": False}
             try:
                 _reach(address)
-                started = {} if address else {"include_dashboard": False}
-                with _signals_kept():
+                with _joining(address):
                     ray.init(address=address or "local", logging_level="error", log_to_driver=False, **started)
-            except (OSError, ValueError, RuntimeError) as error:
-                raise UserError(
-                    f"No Ray cluster answers at {address or 'this machine'} ({error}): start one with 'ray start "
-                    "--head', or leave executor.address out for one on this machine."
-                ) from error
-        nodes = self._nodes()
+            except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+                raise _refused(address, error) from error
+            # Ray would print what nodes report on standard output, whatever it is told of logs.
+            self._ray._private.worker._worker_logs_enabled = False
+        alive = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        nodes = [(int(node.get("CPU", 0)), int(node.get("GPU", 0))) for node in alive]
         gpus = sum(gpu for _, gpu in nodes)
-        super().__init__(workers or gpus or len(nodes))
+        super().__init__(workers or gpus or len(nodes), most)
         if gpus and not most and self.size > gpus:
             self.close()
-            raise UserError(
-                f"executor.workers is {self.size}, and the cluster has {gpus} GPUs, of which each worker takes one: "
-                "give fewer workers."
-            )
-        self._most = most or self.size
-        self._gpus = int(bool(gpus))
-        self._cores = share(nodes, self.size) or int(bool(most))
-        self._began = self._looked = time.monotonic()
-        self._told = False
-
-    def _nodes(self) -> list[tuple[int, int]]:
-        alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
-        return [(int(node.get("CPU", 0)), int(node.get("GPU", 0))) for node in alive]
+            raise UserError(f"executor.workers is {self.size}; allowed: up to {gpus}, a GPU of the cluster for each.")
+        # Almost no cores where there are more workers than cores, so that all are placed.
+        cores = share(nodes, self.size) or int(bool(most)) or 0.01
+        self._silent: set[str] = set()
+        self._each = {"num_cpus": cores, "num_gpus": int(bool(gpus))}
+        free = ray.available_resources()
+        if free.get("CPU", 0) < cores or (gpus and free.get("GPU", 0) < 1):
+            _log.warning("The cluster is busy: workers wait until %s of its CPU cores, or a GPU, are free.", cores)
 
     def start(self, number: int) -> Child:
-        """Return a new actor; it is placed where its cores, or its GPU, are free."""
-        # Almost no cores where there are more workers than cores, so that all are placed.
-        kind = self._ray.remote(
-            num_cpus=self._cores or 0.01, num_gpus=self._gpus, max_restarts=0, scheduling_strategy="SPREAD"
-        )(_Actor)
-        return _Remote(self._ray, kind.remote(number, self._cores, os.getcwd()))
-
-    def unplaced(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Return actors that wait for a place while others have one; checked at most every 10 seconds."""
-        now = time.monotonic()
-        if now - self._looked < _LOOK:
-            return ()
-        self._looked = now
-        actors = {number: child for number, child in children.items() if isinstance(child, _Remote)}
-        placed = sum(actor.placed for actor in actors.values())
-        if not placed:
-            if now - self._began > _PATIENCE and not self._told:
-                self._told = True
-                _log.warning("No actor has a place yet: the cluster may be busy (%s cores for each).", self._cores)
-            return ()
-        waiting = [number for number, actor in actors.items() if not actor.placed and now - actor.since >= _PATIENCE]
-        if self._cores:
-            seats = placed if waiting else room(self._nodes(), self._cores)
-            self.size = max(min(seats, self._most), 1)
-        return waiting
+        """Return a new actor; Ray places it where its cores, or its GPU, are free."""
+        kind = self._ray.remote(max_restarts=0, scheduling_strategy="SPREAD", **self._each)(_Actor)
+        return _Remote(self._ray, kind.remote(os.getcwd()), self._silent)
 
     def pack(self, message: Mapping[str, Any]) -> Any:
-        """Return a message for actors.
-
-        A job's texts are put into the cluster's shared memory, so that blocks are small.
-        """
+        """Return a message for actors; a job's texts go into the cluster's shared memory, so that blocks are small."""
         return self._ray.put(dict(message)) if "recipe" in message else dict(message)
 
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
         """Wait for the next answer of each actor, and return the numbers of those that have one."""
-        actors = {number: child for number, child in children.items() if isinstance(child, _Remote) and child.asked}
-        number_by_call = {child.asked[0]: number for number, child in actors.items()}
-        ready, _ = self._ray.wait(list(number_by_call), num_returns=1, timeout=_LOOK)
+        asked = {number: child.asked for number, child in children.items() if isinstance(child, _Remote)}
+        number_by_call = {calls[0]: number for number, calls in asked.items() if calls}
+        ready, _ = self._ray.wait(list(number_by_call), num_returns=1)
         return [number_by_call[call] for call in ready]
 
     def close(self) -> None:

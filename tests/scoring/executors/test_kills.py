@@ -32,14 +32,15 @@ STOPPED = "metaeval: stopped. Every finished block is stored; the same command g
 SHARD = ["--shard", "0/1", "-o", "shards"]
 
 
-def start(*words):
-    return subprocess.Popen([sys.executable, "-m", "metaeval", *words], stderr=subprocess.PIPE, text=True)
+def start(*words, stderr=subprocess.PIPE):
+    return subprocess.Popen([sys.executable, "-m", "metaeval", *words], stderr=stderr, text=True)
 
 
 def ended(process):
-    """Wait for a command that ends well."""
+    """Wait for a command that ends well; what it said."""
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
+    return err
 
 
 def rows(path):
@@ -88,12 +89,21 @@ def told(table, name, whole, kills, allowed, twice=None):
     assert line[4] <= allowed
 
 
-def at_work(count):
-    """The processes that score, once so many blocks have been begun."""
+def wait_until(true):
     deadline = time.monotonic() + 120
-    while len(begun()) < count:
+    while not true():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def loading():
+    """The processes that load the metric."""
+    return Path("loading").read_text().split() if Path("loading").exists() else []
+
+
+def at_work(count):
+    """The processes that score, once so many blocks have been begun."""
+    wait_until(lambda: len(begun()) >= count)
     return sorted({each["pid"] for each in begun() if running(each["pid"])})
 
 
@@ -187,3 +197,90 @@ class TestRay:
         Path("hold").unlink()
         ended(run)
         told(table, "node with its children", whole, 1, 2 * 4)
+
+    def test_a_node_whose_workers_load(self, table, whole, actors, cluster):
+        """Seven workers load, four of them on one node, which is killed; three in a row would end a run."""
+        node = cluster.add_node(num_cpus=4, object_store_memory=100_000_000)
+        cluster.wait_for_nodes()
+        Path("load").touch()
+        with Path("err").open("w") as err:
+            run = start(*actors, "-s", "executor.workers=7", stderr=err)
+        wait_until(lambda: len(loading()) == 7)
+        cluster.remove_node(node, allow_graceful=False)
+        wait_until(lambda: " is lost (" in Path("err").read_text())
+        Path("load").unlink()
+        ended(run)
+        said = Path("err").read_text()
+        told(table, "node while it loads", whole, 1, 0)
+        name = node.node_id[:8]
+        lines = [line for line in said.splitlines() if name in line]
+        assert lines[0] == f"Node {name} does not answer: Ray finds out whether it is lost."
+        assert lines[1].startswith(f"Node {name} is lost (")
+        assert len(lines) == 2
+        assert "\x1b" not in said
+
+    def test_a_block_that_is_preempted_three_times(self, table, whole, actors, cluster):
+        """The cluster's cores are taken but for a new node's, which is preempted while it scores a block; thrice."""
+        import ray
+        from ray._raylet import GcsClient
+        from ray.core.generated.autoscaler_pb2 import DrainNodeReason
+
+        class Seat:
+            def taken(self):
+                return True
+
+        taken = [ray.remote(num_cpus=1)(Seat).remote() for _ in range(3)]
+        assert all(ray.get([each.taken.remote() for each in taken]))
+        preempted = DrainNodeReason.Value("DRAIN_NODE_REASON_PREEMPTION")
+        Path("hold").touch()
+        node = cluster.add_node(num_cpus=1, object_store_memory=100_000_000)
+        cluster.wait_for_nodes()
+        run = start(*actors, "-s", "executor.workers=1")
+        for number in range(3):
+            at_work(number + 1)
+            after = cluster.add_node(num_cpus=1, object_store_memory=100_000_000)
+            GcsClient(cluster.address).drain_node(node.node_id, preempted, "preempted", 2**63 - 1)
+            cluster.remove_node(node, allow_graceful=True)
+            node = after
+        Path("hold").unlink()
+        said = ended(run)
+        cluster.remove_node(node, allow_graceful=True)
+        for each in taken:
+            ray.kill(each)
+        told(table, "preempted, one block", whole, 3, 3)
+        assert len({str(each["block"]) for each in begun()[:3]}) == 1
+        assert said.count(" is lost (") == 3
+
+    @pytest.mark.parametrize("workers", [1, 3])
+    def test_two_runs_with_one_store(self, workers, table, whole, actors):
+        """With three workers each there is room for one run only, and the other one has claimed blocks."""
+        more = ("-s", f"executor.workers={workers}")
+        runs = [start(*actors, *more, "-o", f"out{number}") for number in range(2)]
+        for run in runs:
+            ended(run)
+        told(table, f"two runs of {workers}", whole, 0, 0)
+
+    @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+    @pytest.mark.parametrize("stage", ["joining", "loading", "waiting"])
+    def test_a_signal_at_each_stage(self, stage, by, whole, actors):
+        """While the driver joins the cluster, while actors load, and while they find no place."""
+        Path("load").touch()
+        first = start(*actors, "-s", "executor.workers=3") if stage == "waiting" else None
+        if first:
+            wait_until(lambda: len(loading()) == 3)
+        run = start(*actors)
+        if stage == "joining":
+            wait_until(lambda: "_raylet" in Path(f"/proc/{run.pid}/maps").read_text())
+        elif stage == "loading":
+            wait_until(loading)
+        else:
+            time.sleep(5)
+        run.send_signal(by)
+        _, err = run.communicate(timeout=120)
+        busy = "The cluster is busy: workers wait until 1 of its CPU cores, or a GPU, are free.\n" if first else ""
+        assert (run.returncode, err.removeprefix(busy)) == (128 + by, STOPPED)
+        assert not rows("s.sqlite")
+        Path("load").unlink()
+        if first:
+            ended(first)
+        assert not list(Path().rglob("*.unfinished"))

@@ -55,7 +55,7 @@ def test_workers_give_the_bytes_of_one_process_in_the_same_blocks(workers, tmp_p
     alone = begun()
     Path("log").unlink()
     with ScoreStore(tmp_path / "scores.sqlite") as store:
-        assert scored(ALL, workers, store=store) == one
+        assert scored(ALL, workers, store=store, pause=0.1) == one  # until all have started
         again = scored(ALL, workers, store=store)
     assert all(found.computed == 0 and found.answers == one[name].answers for name, found in again.items())
     several = begun()
@@ -78,7 +78,8 @@ def test_joined_chunks_are_scored_by_the_workers_that_are_there(folder):
         rows.append({"type": "statement", "id": name, "text": f"Bridge {name} is open."})
         rows.append({"type": "citation", "statement": name, "document": name, "level": "full"})
     (folder / "made.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    union = RunConfig(dataset="jsonl", data=Path("made.jsonl"), unit="citation", aggregate="union:2", chunk={"size": 4})
+    data = {"dataset": "jsonl", "data": Path("made.jsonl"), "unit": "citation", "chunk": {"size": 4}}
+    union = RunConfig(**data, aggregate="union:2", metric_options={"toys:Company": {"pause": 0.1}})
 
     def answers(workers):
         job = prepare(union.model_copy(update={"executor": ExecutorConfig(workers=workers)}))
@@ -189,7 +190,7 @@ def test_a_worker_is_not_ended_by_a_signal_to_the_whole_job():
             for pid in {each["pid"] for each in begun()}:
                 os.kill(pid, signal.SIGTERM)
 
-    assert scored(workers=2, progress=stop)["toys:Company"] == scored()["toys:Company"]
+    assert scored(workers=2, progress=stop, pause=0.1)["toys:Company"] == scored()["toys:Company"]
     assert len({each["pid"] for each in begun()}) == 2 + 1  # and this process
 
 

@@ -1,5 +1,8 @@
 """Actors of a real cluster, a head and two nodes on this machine: the bytes of one process, whoever is killed."""
 
+import os
+import subprocess
+import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +32,7 @@ def test_actors_give_the_bytes_of_one_process(workers, cluster):
     one = scored(ALL)
     alone = begun()
     Path("log").unlink()
-    assert scored(ALL, workers) == one
+    assert scored(ALL, workers, pause=0.2) == one  # until all have started
     assert Counter(str(each["block"]) for each in begun()) == Counter(str(each["block"]) for each in alone)
     assert len({each["pid"] for each in begun()}) == workers
 
@@ -72,11 +75,7 @@ def test_a_cluster_that_is_not_there_is_said(monkeypatch):
         pass
 
 
-def test_workers_come_and_go_with_the_nodes(cluster, monkeypatch):
-    from metaeval.scoring.executors import ray as executor
-
-    monkeypatch.setattr(executor, "_LOOK", 1.0)
-    monkeypatch.setattr(executor, "_PATIENCE", 20.0)
+def test_workers_come_and_go_with_the_nodes(cluster):
     one = scored()["toys:Company"]
     blocks = len(begun())
     Path("log").unlink()
@@ -101,3 +100,66 @@ def test_workers_come_and_go_with_the_nodes(cluster, monkeypatch):
     times = Counter(str(each["block"]) for each in begun())
     assert len(times) == blocks
     assert sum(times.values()) - blocks <= 2 * 2
+
+
+def test_actors_share_a_node_by_what_ray_gives_them(cluster):
+    """Two nodes of four cores, two actors each: every actor uses two threads, and no cores are bound."""
+    nodes = [cluster.add_node(num_cpus=4, object_store_memory=100_000_000) for _ in range(2)]
+    cluster.wait_for_nodes()
+    Path("hold").touch()
+    with ThreadPoolExecutor(1) as aside:
+        run = aside.submit(scored, workers=4)
+        deadline = time.monotonic() + 120
+        while len(begun()) < 4 and not run.done():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        Path("hold").unlink()
+        run.result()
+    for node in nodes:
+        cluster.remove_node(node, allow_graceful=True)
+    places = {each["pid"]: each for each in begun()}.values()
+    mine = sorted(os.sched_getaffinity(0))
+    assert len(places) == 4
+    assert all(place["cores"] == mine for place in places)
+    assert all(place["threads"] == [min(2, len(mine)), "2"] for place in places)
+
+
+def test_a_head_in_token_mode_is_named_and_a_cluster_of_ones_own_leaves_no_token(folder):
+    token, port = "5a" * 32, 6397
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
+    home = {**kept, "HOME": str(folder / "home"), "RAY_USAGE_STATS_ENABLED": "0"}
+    (folder / "home").mkdir()
+    keys = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token}
+    words = ["start", "--head", "--block", f"--port={port}", "--num-cpus=1", "--include-dashboard=false"]
+    head = subprocess.Popen(
+        [sys.executable, "-m", "ray.scripts.scripts", *words, "--object-store-memory=100000000"],
+        env={**home, **keys},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    own = ray.util.get_node_ip_address()
+
+    def run(*more, **variables):
+        command = [sys.executable, "-m", "metaeval", "score", "-m", "overlap", "-q", "-o", "out", "--store", "s.sqlite"]
+        command += ["--executor", "ray", *more]
+        done = subprocess.run(command, env={**home, **variables}, capture_output=True, text=True, timeout=200)
+        return done.returncode, done.stderr
+
+    try:
+        deadline = time.monotonic() + 120
+        address = ("-s", f"executor.address={own}:{port}")
+        while (joined := run(*address, **keys))[0]:
+            assert time.monotonic() < deadline, joined
+        assert joined == (0, "")
+        said = (
+            f"metaeval: The Ray cluster at {own}:{port} asks for a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN"
+        )
+        for variables in ({}, {"RAY_AUTH_MODE": "token"}, {**keys, "RAY_AUTH_TOKEN": "00" * 32}):
+            code, err = run(*address, **variables)
+            assert (code, err[: len(said)], err.count("\n")) == (2, said, 1)
+    finally:
+        head.terminate()
+        head.wait()
+    Path("s.sqlite").unlink()
+    assert run() == (0, "")
+    assert not list((folder / "home").rglob("*auth*"))

@@ -30,7 +30,7 @@ PROGRAMS = {
     "scontrol": "printf '10.9.0.1\\n10.9.0.2\\n'",
     # What Slurm does: the same command on this node and on the other one, and the worst of their exit codes.
     "srun": """
-test "$1 $2" = "--nodes=2 --ntasks=2" && shift 2
+test "$1 $2 $3" = "--nodes=2 --ntasks=2 --cpus-per-task=1" && shift 3
 printf '%s\\n' "exec ${*@Q}" > words.new && export -p > environment && mv words.new words
 "$@"; code=$?
 until [ -f other ]; do sleep 0.1; done

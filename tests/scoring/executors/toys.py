@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from metaeval.errors import UserError
+from metaeval.scoring.backends import batches
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status, TwoStepMetric
 
 
@@ -38,6 +39,11 @@ class Company(Metric):
     block_tokens: ClassVar[int] = 60
 
     def prepare(self, sources, statements):
+        if Path("load").exists():
+            with Path("loading").open("a") as log:
+                log.write(f"{os.getpid()}\n")
+        while Path("load").exists():
+            time.sleep(0.05)
         if Path("warn").exists():
             logging.getLogger("metaeval.toys").warning("Company is all that counts.")
         self.job = sum(number * len(text) for number, text in enumerate([*sources, *statements]))
@@ -45,6 +51,7 @@ class Company(Metric):
     def score(self, sources, statements):
         place = {"pid": os.getpid(), "cores": sorted(os.sched_getaffinity(0)), "block": [*sources]}
         place["device"] = os.environ.get("CUDA_VISIBLE_DEVICES")
+        place["threads"] = [batches.workers("cpu"), os.environ.get("OMP_NUM_THREADS")]
         with self.options.log.open("a") as log:
             log.write(json.dumps(place) + "\n")
         while held():
