@@ -252,7 +252,7 @@ def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationIt
         parts = list(statements(answer, PAPER))
         texts = ["", *(writable(part.claim.text) if _WORD.search(part.claim.text) else "" for part in parts), ""]
         for statement, before, after in zip(parts, texts, texts[2:], strict=False):
-            around = {"question": writable(answer.question), "before": before, "after": after}
+            around = writable(answer.question), before, after
             statement_id = f"{answer.id}/{statement.number or statement.claim.sentence}"
             marks = [mark for mark in statement.cited if mark.state == "judged"]
             places = [mark.place for mark in marks if mark.place is not None]
@@ -262,7 +262,9 @@ def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationIt
             for place in (place for place in places if place not in without_text):
                 item_id = writable(f"{statement_id}[{place + 1}]")
                 text, source = map(writable, (statement.claim.text, premise([answer.passages[place]])))
-                rows.append(Item(item_id, writable(statement_id), text, source, group_of(answer), system, **around))
+                rows.append(
+                    Item(item_id, writable(statement_id), text, source, group_of(answer), system, None, *around)
+                )
     notes = [f"read as answers with marks: {len(answers):,} answers, {len(rows):,} citations"]
     notes += [f"{astray:,} marks point at no passage, and are not items"] if astray else []
     notes += [f"{blank:,} citations of sources without a text are not items"] if blank else []
@@ -346,8 +348,8 @@ def _of_table(
             raise row.wrong(roles["id"], "is blank: give each row an id")
         group, statement = (row.text(columns.group) if columns.group else "") or item_id, cells["statement"]
         statement_id = sha256_json([group, statement])[:16]
-        more = {"system": cells.get("system", ""), "question": cells.get("question", "")}
-        rows.append(Item(item_id, statement_id, statement, source, group, **more))
+        system, question = cells.get("system", ""), cells.get("question", "")
+        rows.append(Item(item_id, statement_id, statement, source, group, system, question=question))
     if len(columns.sources) == 1:
         lengths = [(len(row.source), len(row.statement)) for row in rows if row.source]
         warn_of_swap(table.name, {**roles, "source": columns.sources[0]}, lengths)
