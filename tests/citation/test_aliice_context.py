@@ -18,7 +18,7 @@ NAMED = {
     "Papers [1][2] describe both.": "The papers “Steel bridges” and “Wind and weather” describe both.",
     "For example, [1] presents a bridge.": "For example, the source “Steel bridges” presents a bridge.",
     "In [1], the authors built a bridge.": "In the source “Steel bridges”, the authors built a bridge.",
-    "The method proposed by [1] uses two sensors.": "The method proposed by the source “Steel bridges” uses two sensors.",
+    "Methods proposed by [1] use two sensors.": "Methods proposed by the source “Steel bridges” use two sensors.",
     # No title: the phrase goes where the sentence can do without, or the cited source is named so.
     "In [3], the authors built a bridge.": "the authors built a bridge.",
     "Finally, [9] presents a bridge.": "Finally, the cited source presents a bridge.",
