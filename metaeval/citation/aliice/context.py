@@ -39,14 +39,14 @@ _NOUN_MARKS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class SentenceContext:
     """What stands around a sentence. titles: of the passages, in order; before: the sentences before it, with marks."""
 
     titles: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
 
 
-NOTHING = Context()
+NOTHING = SentenceContext()
 
 
 def noun_marks(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, int, str]]:
