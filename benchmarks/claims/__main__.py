@@ -57,7 +57,9 @@ def main(arguments: list[str] | None = None) -> int:
         readings = [*read_readings(), *reading_of(name, Path(file), claims)]
         print(csv_text([Reading._fields, *readings]), end="")
     else:
-        print("\n".join(sheet(claims, texts, answers) if options.command == "sheet" else report(claims, read_readings())))
+        print(
+            "\n".join(sheet(claims, texts, answers) if options.command == "sheet" else report(claims, read_readings()))
+        )
     return 0
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmarks.claims.drawing import HERE, Pointer, digest, sentences_of
 from metaeval.citation.aliice.claim_options import EXPANDED
 from metaeval.citation.aliice.claims import contexts_of, read_sentences
-from metaeval.citation.aliice.context import Context
+from metaeval.citation.aliice.context import SentenceContext
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import find_parser
 
@@ -49,7 +49,7 @@ def claims_of(
     ]
 
 
-def contexts_by_place(answers: Mapping[str, Sequence[Answer]]) -> dict[tuple[str, str, int], Context]:
+def contexts_by_place(answers: Mapping[str, Sequence[Answer]]) -> dict[tuple[str, str, int], SentenceContext]:
     """Return the context of each sentence by file, answer and number of the sentence."""
     return {
         (file, answer.id, number): context

@@ -4,7 +4,7 @@ import pytest
 
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import draft, read_answers, read_sentences
-from metaeval.citation.aliice.context import Context, noun_marks
+from metaeval.citation.aliice.context import SentenceContext, noun_marks
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.parsers.parse import find_parser, stored_parser
 
@@ -18,7 +18,7 @@ NAMED = {
     "Papers [1][2] describe both.": "The papers “Steel bridges” and “Wind and weather” describe both.",
     "For example, [1] presents a bridge.": "For example, the source “Steel bridges” presents a bridge.",
     "In [1], the authors built a bridge.": "In the source “Steel bridges”, the authors built a bridge.",
-    "The method proposed by [1] uses two sensors.": "The method proposed by the source “Steel bridges” uses two sensors.",
+    "Methods proposed by [1] use two sensors.": "Methods proposed by the source “Steel bridges” use two sensors.",
     # No title: the phrase goes where the sentence can do without, or the cited source is named so.
     "In [3], the authors built a bridge.": "the authors built a bridge.",
     "Finally, [9] presents a bridge.": "Finally, the cited source presents a bridge.",
@@ -34,13 +34,13 @@ NAMED = {
 
 @pytest.mark.parametrize("sentence", NAMED)
 def test_marks_in_the_place_of_a_noun_are_named(sentence):
-    (read,) = read_sentences([sentence], find_parser(), EXPANDED, [Context(TITLES)])
+    (read,) = read_sentences([sentence], find_parser(), EXPANDED, [SentenceContext(TITLES)])
     assert [claim.text for claim in read.claims] == [NAMED[sentence]]
 
 
 def test_two_named_sources_have_a_claim_each():
     sentence = "Paper [1] describes bridges, while Paper [2] describes storms."
-    (read,) = read_sentences([sentence], find_parser(), EXPANDED, [Context(TITLES)])
+    (read,) = read_sentences([sentence], find_parser(), EXPANDED, [SentenceContext(TITLES)])
     assert [(claim.text, claim.citations) for claim in read.claims] == [
         ("The paper “Steel bridges” describes bridges", (1,)),
         ("the paper “Wind and weather” describes storms", (2,)),
@@ -86,12 +86,12 @@ def test_stored_parses_need_not_hold_the_sentences_before():
     sentence = "It was rebuilt in 1900 [2]."
     text = draft(sentence, EXPANDED).text
     stored = stored_parser({text: find_parser().parse([text])[0]})
-    (read,) = read_sentences([sentence], stored, EXPANDED, [Context(before=("The old mill burned down [1].",))])
+    (read,) = read_sentences([sentence], stored, EXPANDED, [SentenceContext(before=("The old mill burned down [1].",))])
     assert [claim.text for claim in read.claims] == ["It was rebuilt in 1900."]
 
 
 def test_other_profiles_ignore_the_context():
-    context = Context(TITLES, ("The old mill burned down [1].",))
+    context = SentenceContext(TITLES, ("The old mill burned down [1].",))
     for name in ("paper", "released", "printed"):
         profile = aliice_profile(name)
         sentences = ["It was built of glass[1] and steel[2].", "Paper [1] describes bridges[2]."]

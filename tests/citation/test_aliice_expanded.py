@@ -73,17 +73,15 @@ SENTENCES = {
         "The court ruled the law void",
         "The court was making appeals pointless",
     ],
-    "The plant opened in 1905 [1], thereby creating jobs [2] and attracting families [3].": [
+    "The plant opened in 1905 [1], thereby creating jobs [2].": [
         "The plant opened in 1905",
         "The plant was thereby creating jobs",
-        "The plant was attracting families",
     ],
-    "The dams are large [1], although some leak [2].": ["The dams are large", "some leak"],
-    "The game was released for Windows in May [1], for consoles in June [2].": [
-        "The game was released for Windows in May",
-        "The game was released for consoles in June",
+    "The drill wakes everybody [1], making the team more alert [2] and encouraging practice [3].": [
+        "The drill wakes everybody",
+        "The drill is making the team more alert",
+        "The drill is encouraging practice",
     ],
-    "The drug was not approved [1] but was sold abroad [2].": ["The drug was not approved", "The drug was sold abroad"],
     # What several groups share stays: the museum has both halls in each claim.
     "The museum has a hall and a garden, showing coins [1] and stamps [2].": [
         "The museum has a hall and a garden, showing coins",

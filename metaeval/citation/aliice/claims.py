@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from metaeval.citation.aliice.claim_options import Profile
-from metaeval.citation.aliice.context import NOTHING, REACH, Context, Prior, noun_marks, points, resolved
+from metaeval.citation.aliice.context import NOTHING, REACH, SentenceContext, Prior, noun_marks, points, resolved
 from metaeval.citation.aliice.expanded import ClaimCut, expanded, whole_claim
 from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, as_printed, separated, tree_of
 from metaeval.citation.model import Answer, Claim, Entails, Mark
@@ -178,7 +178,7 @@ class SentenceClaims:
 
 
 def read_sentences(
-    sentences: Sequence[str], parser: Parser, profile: Profile, contexts: Sequence[Context] = ()
+    sentences: Sequence[str], parser: Parser, profile: Profile, contexts: Sequence[SentenceContext] = ()
 ) -> list[SentenceClaims]:
     """Return the claims of every sentence, in order; equal texts are parsed once, all in one batch.
 
@@ -198,7 +198,7 @@ def read_sentences(
     ]
 
 
-def _before(ready: PreparedSentence, context: Context, profile: Profile) -> list[PreparedSentence]:
+def _before(ready: PreparedSentence, context: SentenceContext, profile: Profile) -> list[PreparedSentence]:
     """Return the sentences before one that can point to them, the nearest first."""
     if ready.located is None or not points(ready.located.text):
         return []
@@ -460,7 +460,7 @@ def read_answers(
         moved = move_leading(split(in_one_form(answer, profile), splitter), profile.leading, profile.styles)
         split_up.append([each for each in moved if profile.emptied == "keep" or each.text.strip()])
     texts = [[each.text for each in sentences] for sentences in split_up]
-    contexts = [each for answer, own in zip(answers, texts, strict=True) for each in contexts_of(answer, own)]
+    contexts = [each for answer, parts in zip(answers, texts, strict=True) for each in contexts_of(answer, parts)]
     read = iter(read_sentences([text for each in texts for text in each], parser, profile, contexts))
     answer_claims = []
     for answer, sentences in zip(answers, split_up, strict=True):
@@ -474,10 +474,12 @@ def read_answers(
     return answer_claims
 
 
-def contexts_of(answer: Answer, sentences: Sequence[str]) -> list[Context]:
+def contexts_of(answer: Answer, sentences: Sequence[str]) -> list[SentenceContext]:
     """Return the context of each sentence of an answer."""
     titles = tuple(passage.title for passage in answer.passages)
-    return [Context(titles, tuple(sentences[max(0, number - REACH) : number])) for number in range(len(sentences))]
+    return [
+        SentenceContext(titles, tuple(sentences[max(0, number - REACH) : number])) for number in range(len(sentences))
+    ]
 
 
 def in_one_form(answer: Answer, profile: Profile) -> LocatedText:

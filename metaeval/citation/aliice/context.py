@@ -28,23 +28,25 @@ _MARKS = r"(?:\[\d{1,18}\]\s*)*\[\d{1,18}\]"
 _KIND = r"(?:[Tt]he\s+)?(?P<kind>[Pp]aper|[Aa]rticle|[Rr]eference|[Rr]ef\.|Study|Work|Source|Document|Report)s?\s*"
 _VERB = r"(?:(?:also|further|\w+ly)\s+)?(?:[a-z]+(?:[a-rt-z]s|ed)|is|has|have|show|find|found|propose|built|gave)\b"
 _NOUN_MARKS = re.compile(
-    rf"""(?:\A|[,;:(]\s+|\b(?:[Ii]n|by|of|from|with|to|than|[Uu]nlike|and|but|while|[Ww]hereas|that)\s+)
+    rf"""(?:\A|[,;:(]\s+|\b(?:[Ii]n|by|of|from|than|[Uu]nlike|while|[Ww]hereas|that)\s+
+                |\b(?:and|but|with|to)\s+(?=[A-Z]|the\b))
             (?P<named>{_KIND}{_MARKS})(?=\s*,|\s+\w)
-        |(?:\A(?:[^][]*,\s+)?|[;:]\s+|\b(?:and|but|while|[Ww]hereas|[Aa]lthough|that|because|since)\s+)(?P<subject>{_MARKS})(?=\s+{_VERB})
-        |\b(?P<preposition>[Ii]n|by|of|from|with|to|than|like|[Uu]nlike|[Ff]ollowing|see)\s+(?P<object>{_MARKS})""",
+        |(?:\A(?:[^][]*,\s+)?|[;:]\s+|\b(?:and|but|while|[Ww]hereas|[Aa]lthough|that|because|since)\s+)
+            (?P<subject>{_MARKS})(?=\s+{_VERB})
+        |\b(?:[Ii]n|by|of|from|with|to|than|like|[Uu]nlike|[Ff]ollowing|see)\s+(?P<object>{_MARKS})""",
     re.VERBOSE,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class SentenceContext:
     """What stands around a sentence. titles: of the passages, in order; before: the sentences before it, with marks."""
 
     titles: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
 
 
-NOTHING = Context()
+NOTHING = SentenceContext()
 
 
 def noun_marks(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, int, str]]:

@@ -30,7 +30,7 @@ _CONDITIONS = frozenset({"if", "unless", "until", "whether", "lest", "than", "th
 _NOUNS = frozenset({"pobj", "dobj", "nsubj", "nsubjpass", "attr", "conj", "appos"})
 _MODIFIERS = frozenset({"prep", "amod", "det", "poss", "nummod", "compound", "nmod"})
 _NEEDED = SUBJECTS | {"dobj", "pobj", "attr", "acomp", "ccomp", "xcomp", "oprd", "dative", "pcomp", "prt"}
-"""Labels of words without which what stands before them is no sentence."""
+"""Labels of words without which what stands before them is not a sentence."""
 _PAST = frozenset({"was", "were", "had", "did"})
 _ONE = {"are": "is", "were": "was", "have": "has", "do": "does"}
 _FORMS = _PAST | {*_ONE, *_ONE.values()}
