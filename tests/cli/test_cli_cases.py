@@ -51,7 +51,7 @@ def test_what_people_marked_as_evidence_is_marked_in_the_text():
     near = Case("m", LOW, "full", 0.1, None, "s", page, "i", ((4, 7),))
     assert "Citation: a & [[b_c]] d word" in RENDERERS["terminal"]([near])
     assert r"a \& \underline{b\_c} d word" in RENDERERS["latex"]([near])
-    assert r"a & **b\_c** d word" in RENDERERS["markdown"]([near])
+    assert r"a \& **b\_c** d word" in RENDERERS["markdown"]([near])
     # It is beyond the first 60, so that ten words before it stand first.
     start = page.index("last")
     late = Case("m", LOW, "full", 0.1, None, "s", page, "i", ((start, start + 4),))
