@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 import metaeval
+from metaeval.config import RunConfig
 from metaeval.explorer.cases import HIGH, LOW, RENDERERS, Case, find_cases
+from metaeval.runs.prepared_run import prepare
 from tests.cli.samples import lines_of
 
 SCORES = {"a": 0.9, "b": 0.8, "c": 0.8, "d": 0.1, "e": 0.05, "f": 0.7, "g": 0.2}
@@ -91,7 +93,7 @@ def test_cases_of_a_job_are_its_rows_and_say_what_was_judged(ran, job):
 def test_cases_of_a_job_hold_the_evidence_of_their_citation(ran, job):
     ran(*"results cases --cases 9 --format jsonl -o cases.jsonl".split())
     marked = [row for row in lines_of(Path("cases.jsonl")) if row["evidence"]]
-    corpus = metaeval.load("mini")
+    corpus = prepare(RunConfig()).corpus
     of = {citation.id: citation for citation in corpus.citations}
     assert marked
     for row in marked:
