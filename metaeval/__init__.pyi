@@ -495,15 +495,15 @@ class data:
     @staticmethod
     def export(
         *files: str | Path,
-        selection_file: str | Path | None = None,
-        choice_file: str | Path | None = None,
-        sentence_file: str | Path | None = None,
         output: str | Path | None = None,
         form: Literal['chat'] = 'chat',
         negatives: int | None = None,
         shuffle: int | None = None,
         strategy: Literal['truncated', 'summary', 'two-stage', 'select-then-write'] = 'truncated',
         answer_file: str | Path | None = None,
+        selection_file: str | Path | None = None,
+        choice_file: str | Path | None = None,
+        sentence_file: str | Path | None = None,
         format: str = 'auto',
         encoding: str = '',
     ) -> Any: ...

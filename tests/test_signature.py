@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from metaeval.config import RunConfig, load_run
+from metaeval.runs.prepared_run import prepare
 from metaeval.runs.run import run
 from metaeval.signature import differences, parse, signature
 
@@ -123,13 +124,17 @@ def test_a_setting_that_can_move_a_number_changes_it(signatures, override):
     [
         ("citation", "aggregate=max", "aggregate=mean"),
         ("page", "over_limit=chunks", "over_limit=cut"),
-        ("statement", "cited=joined", "cited=each"),
-        ("statement", "over_limit=chunks", "over_limit=cut"),
         ("evidence", "evidence.window=0", "evidence.window=1"),
     ],
 )
 def test_what_makes_or_is_read_of_one_unit_changes_it(signatures, unit, one, other):
     assert set(signatures(f"unit={unit}", one).values()).isdisjoint(signatures(f"unit={unit}", other).values())
+
+
+@pytest.mark.parametrize("change", [{"cited": "each"}, {"over_limit": "cut"}, {"aggregate": "mean"}])
+def test_what_is_read_of_a_statement_changes_the_fields_of_the_data(change):
+    usual, changed_fields = (prepare(RunConfig(unit="statement", **each)).fields for each in ({}, change))
+    assert usual != changed_fields
 
 
 def test_a_source_more_changes_it_for_a_metric_that_depends_on_the_sources(signatures):

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 import metaeval
+from metaeval.config import RunConfig
 from metaeval.explorer.cases import HIGH, LOW, RENDERERS, Case, find_cases
+from metaeval.runs.prepared_run import prepare
 from tests.cli.samples import lines_of
 
 SCORES = {"a": 0.9, "b": 0.8, "c": 0.8, "d": 0.1, "e": 0.05, "f": 0.7, "g": 0.2}
@@ -51,7 +53,7 @@ def test_what_people_marked_as_evidence_is_marked_in_the_text():
     near = Case("m", LOW, "full", 0.1, None, "s", page, "i", ((4, 7),))
     assert "Citation: a & [[b_c]] d word" in RENDERERS["terminal"]([near])
     assert r"a \& \underline{b\_c} d word" in RENDERERS["latex"]([near])
-    assert r"a & **b\_c** d word" in RENDERERS["markdown"]([near])
+    assert r"a \& **b\_c** d word" in RENDERERS["markdown"]([near])
     # It is beyond the first 60, so that ten words before it stand first.
     start = page.index("last")
     late = Case("m", LOW, "full", 0.1, None, "s", page, "i", ((start, start + 4),))
@@ -91,7 +93,7 @@ def test_cases_of_a_job_are_its_rows_and_say_what_was_judged(ran, job):
 def test_cases_of_a_job_hold_the_evidence_of_their_citation(ran, job):
     ran(*"results cases --cases 9 --format jsonl -o cases.jsonl".split())
     marked = [row for row in lines_of(Path("cases.jsonl")) if row["evidence"]]
-    corpus = metaeval.load("mini")
+    corpus = prepare(RunConfig()).corpus
     of = {citation.id: citation for citation in corpus.citations}
     assert marked
     for row in marked:

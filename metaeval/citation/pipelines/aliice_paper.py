@@ -161,10 +161,10 @@ SampledValue = tuple[IntervalEnds, Sequence[float]]
 """A value of a system with its interval, and the values of its samples (empty for fewer than two)."""
 
 _Answers = dict[str, tuple[PipelineReading, PipelineReading]]
-_Read = tuple[Run, _Answers, LabelTable | None]
+_ReadTables = tuple[Run, _Answers, LabelTable | None]
 
 
-def _read(run: Run) -> _Read:
+def _read(run: Run) -> _ReadTables:
     """Read the answers of every data set, for ALiiCE and for ALCE, and people's labels."""
     options = run.options
     people = read_people(options.human, options.labels)
@@ -204,7 +204,7 @@ def read_alike(profile: Profile) -> dict[str, Any]:
     return {**shared, "cleaning": "pattern" if profile.styles == PLAIN else "marks"}
 
 
-def _judge(read: _Read, backends: MakeBackends) -> Layout:
+def _judge(read: _ReadTables, backends: MakeBackends) -> Layout:
     """Return Tables 1, 3 and 4 and the values of Figure 4 of every data set, each in its own folder."""
     run, answers, people = read
     profile = aliice_profile(run.options.profile, **run.set_options["aliice"])

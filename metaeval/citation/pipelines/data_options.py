@@ -82,11 +82,11 @@ class DataExportOptions(EncodingSettings, DeclaredOptions):
     the passages' field summary."""
     answer_file: Annotated[Path | None, Flag("FILE", hidden=True)] = None
     """A prompt of your own, as for 'cite generate'."""
-    selection_file: Path | None = None
+    selection_file: Annotated[Path | None, Flag("FILE", hidden=True)] = None
     """A prompt of your own for selections."""
-    choice_file: Path | None = None
+    choice_file: Annotated[Path | None, Flag("FILE", hidden=True)] = None
     """A prompt of your own for choices before a sentence."""
-    sentence_file: Path | None = None
+    sentence_file: Annotated[Path | None, Flag("FILE", hidden=True)] = None
     """A prompt of your own for the next sentence."""
     format: Annotated[str, Flag("NAME", "-f", hidden=True)] = "auto"
     """Format of the files: a name that 'metaeval cite formats' lists, or auto (by their content)."""

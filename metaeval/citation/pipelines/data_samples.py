@@ -37,9 +37,9 @@ def _export(options: DataExportOptions, progress: Progress) -> Done:
 EXPORT = Analysis(
     name="data export",
     summary="Write samples for trainers, as messages of a chat.",
-    about="""The user's message is a prompt of 'cite generate', and the assistant's what should be replied: the text with
-its citations, or what --strategy asks for on the way (two-stage: documents, then a sentence, until the end). Training
-itself is left to a trainer.""",
+    about="""The user's message is a prompt of 'cite generate', and the assistant's what should be replied: the text
+with its citations, or what --strategy asks for on the way (two-stage: documents, then a sentence, until the end).
+Training itself is left to a trainer.""",
     examples=[
         "data export built/train.jsonl --form chat -o chat.jsonl",
         "data export built/train.jsonl --negatives 5 --shuffle 0 -o chat.jsonl",
