@@ -10,10 +10,8 @@ from functools import partial
 from itertools import accumulate
 from typing import Literal
 
-import numpy as np
-
 from metaeval.citation.aliice.claim_options import Profile
-from metaeval.citation.aliice.context import NOTHING, REACH, SentenceContext, Prior, noun_marks, points, resolved
+from metaeval.citation.aliice.context import NOTHING, REACH, Prior, SentenceContext, noun_marks, points, resolved
 from metaeval.citation.aliice.expanded import ClaimCut, expanded, whole_claim
 from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, as_printed, separated, tree_of
 from metaeval.citation.model import Answer, Claim, Entails, Mark
@@ -525,39 +523,3 @@ def _statement(claim: Claim, answer: Answer, number: int, profile: Profile) -> C
         for mark, (place, problem) in zip(claim.marks, places, strict=True)
     )
     return CitedStatement(claim, marks, number, counts, failing=0 if counts else None)
-
-
-def group_positions(sentence: str) -> tuple[int, ...]:
-    """Return the positions of the citation groups, from 1, among the words and groups of the sentence."""
-    positions, place = [], 0
-    for unit in re.finditer(r"(?P<group>\[\d+\](?:\s*\[\d+\])*)|(?P<word>(?:(?!\[\d+\])\S)+)", sentence):
-        if unit["group"] is None and not re.search(r"\w", unit["word"]):
-            continue
-        place += 1
-        if unit["group"] is not None:
-            positions.append(place)
-    return tuple(positions)
-
-
-def sentence_cvcp(sentence: str) -> float | None:
-    """Return the population standard deviation of the groups' positions over their mean; None without a citation.
-
-    The paper divides positions by the sentence's length first, which cancels.
-    """
-    positions = group_positions(sentence)
-    return float(np.std(positions) / np.mean(positions)) if positions else None
-
-
-def answer_cvcp(sentences: Sequence[str], uncited_is_zero: bool = False) -> float | None:
-    """Return the mean of `sentence_cvcp` over an answer's cited sentences (Equation 4); None if nothing is cited.
-
-    uncited_is_zero: over all sentences, those without a citation as 0; None without a sentence.
-    """
-    values = [0.0 if value is None and uncited_is_zero else value for value in map(sentence_cvcp, sentences)]
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
-
-
-def mark_offsets(sentences: Sequence[str]) -> list[float]:
-    """Return the character offset of each mark over the length of its sentence; the released code pools all answers."""
-    return [mark.start() / len(sentence) for sentence in sentences for mark in MARK.finditer(sentence)]
