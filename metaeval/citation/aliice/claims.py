@@ -14,10 +14,9 @@ from metaeval.citation.aliice.claim_options import Profile
 from metaeval.citation.aliice.context import NOTHING, REACH, Prior, SentenceContext, noun_marks, points, resolved
 from metaeval.citation.aliice.expanded import ClaimCut, expanded, whole_claim
 from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, as_printed, separated, tree_of
-from metaeval.citation.model import Answer, Claim, Entails, Mark
+from metaeval.citation.model import Answer, Claim, Mark
 from metaeval.citation.parsers.parse import Parse, Parser
 from metaeval.citation.sentences import LocatedText, find_marks, joined, move_leading, split, whole
-from metaeval.citation.table import CitationLine, CitedMark, CitedStatement, find_place, judged_lines
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 MARK = re.compile(r"\[(\d{1,18})\]")
@@ -500,26 +499,3 @@ def in_one_form(answer: Answer, profile: Profile) -> LocatedText:
 def _cited(stated: Stated, sentence: LocatedText, number: int) -> Claim:
     marks = tuple(Mark(sentence.at[start], sentence.at[end - 1] + 1, cited) for start, end, cited in stated.marks)
     return Claim(stated.text, marks, number, *sentence.span(), stated.made_by)
-
-
-def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profile) -> list[CitationLine]:
-    """Return the citation table of all answers (`judged_lines`); an uncited claim has no recall.
-
-    read: the answers with their claims. entails: gives the verdicts.
-    """
-    stated = [
-        [_statement(claim, each.answer, number, profile) for number, claim in enumerate(each.claims, start=1)]
-        for each in read
-    ]
-    return judged_lines([each.answer for each in read], stated, entails, profile.untitled, reason_on_all=True)
-
-
-def _statement(claim: Claim, answer: Answer, number: int, profile: Profile) -> CitedStatement:
-    places = [find_place(mark.number, len(answer.passages), profile.zero, profile.bound) for mark in claim.marks]
-    lost = profile.out_of_range == "left out" and any(place is None for place, _ in places)
-    counts = bool(places) and not lost
-    marks = tuple(
-        CitedMark(mark, place, problem, "judged" if counts and place is not None else "fails")
-        for mark, (place, problem) in zip(claim.marks, places, strict=True)
-    )
-    return CitedStatement(claim, marks, number, counts, failing=0 if counts else None)
