@@ -239,7 +239,7 @@ def _located(sentence: str, profile: Profile, titles: Sequence[str]) -> Prepared
     clean = whole(sentence).without([match.span() for match in _DELETED[profile.cleaning].finditer(sentence)])
     words, groups = words_and_groups(clean, profile)
     names: dict[int, str] = {}
-    pieces, end = [], 0
+    pieces, end = list[LocatedText](), 0
     for start, stop, mark, name in noun_marks(clean.text, titles):
         names[clean.at[mark]] = name
         pieces += [clean.part(end, start), LocatedText(STANDING, (clean.at[mark],) * len(STANDING))]
@@ -348,8 +348,7 @@ def _written(text: str, parse: Parse, names: Mapping[int, str], places: Sequence
 
     names: what stands for a token; empty for one that is left out.
     """
-    written, last = "", -1
-    starts = [start for start, _ in token_starts(parse, text)]
+    written, last, starts = "", -1, [start for start, _ in token_starts(parse, text)]
     for place in places:
         if names.get(place) == "":
             last += last == place - 1
