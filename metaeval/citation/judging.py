@@ -14,8 +14,10 @@ from metaeval.citation.alce import correctness
 from metaeval.citation.alce.citations import AlceOptions, alce_lines, alce_options, alce_signature, statements
 from metaeval.citation.alce.qa_model import extractive_reader
 from metaeval.citation.aliice.claim_options import Profile, aliice_profile
-from metaeval.citation.aliice.claims import MARK, AnswerClaims, aliice_lines, answer_cvcp, mark_offsets, read_answers
+from metaeval.citation.aliice.claims import MARK, AnswerClaims, read_answers
+from metaeval.citation.aliice.cvcp import answer_cvcp, mark_offsets
 from metaeval.citation.aliice.gold_claims import gold_values
+from metaeval.citation.aliice.lines import aliice_lines
 from metaeval.citation.measures import AnswerShare, Statistic
 from metaeval.citation.model import Answer, Entails, answer_cells
 from metaeval.citation.panel import SystemPanel

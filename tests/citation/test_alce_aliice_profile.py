@@ -10,7 +10,8 @@ import pytest
 
 from metaeval.citation.alce.citations import ALIICE, alce_lines, alce_options
 from metaeval.citation.aliice.claim_options import aliice_profile
-from metaeval.citation.aliice.claims import aliice_lines, read_answers
+from metaeval.citation.aliice.claims import read_answers
+from metaeval.citation.aliice.lines import aliice_lines
 from metaeval.citation.measures import citation_shares
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.parse import Parse

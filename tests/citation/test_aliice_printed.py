@@ -7,7 +7,8 @@ import pytest
 
 from metaeval.citation.alce.correctness import rouge_lsum
 from metaeval.citation.aliice.claim_options import PAPER, PRINTED, aliice_profile
-from metaeval.citation.aliice.claims import answer_cvcp, read_answers, read_sentences
+from metaeval.citation.aliice.claims import read_answers, read_sentences
+from metaeval.citation.aliice.cvcp import answer_cvcp
 from metaeval.citation.aliice.gold_claims import gold_values
 from metaeval.citation.aliice.rewriting import read_claim, read_line
 from metaeval.citation.model import Answer, Passage

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from metaeval.citation.aliice.claim_options import PAPER, RELEASED, aliice_profile
-from metaeval.citation.aliice.claims import aliice_lines, answer_cvcp, mark_offsets, read_answers
+from metaeval.citation.aliice.claims import read_answers
+from metaeval.citation.aliice.cvcp import answer_cvcp, mark_offsets
+from metaeval.citation.aliice.lines import aliice_lines
 from metaeval.citation.measures import (
     SystemEstimate,
     citation_shares,

@@ -5,7 +5,8 @@ import pytest
 
 from metaeval.citation import measures
 from metaeval.citation.aliice.claim_options import aliice_profile
-from metaeval.citation.aliice.claims import aliice_lines, read_answers
+from metaeval.citation.aliice.claims import read_answers
+from metaeval.citation.aliice.lines import aliice_lines
 from metaeval.citation.measures import AnswerShare, estimate, f1, group_codes, macro, means, micro, precisions, recalls
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.parse import find_parser

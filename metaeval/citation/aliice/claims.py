@@ -10,16 +10,13 @@ from functools import partial
 from itertools import accumulate
 from typing import Literal
 
-import numpy as np
-
 from metaeval.citation.aliice.claim_options import Profile
-from metaeval.citation.aliice.context import NOTHING, REACH, SentenceContext, Prior, noun_marks, points, resolved
+from metaeval.citation.aliice.context import NOTHING, REACH, Prior, SentenceContext, noun_marks, points, resolved
 from metaeval.citation.aliice.expanded import ClaimCut, expanded, whole_claim
 from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, as_printed, separated, tree_of
-from metaeval.citation.model import Answer, Claim, Entails, Mark
+from metaeval.citation.model import Answer, Claim, Mark
 from metaeval.citation.parsers.parse import Parse, Parser
 from metaeval.citation.sentences import LocatedText, find_marks, joined, move_leading, split, whole
-from metaeval.citation.table import CitationLine, CitedMark, CitedStatement, find_place, judged_lines
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 MARK = re.compile(r"\[(\d{1,18})\]")
@@ -242,7 +239,7 @@ def _located(sentence: str, profile: Profile, titles: Sequence[str]) -> Prepared
     clean = whole(sentence).without([match.span() for match in _DELETED[profile.cleaning].finditer(sentence)])
     words, groups = words_and_groups(clean, profile)
     names: dict[int, str] = {}
-    pieces, end = [], 0
+    pieces, end = list[LocatedText](), 0
     for start, stop, mark, name in noun_marks(clean.text, titles):
         names[clean.at[mark]] = name
         pieces += [clean.part(end, start), LocatedText(STANDING, (clean.at[mark],) * len(STANDING))]
@@ -351,8 +348,7 @@ def _written(text: str, parse: Parse, names: Mapping[int, str], places: Sequence
 
     names: what stands for a token; empty for one that is left out.
     """
-    written, last = "", -1
-    starts = [start for start, _ in token_starts(parse, text)]
+    written, last, starts = "", -1, [start for start, _ in token_starts(parse, text)]
     for place in places:
         if names.get(place) == "":
             last += last == place - 1
@@ -502,62 +498,3 @@ def in_one_form(answer: Answer, profile: Profile) -> LocatedText:
 def _cited(stated: Stated, sentence: LocatedText, number: int) -> Claim:
     marks = tuple(Mark(sentence.at[start], sentence.at[end - 1] + 1, cited) for start, end, cited in stated.marks)
     return Claim(stated.text, marks, number, *sentence.span(), stated.made_by)
-
-
-def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profile) -> list[CitationLine]:
-    """Return the citation table of all answers (`judged_lines`); an uncited claim has no recall.
-
-    read: the answers with their claims. entails: gives the verdicts.
-    """
-    stated = [
-        [_statement(claim, each.answer, number, profile) for number, claim in enumerate(each.claims, start=1)]
-        for each in read
-    ]
-    return judged_lines([each.answer for each in read], stated, entails, profile.untitled, reason_on_all=True)
-
-
-def _statement(claim: Claim, answer: Answer, number: int, profile: Profile) -> CitedStatement:
-    places = [find_place(mark.number, len(answer.passages), profile.zero, profile.bound) for mark in claim.marks]
-    lost = profile.out_of_range == "left out" and any(place is None for place, _ in places)
-    counts = bool(places) and not lost
-    marks = tuple(
-        CitedMark(mark, place, problem, "judged" if counts and place is not None else "fails")
-        for mark, (place, problem) in zip(claim.marks, places, strict=True)
-    )
-    return CitedStatement(claim, marks, number, counts, failing=0 if counts else None)
-
-
-def group_positions(sentence: str) -> tuple[int, ...]:
-    """Return the positions of the citation groups, from 1, among the words and groups of the sentence."""
-    positions, place = [], 0
-    for unit in re.finditer(r"(?P<group>\[\d+\](?:\s*\[\d+\])*)|(?P<word>(?:(?!\[\d+\])\S)+)", sentence):
-        if unit["group"] is None and not re.search(r"\w", unit["word"]):
-            continue
-        place += 1
-        if unit["group"] is not None:
-            positions.append(place)
-    return tuple(positions)
-
-
-def sentence_cvcp(sentence: str) -> float | None:
-    """Return the population standard deviation of the groups' positions over their mean; None without a citation.
-
-    The paper divides positions by the sentence's length first, which cancels.
-    """
-    positions = group_positions(sentence)
-    return float(np.std(positions) / np.mean(positions)) if positions else None
-
-
-def answer_cvcp(sentences: Sequence[str], uncited_is_zero: bool = False) -> float | None:
-    """Return the mean of `sentence_cvcp` over an answer's cited sentences (Equation 4); None if nothing is cited.
-
-    uncited_is_zero: over all sentences, those without a citation as 0; None without a sentence.
-    """
-    values = [0.0 if value is None and uncited_is_zero else value for value in map(sentence_cvcp, sentences)]
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
-
-
-def mark_offsets(sentences: Sequence[str]) -> list[float]:
-    """Return the character offset of each mark over the length of its sentence; the released code pools all answers."""
-    return [mark.start() / len(sentence) for sentence in sentences for mark in MARK.finditer(sentence)]

@@ -12,7 +12,8 @@ from pydantic import Field
 from metaeval.citation.aliice import rewriting
 from metaeval.citation.aliice.claim_options import Profile as AliiceProfile
 from metaeval.citation.aliice.claim_options import aliice_profile
-from metaeval.citation.aliice.claims import AnswerClaims, aliice_lines, read_answers
+from metaeval.citation.aliice.claims import AnswerClaims, read_answers
+from metaeval.citation.aliice.lines import aliice_lines
 from metaeval.citation.aliice.rewriting import Rejudged, RewriteOptions, Rewriting
 from metaeval.citation.chat import Chat
 from metaeval.citation.judging import headlines
