@@ -49,7 +49,7 @@ class LeaderboardOptions(DeclaredOptions):
 
 
 @dataclass(frozen=True)
-class _Pair:
+class _SharedRuns:
     """The runs of both boards with their cells, (S, N) each, NaN where missing; N = 0: values of all topics alone."""
 
     runs: tuple[str, ...]
@@ -64,26 +64,26 @@ def _run(options: LeaderboardOptions, progress: Progress) -> Done:
     if min(options.denominator, options.resamples, options.seed) < 0:
         raise UserError("denominator, resamples and seed cannot be negative.")
     boards = read_board(options.people, options.measure), read_board(options.metric, options.metric_measure)
-    pair = _joined(boards, options.denominator)
+    shared = _joined(boards, options.denominator)
     left = [_alone(first, other) for first, other in (boards, boards[::-1])]
-    topics = pair.cells[0].shape[1]
+    topics = shared.cells[0].shape[1]
     left += [f"Lines for all topics of {board.name} are not used." for board in boards if topics and board.totals]
-    values = _values(pair, options)
-    ties = [_ties(means) for means in pair.means]
+    values = _values(shared, options)
+    ties = [_ties(means) for means in shared.means]
     sentences = [
         *filter(None, left),
-        f"{count(len(pair.runs), 'run')} are in both; pairs tied: {ties[0]} by people, {ties[1]} by the metric.",
+        f"{count(len(shared.runs), 'run')} are in both; pairs tied: {ties[0]} by people, {ties[1]} by the metric.",
         f"A run's value is its sum over topics, missing ones 0, by {options.denominator or topics}; intervals are of "
         f"other topics ({topics})."
         if topics
         else "One of the files has values of all topics alone, so that there are no intervals and no soft accuracy.",
     ]
-    warnings = _few(pair)
-    tables = [_coefficients(values), _runs(pair)]
+    warnings = _few(shared)
+    tables = [_coefficients(values), _runs(shared)]
     return Done(shown=tables, value=tables, sentences=sentences, warnings=warnings)
 
 
-def _joined(boards: tuple[Board, Board], denominator: int) -> _Pair:
+def _joined(boards: tuple[Board, Board], denominator: int) -> _SharedRuns:
     import numpy as np
 
     from metaeval.stats.leaderboards import topic_means
@@ -101,7 +101,7 @@ def _joined(boards: tuple[Board, Board], denominator: int) -> _Pair:
         means = [topic_means(side, denominator) for side in cells]
     else:
         means = [np.array([_total(board, run) for run in runs]) for board in boards]
-    return _Pair(runs, (cells[0], cells[1]), (means[0], means[1]))
+    return _SharedRuns(runs, (cells[0], cells[1]), (means[0], means[1]))
 
 
 def _total(board: Board, run: str) -> float:
@@ -110,19 +110,19 @@ def _total(board: Board, run: str) -> float:
     return board.totals[run] if run in board.totals else sum(values.values()) / len(values)
 
 
-def _values(pair: _Pair, options: LeaderboardOptions) -> list[Record]:
+def _values(shared: _SharedRuns, options: LeaderboardOptions) -> list[Record]:
     from metaeval.report.table import known
     from metaeval.stats import leaderboards as stats
     from metaeval.stats.resampling import bootstrap
 
-    topics = pair.cells[0].shape[1]
+    topics = shared.cells[0].shape[1]
     ends: dict[str, tuple[float, float] | None] = {}
     if topics > 1 and options.resamples:
-        drawn = stats.resampled(*pair.cells, bootstrap(topics, options.resamples, options.seed))
+        drawn = stats.resampled(*shared.cells, bootstrap(topics, options.resamples, options.seed))
         ends = {name: stats.shifted_interval(column, LEVEL) for name, column in drawn.items()}
-    values = {name: coefficient(*pair.means) for name, coefficient in stats.COEFFICIENTS.items()}
+    values = {name: coefficient(*shared.means) for name, coefficient in stats.COEFFICIENTS.items()}
     if topics:
-        values["soft_accuracy"], ends["soft_accuracy"] = stats.soft_accuracy(*pair.cells, LEVEL)
+        values["soft_accuracy"], ends["soft_accuracy"] = stats.soft_accuracy(*shared.cells, LEVEL)
     low_high = {name: ends.get(name) or (None, None) for name in values}
     return [
         {"coefficient": name, "value": known(value), "low": low_high[name][0], "high": low_high[name][1]}
@@ -142,16 +142,16 @@ def _coefficients(records: Sequence[Record]) -> Table:
     return Table(title=title, headings=headings, stub="coefficient", blocks=blocks_of(lines), records=records)
 
 
-def _runs(pair: _Pair) -> Table:
+def _runs(shared: _SharedRuns) -> Table:
     import numpy as np
 
     from metaeval.report.table import Table, blocks_of
 
-    people, metric = pair.means
-    shown = [(~np.isnan(side)).sum(axis=1).tolist() for side in pair.cells]
+    people, metric = shared.means
+    shown = [(~np.isnan(side)).sum(axis=1).tolist() for side in shared.cells]
     records: list[Record] = [
         {
-            **{"run": pair.runs[at], "people": float(people[at]), "metric": float(metric[at])},
+            **{"run": shared.runs[at], "people": float(people[at]), "metric": float(metric[at])},
             **{"rank by people": int((people > people[at]).sum()) + 1},
             **{"rank by metric": int((metric > metric[at]).sum()) + 1},
             **{"topics by people": shown[0][at], "topics by metric": shown[1][at]},
@@ -180,12 +180,12 @@ def _alone(board: Board, other: Board) -> str:
     return f"Left out, only in {board.name}: {len(runs)} ({', '.join(runs[:8])}{more})." if runs else ""
 
 
-def _few(pair: _Pair) -> list[str]:
+def _few(shared: _SharedRuns) -> list[str]:
     """Return a warning that names the runs with values on fewer than a quarter of the median run's topics."""
     import numpy as np
 
-    counts = np.minimum(*((~np.isnan(side)).sum(axis=1) for side in pair.cells))
-    few = [run for run, number in zip(pair.runs, counts, strict=True) if number < np.median(counts) / 4]
+    counts = np.minimum(*((~np.isnan(side)).sum(axis=1) for side in shared.cells))
+    few = [run for run, number in zip(shared.runs, counts, strict=True) if number < np.median(counts) / 4]
     if not few:
         return []
     return [f"Values on less than a quarter of the median run's topics, and 0 on the others: {', '.join(few)}."]

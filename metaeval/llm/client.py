@@ -67,7 +67,7 @@ class _Commits:
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._commit)
-        stored = loop.create_future()
+        stored: asyncio.Future[Reply] = loop.create_future()
         self._waiting.append((received, stored))
         return await stored
 

@@ -66,9 +66,9 @@ class Received:
         request, reply = self.request, self.reply
         raw = _plain(reply.raw)
         texts = (raw, _plain(reply.model), _plain(reply.fingerprint), _plain(reply.finish_reason))
-        asked = (self.key, self.base_url, request.content.decode(), request.sample)
+        sent = (self.key, self.base_url, request.content.decode(), request.sample)
         counts = (reply.tokens_in, reply.tokens_out, round(self.seconds, 3))
-        return (*asked, *texts, *counts, time, reply_checksum(self.key, raw))
+        return (*sent, *texts, *counts, time, reply_checksum(self.key, raw))
 
 
 class ReplyStore(Database):

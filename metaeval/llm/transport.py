@@ -19,7 +19,6 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 import httpx2
 
-from metaeval import __version__
 from metaeval.llm.endpoint import Cause, Endpoint, Fault, fault_of_status, shortened
 from metaeval.llm.exchange import ChatRequest, Reply, read_reply
 
@@ -104,7 +103,7 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
         "Accept-Encoding": "gzip",
         "Authorization": f"Bearer {endpoint.key or 'none'}",
         "Content-Type": "application/json",
-        "User-Agent": f"metaeval/{__version__}",
+        "User-Agent": "metaeval",
         **{header: os.environ[name] for name, header in named.items() if os.environ.get(name)},
     }
 

@@ -140,7 +140,7 @@ def soft_accuracy(truth: Floats, scores: Floats, level: float) -> tuple[float, t
     """
     topics = truth.shape[1]
     cells = [np.nan_to_num(side, nan=0.0) for side in (scores, truth)]
-    prepared = soft_pairwise_accuracy(*cells, np.arange(topics), topics)
+    prepared = soft_pairwise_accuracy(cells[0], cells[1], np.arange(topics), topics)
     value = float(prepared.evaluate(np.ones((topics, 1), dtype=np.uint8))[0])
     if topics < 2 or prepared.left_out is None:
         return value, None

@@ -170,8 +170,8 @@ def test_a_reply_whose_transaction_fails_is_not_given(fake, new_session, questio
         raise UserError("no space left")
 
     monkeypatch.setattr(ReplyStore, "put_all", full)
-    with fake.ChatServer() as server:
+    with fake.ChatServer(answer=lambda body: "2") as server:
         session = new_session(server.url)
         with pytest.raises(UserError, match="no space left"):
-            session.ask([question("Statement: a"), question("b")])
+            session.ask([question("a"), question("b")])
     assert session.ledger.answered == 0
