@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -72,26 +72,32 @@ def units(unit: Unit) -> str:
 class _PrintedColumn(NamedTuple):
     """A measure of a table as it is printed.
 
-    spelt: whether an interval is printed as "low to high" instead of with a dash.
+    spelt: whether an interval is printed as "low to high" instead of with a dash. fewer: the metrics that scored fewer
+    rows than others, which are not ranked.
     """
 
     column: Column
     ranks: Mapping[str, Rank]
     spelt: bool
+    fewer: Collection[str]
 
 
-def _printed_column(column: Column, metrics: Iterable[Row], rows: Iterable[Row]) -> _PrintedColumn:
+def _printed_column(column: Column, metrics: Sequence[Row], rows: Iterable[Row]) -> _PrintedColumn:
     """Return how a measure is printed for these rows. metrics: the rows that are ranked; controls are not."""
+    fewer = notes.on_fewer_rows(metrics)
+    ranked = [row for row in metrics if row.metric not in fewer]
     # A dash beside a minus sign cannot be read.
     spelt = any(format_value(value_of(row, column).low, column).startswith("-") for row in rows)
-    return _PrintedColumn(column, rank((value_of(row, column).value for row in metrics), column), spelt)
+    return _PrintedColumn(column, rank((value_of(row, column).value for row in ranked), column), spelt, fewer)
 
 
 def _cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> Cell:
     column, value = head.column, value_of(row, head.column)
     plain_cell = cell(value.value, value.low, value.high, column, spelt=head.spelt)
-    ranked = head.ranks.get(plain_cell.number, "") if row.kind == "metric" else ""
-    return replace(plain_cell, rank=ranked, marks=notes.marks(row, column, reasons), asides=notes.asides(row, column))
+    is_ranked = row.kind == "metric" and row.metric not in head.fewer
+    ranked = head.ranks.get(plain_cell.number, "") if is_ranked else ""
+    marks = notes.marks(row, column, reasons, fewer=head.fewer)
+    return replace(plain_cell, rank=ranked, marks=marks, asides=notes.asides(row, column))
 
 
 def cell(
@@ -287,6 +293,7 @@ def _levels_grid(result: Result, declarations: Declarations, most: int) -> Table
     groups = ", ".join(f"{plain(row.metric)} ({row.control})" for row in controls)
     intervals = result.interval.resamples > 0
     below = (
+        Note(notes.FEWER, sentences.FEWER_ROWS_HERE if any(head.fewer for head in heads) else ""),
         *(Note(number, reason) for reason, number in reasons.items()),
         Note("", sentences.INTERVALS_BESIDE.format(level=100 * result.interval.level) if intervals else ""),
         Note("", sentences.BETTER_BY_MEAN.format(measure=plain(ranking.column.label)) if verdict else ""),
@@ -305,9 +312,9 @@ def _levels_grid(result: Result, declarations: Declarations, most: int) -> Table
 
 
 def _plain_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> Cell:
-    """Return a cell whose only mark is the number of its footnote. reasons: the footnotes' numbers by their texts."""
+    """Return a cell whose only marks are `FEWER` and its footnote's number. reasons: these numbers by their texts."""
     full = _headline_cell(row, head, reasons, intervals=True)
-    return replace(full, marks=tuple(mark for mark in full.marks if mark in reasons.values()))
+    return replace(full, marks=tuple(mark for mark in full.marks if mark in (notes.FEWER, *reasons.values())))
 
 
 def _verdict(headline: Headline, row: Row, overlap: Row) -> str:
@@ -427,7 +434,7 @@ def _headline_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], i
         number=short(full.number),
         interval=(" to " if head.spelt else "–").join(map(short, full.ends or ())) if intervals else "",
         ends=full.ends if intervals else None,
-        marks=notes.marks(row, head.column, reasons if row.kind == "metric" else {}, but=(notes.TIED,)),
+        marks=notes.marks(row, head.column, reasons if row.kind == "metric" else {}, (notes.TIED,), head.fewer),
         asides=(),
     )
 
@@ -440,6 +447,7 @@ def _mark_notes(grid: Table, shown: Sequence[Headline], reasons: Mapping[str, st
             notes.LEVEL, f"not significantly better than every control{untested(shown)}" if notes.LEVEL in used else ""
         ),
         Note(notes.UNSCORED, "rows without a score could move the value" if notes.UNSCORED in used else ""),
+        Note(notes.FEWER, sentences.FEWER_ROWS_HERE if notes.FEWER in used else ""),
         *(Note(number, reason) for reason, number in reasons.items() if number in used),
         Note("", f"{count(left, 'more metric')}: --full" if left else ""),
     )

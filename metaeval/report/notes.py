@@ -32,6 +32,7 @@ from metaeval.stats.ranking import LETTERS
 LEVEL = "†"
 TIED = "‡"
 UNSCORED = "§"
+FEWER = "¶"
 
 _RUN = 4  # letters that are shortened to the first and the last
 
@@ -47,10 +48,20 @@ def reason_of(value: Value) -> str:
     return plain(value.note) or (sentences.NO_REASON if value.value is None else "")
 
 
-def marks(row: Row, column: Column, reasons: Mapping[str, str], but: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the raised marks of a cell: letters, `LEVEL`, `TIED`, `UNSCORED`, then the number of its reason.
+def on_fewer_rows(metrics: Iterable[Row]) -> dict[str, str]:
+    """Return the metrics that scored fewer rows than another one of the table, with their counts as text."""
+    counts = {row.metric: row.scored for row in metrics if row.kind == "metric"}
+    most = max(counts.values(), default=0)
+    return {name: f"{scored:,} of {most:,}" for name, scored in counts.items() if 0 < scored < most}
 
-    reasons: the footnotes' numbers by their texts, from `numbers`. but: marks to leave out.
+
+def marks(
+    row: Row, column: Column, reasons: Mapping[str, str], but: Collection[str] = (), fewer: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return the raised marks of a cell: letters, `LEVEL`, `TIED`, `UNSCORED`, `FEWER`, the number of its reason.
+
+    reasons: the footnotes' numbers by their texts, from `numbers`. but: marks to leave out. fewer: the metrics that
+    scored fewer rows than others.
     """
     value = value_of(row, column)
     conditions = (
@@ -58,6 +69,7 @@ def marks(row: Row, column: Column, reasons: Mapping[str, str], but: Collection[
         (LEVEL, bool(_controls_of(row, column))),
         (TIED, _is_visible(value.ties, value, column)),
         (UNSCORED, _is_visible(value.bounds, value, column)),
+        (FEWER, row.kind == "metric" and row.metric in fewer and value.value is not None),
         (reasons.get(reason_of(value), ""), True),
     )
     return tuple(mark for mark, holds in conditions if mark and holds and mark not in but)
@@ -76,6 +88,7 @@ def footnotes(
         Note(LEVEL, f"{level}:", _items(rows, [_controls_not_beaten(row, columns) for row in rows])),
         Note(TIED, sentences.TIES, _items(rows, [_ranges(row, columns, "ties") for row in rows])),
         Note(UNSCORED, unscored, _items(rows, [_ranges(row, columns, "bounds") for row in rows])),
+        Note(FEWER, sentences.FEWER_ROWS, tuple((plain(name), text) for name, text in on_fewer_rows(rows).items())),
     )
     return (*(note for note in notes if note.items), *(Note(number, reason) for reason, number in reasons.items()))
 

@@ -6,7 +6,7 @@ across, and one compact number a cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from types import MappingProxyType
@@ -181,6 +181,7 @@ def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout:
         legend=legend(measure.ranks for measure in measured),
         footnotes=(
             *([Note(notes.LEVEL, level)] if level else []),
+            *([Note(notes.FEWER, sentences.FEWER_ROWS_HERE)] if any(measure.fewer for measure in measured) else []),
             *(Note(mark, reason) for reason, mark in reasons.items()),
             *([Note(_SHRUNKEN, _HOW_SHRUNKEN)] if shrunken_lines else []),
         ),
@@ -204,6 +205,7 @@ class _Measured(NamedTuple):
     ranks: Mapping[str, Rank]
     headings: tuple[str, ...]
     rows: Mapping[tuple[str, str], Row]
+    fewer: Collection[str]
 
     def cells(self, name: str, kind: str, reasons: Mapping[str, str]) -> list[Cell]:
         row, column = self.rows.get((name, kind)), self.column
@@ -211,8 +213,9 @@ class _Measured(NamedTuple):
             return [Cell("") for _ in self.headings]
         value = value_of(row, column)
         number = format_value(value.value, column)
-        held = self.ranks.get(number, "") if kind == "metric" else ""
-        mine = Cell(number, rank=held, marks=notes.marks(row, column, reasons, but=(notes.TIED, notes.UNSCORED)))
+        held = self.ranks.get(number, "") if kind == "metric" and name not in self.fewer else ""
+        marks = notes.marks(row, column, reasons, (notes.TIED, notes.UNSCORED), self.fewer)
+        mine = Cell(number, rank=held, marks=marks)
         paper = Cell("" if value.published is None else format_value(value.published, column))
         return [mine, paper][: len(self.headings)]
 
@@ -222,10 +225,11 @@ class _Measured(NamedTuple):
 
 
 def _measured(result: Result, column: Column) -> _Measured:
-    ranks = rank((value_of(row, column).value for row in metrics_of(result)), column)
+    fewer = notes.on_fewer_rows(metrics_of(result))
+    ranks = rank((value_of(row, column).value for row in metrics_of(result) if row.metric not in fewer), column)
     published = any(value_of(row, column).published is not None for row in result.rows)
     headings = (plain(column.label), "paper") if published else (plain(column.label),)
-    return _Measured(column, ranks, headings, {(row.metric, row.kind): row for row in result.rows})
+    return _Measured(column, ranks, headings, {(row.metric, row.kind): row for row in result.rows}, fewer)
 
 
 _AREAS = frozenset({"fs_ns", "fs_ps", "ps_ns", "full_rest", "some_none", "auc"})

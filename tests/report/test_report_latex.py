@@ -20,9 +20,9 @@ BODY = r"""    \toprule
     \midrule
 """
 MINILM = (
-    r"    minilm-bertscore & \underline{0.713} & \,{\scriptsize [0.683, 0.742]}"
-    r" & \textbf{91.55} & \,{\scriptsize [90.21, 92.88]}"
-    r" & \underline{0.042} & \,{\scriptsize [$-$0.021, 0.104]}\textsuperscript{\dag{}} \\"
+    r"    minilm-bertscore & 0.713 & \,{\scriptsize [0.683, 0.742]}"
+    r" & 91.55 & \,{\scriptsize [90.21, 92.88]}"
+    r" & 0.042 & \,{\scriptsize [$-$0.021, 0.104]}\textsuperscript{\dag{}} \\"
 )
 CONSTANT = (
     r"    constant & 0.444 & \,{\scriptsize [0.430, 0.459]}\textsuperscript{\ddag{}}"

@@ -1,0 +1,51 @@
+"""Metrics of one column that scored different rows: said at the number, and not ranked by it."""
+
+import metaeval
+from metaeval.report.cells import lay_out
+from metaeval.report.formats import table_text
+from metaeval.report.notes import FEWER
+
+SETTINGS = {"protocols": ["classification"], "controls": False, "interval": {"resamples": 20}}
+
+
+def evaluated(unscored):
+    """Return the result of a metric that is the gold and leaves out rows, and of two metrics on all rows."""
+    pairs = [pair for pair in metaeval.pairs() if pair.level is not None]
+    gold = {pair.pair_id: float(pair.level) for pair in pairs}
+    half = {name: score if len(name) % 2 else 1.0 for name, score in gold.items()}
+    some = dict(list(gold.items())[unscored:])
+    (result,) = metaeval.evaluate_scores({"some": some, "half": half, "worst": dict.fromkeys(gold, 0.0)}, **SETTINGS)
+    return result, len(gold)
+
+
+def test_a_metric_on_fewer_rows_is_marked_at_each_number_and_not_ranked():
+    result, n = evaluated(5)
+    table = lay_out(result)
+    cells = {line.name: line.cells for line in table.lines}
+    assert all(FEWER in cell.marks and not cell.rank for cell in cells["some"])
+    assert not any(FEWER in cell.marks for name in ("half", "worst") for cell in cells[name])
+    assert any(cell.rank == "best" for cell in cells["half"])
+    (note,) = [note for note in table.footnotes if note.label == FEWER]
+    assert note.items == (("some", f"{n - 5:,} of {n:,}"),)
+
+
+def test_every_form_of_the_table_says_so():
+    result, n = evaluated(5)
+    table = lay_out(result)
+    for form, mark in (("text", "¶"), ("markdown", "¶"), ("latex", r"\P{}")):
+        text = " ".join(table_text(table, form).split())
+        assert mark in text
+        assert f"{n - 5:,} of {n:,}" in text
+
+
+def test_pairs_are_compared_on_the_rows_that_both_scored():
+    result, n = evaluated(5)
+    rows = {(test.one, test.other): test.rows for test in result.significance.comparisons}
+    assert {rows["some", "half"], rows["some", "worst"]} == {n - 5}
+    assert rows["half", "worst"] == n
+
+
+def test_the_same_rows_are_not_marked():
+    table = lay_out(evaluated(0)[0])
+    assert not any(FEWER in cell.marks for line in table.lines for cell in line.cells)
+    assert FEWER not in [note.label for note in table.footnotes]
