@@ -85,7 +85,8 @@ def find_cases(
 
 
 def _run(options: CasesOptions, progress: Progress) -> Done:
-    from metaeval.explorer.viewing import View, folder_of, judged_job, kept_pairs, threshold_of
+    from metaeval.explorer.job_folders import folder_of
+    from metaeval.explorer.viewing import View, judged_job, kept_pairs, threshold_of
     from metaeval.report.notebook import NotebookText
     from metaeval.report.table import DEMO, Table
 
