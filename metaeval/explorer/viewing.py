@@ -44,8 +44,6 @@ from metaeval.runs.job_folder import (
     Kept,
     check,
     completed_run,
-    done_jobs,
-    find_job,
     read_pairs,
     settings_of,
 )
