@@ -103,15 +103,8 @@ def find_cases(
 
 
 def _run(options: CasesOptions, progress: Progress) -> Done:
-    from metaeval.explorer.viewing import (
-        View,
-        evidence_reader,
-        folder_of,
-        judged_job,
-        kept_pairs,
-        spans_of,
-        threshold_of,
-    )
+    from metaeval.explorer.job_folders import folder_of
+    from metaeval.explorer.viewing import View, evidence_reader, judged_job, kept_pairs, spans_of, threshold_of
     from metaeval.report.notebook import NotebookText
     from metaeval.report.table import DEMO, Table
 

@@ -37,7 +37,8 @@ class ViewOptions(OutputSettings, DeclaredOptions):
 
 
 def _run(options: ViewOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.explorer.viewing import View, shown_jobs, view_page
+    from metaeval.explorer.job_folders import shown_jobs
+    from metaeval.explorer.viewing import View, view_page
 
     view = View(options.data, options.max_pairs, options.explain, options.trust_config, progress)
     jobs = options.jobs or (shown_jobs(options.results) if options.all else ("latest",))

@@ -5,7 +5,6 @@ The job's folder holds the scores and the settings; the texts are read again fro
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import sys
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from metaeval.analyses.suites.suite import RECORD
 from metaeval.column_arrays import NO_CELLS
 from metaeval.config import RunConfig
 from metaeval.config_files import shown_settings
@@ -28,6 +26,7 @@ from metaeval.corpus.units import UnitRow
 from metaeval.data_tables import TypedTable
 from metaeval.errors import UserError, unknown
 from metaeval.explorer import Numbering, drawn, explorer_page
+from metaeval.explorer.job_folders import folders_of
 from metaeval.explorer.shown_answers import is_cited, show_answers
 from metaeval.report.cautions import cautions
 from metaeval.report.cells import headline_grid, lay_out, units
@@ -45,8 +44,6 @@ from metaeval.runs.job_folder import (
     Kept,
     check,
     completed_run,
-    done_jobs,
-    find_job,
     read_pairs,
     settings_of,
 )
@@ -243,33 +240,6 @@ def _report(folder: Path, page: Path) -> str:
     report, top = (folder / REPORT).resolve(), page.resolve().parent
     inside = report.is_file() and report.is_relative_to(top)
     return f"./{quote(report.relative_to(top).as_posix())}" if inside else ""
-
-
-def folder_of(name: str, results: Path) -> Path:
-    """Return the folder of a job, from its name, its folder or one of its files."""
-    path = Path(name)
-    if path.is_dir() and (path / NAME).is_file():
-        return path
-    return path.parent if path.is_file() and (path.parent / NAME).is_file() else find_job(results, name).folder
-
-
-def folders_of(name: str, results: Path) -> list[Path]:
-    """Return the folder of a job, or those of the runs of a suite, in its order."""
-    folder = folder_of(name, results)
-    suite = folder / RECORD
-    if (folder / PAIRS).is_file() or not suite.is_file():
-        return [folder]
-    files = [Path(paths[0]) for paths in json.loads(suite.read_text(encoding="utf-8"))["results"] if paths]
-    # A suite that was moved still stands beside its runs.
-    return [file.parent if file.is_file() else folder.parent / file.parent.name for file in files]
-
-
-def shown_jobs(results: Path) -> list[str]:
-    """Return the folders of all jobs with pairs, the newest first; raises `UserError` without one."""
-    names = [str(job.folder) for job in done_jobs(results) if (job.folder / PAIRS).is_file()]
-    if not names:
-        raise UserError(f"{results} has no job with pairs yet: type 'metaeval run'.")
-    return names
 
 
 def show_job(folder: Path, view: View) -> dict[str, Any]:

@@ -1,0 +1,37 @@
+"""The folders of the jobs that a page shows: of one job, of a suite's runs, or of all jobs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from metaeval.analyses.suites.suite import RECORD
+from metaeval.errors import UserError
+from metaeval.runs.job_folder import NAME, PAIRS, done_jobs, find_job
+
+
+def folder_of(name: str, results: Path) -> Path:
+    """Return the folder of a job, from its name, its folder or one of its files."""
+    path = Path(name)
+    if path.is_dir() and (path / NAME).is_file():
+        return path
+    return path.parent if path.is_file() and (path.parent / NAME).is_file() else find_job(results, name).folder
+
+
+def folders_of(name: str, results: Path) -> list[Path]:
+    """Return the folder of a job, or those of the runs of a suite, in its order."""
+    folder = folder_of(name, results)
+    suite = folder / RECORD
+    if (folder / PAIRS).is_file() or not suite.is_file():
+        return [folder]
+    files = [Path(paths[0]) for paths in json.loads(suite.read_text(encoding="utf-8"))["results"] if paths]
+    # A suite that was moved still stands beside its runs.
+    return [file.parent if file.is_file() else folder.parent / file.parent.name for file in files]
+
+
+def shown_jobs(results: Path) -> list[str]:
+    """Return the folders of all jobs with pairs, the newest first; raises `UserError` without one."""
+    names = [str(job.folder) for job in done_jobs(results) if (job.folder / PAIRS).is_file()]
+    if not names:
+        raise UserError(f"{results} has no job with pairs yet: type 'metaeval run'.")
+    return names
