@@ -121,7 +121,9 @@ def _run(options: CasesOptions, progress: Progress) -> Done:
     evidence_of = evidence_reader(job)
 
     def texts(row: str) -> RowTexts:
-        sources, marked, start = [], [], 0
+        sources: list[str] = []
+        marked: list[tuple[int, int]] = []
+        start = 0
         for pair in (job.pairs[number] for number in rows[row].members):
             offsets = [start + offset for offset in spans_of(evidence_of(pair), pair)]
             marked += zip(offsets[::2], offsets[1::2], strict=True)
@@ -155,7 +157,7 @@ def _excerpt(text: str) -> Shown:
     return Shown(" ".join(parts[:WORDS]) + (" …" if len(parts) > WORDS else ""))
 
 
-def _passage(case: Case, mark: str, escape: Callable[[str], str] = str) -> str:
+def _passage(case: Case, mark: str, escape: Callable[[Shown], str] = str) -> str:
     """Return the cited words with evidence marked: the first ones, or those around evidence that begins later.
 
     mark: how a marked piece is printed, with {} for it.

@@ -254,8 +254,8 @@ def _export_group(
             for task, answers, device in execute(job.context(metrics[0], tasks), notice.until(tasks)):
                 with notice.writing(task):
                     for number, answer in zip(task.wanted, answers, strict=True):
-                        block = TextBlock(task.block, tuple(task.keys))
-                        writer(number, device or device_of(metrics[0])).add(block, answer)
+                        scored_block = TextBlock(task.block, tuple(task.keys))
+                        writer(number, device or device_of(metrics[0])).add(scored_block, answer)
                 scored += len(task.keys)
                 if progress:
                     progress(label, scored, total)

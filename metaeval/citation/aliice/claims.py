@@ -304,7 +304,7 @@ def _read_expanded(
             cut = expanded(tree, node.word, others) if others else ClaimCut(whole_claim(tree))
         fault = cut.fault or (others and _torn(parse, starts, cut.places))
         places = range(len(parse.tokens)) if fault else cut.places
-        text = _written(located.text, parse, names | cut.words, places) if places else located.text
+        text = _written(located.text, parse, {**names, **cut.words}, places) if places else located.text
         stated.append(Stated(text, node.marks, f"fallback: {fault}" if fault else "tree", () if fault else cut.places))
     at = tuple((node.word, node.citations) for node in nodes)
     return SentenceClaims(ready.sentence, tuple(stated), "claims", at)

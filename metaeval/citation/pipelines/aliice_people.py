@@ -103,7 +103,8 @@ class LabelledAnswers:
         sums = np.zeros((2, len(self.cited.panel.answers), values.shape[1]))
         np.add.at(sums[0], self.answer, np.where(known, values, 0.0))
         np.add.at(sums[1], self.answer, known)
-        return np.divide(sums[0], sums[1], out=np.full(sums[0].shape, np.nan), where=sums[1] > 0)
+        means: Floats = np.divide(sums[0], sums[1], out=np.full(sums[0].shape, np.nan), where=sums[1] > 0)
+        return means
 
     def values(self, rows: Ints) -> dict[str, ValueInterval]:
         """Return the values of a line over these answers of a system, by name."""

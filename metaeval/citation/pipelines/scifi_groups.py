@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 from metaeval.citation.model import Answer
 from metaeval.citation.pipelines.layout import TableLines
@@ -77,10 +78,10 @@ def group_table(
 def _values(answer: Answer, name: str) -> list[str | float]:
     value = answer.reference.get(name)
     listed = list(value) if isinstance(value, (list, tuple)) else [value]
-    return list(dict.fromkeys(each for each in listed if (isinstance(each, str) and each.strip()) or _is_number(each)))
+    return list(dict.fromkeys(each for each in listed if _is_number(each) or (isinstance(each, str) and each.strip())))
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
