@@ -9,7 +9,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-extras ?= models,llm,fast,report,parquet,xlsx,citation
+extras ?= models,llm,fast,report,parquet,xlsx,citation,languages
 
 # Settings of a run: only those that are given are passed on.
 common = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(protocol)') \
