@@ -158,7 +158,7 @@ help:
 	@echo "  parser=     small, spacy:NAME, stored:FILE    threshold=, calibration=  from which score on"
 	@echo "  model=, base_url=, record=, replay=           the chat model of scifi and citeeval, or its replies"
 	@echo "  baselines=lqac,attrscore  scenario=cited      of citeeval        human=, scores=  of meta"
-	@echo "Settings of the installation: PYTHON=python3.12  VENV=.venv  extras=models,llm,fast,report,parquet,xlsx,citation (empty: none of them)"
+	@echo "Settings of the installation: PYTHON=python3.12  VENV=.venv  extras=models,llm,fast,report,parquet,xlsx,citation,languages (empty: none of them)"
 	@echo
 	@echo "make protocol=classification metric=minilm-bertscore dataset=wice"
 
