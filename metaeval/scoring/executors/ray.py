@@ -214,8 +214,8 @@ class RayPool(Pool):
 
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
         """Wait for the next answer of each actor, and return the numbers of those that have one."""
-        asked = {number: child.asked for number, child in children.items() if isinstance(child, _Remote)}
-        number_by_call = {calls[0]: number for number, calls in asked.items() if calls}
+        calls = {number: child.asked for number, child in children.items() if isinstance(child, _Remote)}
+        number_by_call = {waiting[0]: number for number, waiting in calls.items() if waiting}
         ready, _ = self._ray.wait(list(number_by_call), num_returns=1)
         return [number_by_call[call] for call in ready]
 
