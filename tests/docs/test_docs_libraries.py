@@ -69,5 +69,5 @@ def test_a_library_is_used_where_the_page_says(users, library):
 
 
 def test_the_libraries_that_readers_ask_for_are_on_the_page():
-    asked = {"torch", "transformers", "bert-score", "summac", "alignscore", "scipy", "scikit-learn", "openai"}
+    asked = {"torch", "transformers", "bert-score", "summac", "alignscore", "scipy", "scikit-learn", "aiohttp"}
     assert asked <= set(rows())
