@@ -30,12 +30,15 @@ from metaeval.runs.prepared_run import Job, RatedSet
 from metaeval.runs.score_packs import CARD, PACKS, ReferenceSet, fingerprint_of, reference_sets, row_ids
 
 DIGITS = 6
-CHAT = ("gpt", "claude", "gemini", "apertus", "qwen")
+CHAT = ("gpt", "claude", "gemini", "apertus", "qwen", "opus")
 """How the names of chat models begin."""
 WORDS = ("BLEU", "METEOR", "ROUGE")
 """How the names of metrics that compare words begin."""
-LICENCES = {"wice_oracle": "MIT", "wiki_citations": "MIT", "frank": "MIT", "xsum_hallucination": "CC-BY-4.0"}
-"""The licences of the published scores."""
+LICENCES = {
+    **{"wice_oracle": "MIT", "wiki_citations": "MIT", "frank": "MIT", "xsum_hallucination": "CC-BY-4.0"},
+    "trec_rag24": "none stated",
+}
+"""The licences of the published scores. A pack without one is for a folder of one's own (--folder): it is not shipped."""
 
 
 def card(metric: str, day: str, costs: Mapping[str, float]) -> dict[str, Any]:
@@ -72,7 +75,7 @@ def published_card(metric: str, declared: ReferenceSet, day: str) -> dict[str, A
         "run": f"by the authors of {dataset.name}; read from the files at commit {dataset.commit[:12]}",
         "by": dataset.citation[:300],
         "licence": LICENCES[dataset.name],
-        "commercial": True,
+        "commercial": LICENCES[dataset.name] != "none stated",
         "date": day,
         "needs": "api" if chat else "cpu" if words else "gpu",
         "source": dataset.origin,
