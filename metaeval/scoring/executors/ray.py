@@ -121,7 +121,7 @@ def _joining(address: str) -> Iterator[None]:
     writes nowhere.
     """
     before, environment = signal.getsignal(signal.SIGTERM), dict(os.environ)
-    joining = {"RAY_gcs_server_port_wait_time_s": "2", "RAY_BACKEND_LOG_LEVEL": "error"}
+    joining = {"RAY_gcs_server_port_wait_time_s": "2"}
     os.environ.update((joining if address else {"RAY_AUTH_TOKEN": _TOKEN}) | environment)
     try:
         yield
