@@ -290,10 +290,11 @@ def _levels_grid(result: Result, declarations: Declarations, most: int) -> Table
         cells: list[Cell | str] = [_plain_cell(row, head, reasons) for head in heads]
         cells += [_verdict(ranking, row, against) for _ in verdict if against]
         lines.append((CONTROLS if row in controls else "", plain(row.metric), cells))
+    blocks = blocks_of(lines)
     groups = ", ".join(f"{plain(row.metric)} ({row.control})" for row in controls)
     intervals = result.interval.resamples > 0
     below = (
-        Note(notes.FEWER, sentences.FEWER_ROWS_HERE if any(head.fewer for head in heads) else ""),
+        notes.unscored(blocks, any(head.fewer for head in heads)),
         *(Note(number, reason) for reason, number in reasons.items()),
         Note("", sentences.INTERVALS_BESIDE.format(level=100 * result.interval.level) if intervals else ""),
         Note("", sentences.BETTER_BY_MEAN.format(measure=plain(ranking.column.label)) if verdict else ""),
@@ -305,16 +306,16 @@ def _levels_grid(result: Result, declarations: Declarations, most: int) -> Table
         title=result.data.wording(plain(result.title)),
         subtitle=_subtitle([result]),
         headings=(*(plain(headline.column.label) for headline in shown), *verdict),
-        blocks=blocks_of(lines),
+        blocks=blocks,
         legend=legend(head.ranks for head in heads),
         footnotes=tuple(note for note in below if note.text),
     )
 
 
 def _plain_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> Cell:
-    """Return a cell whose only marks are `FEWER` and its footnote's number. reasons: these numbers by their texts."""
+    """Return a cell whose only marks are `UNSCORED` and its footnote's number. reasons: the numbers by their texts."""
     full = _headline_cell(row, head, reasons, intervals=True)
-    return replace(full, marks=tuple(mark for mark in full.marks if mark in (notes.FEWER, *reasons.values())))
+    return replace(full, marks=tuple(mark for mark in full.marks if mark in (notes.UNSCORED, *reasons.values())))
 
 
 def _verdict(headline: Headline, row: Row, overlap: Row) -> str:
@@ -446,8 +447,7 @@ def _mark_notes(grid: Table, shown: Sequence[Headline], reasons: Mapping[str, st
         Note(
             notes.LEVEL, f"not significantly better than every control{untested(shown)}" if notes.LEVEL in used else ""
         ),
-        Note(notes.UNSCORED, "rows without a score could move the value" if notes.UNSCORED in used else ""),
-        Note(notes.FEWER, sentences.FEWER_ROWS_HERE if notes.FEWER in used else ""),
+        notes.unscored(grid.blocks, any(notes.on_fewer_rows(headline.metrics) for headline in shown)),
         *(Note(number, reason) for reason, number in reasons.items() if number in used),
         Note("", f"{count(left, 'more metric')}: --full" if left else ""),
     )

@@ -265,7 +265,7 @@ _GREEK = (
 _SPELT = r"""
 & \& % \% $ \$ # \# _ \_ { \{ } \} \ \textbackslash{} ~ \textasciitilde{} ^ \textasciicircum{} < \textless{}
 > \textgreater{} | \textbar{} ` \`{} " {\char34} [ {[} ] {]} * {*} – -- — --- ‐ - ‑ - − $-$ ‘ \textquoteleft{}
-’ \textquoteright{} “ \textquotedblleft{} ” \textquotedblright{} … \dots{} † \dag{} ‡ \ddag{} § \S{} ¶ \P{} ° $^{\circ}$
+’ \textquoteright{} “ \textquotedblleft{} ” \textquotedblright{} … \dots{} † \dag{} ‡ \ddag{} § \S{} ° $^{\circ}$
 ² $^{2}$ ³ $^{3}$ × $\times$ · $\cdot$ ± $\pm$ ≤ $\leq$ ≥ $\geq$ ≠ $\neq$ ≈ $\approx$ → $\to$ ∞ $\infty$ Δ $\Delta$
 Σ $\Sigma$ ß \ss{} æ \ae{} Æ \AE{} œ \oe{} Œ \OE{} ø \o{} Ø \O{} ł \l{} Ł \L{}
 """.split()

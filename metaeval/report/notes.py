@@ -13,6 +13,7 @@ from metaeval.report import sentences
 from metaeval.report.measures import LEVELS, metrics_of
 from metaeval.report.result import Column, Comparison, Data, Result, Row, Significance, Unit, Value
 from metaeval.report.table import (
+    Block,
     Note,
     count,
     format_p,
@@ -32,7 +33,6 @@ from metaeval.stats.ranking import LETTERS
 LEVEL = "†"
 TIED = "‡"
 UNSCORED = "§"
-FEWER = "¶"
 
 _RUN = 4  # letters that are shortened to the first and the last
 
@@ -58,18 +58,18 @@ def on_fewer_rows(metrics: Iterable[Row]) -> dict[str, str]:
 def marks(
     row: Row, column: Column, reasons: Mapping[str, str], but: Collection[str] = (), fewer: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Return the raised marks of a cell: letters, `LEVEL`, `TIED`, `UNSCORED`, `FEWER`, the number of its reason.
+    """Return the raised marks of a cell: letters, `LEVEL`, `TIED`, `UNSCORED`, then the number of its reason.
 
     reasons: the footnotes' numbers by their texts, from `numbers`. but: marks to leave out. fewer: the metrics that
-    scored fewer rows than others.
+    scored fewer rows than others, which have `UNSCORED` also where these rows do not move the printed value.
     """
     value = value_of(row, column)
+    on_fewer = row.kind == "metric" and row.metric in fewer and value.value is not None
     conditions = (
         (letters(row, column), True),
         (LEVEL, bool(_controls_of(row, column))),
         (TIED, _is_visible(value.ties, value, column)),
-        (UNSCORED, _is_visible(value.bounds, value, column)),
-        (FEWER, row.kind == "metric" and row.metric in fewer and value.value is not None),
+        (UNSCORED, on_fewer or _is_visible(value.bounds, value, column)),
         (reasons.get(reason_of(value), ""), True),
     )
     return tuple(mark for mark, holds in conditions if mark and holds and mark not in but)
@@ -83,14 +83,30 @@ def footnotes(
     reasons: the footnotes' numbers by their texts, from `numbers`. units: what the rows are, in the plural. level:
     text of the footnote of `LEVEL`, from `not_above`.
     """
-    unscored = sentences.UNSCORED_MOVE.format(units=units)
+    fewer = on_fewer_rows(rows)
     notes = (
         Note(LEVEL, f"{level}:", _items(rows, [_controls_not_beaten(row, columns) for row in rows])),
         Note(TIED, sentences.TIES, _items(rows, [_ranges(row, columns, "ties") for row in rows])),
-        Note(UNSCORED, unscored, _items(rows, [_ranges(row, columns, "bounds") for row in rows])),
-        Note(FEWER, sentences.FEWER_ROWS, tuple((plain(name), text) for name, text in on_fewer_rows(rows).items())),
+        Note(
+            UNSCORED,
+            f"{_without_a_score(units, bool(fewer), ', [worst..best]')}:",
+            _items(rows, [_unscored(row, columns, fewer) for row in rows]),
+        ),
     )
     return (*(note for note in notes if note.items), *(Note(number, reason) for reason, number in reasons.items()))
+
+
+def unscored(blocks: Iterable[Block], any_fewer: bool) -> Note:
+    """Return the footnote of `UNSCORED` without names, empty where no cell has this mark.
+
+    any_fewer: whether a metric scored fewer rows than another.
+    """
+    used = any(UNSCORED in cell.marks for block in blocks for line in block.lines for cell in line.cells)
+    return Note(UNSCORED, _without_a_score("rows", any_fewer) if used else "")
+
+
+def _without_a_score(units: str, any_fewer: bool, ends: str = "") -> str:
+    return (sentences.UNSCORED_MOVE + ends + (sentences.FEWER_SCORED if any_fewer else "")).format(units=units)
 
 
 def not_above(results: Iterable[Result]) -> str:
@@ -118,6 +134,13 @@ def _controls_not_beaten(row: Row, columns: Sequence[Column]) -> str:
         (", ".join(map(plain, _controls_of(row, column))), plain(column.label)) for column in columns
     )
     return "; ".join(f"{', '.join(labels)} ({names})" for names, labels in labels_by_controls.items() if names)
+
+
+def _unscored(row: Row, columns: Sequence[Column], fewer: Mapping[str, str]) -> str:
+    """Return how many rows a metric scored if others scored more, then the values that the others could lead to."""
+    marked = row.kind == "metric" and any(value_of(row, column).value is not None for column in columns)
+    counts = fewer.get(row.metric, "") if marked else ""
+    return "; ".join(filter(None, (counts, _ranges(row, columns, "bounds"))))
 
 
 def _ranges(row: Row, columns: Sequence[Column], kind: str) -> str:

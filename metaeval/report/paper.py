@@ -171,6 +171,7 @@ def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout:
     if shrunken_lines:
         blocks += blocks_of((_SHRUNKEN, name, line) for name, line in shrunken_lines)
     flagged = any(notes.LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
+    unscored = notes.unscored(blocks, any(measure.fewer for measure in measured))
     level = f"{notes.not_above(results)} (the two oracles aside)" if flagged else ""
     return Table(
         key=("paper", results[0].protocol),
@@ -181,7 +182,7 @@ def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout:
         legend=legend(measure.ranks for measure in measured),
         footnotes=(
             *([Note(notes.LEVEL, level)] if level else []),
-            *([Note(notes.FEWER, sentences.FEWER_ROWS_HERE)] if any(measure.fewer for measure in measured) else []),
+            *([unscored] if unscored.text else []),
             *(Note(mark, reason) for reason, mark in reasons.items()),
             *([Note(_SHRUNKEN, _HOW_SHRUNKEN)] if shrunken_lines else []),
         ),
@@ -214,7 +215,7 @@ class _Measured(NamedTuple):
         value = value_of(row, column)
         number = format_value(value.value, column)
         held = self.ranks.get(number, "") if kind == "metric" and name not in self.fewer else ""
-        marks = notes.marks(row, column, reasons, (notes.TIED, notes.UNSCORED), self.fewer)
+        marks = notes.marks(row, column, reasons, (notes.TIED,), self.fewer)
         mine = Cell(number, rank=held, marks=marks)
         paper = Cell("" if value.published is None else format_value(value.published, column))
         return [mine, paper][: len(self.headings)]

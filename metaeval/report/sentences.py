@@ -74,12 +74,11 @@ WARNING = "Warning of {metrics}: {warning}."
 NOT_ABOVE_BY_TEST = "not significantly better than a control"
 NOT_ABOVE_BY_INTERVAL = "interval does not lie above that of a control"
 TIES = "the order of tied scores moves the value, [worst..best]:"
-UNSCORED_MOVE = "{units} without a score could move the value, [worst..best]:"
-FEWER_ROWS = (
-    "on fewer rows than another metric, and so not bold or underlined; letters, tests and rank intervals compare two "
-    "metrics on the rows that both scored:"
+UNSCORED_MOVE = "{units} without a score could move the value"
+FEWER_SCORED = (
+    "; a metric that scored fewer {units} than another is not bold or underlined, and tests use the {units} that both "
+    "scored"
 )
-FEWER_ROWS_HERE = "on fewer rows than another metric; tests use the rows that both scored"
 NO_REASON = "undefined, no reason recorded"
 
 # Asides below a number, and the notes that explain the first of them.

@@ -45,6 +45,14 @@ def result() -> Result:
     )
 
 
+@pytest.fixture(scope="session")
+def same_rows(result: Result) -> Result:
+    """The same with two metrics that scored the same rows, and are ranked."""
+    minilm, judge, *controls = result.rows
+    counts = {name: getattr(judge, name) for name in ("scored", "unscored", "excluded", "statuses")}
+    return result.model_copy(update={"rows": [minilm.model_copy(update=counts), judge, *controls]})
+
+
 def _minilm() -> Row:
     return Row(
         metric="minilm-bertscore",

@@ -42,8 +42,8 @@ def test_metrics_stand_above_controls_whatever_the_order_in_the_result(result):
     assert [line.name for line in grid.blocks[1].lines] == ["oracle", "random", "constant"]
 
 
-def test_best_and_second_are_metrics_only_and_ties_in_print_share_the_mark(result):
-    cells = _cells(lay_out(result))
+def test_best_and_second_are_metrics_only_and_ties_in_print_share_the_mark(same_rows):
+    cells = _cells(lay_out(same_rows))
     # NDCG@5 0.7125 v. 0.7398; AUC 0.91554 and 0.9155449 both print 91.55; the oracle's 1.000 is no metric's.
     assert [cell.rank for cell in cells["minilm-bertscore"]] == ["second", "best", "second"]
     assert [cell.rank for cell in cells["judge[bold]_3|x%"]] == ["best", "best", "best"]
@@ -57,8 +57,8 @@ def test_best_and_second_are_metrics_only_and_ties_in_print_share_the_mark(resul
         ([Value(value=None, note="no pool")], ["", ""]),  # a metric alone in its column is not called best
     ],
 )
-def test_ranks_of_negative_and_undefined_values(result, values, ranks):
-    grid = lay_out(_with_values(result, "ndcg5", values))
+def test_ranks_of_negative_and_undefined_values(same_rows, values, ranks):
+    grid = lay_out(_with_values(same_rows, "ndcg5", values))
     assert [line.cells[0].rank for line in grid.blocks[0].lines] == ranks
 
 
@@ -70,6 +70,8 @@ def test_intervals_are_joined_by_a_dash_unless_the_column_has_a_negative_end(res
 def test_marks_follow_from_the_row(result):
     cells = _cells(lay_out(result))
     assert cells["judge[bold]_3|x%"][0].marks == ("†", "‡", "§")
+    # It scored fewer rows than the other: marked at each number, also where that does not move it.
+    assert [cell.marks[-1:] for cell in cells["judge[bold]_3|x%"]] == [("§",)] * 3
     assert cells["constant"][0].marks == ("‡",)
     assert cells["constant"][2] == Cell("–", marks=("1",))
     # Its tie span (0.04211, 0.04209) is 0.042 in print, and so says nothing.
@@ -95,8 +97,22 @@ def test_footnotes_say_which_control_and_how_wide(result):
         ("judge[bold]_3|x%", "NDCG@5 [0.587..0.922]"),
         ("constant", "NDCG@5 [0.000..1.000]"),
     )
-    assert _note(notes, "§").items == (("judge[bold]_3|x%", "NDCG@5 [0.730..0.740], AUC full/none [91.00..92.00]"),)
+    assert _note(notes, "§").items == (
+        ("judge[bold]_3|x%", "3,797 of 3,849; NDCG@5 [0.730..0.740], AUC full/none [91.00..92.00]"),
+    )
+    assert _note(notes, "§").text == (
+        "pairs without a score could move the value, [worst..best]; a metric that scored fewer pairs than another is "
+        "not bold or underlined, and tests use the pairs that both scored:"
+    )
     assert _note(notes, "1").text == "the score is constant"
+
+
+def test_metrics_on_the_same_rows_are_marked_where_others_could_move_the_value(same_rows):
+    grid = lay_out(same_rows)
+    assert ["§" in cell.marks for cell in _cells(grid)["judge[bold]_3|x%"]] == [True, True, False]
+    note = _note(grid.footnotes, "§")
+    assert note.text == "pairs without a score could move the value, [worst..best]:"
+    assert note.items == (("judge[bold]_3|x%", "NDCG@5 [0.730..0.740], AUC full/none [91.00..92.00]"),)
 
 
 def test_the_same_reason_shares_a_number_and_a_new_one_gets_the_next(result):

@@ -3,7 +3,8 @@
 import metaeval
 from metaeval.report.cells import lay_out
 from metaeval.report.formats import table_text
-from metaeval.report.notes import FEWER
+from metaeval.report.html_report import page
+from metaeval.report.notes import UNSCORED
 
 SETTINGS = {"protocols": ["classification"], "controls": False, "interval": {"resamples": 20}}
 
@@ -22,20 +23,22 @@ def test_a_metric_on_fewer_rows_is_marked_at_each_number_and_not_ranked():
     result, n = evaluated(5)
     table = lay_out(result)
     cells = {line.name: line.cells for line in table.lines}
-    assert all(FEWER in cell.marks and not cell.rank for cell in cells["some"])
-    assert not any(FEWER in cell.marks for name in ("half", "worst") for cell in cells[name])
+    assert all(UNSCORED in cell.marks and not cell.rank for cell in cells["some"])
+    assert not any(UNSCORED in cell.marks for name in ("half", "worst") for cell in cells[name])
     assert any(cell.rank == "best" for cell in cells["half"])
-    (note,) = [note for note in table.footnotes if note.label == FEWER]
-    assert note.items == (("some", f"{n - 5:,} of {n:,}"),)
+    (note,) = [note for note in table.footnotes if note.label == UNSCORED]
+    ((name, text),) = note.items
+    assert (name, text.split(";")[0]) == ("some", f"{n - 5:,} of {n:,}")
 
 
 def test_every_form_of_the_table_says_so():
     result, n = evaluated(5)
     table = lay_out(result)
-    for form, mark in (("text", "¶"), ("markdown", "¶"), ("latex", r"\P{}")):
+    for form, mark in (("text", "§"), ("markdown", "§"), ("latex", r"\S{}")):
         text = " ".join(table_text(table, form).split())
         assert mark in text
         assert f"{n - 5:,} of {n:,}" in text
+    assert f"{n - 5:,} of {n:,}" in page([result])
 
 
 def test_pairs_are_compared_on_the_rows_that_both_scored():
@@ -47,5 +50,14 @@ def test_pairs_are_compared_on_the_rows_that_both_scored():
 
 def test_the_same_rows_are_not_marked():
     table = lay_out(evaluated(0)[0])
-    assert not any(FEWER in cell.marks for line in table.lines for cell in line.cells)
-    assert FEWER not in [note.label for note in table.footnotes]
+    assert not any(UNSCORED in cell.marks for line in table.lines for cell in line.cells)
+    assert UNSCORED not in [note.label for note in table.footnotes]
+
+
+def test_a_metric_alone_on_its_rows_is_not_called_best():
+    pairs = {pair.pair_id: float(pair.level) for pair in metaeval.pairs() if pair.level is not None}
+    some = dict(list(pairs.items())[5:])
+    (result,) = metaeval.evaluate_scores({"some": some, "worst": dict.fromkeys(pairs, 0.0)}, **SETTINGS)
+    table = lay_out(result)
+    assert not any(cell.rank for line in table.lines for cell in line.cells)
+    assert table.legend == ""

@@ -60,8 +60,8 @@ def test_rows_are_spelled_out(result):
     assert CONSTANT in text.splitlines()
 
 
-def test_the_environment_is_complete(result):
-    text = table_text(lay_out(result), "latex")
+def test_the_environment_is_complete(same_rows):
+    text = table_text(lay_out(same_rows), "latex")
     _check_balance(text)
     assert r"\caption{Retrieval of supporting chunks (x\_y\%{[}wice{]}, test, chunk pairs). Bold: highest" in text
     assert r"\label{tab:retrieval-x-y-wice-test-chunk}" in text
@@ -76,9 +76,9 @@ def test_signatures_are_comments_above_the_tabular(result):
         assert row.signature not in below
 
 
-def test_more_than_three_measures_put_the_interval_below_the_number(result):
-    columns = [*result.columns, Column(key="auc", label="Overall", scale=100.0, digits=1)]
-    text = table_of(lay_out(result.model_copy(update={"columns": columns})), controls=True)
+def test_more_than_three_measures_put_the_interval_below_the_number(same_rows):
+    columns = [*same_rows.columns, Column(key="auc", label="Overall", scale=100.0, digits=1)]
+    text = table_of(lay_out(same_rows.model_copy(update={"columns": columns})), controls=True)
     _check_balance(text)
     assert r"    oracle & 1.000 & 100.00 & 1.000 & 100.0 \\" in text.splitlines()
     assert r"\begin{tabular}{lrrrr}" in text

@@ -33,8 +33,8 @@ def _table_rows(text: str) -> list[list[str]]:
     return [[html.unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells]
 
 
-def test_the_table_is_spelled_out(result):
-    assert table_text(lay_out(result), "markdown").startswith(EXPECTED)
+def test_the_table_is_spelled_out(same_rows):
+    assert table_text(lay_out(same_rows), "markdown").startswith(EXPECTED)
 
 
 def test_the_footer_counts_every_pair(result):

@@ -45,12 +45,12 @@ def _styled(result) -> str:
     return capture.get()
 
 
-def test_a_wide_terminal_has_the_interval_beside_the_number(result):
-    assert terminal.text_of(lay_out(result), 100).startswith(AT_100)
+def test_a_wide_terminal_has_the_interval_beside_the_number(same_rows):
+    assert terminal.text_of(lay_out(same_rows), 100).startswith(AT_100)
 
 
-def test_a_narrow_terminal_has_the_interval_below_the_number(result):
-    assert AT_80 in terminal.text_of(lay_out(result), 80)
+def test_a_narrow_terminal_has_the_interval_below_the_number(same_rows):
+    assert AT_80 in terminal.text_of(lay_out(same_rows), 80)
 
 
 @pytest.mark.parametrize("width", range(60, 125))
@@ -82,8 +82,8 @@ def test_a_signature_is_one_unbroken_line(result, width):
     assert lines[-2:] == [row.signature for row in result.rows if row.kind == "metric"]
 
 
-def test_best_is_bold_and_second_underlined_and_the_legend_says_so(result):
-    text = _styled(result)
+def test_best_is_bold_and_second_underlined_and_the_legend_says_so(same_rows):
+    text = _styled(same_rows)
     assert "\x1b[1m0.740\x1b[0m" in text
     assert "\x1b[4m0.713\x1b[0m" in text
     assert "Bold: highest value of a metric in the column; underlined: second highest." in text

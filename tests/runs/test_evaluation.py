@@ -250,6 +250,8 @@ def test_judged_data_of_ones_own_need_no_file(tmp_path, caplog):
 
     # Each statement has one page of one chunk: there is nothing to rank.
     assert {result.protocol for result in results} == {"classification", "correlation"}
+    assert "Left out" not in caplog.text  # a warning only to those who name it
+    metaeval.run(corpus, metrics=["overlap"], protocols=["classification", "retrieval"], results=tmp_path, **QUICK)
     assert "Left out: retrieval on rainy: the candidates of each statement are of one level" in caplog.text
     assert results[0].data.name == "rainy"
     assert results[0].data.levels == {"full": 2, "partial": 2, "none": 2}
