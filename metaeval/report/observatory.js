@@ -20,7 +20,7 @@ const QUESTIONS = ["task", "language", "budget"];
 /** Sets whose data are not for commercial use: their controls, which have no licence of their own, say so. */
 const RESTRICTED = new Set(cells.filter((cell) => cell.kind === "control" && cell.commercial === "no").map((cell) => cell.set));
 /** @type {Record<string, string>} */
-const state = { task: "", language: "", budget: "", name: "", licence: "", needs: "", time: "", sort: "", order: "descending" };
+const state = { task: "", language: Object.keys(data.languages)[0] ?? "", budget: "", name: "", licence: "", needs: "", time: "", sort: "", order: "descending" };
 /** The questions that a person has answered; the others follow the data. */
 const asked = new Set();
 
@@ -57,9 +57,8 @@ function svg(tag, properties = {}, ...children) {
 
 /** @param {string} id @param {...any} children */
 function fill(id, ...children) {
-  const element = byId(id);
-  element.replaceChildren();
-  furnish(element, {}, children);
+  byId(id).replaceChildren();
+  furnish(byId(id), {}, children);
 }
 
 // ---- Numbers ----
@@ -70,8 +69,9 @@ function number(text, measure = state.task) {
   return data.percent.includes(measure) ? (100 * Number(text)).toFixed(1) : Number(text).toFixed(3);
 }
 
+const COUNTS = new Intl.NumberFormat("en");
 /** @param {string} text */
-const counted = (text) => Number(text).toLocaleString("en");
+const counted = (text) => COUNTS.format(Number(text));
 
 /** @param {Cell} cell */
 function interval(cell) {
@@ -140,15 +140,24 @@ function tell(cell) {
   );
 }
 
-/** Hover, focus and touch show a value's details; a click of the mouse and Enter open its pack. @param {Cell} cell */
-function telling(cell) {
-  const open = () => address(cell) && window.open(address(cell), "_blank", "noopener");
-  return {
-    onfocus: () => tell(cell),
-    onmouseenter: () => tell(cell),
-    onclick: (/** @type {PointerEvent} */ event) => (event.pointerType === "mouse" ? open() : tell(cell)),
-    onkeydown: (/** @type {KeyboardEvent} */ event) => event.key === "Enter" && open(),
-  };
+/** The cells that elements draw. @type {WeakMap<Node, Cell>} */
+const about = new WeakMap();
+
+/** @template {Element} T @param {Cell} cell @param {T} element */
+function drawing(cell, element) {
+  about.set(element, cell);
+  return element;
+}
+
+/** Hover, focus and touch show a value's details; a click of the mouse and Enter open its pack. @param {Event} event */
+function point(event) {
+  let node = /** @type {Node | null} */ (event.target);
+  while (node && !about.has(node)) node = node.parentNode;
+  const cell = node && about.get(node);
+  if (!cell) return;
+  const opens = event.type === "keydown" ? /** @type {KeyboardEvent} */ (event).key === "Enter" : /** @type {PointerEvent} */ (event).pointerType === "mouse";
+  if (!opens) return event.type !== "keydown" && tell(cell);
+  if (address(cell)) window.open(address(cell), "_blank", "noopener");
 }
 
 // ---- The three questions ----
@@ -285,7 +294,7 @@ function value(cell, alone) {
   const marks = [cell.commercial === "no" && "NC", cell.alone !== "yes" && cell.common_rows && cell.common_rows !== cell.n && "†"];
   const ranked = cell.rank_low ? `, rank ${ranks(cell)}` : "";
   const attributes = { class: kind, tabindex: -1, "aria-label": `${summary(cell)}${ranked}` };
-  return h("td", { ...attributes, ...telling(cell) }, number(cell.value), marks.map((mark) => mark && h("sup", {}, mark)));
+  return drawing(cell, h("td", attributes, number(cell.value), marks.map((mark) => mark && h("sup", {}, mark))));
 }
 
 /** @param {Chosen} of */
@@ -377,27 +386,27 @@ function forest({ metrics, controls }) {
     const place = narrow ? { x: left, y: y(at) - 14 } : { x: left - 8, y: y(at) + 5, "text-anchor": "end" };
     const spot = { tabindex: 0, role: "img", "aria-label": `${summary(cell)}${cell.rank_low ? `, rank ${ranks(cell)}` : ""}`, class: "line" };
     const ranked = { class: `rank${mark}`, x1: rank(cell.rank_low), x2: rank(cell.rank_high), y1: y(at), y2: y(at) };
-    return svg(
+    const drawn = svg(
       "g",
-      { ...spot, ...telling(cell) },
+      spot,
       svg("rect", { class: "hit", x: 0, y: y(at) - height / 2 - (narrow ? 8 : 0), width, height }),
       svg("text", place, short(cell.metric)),
       cell.low && svg("line", { class: `interval${mark}`, x1: x(cell.low), x2: x(cell.high), y1: y(at), y2: y(at) }),
       svg("circle", { class: `dot${mark}`, cx: x(cell.value), cy: y(at), r: 5 }),
       cell.rank_low ? svg("line", ranked) : svg("text", { class: "soft", x: middle + 20, y: y(at) + 4 }, "not ranked"),
     );
+    return drawing(cell, drawn);
   };
   const dashed = control && svg("line", { class: "control", x1: x(control.value), x2: x(control.value), y1: 20, y2: bottom });
   const { title } = data.sets[state.sort];
   const measure = data.tasks[state.task].measure;
-  const label = `Values and 95 % intervals on ${title}; the same numbers are in the table.`;
   const middling = last > 4 && last % 2 ? [1, (last + 1) / 2, last] : [1, last];
   fill(
     "plot",
     h("p", { class: "soft" }, `${title}: ${measure} with 95 % intervals; dashed: the best control${control ? ` (${control.metric}, ${number(control.value)})` : ""}. Right: ranks that hold together with 95 %. Blue: the highest value of the column, or not significantly worse.`),
     svg(
       "svg",
-      { viewBox: `0 0 ${width} ${bottom + 24}`, width, role: "group", "aria-label": label },
+      { viewBox: `0 0 ${width} ${bottom + 24}`, width, role: "group", "aria-label": `Values and 95 % intervals on ${title}, as in the table.` },
       svg("text", { class: "soft", x: left + 12, y: 13 }, measure),
       svg("text", { class: "soft", x: middle + 20, y: 13 }, "rank"),
       axis(x, ticks(ends).filter((_, at, all) => !narrow || all.length < 5 || at % 2 === 0), bottom, number),
@@ -431,12 +440,13 @@ function costs({ metrics }) {
     while (labels.some((one) => Math.abs(one.y - place.y) < 14 && place.x < one.x + one.wide && one.x < place.x + wide)) place.y += 1;
     labels.push(place);
     const spot = { tabindex: 0, role: "img", class: "line", "aria-label": `${summary(cell)}, ${cell.seconds_per_1000} s for 1,000 pairs` };
-    return svg(
+    const drawn = svg(
       "g",
-      { ...spot, ...telling(cell) },
+      spot,
       svg("circle", { class: mark, cx: x(times[at]), cy: y(cell.value), r: 5 }),
       svg("text", { x: right ? x(times[at]) - 8 : place.x, y: place.y, "text-anchor": right ? "end" : "start" }, short(cell.metric)),
     );
+    return drawing(cell, drawn);
   });
   const decades = Array.from({ length: around[1] - around[0] + 1 }, (_, at) => around[0] + at);
   const across = ticks(values).map((one) => [
@@ -474,15 +484,15 @@ function draw() {
   costs(of);
 }
 
-let drawn = innerWidth;
+let before = innerWidth;
 addEventListener("resize", () => {
-  if (innerWidth === drawn) return;
-  drawn = innerWidth;
+  if (innerWidth === before) return;
+  before = innerWidth;
   forest(chosen());
   costs(chosen());
 });
+for (const type of ["mouseover", "focusin", "click", "keydown"]) addEventListener(type, point);
 addEventListener("keydown", (event) => event.key === "Escape" && fill("detail"));
-state.language = Object.keys(data.languages)[0] ?? "";
 settle();
 questions();
 filters();

@@ -80,6 +80,11 @@ class ComparedMetrics:
             leading[name] = [metric for metric in names if (name, names[0], metric) not in self.better]
         return leading
 
+    @property
+    def undecided(self) -> list[str]:
+        """Return the sets on which no metric is significantly worse than the best."""
+        return [name for name, rows in self.cells.items() if len(self.leading[name]) == len(rows)]
+
     @cached_property
     def sets_of(self) -> dict[str, list[str]]:
         """Return the sets on which each metric was compared, by metric, the cheapest first."""
@@ -158,10 +163,14 @@ def _answer(compared: ComparedMetrics, task: str, language: str, budget: str) ->
     always = [metric for metric in wide if compared.led(metric) == len(compared.sets_of[metric])]
     most = max((compared.led(metric) / len(compared.sets_of[metric]) for metric in wide), default=0.0)
     named = always or [metric for metric in wide if compared.led(metric) / len(compared.sets_of[metric]) == most > 0]
-    columns = f"In {_counted(count)} ({compared.titles([*compared.cells])})"
-    if always:
+    columns = f"In {_counted(count)} of the table ({compared.titles([*compared.cells])})"
+    alike = len(compared.undecided)
+    if alike == count:
+        why = f"no metric is significantly worse than the best: the data do not decide, and {named[0]} is the cheapest"
+    elif always:
         verb = "is" if len(named) == 1 else "are"
         why = f"{compared.in_words(named)} {verb} never significantly worse than the best metric within this budget"
+        why += f"; in {alike} of them, no metric is" if alike else ""
     elif named:
         why = f"no metric is always among the best; {compared.in_words(named)} most often ({100 * most:.0f} %)"
     else:
@@ -195,8 +204,7 @@ def _effective(rows: Sequence[PrintedCell]) -> float:
 
 def _limits(compared: ComparedMetrics, named: Sequence[str]) -> Iterator[str]:
     """Yield what the data do not say about an answer."""
-    alike = [name for name, rows in compared.cells.items() if len(compared.leading[name]) == len(rows)]
-    if alike:
+    if alike := compared.undecided:
         yield f"No metric is significantly worse than the best in {compared.titles(alike)}: these do not decide."
     few = {name: count for name, rows in compared.cells.items() if (count := _effective(rows)) < FEW}
     if few:
@@ -209,8 +217,9 @@ def _limits(compared: ComparedMetrics, named: Sequence[str]) -> Iterator[str]:
         and not any(row["above_controls"] == "yes" for row in of_named)
     ]
     if weak:
+        none = f"{named[0]} is not" if len(named) == 1 else "None of them is"
         controls = "every control, such as length or shared words"
-        yield f"None of them is significantly better than {controls}, in {compared.titles(weak)}."
+        yield f"{none} significantly better than {controls}, in {compared.titles(weak)}."
     fitted = {
         row["metric"]: None
         for rows in compared.cells.values()

@@ -56,8 +56,8 @@ def test_metrics_are_named_that_are_nowhere_significantly_worse_than_the_best_th
 
     assert (one.metrics, one.headline) == (["fast", "slow"], "fast or slow")
     assert one.why[0] == (
-        "In 2 columns (North and South), fast and slow are never significantly worse than the best metric within this "
-        "budget."
+        "In 2 columns of the table (North and South), fast and slow are never significantly worse than the best metric "
+        "within this budget."
     )
     assert one.why[2:] == (
         "North: slow has the highest value; fast is not significantly different.",
@@ -99,7 +99,15 @@ def test_it_says_what_the_data_cannot_tell():
     one = answer(cells, [])
 
     assert (one.metrics, one.headline) == (["a", "c"], "a or c")
-    assert "East and West), a and c (scored in 2) are never significantly worse" in one.why[0]
+    assert one.why[0] == (
+        "In 3 columns of the table (North, East and West), no metric is significantly worse than the best: the data do "
+        "not decide, and a is the cheapest."
+    )
+    decided = answer(cells, [test("north", "a", "b", 0.1, 0.01)]).why[0]
+    assert decided.endswith(
+        "a and c (scored in 2) are never significantly worse than the best metric within this budget; in 2 of them, no "
+        "metric is."
+    )
     assert one.limits == (
         "No metric is significantly worse than the best in North, East and West: these do not decide.",
         "Intervals rest on fewer than 30 effective groups, and may be too narrow: 12 in North.",
@@ -131,6 +139,7 @@ def test_the_page_holds_the_cells_of_the_files_and_their_answers():
     assert data["sets"] == {row["set"]: {name: row[name] for name in OF_SET} for row in kept.cells}
     assert "http:" not in re.sub("http://www.w3.org/2000/svg", "", page)
     assert "src=" not in page
+    assert page.count('data-packs="packs/"') == 1, "docs/conf.py sets it to the repository's address"
 
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
