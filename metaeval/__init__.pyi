@@ -414,7 +414,9 @@ def compare(
     data: str | Path | None = None,
     dataset_options: Mapping[str, str] = ...,
     columns: Mapping[str, str] = ...,
-    unit: Literal['chunk', 'citation', 'page', 'evidence', 'statement'] = 'chunk',
+    unit: Literal[
+        'chunk', 'citation', 'page', 'evidence', 'statement'
+    ] = 'chunk',
     chunk: Mapping[str, Any] = ...,
     evidence: Mapping[str, Any] = ...,
     pool: str = 'own',
@@ -444,7 +446,9 @@ class data:
         data: str | Path | None = None,
         dataset_options: Mapping[str, str] = ...,
         columns: Mapping[str, str] = ...,
-        unit: Literal['chunk', 'citation', 'page', 'evidence', 'statement'] = 'chunk',
+        unit: Literal[
+            'chunk', 'citation', 'page', 'evidence', 'statement'
+        ] = 'chunk',
         chunk: Mapping[str, Any] = ...,
         evidence: Mapping[str, Any] = ...,
         pool: str = 'own',
@@ -499,7 +503,9 @@ class data:
         form: Literal['chat'] = 'chat',
         negatives: int | None = None,
         shuffle: int | None = None,
-        strategy: Literal['truncated', 'summary', 'two-stage', 'select-then-write'] = 'truncated',
+        strategy: Literal[
+            'truncated', 'summary', 'two-stage', 'select-then-write'
+        ] = 'truncated',
         answer_file: str | Path | None = None,
         selection_file: str | Path | None = None,
         choice_file: str | Path | None = None,
@@ -563,7 +569,9 @@ def evaluate(
     split: str | None = None,
     dataset_options: Mapping[str, str] = ...,
     columns: Mapping[str, str] = ...,
-    unit: Literal['chunk', 'citation', 'page', 'evidence', 'statement'] = 'chunk',
+    unit: Literal[
+        'chunk', 'citation', 'page', 'evidence', 'statement'
+    ] = 'chunk',
     chunk: Mapping[str, Any] = ...,
     evidence: Mapping[str, Any] = ...,
     pool: str = 'own',
@@ -674,7 +682,9 @@ def multiverse(
     data: str | Path | None = None,
     dataset_options: Mapping[str, str] = ...,
     columns: Mapping[str, str] = ...,
-    unit: Literal['chunk', 'citation', 'page', 'evidence', 'statement'] = 'chunk',
+    unit: Literal[
+        'chunk', 'citation', 'page', 'evidence', 'statement'
+    ] = 'chunk',
     chunk: Mapping[str, Any] = ...,
     evidence: Mapping[str, Any] = ...,
     pool: str = 'own',
@@ -704,7 +714,9 @@ def pairs(
     data: str | Path | None = None,
     dataset_options: Mapping[str, str] = ...,
     columns: Mapping[str, str] = ...,
-    unit: Literal['chunk', 'citation', 'page', 'evidence', 'statement'] = 'chunk',
+    unit: Literal[
+        'chunk', 'citation', 'page', 'evidence', 'statement'
+    ] = 'chunk',
     chunk: Mapping[str, Any] = ...,
     evidence: Mapping[str, Any] = ...,
     pool: str = 'own',
@@ -739,7 +751,9 @@ def plan(
     data: str | Path | None = None,
     dataset_options: Mapping[str, str] = ...,
     columns: Mapping[str, str] = ...,
-    unit: Literal['chunk', 'citation', 'page', 'evidence', 'statement'] = 'chunk',
+    unit: Literal[
+        'chunk', 'citation', 'page', 'evidence', 'statement'
+    ] = 'chunk',
     chunk: Mapping[str, Any] = ...,
     evidence: Mapping[str, Any] = ...,
     pool: str = 'own',
@@ -866,7 +880,9 @@ def run(
     data: str | Path | None = None,
     dataset_options: Mapping[str, str] = ...,
     columns: Mapping[str, str] = ...,
-    unit: Literal['chunk', 'citation', 'page', 'evidence', 'statement'] = 'chunk',
+    unit: Literal[
+        'chunk', 'citation', 'page', 'evidence', 'statement'
+    ] = 'chunk',
     chunk: Mapping[str, Any] = ...,
     evidence: Mapping[str, Any] = ...,
     pool: str = 'own',
@@ -901,7 +917,9 @@ def score_files(
     data: str | Path | None = None,
     dataset_options: Mapping[str, str] = ...,
     columns: Mapping[str, str] = ...,
-    unit: Literal['chunk', 'citation', 'page', 'evidence', 'statement'] = 'chunk',
+    unit: Literal[
+        'chunk', 'citation', 'page', 'evidence', 'statement'
+    ] = 'chunk',
     chunk: Mapping[str, Any] = ...,
     evidence: Mapping[str, Any] = ...,
     pool: str = 'own',
@@ -950,7 +968,9 @@ class shards:
         data: str | Path | None = None,
         dataset_options: Mapping[str, str] = ...,
         columns: Mapping[str, str] = ...,
-        unit: Literal['chunk', 'citation', 'page', 'evidence', 'statement'] = 'chunk',
+        unit: Literal[
+            'chunk', 'citation', 'page', 'evidence', 'statement'
+        ] = 'chunk',
         chunk: Mapping[str, Any] = ...,
         evidence: Mapping[str, Any] = ...,
         pool: str = 'own',
@@ -1008,7 +1028,9 @@ def thresholds(
     data: str | Path | None = None,
     dataset_options: Mapping[str, str] = ...,
     columns: Mapping[str, str] = ...,
-    unit: Literal['chunk', 'citation', 'page', 'evidence', 'statement'] = 'chunk',
+    unit: Literal[
+        'chunk', 'citation', 'page', 'evidence', 'statement'
+    ] = 'chunk',
     chunk: Mapping[str, Any] = ...,
     evidence: Mapping[str, Any] = ...,
     pool: str = 'own',

@@ -46,6 +46,8 @@ class WordMetric(Metric):
         sides = [{pair[side] for pair in pairs} for side in (1, 0)]
         return {"language": _language(*sides)} if self.options.language == "auto" else {}
 
+    only_loads = True  # in shards `settled` has told the language of all texts
+
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
         """Tell the language of the texts, if the option is auto."""
         if self.options.language == "auto":

@@ -273,7 +273,7 @@ def test_no_two_shipped_metrics_share_an_identity():
 def test_options_of_a_run_go_before_those_of_a_variant():
     metric = load_metric("rouge-1", RunConfig(metric_options={"rouge-1": {"side": "recall"}}))
 
-    assert metric.describe_options() == {"variant": "rouge1", "side": "recall", "stem": False}
+    assert metric.describe_options() == {"variant": "rouge1", "side": "recall", "stem": False, "language": "auto"}
 
 
 @pytest.mark.parametrize("path", shipped("datasets"), ids=lambda path: path.stem)

@@ -88,10 +88,20 @@ def definition(name: str, analysis: Analysis) -> str:
         star = _STARS.get(parameter.kind, "")
         keyword_only = keyword_only or bool(star)
         default = "" if parameter.default is inspect.Parameter.empty else f" = {literal(parameter.default)}"
-        lines.append(f"    {star}{parameter.name}: {type_text(parameter.annotation)}{default},")
+        lines.append(_narrow(f"    {star}{parameter.name}: {type_text(parameter.annotation)}{default},"))
     return "\n".join([f"def {name}(", *lines, ") -> Any: ..."])
 
 
+def _narrow(line: str) -> str:
+    """Return a parameter with its allowed words on a line of their own where it is too wide for the page."""
+    if len(line) <= _WIDEST or "Literal[" not in line:
+        return line
+    start, _, rest = line.partition("Literal[")
+    words, _, end = rest.partition("]")
+    return f"{start}Literal[\n        {words}\n    ]{end}"
+
+
+_WIDEST = 74  # 78 on the page, where some functions are indented
 _STARS: Mapping[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
 

@@ -134,5 +134,7 @@ def stemmer(language: str) -> Callable[[str], str]:
         )
     if find_spec("snowballstemmer") is None:
         raise UserError(f"Stems of {language} need the package snowballstemmer: type {install_extra('languages')}.")
-    stem: Callable[[str], str] = importlib.import_module("snowballstemmer").stemmer(_STEMMERS[language]).stemWord
+    import snowballstemmer
+
+    stem: Callable[[str], str] = snowballstemmer.stemmer(_STEMMERS[language]).stemWord
     return cache(stem)

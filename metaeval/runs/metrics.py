@@ -243,8 +243,11 @@ class LoadedMetrics:
 
     def settled(self, pairs: Collection[TextPair]) -> LoadedMetrics:
         """Return the same metrics with the options that a job's texts determine."""
-        options = {name: metric.settled(pairs) for name, metric in self.by_name.items()}
-        by_name = {name: settled(metric, pairs, options[name]) for name, metric in self.by_name.items()}
+        return self.determined({name: metric.settled(pairs) for name, metric in self.by_name.items()})
+
+    def determined(self, options: Mapping[str, Mapping[str, Any]]) -> LoadedMetrics:
+        """Return the same metrics with these options of each, by its name."""
+        by_name = {name: settled(metric, (), options[name]) for name, metric in self.by_name.items()}
         known = self.config.metric_options
         changed = {name: {**known.get(name, {}), **chosen} for name, chosen in options.items() if chosen}
         if not changed:

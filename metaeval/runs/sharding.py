@@ -112,8 +112,9 @@ def export_shard(
     metrics, folder = shardable(config), location(folder)
     with noticed() as notice, worker_pool(config) as pool:
         for part in _parts(metrics, progress, folder):
-            for group in metrics.groups():
-                yield from _export_group(group, part, metrics, shard, folder, pool, notice)
+            loaded = part.settled(metrics)
+            for group in loaded.groups():
+                yield from _export_group(group, part, loaded, shard, folder, pool, notice)
                 if notice.given:
                     return
             del part  # before the next window is read
@@ -125,7 +126,8 @@ def export_shard(
 class _Part:
     """The data that are planned as one job: a run's, or the texts of a table of pairs, or of one block of it.
 
-    stored: returns the stored plan with blocks of some size, where there is one. window: which block.
+    stored: returns the stored plan with blocks of some size, where there is one. window: which block. determined:
+    returns the stored options that the texts determine for a metric.
     """
 
     whole: Job | None
@@ -133,6 +135,13 @@ class _Part:
     stored: Callable[[int], PlannedPairs] | None = None
     window: WindowNote | None = None
     progress: MetricProgress | None = None
+    determined: Callable[[Metric], Mapping[str, Any]] | None = None
+
+    def settled(self, loaded: LoadedMetrics) -> LoadedMetrics:
+        """Return the metrics with the options that the part's texts determine, as one process would have them."""
+        if self.determined:
+            return loaded.determined({name: self.determined(metric) for name, metric in loaded.by_name.items()})
+        return loaded.settled(self.whole.texts if self.whole else self.texts)
 
     def job(self, group: Sequence[str], loaded: LoadedMetrics, metrics: Sequence[Metric]) -> _Sharded:
         """Return the work on a group of metrics. group: their names in `loaded`. metrics: the metrics themselves."""
@@ -161,7 +170,8 @@ def _parts(
         sizes = sorted({metrics[group[0]].block_tokens for group in metrics.groups()})
         for number in range(len(table.starts)):
             planned = partial(stored.window, number, sizes=sizes)
-            yield _Part(None, (), planned, _window_note(table, number), table.shifted(progress, number))
+            determined = partial(stored.determined, number, sizes)
+            yield _Part(None, (), planned, _window_note(table, number), table.shifted(progress, number), determined)
         return
     for window in table.windows():
         part = _Part(
@@ -309,7 +319,7 @@ def verify_shards(
             for place, note in list(notes.items()):
                 if note.holds(part.window):
                     del notes[place]
-                    yield _verify_plan(place, note, part, metrics, count, seed, progress)
+                    yield _verify_plan(place, note, part, part.settled(metrics), count, seed, progress)
             del part  # before the next window is read
         for place, note in notes.items():
             raise _differs_here(place, note)

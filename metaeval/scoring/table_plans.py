@@ -21,7 +21,7 @@ from metaeval.errors import UserError
 from metaeval.files import AnyPath, atomic_write, check_unchanged, marks_of, sha256_file, sha256_json, write_text
 from metaeval.scoring import large_tables
 from metaeval.scoring.claims import claims_beside
-from metaeval.scoring.contract import TextPair
+from metaeval.scoring.contract import Metric, TextPair
 from metaeval.scoring.large_tables import PairFile, read_pair_file
 from metaeval.scoring.plan import PairsInMemory, PlannedPairs, TextBlock, plan_id
 from metaeval.scoring.shards import StrictNote, checked_note
@@ -88,6 +88,22 @@ class PlannedTable:
         """Return the plan of a window. sizes: the block sizes with which all windows are planned if this one is not."""
         path = self._window_path(number, block_tokens)
         return self._once(partial(self._stored, path, number, block_tokens), partial(self._plan, sizes))
+
+    def determined(self, number: int, sizes: Sequence[int], metric: Metric) -> Mapping[str, Any]:
+        """Return the options that a window's texts determine; the first process that needs them stores them.
+
+        sizes: as in `window`, of which there is at least one.
+        """
+        if type(metric).settled is Metric.settled:
+            return {}
+        path = self.place / f"options-{number:06}-{sha256_json(metric.identity())[:16]}.json"
+        planned = self.window(number, sizes[0], sizes)
+
+        def store() -> None:
+            pairs = [pair for _, part in planned.read(range(len(planned.sizes))) for pair in part]
+            write_text(path, json.dumps(dict(metric.settled(pairs)), sort_keys=True) + "\n", update=True)
+
+        return self._once(lambda: reading.read_object(path) if path.is_file() else None, store)
 
     def _once(self, find: Callable[[], Stored | None], make: Callable[[], None]) -> Stored:
         """Return what is stored; else one process stores it, and others that share the folder wait for it."""

@@ -14,7 +14,7 @@ NAMES = {
     "dataset to show": (("data", "show", "expertq"), ["Did you mean 'expertqa'?", "metaeval data list"]),
     "split": ((*RUN, "--split", "tst"), ["split of mini 'tst'", "Known: all"]),
     "split to fetch": (("data", "fetch", "wice", "--split", "tset"), ["Did you mean 'test'?", "dev, test"]),
-    "unit": ((*RUN, "-u", "chnk"), ["'unit'", "'chnk'", "'chunk', 'citation', 'page' or 'evidence'"]),
+    "unit": ((*RUN, "-u", "chnk"), ["'unit'", "'chnk'", "'chunk', 'citation', 'page', 'evidence' or 'statement'"]),
     "aggregation": ((*RUN, "--set", "aggregate=union"), ["'aggregate'", "'union'", "mean:K, or union:K"]),
     "no chunk at all": ((*RUN, "--set", "aggregate=mean:0"), ["'mean:0'", "K of 1 or more"]),
     "over the limit": ((*RUN, "--set", "over_limit=split"), ["'over_limit'", "'split'", "'chunks' or 'cut'"]),
