@@ -182,6 +182,8 @@ def test_a_phone_shows_the_answer_on_its_first_screen(opened):
     assert answer_box.bounding_box()["y"] + answer_box.bounding_box()["height"] < 844
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.locator(".headline").inner_text() == answer(*kept).headline
+    drawn = "document.querySelector('#plot svg')"
+    assert page.evaluate(f"{drawn}.getBoundingClientRect().width / {drawn}.viewBox.baseVal.width") == 1, "small letters"
     page.select_option("#task", "kendall")
     page.select_option("#budget", "cpu")
     assert page.locator(".headline").inner_text() == answer(*kept, "cpu", "kendall").headline
