@@ -105,10 +105,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/python .ci/house.py --check
 
-# The explorer's own scripts hold types in their comments.
+# The scripts of the explorer and of the page of reference results hold types in their comments.
 types-js:
 	@command -v npx >/dev/null && npx --yes --package typescript@5.9.3 tsc -p .ci/tsconfig.json \
-	  || { command -v npx >/dev/null && exit 1; echo "npx is not here: the explorer's types are not checked."; }
+	  || { command -v npx >/dev/null && exit 1; echo "npx is not here: the scripts' types are not checked."; }
 
 # The pictures of docs/how-to/explorer.md, of published data (data=FOLDER), taken by the system's Chromium.
 screenshots: $(VENV)/.installed-dev

@@ -126,10 +126,18 @@ def _table(
 
 
 def copy_observatory(app: Sphinx, error: Exception | None) -> None:
-    """Put the page of the reference results beside the pages of the site, as observatory.html."""
+    """Put the page of the reference results into the site, as observatory.html. It links to packs in the repository."""
     if error is None and app.builder.format == "html":
         page = HERE.parent / "results" / "reference" / "index.html"
-        shutil.copy(page, Path(app.outdir) / "observatory.html")
+        address = repository()
+        packs = f"{address}/tree/main/results/reference/packs/"
+        text = page.read_text(encoding="utf-8").replace(
+            'data-packs="packs/"',
+            f'data-packs="{packs if address else ""}"',
+            1,
+        )
+        copied = Path(app.outdir) / "observatory.html"
+        copied.write_text(text, encoding="utf-8")
 
 
 def leave_out(
@@ -148,15 +156,21 @@ def leave_out(
     )
 
 
+def repository() -> str:
+    """Return the repository's address, "" where the project has none."""
+    project = (HERE.parent / "pyproject.toml").read_text(encoding="utf-8")
+    return (
+        tomllib.loads(project)["project"]
+        .get("urls", {})
+        .get("Repository", "")
+    )
+
+
 def fill_address(_app: Sphinx, page: str, source: list[str]) -> None:
     """Put the repository's address, where the project has one, into the page about installation."""
-    project_table = tomllib.loads(
-        (HERE.parent / "pyproject.toml").read_text(encoding="utf-8")
-    )["project"]
-    addresses = project_table.get("urls", {})
-    if page == "how-to/install" and "Repository" in addresses:
+    if page == "how-to/install" and (address := repository()):
         source[0] = source[0].replace(
-            "git clone ADDRESS", f"git clone {addresses['Repository']}"
+            "git clone ADDRESS", f"git clone {address}"
         )
 
 

@@ -11,14 +11,14 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from metaeval.report.observatory_answers import BUDGETS, LANGUAGES, TASKS, PrintedCell, answers
+from metaeval.report.observatory_answers import BUDGETS, LANGUAGES, MEANINGS, TASKS, PrintedCell, answers, usual_answer
 from metaeval.shown import Shown
 
 PAGE = "index.html"
 SHOWN = (
-    *("set", "measure", "kind", "metric", "pack", "version", "value", "low", "high", "n", "groups", "common_rows"),
-    *("rank_low", "rank_high", "best", "above_controls", "alone", "stale", "commercial", "licence", "needs"),
-    *("seconds_per_1000", "usd_per_1000", "date", "data", "metaeval"),
+    *("set", "measure", "kind", "metric", "pack", "version", "value", "low", "high", "n", "groups", "effective"),
+    *("common_rows", "common_value", "rank_low", "rank_high", "best", "above_controls", "alone", "stale", "shipped"),
+    *("commercial", "licence", "fitted_on", "needs", "seconds_per_1000", "usd_per_1000", "date", "data", "metaeval"),
 )
 """The fields of a cell that the page shows."""
 OF_SET = ("set", "title", "dataset", "split", "unit", "language", "data_licence")
@@ -37,14 +37,16 @@ def observatory(cells: Sequence[PrintedCell], tests: Sequence[PrintedCell]) -> s
         "cells": [[row[name] for name in SHOWN] for row in cells],
         "sets": {row["set"]: {name: row[name] for name in OF_SET} for row in cells},
         "answers": [asdict(answer) for answer in every],
-        "tasks": {key: {"task": task, "measure": name} for key, (task, name) in TASKS.items()},
+        "tasks": {
+            key: {"task": task, "measure": name, "meaning": MEANINGS[key]} for key, (task, name) in TASKS.items()
+        },
         "budgets": BUDGETS,
         "languages": {code: LANGUAGES.get(code, code) for code in dict.fromkeys(row["language"] for row in cells)},
         "percent": PERCENT,
     }
     script = (HERE / "observatory.js").read_text(encoding="utf-8")
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    first = next((answer for answer in every if answer.budget == "api"), None)
+    first = usual_answer(every)
     return Template((HERE / "observatory.html").read_text(encoding="utf-8")).substitute(
         policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'",
         style=(HERE / "observatory.css").read_text(encoding="utf-8"),

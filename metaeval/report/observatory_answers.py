@@ -27,6 +27,14 @@ TASKS: Mapping[str, tuple[str, str]] = {
     "kendall": ("follow human levels or ratings", "Kendall's tau-b"),
 }
 """What a metric is wanted for, by measure, with the measure's name."""
+MEANINGS: Mapping[str, str] = {
+    "ps_ns": "How often, in per cent, a partly supported statement scores above one without support; 50 is chance.",
+    "fs_ps": "How often, in per cent, a fully supported statement scores above a partly supported one; 50 is chance.",
+    "fs_ns": "How often, in per cent, a supported statement scores above an unsupported one; 50 is chance.",
+    "ndcg@5": "How well the five passages with the highest scores are ordered by support; 1 is the best order.",
+    "kendall": "How far the order of scores agrees with the order of human levels; 1 is full agreement, 0 none.",
+}
+"""What a value of each measure means, in a sentence."""
 BUDGETS: Mapping[str, str] = {
     "cpu": "a laptop, nothing installed",
     "model": "a laptop and a small model",
@@ -72,6 +80,11 @@ class ComparedMetrics:
             leading[name] = [metric for metric in names if (name, names[0], metric) not in self.better]
         return leading
 
+    @property
+    def undecided(self) -> list[str]:
+        """Return the sets on which no metric is significantly worse than the best."""
+        return [name for name, rows in self.cells.items() if len(self.leading[name]) == len(rows)]
+
     @cached_property
     def sets_of(self) -> dict[str, list[str]]:
         """Return the sets on which each metric was compared, by metric, the cheapest first."""
@@ -90,6 +103,12 @@ class ComparedMetrics:
     def led(self, metric: str) -> int:
         """Return on how many sets a metric is not significantly worse than the best."""
         return sum(metric in self.leading[name] for name in self.sets_of[metric])
+
+    def in_words(self, metrics: Sequence[str]) -> str:
+        """Return metrics as a list, each with the number of its sets where it was not scored on all."""
+        counts = {metric: len(self.sets_of[metric]) for metric in metrics}
+        every = len(self.cells)
+        return listed([name if count == every else f"{name} (scored in {count})" for name, count in counts.items()])
 
     def titles(self, names: Sequence[str]) -> str:
         """Return the titles of sets as a list in words."""
@@ -111,6 +130,13 @@ def answers(cells: Sequence[PrintedCell], tests: Sequence[PrintedCell]) -> Itera
     languages = sorted({row["language"] for row in cells}, key=lambda code: (code != "en", code))
     for task, language, budget in product(TASKS, languages, BUDGETS):
         yield _answer(_compared(cells, by_measure[task], task, language, budget), task, language, budget)
+
+
+def usual_answer(every: Sequence[MetricAnswer]) -> MetricAnswer | None:
+    """Return the answer of the first task and language that names metrics, for the widest budget that does."""
+    named = [answer for answer in every if answer.metrics]
+    same = [answer for answer in named if (answer.task, answer.language) == (named[0].task, named[0].language)]
+    return same[-1] if same else next(iter(every), None)
 
 
 def _ordered(test: PrintedCell) -> tuple[str, str]:
@@ -137,14 +163,19 @@ def _answer(compared: ComparedMetrics, task: str, language: str, budget: str) ->
     always = [metric for metric in wide if compared.led(metric) == len(compared.sets_of[metric])]
     most = max((compared.led(metric) / len(compared.sets_of[metric]) for metric in wide), default=0.0)
     named = always or [metric for metric in wide if compared.led(metric) / len(compared.sets_of[metric]) == most > 0]
-    columns = f"In {_counted(count)} ({compared.titles([*compared.cells])})"
-    if always:
+    columns = f"In {_counted(count)} of the table ({compared.titles([*compared.cells])})"
+    alike = len(compared.undecided)
+    if alike == count:
+        why = f"no metric is significantly worse than the best: the data do not decide, and {named[0]} is the cheapest"
+    elif always:
         verb = "is" if len(named) == 1 else "are"
-        why = f"{columns}, {listed(named)} {verb} never significantly worse than the best metric within this budget."
+        why = f"{compared.in_words(named)} {verb} never significantly worse than the best metric within this budget"
+        why += f"; in {alike} of them, no metric is" if alike else ""
     elif named:
-        why = f"{columns}, no metric is always among the best; {listed(named)} most often ({100 * most:.0f} %)."
+        why = f"no metric is always among the best; {compared.in_words(named)} most often ({100 * most:.0f} %)"
     else:
-        why = f"{columns}, each metric was scored in less than half of the columns, or is significantly worse in all."
+        why = "each metric was scored in at most half of the columns, or is significantly worse in all"
+    why = f"{columns}, {why}."
     headline = listed(named, "or") if named else "No metric can be named."
     rule = "Tests are paired, over whole groups, on the rows that all metrics scored, and adjusted (Holm, 5 %)."
     return MetricAnswer(*key, named, headline, (why, rule, *_by_set(compared)), tuple(_limits(compared, named)))
@@ -165,18 +196,20 @@ def _by_set(compared: ComparedMetrics) -> Iterator[str]:
             yield f"{where}, and every other metric is significantly worse."
 
 
+def _effective(rows: Sequence[PrintedCell]) -> float:
+    """Return the smallest number of effective groups, or of groups where it is not known."""
+    counts = (row["effective"] or row["groups"] for row in rows)
+    return min((float(count) for count in counts if count), default=float("inf"))
+
+
 def _limits(compared: ComparedMetrics, named: Sequence[str]) -> Iterator[str]:
     """Yield what the data do not say about an answer."""
-    alike = [name for name, rows in compared.cells.items() if len(compared.leading[name]) == len(rows)]
-    if alike:
+    if alike := compared.undecided:
         yield f"No metric is significantly worse than the best in {compared.titles(alike)}: these do not decide."
-    few = [
-        name
-        for name, rows in compared.cells.items()
-        if any(row["effective"] and float(row["effective"]) < FEW for row in rows)
-    ]
+    few = {name: count for name, rows in compared.cells.items() if (count := _effective(rows)) < FEW}
     if few:
-        yield f"Intervals rest on fewer than {FEW} effective groups in {compared.titles(few)}, and may be too narrow."
+        counts = listed([f"{count:.0f} in {compared.titles([name])}" for name, count in few.items()])
+        yield f"Intervals rest on fewer than {FEW} effective groups, and may be too narrow: {counts}."
     weak = [
         name
         for name, rows in compared.cells.items()
@@ -184,8 +217,9 @@ def _limits(compared: ComparedMetrics, named: Sequence[str]) -> Iterator[str]:
         and not any(row["above_controls"] == "yes" for row in of_named)
     ]
     if weak:
+        none = f"{named[0]} is not" if len(named) == 1 else "None of them is"
         controls = "every control, such as length or shared words"
-        yield f"None of them is significantly better than {controls}, in {compared.titles(weak)}."
+        yield f"{none} significantly better than {controls}, in {compared.titles(weak)}."
     fitted = {
         row["metric"]: None
         for rows in compared.cells.values()
@@ -197,11 +231,15 @@ def _limits(compared: ComparedMetrics, named: Sequence[str]) -> Iterator[str]:
         yield f"{listed([*fitted])} {verb} fitted on other parts of some of these data."
     rare = [metric for metric in compared.sets_of if metric not in compared.wide]
     if rare:
-        yield f"Compared in less than half of the columns, and not ranked here: {listed(rare)}."
+        yield f"Compared in at most half of the columns, and not ranked here: {listed(rare)}."
     together = {row["title"].partition(" (")[0] for rows in compared.cells.values() for row in rows}
-    if len(together) < len(compared.cells):
+    language = LANGUAGES.get(code := next(iter(compared.cells.values()))[0]["language"], code)
+    if len(together) == 1:
+        yield f"For {language}, this task has one data set ({listed([*together])}): others may give another answer."
+    elif len(together) < len(compared.cells):
         columns = f"The {len(compared.cells)} columns are of {len(together)} data sets"
         yield f"{columns}: some are the same claims in other units."
-    if any(row["commercial"] == "no" for rows in compared.cells.values() for row in rows):
-        yield "Some of these data do not allow commercial use."
+    restricted = [name for name, rows in compared.cells.items() if any(row["commercial"] == "no" for row in rows)]
+    if restricted:
+        yield f"Data or metrics behind {compared.titles(restricted)} are not for commercial use (NC in the table)."
     yield "Which metric is best on your data: label some of them."

@@ -56,14 +56,17 @@ def test_metrics_are_named_that_are_nowhere_significantly_worse_than_the_best_th
 
     assert (one.metrics, one.headline) == (["fast", "slow"], "fast or slow")
     assert one.why[0] == (
-        "In 2 columns (North and South), fast and slow are never significantly worse than the best metric within this "
-        "budget."
+        "In 2 columns of the table (North and South), fast and slow are never significantly worse than the best metric "
+        "within this budget."
     )
     assert one.why[2:] == (
         "North: slow has the highest value; fast is not significantly different.",
         "South: fast has the highest value; slow is not significantly different.",
     )
     assert one.limits == ("Which metric is best on your data: label some of them.",)
+    assert answer([each for each in cells if each["set"] == "north"], tests).limits[0] == (
+        "For English, this task has one data set (North): others may give another answer."
+    )
 
 
 def test_a_budget_takes_the_others_away_before_the_best_is_sought():
@@ -95,14 +98,23 @@ def test_it_says_what_the_data_cannot_tell():
 
     one = answer(cells, [])
 
-    assert one.metrics == ["a", "c"]
+    assert (one.metrics, one.headline) == (["a", "c"], "a or c")
+    assert one.why[0] == (
+        "In 3 columns of the table (North, East and West), no metric is significantly worse than the best: the data do "
+        "not decide, and a is the cheapest."
+    )
+    decided = answer(cells, [test("north", "a", "b", 0.1, 0.01)]).why[0]
+    assert decided.endswith(
+        "a and c (scored in 2) are never significantly worse than the best metric within this budget; in 2 of them, no "
+        "metric is."
+    )
     assert one.limits == (
         "No metric is significantly worse than the best in North, East and West: these do not decide.",
-        "Intervals rest on fewer than 30 effective groups in North, and may be too narrow.",
+        "Intervals rest on fewer than 30 effective groups, and may be too narrow: 12 in North.",
         "None of them is significantly better than every control, such as length or shared words, in North.",
         "a was fitted on other parts of some of these data.",
-        "Compared in less than half of the columns, and not ranked here: b.",
-        "Some of these data do not allow commercial use.",
+        "Compared in at most half of the columns, and not ranked here: b.",
+        "Data or metrics behind North are not for commercial use (NC in the table).",
         "Which metric is best on your data: label some of them.",
     )
 
@@ -127,6 +139,7 @@ def test_the_page_holds_the_cells_of_the_files_and_their_answers():
     assert data["sets"] == {row["set"]: {name: row[name] for name in OF_SET} for row in kept.cells}
     assert "http:" not in re.sub("http://www.w3.org/2000/svg", "", page)
     assert "src=" not in page
+    assert page.count('data-packs="packs/"') == 1, "docs/conf.py sets it to the repository's address"
 
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
@@ -169,6 +182,8 @@ def test_a_phone_shows_the_answer_on_its_first_screen(opened):
     assert answer_box.bounding_box()["y"] + answer_box.bounding_box()["height"] < 844
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.locator(".headline").inner_text() == answer(*kept).headline
+    drawn = "document.querySelector('#plot svg')"
+    assert page.evaluate(f"{drawn}.getBoundingClientRect().width / {drawn}.viewBox.baseVal.width") == 1, "small letters"
     page.select_option("#task", "kendall")
     page.select_option("#budget", "cpu")
     assert page.locator(".headline").inner_text() == answer(*kept, "cpu", "kendall").headline
@@ -199,7 +214,8 @@ def test_keys_move_sort_and_show_details(opened, pages):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
     told = page.locator("#detail").inner_text()
-    assert told.startswith("b on South: 70.0 (95 % 65.0 to 75.0), 90 rows, 40 groups; rank 1 to 2 on the 90 rows")
+    assert "b on South: 70.0 (95 % 65.0 to 75.0), 90 rows, 40 groups (35 effective)" in told
+    assert "rank 1 to 2 on the 90 rows that all metrics scored; significantly better than every control" in told
     first = "tbody tr:first-child th"
     page.locator("#sort-south").focus()
     page.keyboard.press("Enter")
@@ -207,7 +223,10 @@ def test_keys_move_sort_and_show_details(opened, pages):
     assert page.locator("th[aria-sort=descending]").inner_text().startswith("South")
     page.keyboard.press("Enter")
     assert page.locator(first).inner_text() == "a"
-    assert page.locator("#plot svg text.soft", has_text="rank").count() == 2
+    assert page.locator("#plot .rank").count() == 2
+    assert page.locator("#plot .line").first.get_attribute("aria-label").endswith("(35 effective), rank 1 to 2")
+    page.keyboard.press("Escape")
+    assert page.locator("#detail").inner_text() == ""
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(23, 23, 26)"
 
 
@@ -220,7 +239,7 @@ def test_filters_and_marks(opened, pages):
     page = opened(pages(cells))
     assert page.locator("thead th").last.inner_text() == "Alone"
     assert page.locator("td.stale").count() == page.locator("td.alone").count() == 1
-    assert page.locator("sup").all_inner_texts() == ["NC", "†"]
+    assert page.locator("td sup").all_inner_texts() == ["NC", "†"]
     page.select_option("#licence", "yes")
     assert page.locator("thead th").all_inner_texts() == ["metric", "North", "Alone"]
     page.select_option("#budget", "cpu")
@@ -228,6 +247,64 @@ def test_filters_and_marks(opened, pages):
     assert page.locator("tbody th").all_inner_texts() == ["a", "b", "d"]
     page.locator("#name").fill("nothing")
     assert "No value fits" in page.locator("#table").inner_text()
+
+
+def test_time_and_needs_narrow_the_table_and_what_is_left_out_is_counted(opened, pages):
+    cells = [
+        *(cell("north", "a", 0.9, seconds_per_1000="30"), cell("north", "b", 0.8, needs="gpu", seconds_per_1000="600")),
+        cell("north", "c", 0.7, needs="api", seconds_per_1000="unknown"),
+    ]
+    page = opened(pages(cells))
+    page.select_option("#time", "60")
+    assert page.locator("tbody th").all_inner_texts() == ["a"]
+    assert page.locator("#count").inner_text() == "1 metric, 1 data column; 1 metric of unknown time left out."
+    page.select_option("#time", "")
+    page.select_option("#needs", "gpu")
+    assert page.locator("tbody th").all_inner_texts() == ["b"]
+    page.locator("#name").press("Enter")
+    assert page.locator("tbody th").all_inner_texts() == ["b"], "Enter in the field does not load the page again"
+
+
+def test_a_language_is_answered_with_its_own_task_and_marks_data_that_are_not_commercial(opened, pages):
+    german = {"language": "de", "measure": "fs_ns", "commercial": "no", "data_licence": "CC-BY-NC-4.0"}
+    cells = [
+        *(cell("north", "a", 0.9), cell("north", "b", 0.8), cell("south", "b", 0.6, **german)),
+        *(cell("south", "c", 0.7, **german), cell("south", "length", 0.5, kind="control", best="", **german)),
+    ]
+    page = opened(pages(cells))
+    assert (page.input_value("#task"), page.input_value("#budget")) == ("ps_ns", "api")
+    page.select_option("#language", "de")
+    assert page.input_value("#task") == "fs_ns", "nobody has asked for another task"
+    assert page.locator(".headline").inner_text() == "b or c"
+    assert page.locator("thead sup").all_inner_texts() == ["NC"]
+    page.locator("tbody td").first.focus()
+    assert "the data are not for commercial use (CC-BY-NC-4.0)" in page.locator("#detail").inner_text()
+    page.select_option("#task", "ps_ns")
+    assert page.locator(".headline").inner_text() == "The data do not say."
+    page.get_by_role("button", name="tell supported from unsupported").click()
+    assert page.locator(".headline").inner_text() == "b or c"
+
+
+def test_a_click_and_enter_open_the_pack_and_a_touch_shows_a_link_to_it(opened, pages):
+    cells = [cell("north", "a", 0.9, shipped="yes"), cell("north", "b", 0.8, shipped="no")]
+    address = pages(cells)
+    folder = Path(address.removeprefix("file://")).parent / "packs" / "a"
+    folder.mkdir(parents=True)
+    (folder / "card.yaml").write_text("metric: a\n", encoding="utf-8")
+    page = opened(address)
+    for act in (lambda: page.locator("tbody td").first.click(), lambda: page.keyboard.press("Enter")):
+        with page.expect_popup() as popup:
+            act()
+        assert popup.value.get_by_text("card.yaml").count() == 1
+    page.locator("tbody td").last.click()
+    assert "The pack is not published" in page.locator("#detail").inner_text()
+    phone = opened(address, 390, 844, has_touch=True)
+    phone.locator("#plot .line").first.tap()
+    assert phone.get_by_role("link", name="Open the pack").get_attribute("href") == "packs/a/"
+    phone.evaluate("document.documentElement.dataset.packs = ''")
+    phone.locator("tbody td").first.tap()
+    assert "The pack is in results/reference/packs/a." in phone.locator("#detail").inner_text()
+    assert len(phone.context.pages) == 1
 
 
 def test_texts_of_the_data_are_no_markup(opened, pages):
