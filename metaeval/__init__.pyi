@@ -518,6 +518,7 @@ class data:
     @staticmethod
     def show(
         name: str,
+        human: str | Path | None = None,
     ) -> Any: ...
     @staticmethod
     def validate(
