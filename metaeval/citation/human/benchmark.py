@@ -10,7 +10,6 @@ from metaeval.citation.human.readers import read_human_set, read_statements
 from metaeval.citation.model import group_of
 from metaeval.citation.readers.answers import named_files
 
-
 BenchRecord = dict[str, str | int | float | None]
 
 
