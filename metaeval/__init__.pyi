@@ -390,6 +390,7 @@ class cite:
         table: int | Sequence[int] = ...,
         trained: str | Sequence[str] = ...,
         by: str | Sequence[str] = ...,
+        tokenizer: str = 'words',
         encoding: str = '',
         results: str | Path = ...,
         store: str | Path | None = None,
