@@ -35,9 +35,7 @@ def test_statistics_count_the_tokens_of_a_tokenizer(letters):
 
 def test_table_1_says_which_tokenizer_counted(letters):
     answers = [{"id": "a", "question": "Who?", "text": "A Dane built it [1].", "passages": [{"text": "A Dane."}]}]
-    tables = [
-        cite.tables_scifi(answers, table=1, tokenizer=unit).tables["table-1"] for unit in ("words", letters)
-    ]
+    tables = [cite.tables_scifi(answers, table=1, tokenizer=unit).tables["table-1"] for unit in ("words", letters)]
     values = [{r["measure"]: r["value"] for r in table.records}["tokens"] for table in tables]
     assert values == [5, 13]  # A, Dane, built, it and the stop; 1 + 4 + 5 + 2 letters and the stop
     notes = [" ".join(note.text for note in table.footer) for table in tables]
