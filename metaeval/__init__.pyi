@@ -250,6 +250,7 @@ class cite:
         profile: str = 'paper',
         format: str = 'auto',
         splitter: str = 'auto',
+        edits: str = 'judge',
         encoding: str = '',
         results: str | Path = ...,
         budget: float | None = None,
