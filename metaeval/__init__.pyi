@@ -250,6 +250,7 @@ class cite:
         profile: str = 'paper',
         format: str = 'auto',
         splitter: str = 'auto',
+        edits: str = 'judge',
         encoding: str = '',
         results: str | Path = ...,
         budget: float | None = None,
@@ -390,6 +391,7 @@ class cite:
         table: int | Sequence[int] = ...,
         trained: str | Sequence[str] = ...,
         by: str | Sequence[str] = ...,
+        tokenizer: str = 'words',
         encoding: str = '',
         results: str | Path = ...,
         store: str | Path | None = None,
@@ -524,6 +526,7 @@ class data:
     @staticmethod
     def show(
         name: str,
+        human: str | Path | None = None,
     ) -> Any: ...
     @staticmethod
     def validate(

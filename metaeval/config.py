@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -19,7 +19,7 @@ from pydantic import (
 
 from metaeval.config_files import EARLIER_THRESHOLD, apply_override, file_entries, read_experiment
 from metaeval.corpus.chunks import Chunking
-from metaeval.corpus.pairs import Rule, check_pool
+from metaeval.corpus.pairs import Place, Rule, check_pool
 from metaeval.corpus.units import Unit, read_aggregation
 from metaeval.declared import Flag, Model, kinds_of, validated
 from metaeval.errors import UserError, as_value_error
@@ -69,6 +69,23 @@ class EvidenceConfig(Strict):
     document."""
     window: int = Field(default=0, ge=0, examples=[1])
     """With unit evidence, sentences before and after each marked one that are read with it."""
+    place: Place = Field(default="sentence", examples=["chunk"])
+    """Where evidence that is given as text goes: to a sentence of the document, or to a chunk, as in the base paper; a
+    chunk shares few of its words with a sentence, so that a threshold has to be set with it."""
+
+    @model_validator(mode="after")
+    def _low_enough(self) -> Self:
+        if self.place == "chunk" and "threshold" not in self.model_fields_set:
+            raise ValueError(
+                "evidence.place=chunk needs evidence.threshold: a chunk shares few of its words with a sentence; the "
+                "base paper names none, so set one, such as 0.05"
+            )
+        return self
+
+    @property
+    def by_sentence(self) -> float:
+        """The threshold by which evidence is shown within chunks."""
+        return self.threshold if self.place == "sentence" else 0.5
 
     @classmethod
     def renamed(cls, values: Any) -> Any:

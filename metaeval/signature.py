@@ -29,6 +29,7 @@ OF_RUN: Mapping[str, str] = {
     "over-limit": "over_limit",
     "cited": "cited",
     "window": "evidence.window",
+    "evidence-place": "evidence.place",
     "control": "controls",
     "alpha": "comparison.alpha",
     "test": "comparison.test",

@@ -87,6 +87,7 @@ ELSEWHERE = {
     "over_limit": "moves pages alone: the test below",
     "cited": "moves statements alone: the test below",
     "evidence.window": "moves marked evidence alone: the test below",
+    "evidence.place": "moves copied evidence alone: the test below",
     "columns": "the data field, or the hash of a score file, is of what was read",
     "batch": "holds replies, which are found under what was asked",
     "interval.cluster": "needs data with systems: tests/runs/test_sampled_systems_and_annotators.py",
@@ -125,6 +126,7 @@ def test_a_setting_that_can_move_a_number_changes_it(signatures, override):
         ("citation", "aggregate=max", "aggregate=mean"),
         ("page", "over_limit=chunks", "over_limit=cut"),
         ("evidence", "evidence.window=0", "evidence.window=1"),
+        ("chunk", "evidence.threshold=0.5", "evidence={place: chunk, threshold: 0.5}"),
     ],
 )
 def test_what_makes_or_is_read_of_one_unit_changes_it(signatures, unit, one, other):

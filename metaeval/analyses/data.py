@@ -56,7 +56,8 @@ LIST = Analysis(
 )
 
 
-def _show(options: DataSetOptions, progress: Progress) -> Done:
+def show_card(options: DataSetOptions, progress: Progress) -> Done:
+    """Return a data set's card."""
     from metaeval.report.notebook import Card
     from metaeval.runs.prepared_run import find_dataset
 
@@ -94,7 +95,7 @@ SHOW = Analysis(
     summary="Show a data set's card: origin, licence, files, options.",
     examples=["data show wice"],
     options=DataSetOptions,
-    run=_show,
+    run=show_card,
 )
 
 

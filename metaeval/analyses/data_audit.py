@@ -139,7 +139,7 @@ def _whole_sets(corpus: Corpus, config: RunConfig, sizes: Collection[int]) -> It
     marked = {citation.id for citation in corpus.citations if citation.evidence and citation.level is SupportLevel.FULL}
     for size in sorted({*sizes, config.chunk.size}):
         chunked = chunk_corpus(corpus, Chunking(size, config.chunk.mode))
-        table = build_pairs(chunked, config.evidence.threshold)
+        table = build_pairs(chunked, config.evidence.threshold, place=config.evidence.place)
         touched = [pair for pair in table.pairs if pair.citation_id in marked and pair.held]
         whole = [pair.citation_id for pair in touched if pair.held == 1]
         yield WholeSets(f"{size}", len(touched), len(whole), len(marked), len({*whole}))

@@ -31,11 +31,15 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class EvidenceAlignment:
-    """The document sentences that contain evidence, and how many evidence sentences matched none."""
+    """The document sentences that contain evidence, and how many evidence sentences matched none.
+
+    chunks: the chunk of each copied evidence sentence, where these are placed by chunk.
+    """
 
     sentences: frozenset[int]
     given: int
     unmatched: int
+    chunks: tuple[int, ...] = ()
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -43,14 +47,20 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.lower()))
 
 
-def align_evidence(evidence: Evidence, document: Sequence[frozenset[str]], threshold: float) -> EvidenceAlignment:
+def align_evidence(
+    evidence: Evidence,
+    document: Sequence[frozenset[str]],
+    threshold: float,
+    chunks: Sequence[frozenset[str]] | None = None,
+) -> EvidenceAlignment:
     """Return the sentences of a document that contain the evidence of one evidence set.
 
     document: one set of words per sentence. Indices are used as published. Copied text is split into sentences;
     each goes to the document sentence of highest Jaccard similarity of word sets (the first of equals), if that
-    reaches `threshold`. The base paper names Jaccard and no threshold; 0.5 is our default.
+    reaches `threshold`. The base paper names Jaccard and no threshold; 0.5 is our default. chunks: one set of words
+    per chunk of the document, to which copied sentences go instead, by the same rule.
     """
-    placed = set(evidence.sentences)
+    placed, in_chunks = set(evidence.sentences), list[int]()
     marked, unmatched = len(placed), 0
     for text in evidence.texts:
         for sentence in split_sentences(text):
@@ -58,12 +68,14 @@ def align_evidence(evidence: Evidence, document: Sequence[frozenset[str]], thres
             if not words:
                 continue
             marked += 1
-            best = _nearest(words, document, threshold)
+            best = _nearest(words, document if chunks is None else chunks, threshold)
             if best is None:
                 unmatched += 1
-            else:
+            elif chunks is None:
                 placed.add(best)
-    return EvidenceAlignment(frozenset(placed), marked, unmatched)
+            else:
+                in_chunks.append(best)
+    return EvidenceAlignment(frozenset(placed), marked, unmatched, tuple(in_chunks))
 
 
 def _nearest(words: frozenset[str], document: Sequence[frozenset[str]], threshold: float) -> int | None:
@@ -77,6 +89,7 @@ def _nearest(words: frozenset[str], document: Sequence[frozenset[str]], threshol
 
 
 Rule = Literal["touched", "complete", "drop", "whole"]
+Place = Literal["sentence", "chunk"]
 
 GIVEN = "evidence sentences given"
 UNMATCHED = "of them found in no document sentence"
@@ -138,7 +151,9 @@ class PairTable:
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
-def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "complete") -> PairTable:
+def build_pairs(
+    chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "complete", place: Place = "sentence"
+) -> PairTable:
     """Pair every statement with every chunk of the documents that it cites.
 
     Annotators judge a whole document, and evidence is spread over it: a chunk that holds a part of an evidence set of a
@@ -156,6 +171,9 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "co
     chunk of a longer document has a known level, of a NONE citation neither: to keep those and lose the supported ones
     would make long documents look unsupported.
 
+    place: whether a copied evidence sentence goes to the sentence or to the chunk of highest Jaccard similarity, from
+    `threshold` on. In a chunk it counts as a whole sentence there.
+
     The rule says nothing about rows of the unit citation, which have the citation's own level, nor about the chunks
     that a retrieval pool adds.
 
@@ -168,6 +186,10 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "co
     def words(document_id: str) -> tuple[frozenset[str], ...]:
         return tuple(word_set(sentence) for sentence in document_sentences(corpus.documents[document_id]))
 
+    @cache
+    def chunk_words(document_id: str) -> tuple[frozenset[str], ...] | None:
+        return tuple(word_set(chunk.text) for chunk in chunked.chunks[document_id]) if place == "chunk" else None
+
     pairs: list[Pair] = []
     counts = dict.fromkeys((GIVEN, UNMATCHED, UNPLACED, WHOLE, INCOMPLETE), 0)
     dropped: Counter[str] = Counter()
@@ -178,8 +200,9 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "co
             dropped[reason] += 1
             continue
         sentences = words(citation.document_id) if any(evidence_set.texts for evidence_set in citation.evidence) else ()
-        sets = [align_evidence(evidence_set, sentences, threshold) for evidence_set in citation.evidence]
-        union = sets[0] if len(sets) == 1 else align_evidence(united(citation.evidence), sentences, threshold)
+        places = (sentences, threshold, chunk_words(citation.document_id))
+        sets = [align_evidence(evidence_set, *places) for evidence_set in citation.evidence]
+        union = sets[0] if len(sets) == 1 else align_evidence(united(citation.evidence), *places)
         counts[GIVEN] += union.given
         counts[UNMATCHED] += union.unmatched
         shares = _held(chunks, sets) if marked or len(chunks) == 1 else [None] * len(chunks)
@@ -271,19 +294,20 @@ def united(sets: Sequence[Evidence]) -> Evidence:
 def _held(chunks: Sequence[Chunk], sets: Sequence[EvidenceAlignment]) -> list[float | None]:
     """Return for each chunk the largest share that it holds of any evidence set.
 
-    sets: the document's sentences in each set. A sentence that is cut over n chunks counts 1/n in each of them. The
-    only chunk of a document holds all.
+    sets: the document's sentences in each set, and the chunks of its copied sentences. A sentence that is cut over n
+    chunks counts 1/n in each of them. The only chunk of a document holds all.
     """
     if len(chunks) == 1:
         return [1.0]
     parts = Counter(index for chunk in chunks for index in chunk.sentences)
-    placed = [(alignment.sentences & parts.keys(), alignment.unmatched) for alignment in sets]
+    placed = [(alignment.sentences & parts.keys(), alignment.chunks, alignment.unmatched) for alignment in sets]
     return [
         max(
             (
-                sum(1 / parts[index] for index in present.intersection(chunk.sentences)) / (len(present) + unmatched)
-                for present, unmatched in placed
-                if present
+                (sum(1 / parts[index] for index in present.intersection(chunk.sentences)) + chosen.count(chunk.index))
+                / (len(present) + len(chosen) + unmatched)
+                for present, chosen, unmatched in placed
+                if present or chosen
             ),
             default=0.0,
         )

@@ -70,7 +70,7 @@ def evidence_reader(job: Job) -> Callable[[Pair], list[PlacedEvidence]]:
         citation = citations[citation_id]
         chunking = Chunking(sys.maxsize) if config.whole_pages else config.chunk.chunking()
         cut = None if config.unit == "evidence" else chunking
-        return place_evidence(corpus.documents[citation.document_id], citation, config.evidence.threshold, cut)
+        return place_evidence(corpus.documents[citation.document_id], citation, config.evidence.by_sentence, cut)
 
     return lambda pair: [placed(name) for name in cited.get(pair.statement_id, [pair.citation_id]) if name in citations]
 

@@ -40,7 +40,7 @@ EXPECTED = "what random scores are expected to have, not one draw of them"
 MEAN_OF_DRAWS = f"mean of {CHANCE_DRAWS} draws of random scores; tests against it count its Monte Carlo error"
 
 # The settings that change numbers most and that the table does not show elsewhere.
-_SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks", "over-limit", "window")
+_SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks", "over-limit", "window", "evidence-place")
 
 
 def named_protocols(config: RunConfig) -> dict[str, Protocol]:

@@ -103,6 +103,8 @@ class Job:
             fields["over-limit"] = config.over_limit
         if config.unit == "evidence":
             fields["window"] = config.evidence.window
+        if config.evidence.place == "chunk":
+            fields["evidence-place"] = "chunk"
         return {**fields, "levels": "full=2,partial=1,none=0"}
 
 
@@ -201,6 +203,8 @@ def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:
 
 def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
     chunking, evidence = config.chunk.chunking(), config.evidence
+    if evidence.place == "chunk" and (config.whole_pages or config.unit == "evidence"):
+        raise UserError(f"evidence.place=chunk is for chunks, and unit={config.unit} here reads none: leave it out.")
     if config.whole_pages:
         whole = statement_pairs if config.unit == "statement" else page_pairs
         table = replace(whole(corpus, chunking, evidence.threshold), pool=config.pool)
@@ -208,7 +212,7 @@ def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
         table = replace(evidence_pairs(corpus, chunking, evidence.threshold, evidence.window), pool=config.pool)
     else:
         chunked = chunk_corpus(corpus, chunking)
-        table = _with_pool(build_pairs(chunked, evidence.threshold, evidence.rule), chunked, config)
+        table = _with_pool(build_pairs(chunked, evidence.threshold, evidence.rule, evidence.place), chunked, config)
     levels = statement_levels(corpus) if config.unit == "statement" else None
     return Job(config, name, split, corpus, table, unit_rows(table, config.unit, levels))
 

@@ -53,6 +53,7 @@ def test_every_field_of_a_real_signature_has_a_sentence(results, protocol):
         ("chunks", "words-1000", "most words in a chunk; how chunks are packed", "chunk.size, chunk.mode"),
         ("evidence", "touched,jaccard-0.25", "lowest Jaccard similarity", "evidence.rule, evidence.threshold"),
         ("over-limit", "cut", "the page up to the limit", "over_limit"),
+        ("evidence-place", "chunk", "to a chunk, as in the base paper", "evidence.place"),
         ("window", "1", "sentences before and after each marked one", "evidence.window"),
         ("reads", "chunks", "what the metric read of a page", "over_limit"),
         ("evidence", "jaccard-0.25", "the base paper's rule", "evidence.rule, evidence.threshold"),

@@ -80,6 +80,37 @@ def test_recorded_with_faults_and_replayed_every_file_has_the_same_bytes(
     assert replayed.out.splitlines()[:20] == ended.out.splitlines()[:20]
 
 
+@pytest.mark.parametrize("profile", ["paper", "released"])
+def test_the_ablation_vanilla_is_recorded_and_replayed(ran, fake, answers, tmp_path, profile):
+    """CiteEval's judge without edits and reasoning. The stars of the questions are 5, 4, 3, 2, 1."""
+    kept, asked = tmp_path / "judge.jsonl", ("cite", "citeeval", answers, "--profile", profile, "-s", "mode=vanilla")
+
+    def rate(body):
+        if body["response_format"]["json_schema"]["name"] == "attribution":
+            return judge(body)
+        group = re.search(r"The Oder is 84(\d)", prompt(body).rpartition("</passages>")[2])[1]
+        return json.dumps({"statements": [{"id": 1, "rating": 5 - int(group)}]})
+
+    with fake.ChatServer(answer=rate) as server:
+        ran(*asked, "--model", "tiny", "--base-url", server.url, "--record", kept, *QUICK)
+        assert len(server.completed) == 20  # ten answers, two questions each
+    replayed = tmp_path / "again"
+    ran(*asked, "--replay", kept, "--results", replayed, *QUICK)
+    text = (tmp_path / "results" / "latest" / "citeeval.json").read_text()
+    assert (replayed / "latest" / "citeeval.json").read_text() == text
+    rows = [json.loads(line) for line in (replayed / "latest" / "per-statements.jsonl").read_text().splitlines()]
+    # (stars - 1) / 4, and 0 for the statements without a citation.
+    assert [(row["stars"], row["rating"]) for row in rows if row["citations"]] == [
+        *((5, 1.0), (4, 0.75), (3, 0.5), (2, 0.25), (1, 0.0))
+    ] * 2
+    assert {row["rating"] for row in rows if not row["citations"]} == {0.0}
+    values = {(row["system"], row["measure"]): row["value"] for row in json.loads(text)["records"]}
+    # Of each system: (1 + 0.75 + 0.5 + 0.25 + 0) / 5 over cited statements, half of it over both.
+    assert values == {("system 0", "rating"): 0.25, ("system 1", "rating"): 0.25}
+    cited = ran(*asked, "--replay", kept, "--scenario", "cited", "--results", tmp_path / "cited", *QUICK)
+    assert "0.500" in cited.out
+
+
 def test_the_budget_ends_a_run_in_one_sentence(refused, fake, answers, tmp_path):
     with fake.ChatServer(answer=judge) as server:
         said = refused(

@@ -159,6 +159,32 @@ def test_a_judge_recorded_with_faults_and_replayed_gives_the_same_bytes(cli, ran
     assert "citeeval:rating mean 0.500; with every missing verdict against it or for it 0.438 to 0.562 (1 of 8" in said
 
 
+@pytest.mark.parametrize("profile", ["paper", "released"])
+def test_the_ablation_vanilla_gives_ratings_alone(ran, fake, rated, tmp_path, profile):
+    pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+
+    def judge(body):
+        if body["response_format"]["json_schema"]["name"] == "attribution":
+            entries = [{"id": n, "thinking": "", "context": "retrieval"} for n in (1, 2)]
+        else:
+            entries = [{"id": 1, "rating": 4}, {"id": 2, "rating": 2}]
+        return json.dumps({"statements": entries})
+
+    kept = tmp_path / "judge.jsonl"
+    asked = ("cite", "meta", rated, "--pipelines", "citeeval", "-s", "mode=vanilla", "-s", f"profile={profile}", *QUICK)
+    with fake.ChatServer(answer=judge) as server:
+        ran(*asked, "--model", "tiny", "--base-url", server.url, "--record", kept)
+    ran(*asked, "--replay", kept, "--results", tmp_path / "again")
+    text = (tmp_path / "again" / "latest" / "statements" / "ratings.jsonl").read_text()
+    assert (tmp_path / "results" / "latest" / "statements" / "ratings.jsonl").read_text() == text
+    scores = {row["id"]: row["scores"] for row in map(json.loads, text.splitlines())}
+    # (4 - 1) / 4 and (2 - 1) / 4; nothing is edited, so that there is no other measure of CiteEval. The released code
+    # joins the short second sentence with the first, which leaves the second rated statement without a value.
+    assert scores["0-1#1"] == {"citeeval:rating": 0.75}
+    assert scores["0-1#2"] == {"citeeval:rating": {"paper": 0.25, "released": None}[profile]}
+    assert len(scores) == 16
+
+
 def test_a_dry_run_says_what_the_chat_model_would_cost_and_asks_nothing(cli, fake, rated, tmp_path):
     both = ("cite", "meta", rated, "--pipelines", "citeeval,scifi", "--nli", "overlap", "-s", "facts=model", *QUICK)
     with fake.ChatServer(answer=lambda body: "?") as server:

@@ -21,6 +21,11 @@ NAMES = {
     "dataset to audit": (("data", "audit", "mni"), ["'mni'", "Did you mean 'mini'?"]),
     "sizes": (("data", "audit", "mini", "--sizes", "50,x"), ["Setting 'sizes.1'", "'x'", "a valid integer"]),
     "no size": (("data", "audit", "mini", "--sizes", "0"), ["Setting 'sizes.0'", "'0'", "greater than 0"]),
+    "place": ((*RUN, "--set", "evidence.place=chunk"), ["evidence.place=chunk needs evidence.threshold"]),
+    "place of pages": (
+        (*RUN, "-u", "page", "--set", "evidence.place=chunk", "--set", "evidence.threshold=0.1"),
+        ["evidence.place=chunk is for chunks, and unit=page"],
+    ),
     "window": ((*RUN, "--set", "evidence.window=-1"), ["'evidence.window'", "greater than or equal to 0"]),
     "pool of a page": ((*RUN, "--pool", "bm25:3", "-u", "page"), ["needs unit=chunk (unit is 'page')"]),
     "pool": ((*RUN, "--pool", "bm25"), ["'pool'", "'bm25'", "own, or bm25:K", "bm25:20"]),

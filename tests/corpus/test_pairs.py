@@ -184,6 +184,27 @@ def test_the_threshold_is_the_one_asked_for():
     assert table.threshold == 0.34
 
 
+@pytest.mark.parametrize(
+    ("evidence", "threshold", "place", "held"),
+    [
+        # Chunks of four words: {one, rain, two, rivers} and {three, floods}. {rain, two} shares one word with each of
+        # the first two sentences, 1/3, and two with the first chunk, 2/4.
+        (said("Rain, two!"), 0.5, "sentence", [None, None]),
+        (said("Rain, two!"), 0.5, "chunk", [1, 0]),
+        (said("Rain, two!"), 0.51, "chunk", [None, None]),
+        # Of two sentences of text each chunk holds one (2/4 and 2/2), or the first is found nowhere (2/4 < 0.6).
+        (said("One rain. Three floods."), 0.5, "chunk", [0.5, 0.5]),
+        (said("One rain. Three floods."), 0.6, "chunk", [0, 0.5]),
+        # Twice in the same chunk; and beside a sentence given by its number, which stays where it is.
+        (said("One rain. Two rivers."), 0.5, "chunk", [1, 0]),
+        (Evidence(sentences=(2,), texts=("Rain, two!",)), 0.5, "chunk", [0.5, 0.5]),
+    ],
+)
+def test_copied_evidence_goes_to_the_nearest_sentence_or_to_the_nearest_chunk(evidence, threshold, place, held):
+    chunked = chunk_corpus(corpus_of(("three", FULL, evidence)), Chunking(4))
+    assert [pair.held for pair in build_pairs(chunked, threshold, place=place).pairs] == held
+
+
 def test_a_pair_holds_all_that_a_protocol_and_a_metric_read():
     table = table_of(("one", FULL, at()), ("three", PARTIAL, at(2)))
     assert table.pairs[3] == Pair(

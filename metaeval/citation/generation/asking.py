@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from metaeval.citation.chat import ChatOptions, chat_request
-from metaeval.citation.generation.documents import ShownDocument, fit, in_json, in_plain_text, whole_documents
+from metaeval.citation.generation.documents import (
+    ShownDocument,
+    fit,
+    in_json,
+    in_plain_text,
+    token_counter,
+    whole_documents,
+)
 from metaeval.citation.generation.options import GenerationOptions, Strategy
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
@@ -108,6 +115,7 @@ class Setup:
     def __init__(self, options: GenerationOptions, chat: ChatOptions, shots: Sequence[Answer] = ()) -> None:
         self.options, self.whole, self.shots, self._chat = options.shared_by(1 + len(shots)), options, shots, chat
         self._prompts = load_prompts(options, chat)
+        token_counter(options.tokenizer)  # a missing tokenizer is an error here, before anything is asked
         self._plain, self._as_text = options.layout == "plain", chat.output == "text"
         summary = "overview" if options.focus == "document" else "summary"
         self._shown = _SHOWN.get(summary if options.strategy == "summary" else options.strategy, "")

@@ -10,6 +10,7 @@ from math import ceil
 
 from metaeval.citation.generation.options import GenerationOptions, Text
 from metaeval.citation.model import Passage
+from metaeval.citation.scifi.entailment import counter
 from metaeval.citation.sentences import split, whole
 from metaeval.llm.exchange import CHARACTERS_PER_TOKEN, quoted
 
@@ -41,6 +42,11 @@ def in_tokens(text: str) -> int:
     return ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
+def token_counter(tokenizer: str | None) -> Callable[[str], int]:
+    """Return the function that counts tokens; raises `UserError` for a tokenizer that cannot be loaded."""
+    return in_tokens if tokenizer is None else counter(tokenizer, "tokenizer")
+
+
 def fitted(
     documents: Sequence[ShownDocument], total: int, each: int | None = None, size: Callable[[str], int] = in_words
 ) -> list[ShownDocument]:
@@ -63,7 +69,7 @@ def fit(documents: Sequence[ShownDocument], options: GenerationOptions, each: in
         return fitted(documents, options.context_words, each)
     if each is not None and options.strategy != "truncated":
         documents = [replace(document, text=cut(document.text, each)) for document in documents]
-    return fitted(documents, options.context_tokens, size=in_tokens)
+    return fitted(documents, options.context_tokens, size=token_counter(options.tokenizer))
 
 
 def level(lengths: Sequence[int], total: int) -> int:

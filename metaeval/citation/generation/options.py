@@ -23,7 +23,17 @@ _SIZE: Mapping[Strategy, str] = {
     "two-stage": "summary_words",
     "select-then-write": "preview_words",
 }
-_SETTING = ("documents", "document_text", "oracle", "negatives", "shuffle", "samples", "layout", "summary_model")
+_SETTING = (
+    "tokenizer",
+    "documents",
+    "document_text",
+    "oracle",
+    "negatives",
+    "shuffle",
+    "samples",
+    "layout",
+    "summary_model",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +52,8 @@ class GenerationOptions:
     context_tokens: int | None = None
     """Most tokens, of four characters each, of all documents in one request, those of worked examples included, in
     place of context_words and document_words: documents are cut to the largest equal size that fits (none: words)."""
+    tokenizer: str | None = None
+    """Tokenizer (hub id or folder) that counts context_tokens, or words (none: four characters a token)."""
     preview_words: int = 60
     """Words of each document by which the model chooses, in the strategy select-then-write."""
     summary_words: int = 80
@@ -103,6 +115,8 @@ class GenerationOptions:
             )
         if self.context_tokens is not None and (words := [name for name in _WORDS if self._changed(name)]):
             raise UserError(f"context_tokens replaces {words[0]}: give only one of the two.")
+        if self.tokenizer is not None and self.context_tokens is None:
+            raise UserError("tokenizer counts the tokens of context_tokens, which is not set: set it, or leave it out.")
 
     def _numbers(self) -> dict[str, int]:
         values = {option.name: getattr(self, option.name) for option in fields(self)}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from metaeval.citation.citeeval import editing
 from metaeval.citation.citeeval.evaluate import ResponseValues
 from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions
-from metaeval.citation.human.model import HumanAnswer, SpanValue, Valued, align
+from metaeval.citation.human.model import HumanAnswer, HumanStatement, SpanValue, Valued, align
 from metaeval.citation.measures import ValueInterval, interval_by, means, replicates
 from metaeval.errors import UserError
 from metaeval.stats.arrays import Floats, Ints
@@ -99,6 +101,52 @@ def edited_statements(
             else:
                 edited.append(Edited(result.answer, code, citations, judged.edits, rating))
     return edited, +left_out
+
+
+def human_edited(
+    people: Sequence[HumanAnswer], judged: Mapping[str, Sequence[HumanStatement]], group: Ints
+) -> tuple[list[Edited], Counter[str]]:
+    """Return what `fit` takes of people's own edits, one for each annotator of a statement, and what is left out.
+
+    judged: CiteBench's judgements, by answer. An annotator's edits are lists under delete-misleading to
+    add-credibility, of which the released loader reads the lengths alone: the citations that are not deleted are kept.
+    Edits go with the same annotator's rating, which is our reading. Raises `UserError` for an entry that is no list.
+    """
+    edited: list[Edited] = []
+    left_out: Counter[str] = Counter()
+    for human, code in zip(people, group.tolist(), strict=True):
+        for statement in judged.get(human.answer.id, ()):
+            citations = tuple(range(1, len({*statement.citations}) + 1))
+            for entry, rating in zip(statement.edits, statement.ratings, strict=False) if citations else ():
+                edits = _synthetic(entry, len(citations), f"{human.answer.id!r}, statement {statement.id!r}")
+                if edits is None:
+                    left_out["not edited by people"] += 1
+                elif sum(edit.action == "delete" for edit in edits) > len(citations):
+                    left_out["edits that cannot be"] += 1
+                elif rating is None:
+                    left_out["not rated by people"] += 1
+                else:
+                    edited.append(Edited(human.answer.id, code, citations, edits, rating))
+            left_out["not edited by people"] += 0 if statement.edits or not citations else len(statement.ratings)
+    return edited, +left_out
+
+
+def _synthetic(entry: Any, cited: int, where: str) -> tuple[editing.Edit, ...] | None:
+    """Return an annotator's edits, on citations numbered in order: deleted ones from 1, added ones after those cited.
+
+    entry: the edits in the file; None is returned where it is no object. where: for errors.
+    """
+    if not isinstance(entry, Mapping):
+        return None
+    next_number = {"delete": itertools.count(1), "add": itertools.count(cited + 1)}
+    edits: list[editing.Edit] = []
+    for action, reasons in editing.REASONS.items():
+        for reason, name in enumerate(reasons, start=1):
+            numbers = entry.get(f"{action}-{name}") or []
+            if not isinstance(numbers, list):
+                raise UserError(f"Response {where}: the edits {action}-{name} are not a list: give one.")
+            edits += [editing.Edit(action, reason, next(next_number[action])) for _ in numbers]
+    return tuple(edits)
 
 
 def fit(

@@ -1,4 +1,4 @@
-"""The options of `data build` and `data export`."""
+"""The options of `data build`, `data export` and `data show`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,21 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from metaeval.analyses.analysis import DeclaredOptions, EncodingSettings
+from metaeval.analyses.data import DataSetOptions
 from metaeval.citation.generation.options import Strategy
 from metaeval.config import BudgetSettings, ResultsSettings
 from metaeval.declared import Flag
 
 SUMMARY = "Build samples as SCiFi's from wikitext and fetched pages."
+
+
+class DataShowOptions(DataSetOptions):
+    """Options of `data show`."""
+
+    name: Annotated[str, Flag("NAME", argument=True)]
+    """Data set, by name ('metaeval data list'), or CiteBench's .citeeval file."""
+    human: Annotated[Path | None, Flag("FILE", hidden=True)] = None
+    """CiteBench's human judgements of a .citeeval file."""
 
 
 class DataBuildOptions(BudgetSettings, ResultsSettings, DeclaredOptions):

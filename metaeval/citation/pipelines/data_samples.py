@@ -1,9 +1,37 @@
-"""`data build`, samples made of articles and their sources, and `data export`, samples for trainers."""
+"""`data build`, samples made of articles and their sources, `data export`, samples for trainers, and `data show`."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
+from metaeval.analyses import data
 from metaeval.analyses.analysis import Analysis, Done, Progress
-from metaeval.citation.pipelines.data_options import SUMMARY, DataBuildOptions, DataExportOptions
+from metaeval.citation.pipelines.data_options import SUMMARY, DataBuildOptions, DataExportOptions, DataShowOptions
+from metaeval.errors import UserError
+
+
+def _show(options: DataShowOptions, progress: Progress) -> Done:
+    from metaeval.citation.human.benchmark import bench_statistics, read_benchmark
+    from metaeval.report.table import Table
+
+    path = Path(options.name)
+    if path.suffix == ".citeeval":
+        return Done(value=Table(records=bench_statistics(read_benchmark(path, options.human))))
+    if options.human is not None:
+        raise UserError(f"--human is for CiteBench's .citeeval files, and {options.name} is another: leave it out.")
+    return data.show_card(options, progress)
+
+
+SHOW = replace(
+    data.SHOW,
+    summary="Show a data set's card, or count a .citeeval file.",
+    about="""The card: origin, licence, files, options. Of CiteBench's file of responses: the queries, responses,
+statements and citations of each system; with --human also the ratings and the annotators.""",
+    examples=["data show wice", "data show metric_eval.citeeval --human human.json"],
+    options=DataShowOptions,
+    run=_show,
+)
 
 
 def _build(options: DataBuildOptions, progress: Progress) -> Done:

@@ -193,6 +193,9 @@ def _row(result: Generated) -> dict[str, Any]:
     return row
 
 
+_COUNTED, _ESTIMATE = "context_tokens are counted by {}", "characters, four a token"
+
+
 def _sheet(written: _Written) -> Table:
     strategy, fields, blocks = written.options.strategy, written.fields, generation.counts_of(written.results)
     blocks["documents"] = {name: number for name, number in sorted(written.task.notes.items()) if number}
@@ -211,6 +214,9 @@ def _sheet(written: _Written) -> Table:
         ),
         # Lines of a list of settings can be broken after commas.
         Note("settings", listed({name: value.replace(",", ", ") for name, value in fields.items()})),
+        Note(
+            "tokens", _COUNTED.format(written.options.tokenizer or _ESTIMATE) if written.options.context_tokens else ""
+        ),
         Note("left out", f"{some}{more}; {_LEFT_OUT}" if lost else ""),
         Note("prompts", f"{named} SCiFi's paper; the wording is ours"),
     )

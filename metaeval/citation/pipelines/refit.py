@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,10 +14,11 @@ from metaeval.citation.chat import estimate_for
 from metaeval.citation.citeeval.editing import PUBLISHED, coefficients_text
 from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.judge import asked_fields, load_prompts, questions_of
+from metaeval.citation.citeeval.score_rules import CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.human.model import HumanAnswer
+from metaeval.citation.human.model import HumanAnswer, HumanStatement
 from metaeval.citation.human.readers import read_human_set
-from metaeval.citation.human.refitting import FOLDS, Refit, agreement, edited_statements, fit
+from metaeval.citation.human.refitting import FOLDS, Refit, agreement, edited_statements, fit, human_edited
 from metaeval.citation.measures import ValueInterval, group_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.pipelines import pipeline
@@ -32,6 +33,7 @@ from metaeval.files import sha256_json
 from metaeval.report.cells import THREE, cell
 from metaeval.report.table import Note, Table, count, plain
 from metaeval.runs.evaluation import resampling_of
+from metaeval.setting_types import one_of
 
 MEASURES = (
     PipelineMeasure("pearson", "Pearson", "Pearson correlation with human ratings"),
@@ -50,7 +52,7 @@ ROWS: Mapping[str, str] = {
 class RefitCommand(pipeline.AsksChat):
     """Options of `refit`."""
 
-    untyped = frozenset({"format", "profile", "splitter"})
+    untyped = frozenset({"format", "profile", "splitter", "edits"})
 
     files: pipeline.FilesToRead = Field(description="Files of answers with human ratings, as for 'cite meta'.")
     human: Annotated[Path | None, Flag("FILE")] = Field(default=None, description="CiteBench's human judgements.")
@@ -59,17 +61,25 @@ class RefitCommand(pipeline.AsksChat):
         default="auto", description="Format: expertqa, citebench, jsonl, or auto (by content)."
     )
     splitter: pipeline.Splitter = "auto"
+    edits: Annotated[str, one_of("edits", ("judge", "human")), Flag("NAME")] = Field(
+        default="judge", description="Whose edits are fitted: the judge's, or human (CiteBench's; no model is asked)."
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class ToRefit:
-    """Rated answers and their statements. dropped: counts of what was not read, by reason."""
+    """Rated answers and their statements. dropped: counts of what was not read, by reason.
+
+    judge: None where people's edits (`judged`, by answer) are fitted. options: of the edit distance.
+    """
 
     run: Run
-    judge: CiteEvalJudge
+    judge: CiteEvalJudge | None
+    options: CiteEvalOptions
     people: Sequence[HumanAnswer]
     splits: Sequence[Split]
     dropped: Counter[str]
+    judged: Mapping[str, Sequence[HumanStatement]] = field(default_factory=dict)
 
     @property
     def answers(self) -> list[Answer]:
@@ -79,6 +89,8 @@ class ToRefit:
 
 def read_refit(run: Run) -> ToRefit:
     """Return the run's rated answers; raises `UserError` for wrong files and settings."""
+    if run.options.edits == "human":
+        return _read_edits(run)
     # The edit distance does not depend on what a statement rests on.
     judge = read_judge(run, contexts="never")
     human_set = read_human_set(run.options.files, run.options.format, run.options.human)
@@ -86,11 +98,25 @@ def read_refit(run: Run) -> ToRefit:
         human_set.splits.get(rated.answer.id) or split_response(rated.answer, judge.options, run.splitter)
         for rated in human_set.answers
     ]
-    return ToRefit(run, judge, human_set.answers, splits, human_set.dropped)
+    return ToRefit(run, judge, judge.options, human_set.answers, splits, human_set.dropped)
+
+
+def _read_edits(run: Run) -> ToRefit:
+    """Return the run's rated answers with people's edits; raises `UserError` for files without any."""
+    if run.options.names_model or run.options.idle:
+        raise UserError("edits=human fits people's edits, and no model is asked: leave the model's options out.")
+    human_set = read_human_set(run.options.files, run.options.format, run.options.human)
+    if not human_set.people:
+        raise UserError("edits=human needs people's edits, which CiteBench holds: give its .citeeval file and --human.")
+    # People's citations are counted, so that no number can be one too high.
+    options = replace(citeeval_options(run.options.profile, **run.set_options["options"]), index_shift=False)
+    return ToRefit(run, None, options, human_set.answers, [], human_set.dropped, human_set.people)
 
 
 def estimate_refit(read: ToRefit) -> str:
     """Return one line on the cost of the requests that have no stored reply yet."""
+    if read.judge is None:
+        return "People's edits are fitted, and no chat model is asked: nothing is paid."
     requests = [question.request for question in questions_of(read.answers, read.splits, read.judge.asking)]
     return f"{len(read.people):,} answers to be edited: {estimate_for(requests, read.judge.chat)}"
 
@@ -101,11 +127,15 @@ def refit(read: ToRefit, chat: Any) -> Layout:
     chat: the judge. Raises `UserError` for too little data.
     """
     judge = read.judge
+    group, _ = group_codes(read.answers)
+    if judge is None:
+        edited, left_out = human_edited(read.people, read.judged, group)
+        fitted = fit(edited, left_out, read.options, read.run.config.interval.seed)
+        return _laid_out(read, fitted, _provenance(read, fitted, ()), {"edits": "human"})
     results = evaluate(read.answers, read.splits, chat.ask, judge.asking, judge.options).results
     # Without edits, the fit would fail for want of ratings, which is not the cause.
     refusal = f"No statement of {len(read.people):,} answers was edited"
     check_edited(read.answers, read.splits, judge, chat, results, refusal)
-    group, _ = group_codes(read.answers)
     statements, left_out = edited_statements(read.people, results, group, judge.options)
     try:
         fitted = fit(statements, left_out, judge.options, read.run.config.interval.seed)
@@ -116,15 +146,22 @@ def refit(read: ToRefit, chat: Any) -> Layout:
         lost |= {f"statements {reason}": times for reason, times in left_out.items()}
         raise UserError(f"{error} Left out: {counted(lost) or 'none'}.") from error
     around = _provenance(read, fitted, chat.models)
-    agreed = agreement(fitted, resampling_of(read.run.config))
-    sheets = [_agreement(agreed, around), _coefficients(fitted, around)]
     origin = {
-        "answers": answers_at(around.data),
         "judge": ", ".join(chat.models) or judge.asking.model,
         "prompt": f"editing@{load_prompts(judge.asking)['editing'].fingerprint}",
         "profile": judge.profile,
         "options": judge.changed,
-        "index_shift": judge.options.index_shift,
+    }
+    return _laid_out(read, fitted, around, origin)
+
+
+def _laid_out(read: ToRefit, fitted: Refit, around: Provenance, made: Mapping[str, Any]) -> Layout:
+    """Return the tables, and the file of coefficients. made: who edited, for the file."""
+    sheets = [_agreement(agreement(fitted, resampling_of(read.run.config)), around), _coefficients(fitted, around)]
+    origin = {
+        "answers": answers_at(around.data),
+        **made,
+        "index_shift": read.options.index_shift,
         "statements": len(fitted.statements),
         "groups": around.data.groups,
     }
@@ -143,18 +180,17 @@ def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenan
     ]
     changed = {"fingerprint": sha256_json([data.fingerprint, ratings]), "groups": len(set(learnt.group.tolist()))}
     data = data.model_copy(update=changed)
-    data_text = f"{count(data.statements, 'statement')} with citations, edits and a rating, in "
+    data_text = (
+        f"{count(data.statements, 'statement' if judge else 'judgement')} with citations, edits and a rating, in "
+    )
     data_text += f"{count(len(read.people), 'answer')} of {count(data.groups, 'group')}"
     return Provenance(
         data=data,
         kind="",
-        subtitle=f"{plain(data.name)}, edited by {plain(judge.asking.model)}",
+        subtitle=f"{plain(data.name)}, edited by {plain(judge.asking.model) if judge else 'people'}",
         fields={
             "pipeline": "citeeval-refit",
-            "profile": judge.profile,
-            "options": judge.changed,
-            "splitter": run.splitter.name,
-            **asked_fields(judge.asking, models),
+            **(_asked(judge, run, models) if judge else {"edits": "human", "profile": run.options.profile}),
             "folds": FOLDS,
         },
         interval=run.config.interval,
@@ -165,6 +201,12 @@ def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenan
             uncertainty(run.config.interval, data.groups),
         ),
     )
+
+
+def _asked(judge: CiteEvalJudge, run: Run, models: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of signatures about the judge."""
+    fields = {"profile": judge.profile, "options": judge.changed, "splitter": run.splitter.name}
+    return {**fields, **asked_fields(judge.asking, models)}
 
 
 def _agreement(agreed: Mapping[str, Mapping[str, ValueInterval]], around: Provenance) -> Table:
@@ -229,7 +271,8 @@ REFIT = Pipeline(
     measures=MEASURES,
     drawn=("line", ""),
     owners={name: kind for name, kind in OWNERS.items() if name != "baselines"},
-    chat="always",
+    chat="optional",
+    asks=lambda choice, _: getattr(choice, "edits", "judge") == "judge",
     read=read_refit,
     estimate=estimate_refit,
     ask=refit,

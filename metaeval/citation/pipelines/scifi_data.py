@@ -23,7 +23,7 @@ from metaeval.citation.pipelines.pipeline import (
     Run,
 )
 from metaeval.citation.pipelines.provenance import Provenance, data_of
-from metaeval.citation.pipelines.scifi_paper import STATISTICS, STATISTICS_READING
+from metaeval.citation.pipelines.scifi_paper import STATISTICS, statistics_reading
 from metaeval.citation.readers.answers import gather
 from metaeval.citation.scifi.facts import PROMPTS, read_line
 from metaeval.citation.scifi.samples import ScifiSample, candidates, chosen, split
@@ -115,7 +115,7 @@ def _lay_out(building: _Building) -> Layout:
         cells = [format_value(values[column.key], column) for column in STATISTICS]
         table.add("", name, cells, *({"split": name, "measure": key, "value": value} for key, value in values.items()))
     return Layout(
-        [_around(building).lines("samples", "Statistics of the samples", _HEADINGS, table, [STATISTICS_READING])],
+        [_around(building).lines("samples", "Statistics of the samples", _HEADINGS, table, [statistics_reading()])],
         files=files,
         folder=run.config.results / "build" / building.options.name,
         value={name: [sample.row for sample in samples] for name, samples in parts.items()},

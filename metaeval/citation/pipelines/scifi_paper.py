@@ -53,12 +53,17 @@ STATISTICS = (
     Column(key="inside", label="inside %", scale=100, digits=1),
     Column(key="free", label="free %", scale=100, digits=1),
 )
-STATISTICS_READING = Note(
-    "reading",
-    "Tokens: words and punctuation marks a sample. Density: citations per sentence with a citation. several: "
-    "sentences with more than one citation; inside: citations that a word of their sentence follows; free: those of "
-    "these that stand away from punctuation (Appendix A.3)",
-)
+
+
+def statistics_reading(tokenizer: str = "words") -> Note:
+    """Return the note on the statistics of texts. tokenizer: see `metaeval.citation.scifi.statistics.token_counter`."""
+    tokens = "words and punctuation marks" if tokenizer == "words" else f"those of the tokenizer {plain(tokenizer)}"
+    return Note(
+        "reading",
+        f"Tokens: {tokens}, a sample. Density: citations per sentence with a citation. several: sentences with more "
+        "than one citation; inside: citations that a word of their sentence follows; free: those of these that stand "
+        "away from punctuation (Appendix A.3)",
+    )
 
 
 def _numbers(value: Any) -> Any:
@@ -68,7 +73,7 @@ def _numbers(value: Any) -> Any:
 class ScifiTablesCommand(RarelyAsksChat, ScifiCommand):
     """Options of `cite tables scifi`."""
 
-    untyped = frozenset({"by", "format", "parser"})
+    untyped = frozenset({"by", "format", "parser", "tokenizer"})
 
     table: Annotated[tuple[int, ...], BeforeValidator(_numbers), Flag("N", multiple=True)] = Field(
         default=(),
@@ -79,6 +84,10 @@ class ScifiTablesCommand(RarelyAsksChat, ScifiCommand):
     )
     by: NameList = Field(
         default=(), description="Fields of the records' reference by which texts are counted (topic, views), in tables."
+    )
+    tokenizer: Annotated[str, Flag("NAME")] = Field(
+        default="words",
+        description="Tokens of Table 1: words (and punctuation marks), or those of a tokenizer (hub id or folder).",
     )
 
 
@@ -142,6 +151,11 @@ def _lay_out(assessed: Assessed) -> Layout:
 
 
 def _around(assessed: Assessed) -> Provenance:
+    around, tokenizer = _of_answers(assessed), assessed.run.options.tokenizer
+    return around if tokenizer == "words" else replace(around, fields={**around.fields, "tokenizer": tokenizer})
+
+
+def _of_answers(assessed: Assessed) -> Provenance:
     if assessed.scored:
         return replace(provenance_of(assessed), kind="scifi-paper")
     run = assessed.run
@@ -157,13 +171,15 @@ def _statistics(assessed: Assessed, systems: Sequence[_System], around: Provenan
     table, panel, run = TableLines(), assessed.run.panel, assessed.run
     for system in systems:
         answers = [panel.answers[row] for row in panel.rows(system.number)]
-        counted = cited_texts(answers, assessed.options, run.splitter)
+        counted = cited_texts(answers, assessed.options, run.splitter, run.options.tokenizer)
         values = {"samples": counted.samples, "sentences": counted.sentences, **counted.shares}
         name = panel.systems[system.number]
         cells = [format_value(values[column.key], column) for column in STATISTICS]
         table.add("", name, cells, *({"system": name, "measure": key, "value": v} for key, v in values.items()))
     headings = ("Data", *(column.label for column in STATISTICS))
-    return around.lines("table-1", "Statistics of the texts", headings, table, [STATISTICS_READING])
+    return around.lines(
+        "table-1", "Statistics of the texts", headings, table, [statistics_reading(run.options.tokenizer)]
+    )
 
 
 def _measures(assessed: Assessed) -> dict[str, Statistic]:

@@ -41,10 +41,11 @@ def count_words(text: str) -> int:
 
 
 @cache
-def counter(unit: str) -> Count:
+def counter(unit: str, setting: str = "window_unit") -> Count:
     """Return the function that measures texts: in words, or in tokens of a tokenizer.
 
-    unit: "words", or the hub id or folder of a tokenizer. Raises `UserError` where the tokenizer cannot be loaded.
+    unit: "words", or the hub id or folder of a tokenizer. setting: its name in errors. Raises `UserError` where the
+    tokenizer cannot be loaded.
     """
     if unit == "words":
         return count_words
@@ -52,13 +53,13 @@ def counter(unit: str) -> Count:
         tokenizer = _tokenizer(unit)
     except ModuleNotFoundError as error:
         raise UserError(
-            f"window_unit={unit} needs {error.name}: type {install_extra('models')}, or set window_unit=words."
+            f"{setting}={unit} needs {error.name}: type {install_extra('models')}, or set {setting}=words."
         ) from error
     except Exception as error:  # a broken or missing tokenizer ends in errors of several libraries
         reason = " ".join(str(error).split())[:200]
         raise UserError(
-            f"The tokenizer window_unit={unit} cannot be loaded ({type(error).__name__}: {reason}); give a hub id or "
-            "the folder of a tokenizer, or set window_unit=words."
+            f"The tokenizer {setting}={unit} cannot be loaded ({type(error).__name__}: {reason}); give a hub id or "
+            f"the folder of a tokenizer, or set {setting}=words."
         ) from error
     return lambda text: len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 

@@ -8,6 +8,7 @@ from dataclasses import astuple, dataclass
 from operator import add
 
 from metaeval.citation.model import Answer
+from metaeval.citation.scifi.entailment import Count, counter
 from metaeval.citation.scifi.model import DEFAULTS, PlacedGroup, ScifiOptions, Sentence, read_sentences
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
@@ -16,7 +17,7 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class CitedTexts:
-    """Counts over texts, one a sample. tokens: words and punctuation marks, without citation marks.
+    """Counts over texts, one a sample. tokens: without citation marks.
 
     cited: sentences with a citation; several: with more than one. marks: citations. inside: those that another word of
     their sentence follows; free: those of `inside` with a word on either side, away from punctuation.
@@ -48,16 +49,28 @@ class CitedTexts:
         return {name: above / below if below else None for name, (above, below) in parts.items()}
 
 
+def token_counter(tokenizer: str) -> Count:
+    """Return the function that counts tokens: words and punctuation marks ("words"), or those of a tokenizer."""
+    return (lambda text: len(_TOKEN.findall(text))) if tokenizer == "words" else counter(tokenizer, "tokenizer")
+
+
 def cited_texts(
-    answers: Sequence[Answer], options: ScifiOptions = DEFAULTS, splitter: SentenceSplitter = RULES
+    answers: Sequence[Answer],
+    options: ScifiOptions = DEFAULTS,
+    splitter: SentenceSplitter = RULES,
+    tokenizer: str = "words",
 ) -> CitedTexts:
-    """Return the counts over the texts of some answers."""
+    """Return the counts over the texts of some answers. tokenizer: see `token_counter`; it reads sentence by sentence.
+
+    Raises `UserError` for a tokenizer that cannot be loaded.
+    """
+    count = token_counter(tokenizer)
     sentences = [sentence for answer in answers for sentence in read_sentences(answer, options, splitter)]
     marks = [sum(len(group.marks) for group in sentence.groups) for sentence in sentences]
     inside = [_inside(sentence, group) for sentence in sentences for group in sentence.groups for _ in group.marks]
     return CitedTexts(
         samples=len(answers),
-        tokens=sum(len(_TOKEN.findall(sentence.text)) for sentence in sentences),
+        tokens=sum(count(sentence.text) for sentence in sentences),
         sentences=len(sentences),
         cited=sum(number > 0 for number in marks),
         several=sum(number > 1 for number in marks),

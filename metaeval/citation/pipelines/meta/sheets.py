@@ -11,10 +11,10 @@ from metaeval.citation.citeeval.evaluate import SCENARIOS, CiteEvalMeasure
 from metaeval.citation.citeeval.score_rules import CitedScenario
 from metaeval.citation.human import agreement
 from metaeval.citation.human.agreement import RatingAgreement
+from metaeval.citation.human.benchmark import bench_statistics
 from metaeval.citation.human.contexts import ClassScore
 from metaeval.citation.human.model import Level
 from metaeval.citation.measures import ValueInterval
-from metaeval.citation.model import group_of
 from metaeval.citation.pipelines.layout import TableLines, brief_grid, grid_of, interval_cell
 from metaeval.citation.pipelines.meta.model import Measurement, MetaEvaluation
 from metaeval.citation.pipelines.provenance import Provenance, data_of, in_steps, uncertainty
@@ -221,27 +221,14 @@ def _systems(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
 
 def _statistics(meta: MetaEvaluation, around: Provenance) -> Table:
     """Return the table of the benchmark's size: queries, responses, statements, citations and ratings by system."""
-    human, table = meta.read.human, TableLines()
-    systems = sorted({rated.answer.system for rated in human.answers})
-    for system in systems if len(systems) == 1 else [*systems, "all"]:
-        chosen = [rated for rated in human.answers if system in ("all", rated.answer.system)]
-        statements = [each for rated in chosen for each in human.splits[rated.answer.id].statements]
-        ratings = [rating for rated in chosen for rating in rated.ratings if rating is not None]
-        numbers = {
-            "queries": len({group_of(rated.answer) for rated in chosen}),
-            "responses": len(chosen),
-            "statements": len(statements),
-            "cited": sum(bool(each.citations) for each in statements),
-            "citations": sum(len(each.citations) for each in statements),
-            "rated": len(ratings),
-        }
-        mean = sum(ratings) / len(ratings) if ratings else None
-        cells: list[Cell | str] = [*(f"{number:,}" for number in numbers.values()), cell(mean)]
-        table.add("", system, cells, {"system": system, **numbers, "rating": mean})
+    headings = ("system", "queries", "responses", "statements", "cited", "citations", "rated", "rating")
+    table = TableLines()
+    for record in bench_statistics(meta.read.human):
+        cells, mean = [f"{record.get(name, 0):,}" for name in headings[1:-1]], record.get("rating")
+        table.add("", str(record["system"]), [*cells, cell(mean if isinstance(mean, float) else None)], record)
     reading = Note(
         "reading", "cited, rated: statements with a citation, with a rating; rating: its mean over statements"
     )
-    headings = ("system", "queries", "responses", "statements", "cited", "citations", "rated", "rating")
     return around.lines("citebench-statistics", "What the benchmark holds", headings, table, [reading])
 
 
