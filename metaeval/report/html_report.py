@@ -131,7 +131,7 @@ def page(
     headline table and its forest plot. explorer: HTML that says where the pairs can be viewed.
     """
     names = ", ".join(dict.fromkeys(plain(result.data.name) for result in results))
-    against = Data.together([result.data for result in results]).wording("Metrics against human labels")
+    against = Data.wording_of([result.data for result in results], "Metrics against human labels")
     heading = plain(title) or f"{against}{': ' if results else ''}{names}"
     opening = _opening(results, declarations) if declarations and results else ""
     sections = [
