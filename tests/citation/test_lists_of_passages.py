@@ -104,9 +104,9 @@ def test_marks_without_a_passage_are_warned_of_with_an_example(pipeline, first, 
         items_of([answer], pipeline=pipeline)
 
     number = 4 if first else 3
+    pointing = "1 mark that points" if first else "2 marks that point"
     assert [record.getMessage() for record in caplog.records] == [
-        f"answers: {astray} marks point at no passage and are left out; "
-        f'for example, answer "a1" cites [{number}] of 3 passages.'
+        f'answers: left out: {pointing} at no passage; for example, answer "a1" cites [{number}] of 3 passages.'
     ]
 
 
