@@ -38,7 +38,7 @@ LICENCES = {
     **{"wice_oracle": "MIT", "wiki_citations": "MIT", "frank": "MIT", "xsum_hallucination": "CC-BY-4.0"},
     "trec_rag24": "none stated",
 }
-"""The licences of the published scores. A pack without one is for a folder of one's own (--folder): it is not shipped."""
+"""The licences of the published scores; a pack without one belongs into a folder of one's own (--folder)."""
 
 
 def card(metric: str, day: str, costs: Mapping[str, float]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """YAML files of settings: where those of a name are looked for, how an experiment is read, and what it may ask for.
 
-A file runs no code, reads no key and sends none away, unless somebody trusts it.
+A file runs no code, reads no key, sends none away and writes nothing outside the folder, unless somebody trusts it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ OPTIONS = frozenset({"command", "trust_remote_code", "api_key_env", "base_url"})
 
 A plug-in whose options do such things gives them these names.
 """
+
+WRITTEN = frozenset({"results", "store", "reply_store", "output", "record", "requests", "junit", "markdown"})
+"""Settings that say where something is written."""
 
 _NAMES: Mapping[str, registry.Kind] = {
     "metric": "metric",
@@ -139,8 +142,21 @@ def read_experiment(path: Path, typed: Mapping[str, Any], kind: str = "experimen
         raise unknown(what, str(path), variants(kind), "Or give the path of a YAML file that exists.")
     values = read_yaml(file)
     if not typed.get("trust_config"):
-        check_file(path, {key: value for key, value in values.items() if key not in typed})
+        of_file = {key: value for key, value in values.items() if key not in typed}
+        check_file(path, of_file)
+        _check_places(path, of_file)
     return values
+
+
+def _check_places(where: object, settings: Mapping[str, Any]) -> None:
+    """Raise `UntrustedError` for settings of an untrusted file that would write outside the current folder."""
+    for name in sorted(WRITTEN & settings.keys()):
+        place = settings[name]
+        if isinstance(place, str) and not Path(place).resolve().is_relative_to(Path.cwd().resolve()):
+            raise UntrustedError(
+                f"{where} sets {name}: {shown(place)}, which is outside this folder. A file may choose that only where "
+                "it is trusted: read it, then add --trust-config, or type this setting yourself."
+            )
 
 
 def read_entries(listed: Any) -> list[dict[str, Any]]:

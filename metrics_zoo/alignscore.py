@@ -184,6 +184,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
     Options = AlignScoreOptions
     card = MetricCard(
         name="alignscore",
+        title="AlignScore",
         family="classifier",
         summary="P(ALIGNED) of a RoBERTa trained on 4.7 M pairs of 7 tasks: best source chunk, mean over sentences",
         paper="Zha et al. 2023, AlignScore: Evaluating Factual Consistency with a Unified Alignment Function",

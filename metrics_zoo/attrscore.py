@@ -54,6 +54,7 @@ class AttrScore(T5Metric):
     Options = AttrScoreOptions
     card = MetricCard(
         name="attrscore",
+        title="AttrScore",
         family="entailment by generation",
         summary="P(Attributable) of a Flan-T5 trained to tell attributable, extrapolatory and contradictory claims",
         paper="Yue et al. 2023, Automatic Evaluation of Attribution by Large Language Models (2305.06311)",

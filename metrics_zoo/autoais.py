@@ -60,6 +60,7 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
     Options = AutoAISOptions
     card = MetricCard(
         name="autoais",
+        title="AutoAIS",
         family="entailment by generation",
         summary="probability that a T5 trained on NLI answers 1 (entailed)",
         paper="Honovich et al. 2022, TRUE (2204.04991); Bohnet et al. 2022, Attributed Question Answering (2212.08037)",

@@ -69,6 +69,7 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
     Options = BARTScoreOptions
     card = MetricCard(
         name="bartscore",
+        title="BARTScore",
         family="likelihood",
         summary="mean log-probability of the statement given the source (transform=exp: in (0, 1]), BART-large-CNN",
         paper="Yuan et al. 2021, BARTScore: Evaluating Generated Text as Text Generation (2106.11520)",

@@ -189,6 +189,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
     checkpoint = Checkpoint("microsoft/deberta-xlarge-mnli", "3.04 GB, MIT")
     card = MetricCard(
         name="bertscore",
+        title="BERTScore",
         family="embedding",
         summary="mean over statement tokens of the best cosine to a source token, hidden states of DeBERTa's layer 40",
         paper="Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT (arXiv 1904.09675)",

@@ -31,6 +31,7 @@ class BM25(WordMetric):
 
     card = MetricCard(
         name="bm25",
+        title="BM25",
         family="lexical",
         summary="BM25 of the statement as a query, over the sources of the job",
         paper="Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond",

@@ -22,6 +22,7 @@ class FactCC(LoadedModelMetric):
     )
     card = MetricCard(
         name="factcc",
+        title="FactCC",
         family="classifier",
         summary="P(CORRECT) of a BERT classifier trained on summaries with made errors",
         paper="Kryscinski et al. 2020, Evaluating the Factual Consistency of Abstractive ... (arXiv 1910.12840)",

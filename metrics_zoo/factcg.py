@@ -38,6 +38,7 @@ class FactCG(BestChunkMetric):
     cpu_batch = 1024
     card = MetricCard(
         name="factcg",
+        title="FactCG",
         family="classifier",
         summary="P(supported) of a DeBERTa trained on claims made from several sentences of a graph: best source chunk",
         paper="Lei et al. 2025, FactCG: Enhancing Fact Checkers with Graph-Based Multi-Hop Data (arXiv 2501.17144)",

@@ -57,6 +57,7 @@ class HHEM(ModelMetric):
     only_loads = True
     card = MetricCard(
         name="hhem",
+        title="HHEM",
         family="classifier",
         summary="probability that a Flan-T5 encoder trained on hallucinations finds the statement consistent",
         paper="none; Vectara 2024, HHEM-2.1-Open (10.57967/hf/3240)",

@@ -43,6 +43,7 @@ class MiniCheck(BestChunkMetric, YesNoMetric):
     Options = MiniCheckOptions
     card = MetricCard(
         name="minicheck",
+        title="MiniCheck",
         family="entailment by generation",
         summary="probability that a Flan-T5 trained on claims against documents answers 1, best chunk of the source",
         paper="Tang et al. 2024, MiniCheck: Efficient Fact-Checking of LLMs on Grounding Documents (2404.10774)",

@@ -115,6 +115,7 @@ class MiniLMBERTScore(_MiniLM):
 
     card = MetricCard(
         name="minilm-bertscore",
+        title="MiniLM BERTScore",
         summary="BERTScore precision on MiniLM: mean over statement tokens of the best cosine to source tokens",
         paper="Zhang et al. 2020, BERTScore (arXiv 1904.09675); Wang et al. 2020 (arXiv 2002.10957)",
         **CARD | calibrated(0.67),
@@ -142,6 +143,7 @@ class MiniLMCosine(_MiniLM):
 
     card = MetricCard(
         name="minilm-cosine",
+        title="MiniLM cosine",
         summary="cosine of mean-pooled MiniLM embeddings of statement and source",
         paper="Reimers and Gurevych 2019, Sentence-BERT (arXiv 1908.10084); Wang et al. 2020 (arXiv 2002.10957)",
         **CARD | calibrated(0.61),

@@ -57,6 +57,7 @@ class NLI(LoadedModelMetric):
     Options = NLIOptions
     card = MetricCard(
         name="nli",
+        title="NLI",
         family="classifier",
         summary="P(entailment) of a cross-encoder of your choice (score=ent-minus-con: from -1 to 1)",
         paper="He et al. 2023, DeBERTaV3 (2111.09543), fine-tuned on SNLI and MultiNLI; others: see the model's page",

@@ -34,6 +34,7 @@ class Rouge(WordMetric):
 
     card = MetricCard(
         name="rouge",
+        title="ROUGE",
         family="lexical",
         summary="ROUGE-L precision of the statement against the source",
         paper="Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries (W04-1013)",

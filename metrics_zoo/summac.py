@@ -204,6 +204,7 @@ class SummaCZS(SummaC):
     Options = ZSOptions
     card = MetricCard(
         name="summac-zs",
+        title="SummaC-ZS",
         summary="mean over statement sentences of the largest entailment minus the largest contradiction",
         low=-1.0,
         high=1.0,
@@ -247,6 +248,7 @@ class SummaCConv(SummaC):
     only_loads = True
     card = MetricCard(
         name="summac-conv",
+        title="SummaC-Conv",
         summary="trained layers over the histogram of entailment that a statement sentence meets in the source",
         low=0.0,
         high=1.0,

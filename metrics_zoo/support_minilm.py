@@ -96,6 +96,7 @@ class SupportMiniLM(MiniLMMetric):
 
     card = MetricCard(
         name="support-minilm",
+        title="support-MiniLM",
         summary="fitted on MiniLM's token matches and on which names and numbers a source misses; for English",
         paper="none: this project's own",
         **CARD

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, canonical_json, declare, inputs_protected, sha256_file, sha256_json, write_text
 from metaeval.reading import read_text
+from metaeval.sheets import write_sheet
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -69,6 +70,22 @@ def test_a_full_disk_is_a_sentence_and_leaves_the_old_file(tmp_path, monkeypatch
         write_text(path, "new")
     assert path.read_bytes() == b"old"
     assert names(tmp_path) == ["file"]
+
+
+def test_a_disk_that_is_full_while_a_sheet_is_saved_is_the_same_sentence(tmp_path, monkeypatch):
+    openpyxl = pytest.importorskip("openpyxl")
+    path = tmp_path / "sheet.xlsx"
+    path.write_bytes(b"old")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(openpyxl.Workbook, "save", full)
+
+    with pytest.raises(UserError, match=r"Cannot write .*sheet\.xlsx: No space left on device\. .* free space"):
+        write_sheet(path, ["a"], [["1"]], {})
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["sheet.xlsx"]
 
 
 def test_a_folder_in_the_place_of_the_file_and_a_file_in_that_of_the_folder_are_a_sentence(tmp_path):

@@ -13,7 +13,7 @@ from metaeval.errors import UserError
 from metaeval.files import sha256_json
 from metaeval.report import result as results
 from metaeval.report.cells import cell
-from metaeval.report.table import UNDEFINED, Note, Record, Table, TableRow, known, plain
+from metaeval.report.table import UNDEFINED, Note, Record, Table, TableRow, count, known, plain
 from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.metric_scores import Panel, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet
@@ -291,12 +291,12 @@ def _notes(frame: Frame, votes: AnnotatorVotes, judged: Sequence[int]) -> list[N
         if is_binary(votes.values)
         else "* lowest and highest value over the choices of one vote a text that were tried; others may lie beyond"
     )
-    judged_on = f"{int(there.sum()):,} votes on {int(votes.items.sum()):,} of {frame.gold.size:,} texts"
+    judged_on = f"{count(int(there.sum()), 'vote')} on {int(votes.items.sum()):,} of {frame.gold.size:,} texts"
     graded = "; the gold is graded: ROC-AUC by it is the concordance"
     kind = graded if is_binary(votes.values) and np.unique(frame.gold).size > 2 else ""
     return [
         Note("agreement", f"Krippendorff's alpha {agreement}; {disagree}"),
-        Note("votes", f"{len(votes.names)} annotators, {judged_on}{few}{kind}"),
+        Note("votes", f"{count(len(votes.names), 'annotator')}, {judged_on}{few}{kind}"),
         Note("corrected", _corrected(votes)),
         Note("choices", f"{exact}; of these very texts, where intervals are about others"),
     ]

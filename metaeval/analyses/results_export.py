@@ -28,6 +28,7 @@ class ResultsExportOptions(ResultsSettings, DeclaredOptions):
 
 
 def _run(options: ResultsExportOptions, progress: Progress) -> Done:
+    from metaeval.analyses.paper_words import paper_wording
     from metaeval.report.formats import FORMATS, check_format, format_texts
     from metaeval.runs.job_folder import find_job, written_files
 
@@ -40,10 +41,13 @@ def _run(options: ResultsExportOptions, progress: Progress) -> Done:
     job = find_job(options.results, options.job)
     folder = options.output or job.folder
     texts: dict[Path, str] = {}
+    wording = paper_wording()
     for path in written_files(job.folder):
         if not (path.suffix == ".jsonl" and path.stem.startswith("pairs")):
             stem = folder / path.relative_to(job.folder).with_suffix("")
-            texts |= {stem.with_name(stem.name + end): text for end, text in format_texts(path, formats).items()}
+            texts |= {
+                stem.with_name(stem.name + end): text for end, text in format_texts(path, formats, wording).items()
+            }
     if not texts:
         raise UserError(f"{job.name} holds no table that can be written as {', '.join(formats)}.")
     kinds = ", ".join(dict.fromkeys(path.suffix for path in texts))

@@ -38,6 +38,7 @@ from metaeval.errors import UserError, shown, unknown
 from metaeval.files import sha256_json
 from metaeval.own_tables import TABLES, read_table, table_of
 from metaeval.reading import json_objects
+from metaeval.report.table import count
 from metaeval.roles import ANSWERS
 from metaeval.stats.arrays import Floats, Ints, codes_of
 
@@ -233,8 +234,12 @@ def _marks_without_passage(answers: Sequence[Answer], name: str) -> int:
     if astray:
         answer, number = astray[0]
         example = f"answer {shown(answer.id)} cites [{number + answer.first - 1}] of {len(answer.passages)} passages"
-        _log.warning("%s: %s marks point at no passage and are left out; for example, %s.", name, len(astray), example)
+        _log.warning("%s: left out: %s; for example, %s.", name, _pointing_nowhere(len(astray)), example)
     return len(astray)
+
+
+def _pointing_nowhere(marks: int) -> str:
+    return f"{count(marks, 'mark')} that point{'s' if marks == 1 else ''} at no passage"
 
 
 def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationItems:
@@ -265,9 +270,9 @@ def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationIt
                 rows.append(
                     Item(item_id, writable(statement_id), text, source, group_of(answer), system, None, *around)
                 )
-    notes = [f"read as answers with marks: {len(answers):,} answers, {len(rows):,} citations"]
-    notes += [f"{astray:,} marks point at no passage, and are not items"] if astray else []
-    notes += [f"{blank:,} citations of sources without a text are not items"] if blank else []
+    notes = [f"read as answers with marks: {count(len(answers), 'answer')}, {count(len(rows), 'citation')}"]
+    notes += [f"left out: {_pointing_nowhere(astray)}"] if astray else []
+    notes += [f"left out: {count(blank, 'citation')} of sources without a text"] if blank else []
     return CitationItems(name, tuple(rows), uncited=tuple(uncited), notes=tuple(notes))
 
 
@@ -297,8 +302,8 @@ def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> CitationI
     claim_count = len({row.statement_id for row in rows})
     uncited = tuple(group_of(claim.answer) for claim in claims.claims if claim.counts and not claim.items)
     notes = (
-        f"read as answers with marks: {len(answers):,} answers, {claim_count:,} claims with citations as "
-        f"{TITLES[pipeline]} reads them, {len(rows):,} questions",
+        f"read as answers with marks: {count(len(answers), 'answer')}, {count(claim_count, 'claim')} with citations as "
+        f"{TITLES[pipeline]} reads them, {count(len(rows), 'question')}",
     )
     return CitationItems(name, tuple(rows), uncited=uncited, notes=notes, claims=claims)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import quote
 
 from metaeval.analyses.suites.suite import RECORD
 from metaeval.errors import UserError
+from metaeval.report.formats import PAGE as REPORT
 from metaeval.runs.job_folder import NAME, PAIRS, done_jobs, find_job
 
 
@@ -35,3 +37,13 @@ def shown_jobs(results: Path) -> list[str]:
     if not names:
         raise UserError(f"{results} has no job with pairs yet: type 'metaeval run'.")
     return names
+
+
+def report_below(folder: Path, page: Path) -> str:
+    """Return the relative address of a job's report page, where it lies beside the page or below it; "" elsewhere.
+
+    A page that is moved away from its results would point to nothing, and a path upwards names folders of the machine.
+    """
+    report, top = (folder / REPORT).resolve(), page.resolve().parent
+    inside = report.is_file() and report.is_relative_to(top)
+    return f"./{quote(report.relative_to(top).as_posix())}" if inside else ""

@@ -2,7 +2,7 @@
 
 import { fill, h } from "./dom.js";
 import { nameOf, shape } from "./levels.js";
-import { printed, statementOf } from "./model.js";
+import { placeOf, printed, statementOf } from "./model.js";
 
 /** @typedef {import("./state.js").App} App */
 
@@ -29,7 +29,7 @@ export function makeList(app) {
       const score = (/** @type {import("./model.js").Metric} */ metric) =>
         metric.scores[row] === null ? metric.missing[row] || "no score" : printed(metric.scores[row]);
       const level = app.job.rows.level[row];
-      const chunk = app.job.unit === "chunk" && !app.job.rows.rating ? `chunk ${app.job.rows.chunk[row] + 1}: ` : "";
+      const chunk = placeOf(app.job, row);
       made.push(
         h(
           "div",
@@ -40,7 +40,7 @@ export function makeList(app) {
           },
           shape(level),
           h("span", { class: "hidden" }, `${nameOf(app.job, level)}: `),
-          h("span", { class: "words" }, chunk && h("small", {}, chunk), statementOf(app.job, row) || app.job.rows.id[row]),
+          h("span", { class: "words" }, chunk && h("small", {}, `${chunk}: `), statementOf(app.job, row) || app.job.rows.id[row]),
           h("span", { class: "numbers" }, `A ${score(a)}`, h("br"), `B ${score(b)}`),
         ),
       );

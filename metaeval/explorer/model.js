@@ -122,6 +122,29 @@ export function statementOf(job, row) {
   return job.statementTexts[job.rows.statement[row]];
 }
 
+/** @type {WeakMap<Job, Map<number, number[]>>} */
+const rowsByStatement = new WeakMap();
+
+/**
+ * Where a chunk is among those of its statement, 2 of 5; the document is named where a statement has several.
+ * @param {Job} job @param {number} row
+ */
+export function placeOf(job, row) {
+  const { rows, documents } = job;
+  if (job.unit !== "chunk" || rows.rating) return "";
+  const known = rowsByStatement.get(job) || new Map();
+  if (!known.size) rows.statement.forEach((statement, other) => known.set(statement, [...(known.get(statement) || []), other]));
+  rowsByStatement.set(job, known);
+  const same = known.get(rows.statement[row]) || [row];
+  const here = same.filter((other) => rows.document[other] === rows.document[row]);
+  const document = documents[rows.document[row]];
+  const parts = [
+    here.length < same.length && (document.title || document.id),
+    here.length > 1 && `chunk ${here.indexOf(row) + 1} of ${here.length}`,
+  ];
+  return parts.filter(Boolean).join(", ");
+}
+
 /** @param {Job} job @param {number} row */
 export function sourcesOf(job, row) {
   return job.rows.texts[row].map((text) => job.texts[text]);

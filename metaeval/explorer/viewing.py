@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 from metaeval.column_arrays import NO_CELLS
 from metaeval.config import RunConfig
@@ -26,12 +25,11 @@ from metaeval.corpus.units import UnitRow
 from metaeval.data_tables import TypedTable
 from metaeval.errors import UserError, unknown
 from metaeval.explorer import Numbering, drawn, explorer_page
-from metaeval.explorer.job_folders import folders_of
+from metaeval.explorer.job_folders import folders_of, report_below
 from metaeval.explorer.shown_answers import is_cited, show_answers
 from metaeval.report.cautions import cautions
 from metaeval.report.cells import headline_grid, lay_out, units
 from metaeval.report.findings import findings
-from metaeval.report.formats import PAGE as REPORT
 from metaeval.report.result import SCHEMAS, load_result, read_versioned
 from metaeval.report.table import Cell, Table
 from metaeval.roles import TEXTS
@@ -224,22 +222,16 @@ def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tu
         shown = {"job": show_answers(folder, view.data, view.most)} if cited else show_job(folder, view)
         blocks |= {f"{key}-{number}": value for key, value in shown.items()}
         about = shown["job"]
-        about["report"] = _report(folder, path)
+        about["report"] = report_below(folder, path)
         titles.append(about["title"])
         drawn = f" of {about['of']:,}" if about["of"] > about["pairs"] else ""
         what = "answers" if cited else "ratings" if about["unit"] == "rating" else "pairs"
         summaries.append(f"{about['title']}: {about['pairs']:,} {what}{drawn}")
-    return explorer_page("; ".join(titles), {"jobs": titles, **blocks}), summaries
-
-
-def _report(folder: Path, page: Path) -> str:
-    """Return the relative address of a job's report page, where it lies beside the page or below it; "" elsewhere.
-
-    A page that is moved away from its results would point to nothing, and a path upwards names folders of the machine.
-    """
-    report, top = (folder / REPORT).resolve(), page.resolve().parent
-    inside = report.is_file() and report.is_relative_to(top)
-    return f"./{quote(report.relative_to(top).as_posix())}" if inside else ""
+    named = [
+        f"{title} ({folder.name})" if titles.count(title) > 1 else title
+        for title, folder in zip(titles, folders, strict=True)
+    ]
+    return explorer_page("; ".join(titles), {"jobs": named, **blocks}), summaries
 
 
 def show_job(folder: Path, view: View) -> dict[str, Any]:

@@ -86,9 +86,13 @@ def _printed_column(column: Column, metrics: Sequence[Row], rows: Iterable[Row])
     """Return how a measure is printed for these rows. metrics: the rows that are ranked; controls are not."""
     fewer = notes.on_fewer_rows(metrics)
     ranked = [row for row in metrics if row.metric not in fewer]
-    # A dash beside a minus sign cannot be read.
-    spelt = any(format_value(value_of(row, column).low, column).startswith("-") for row in rows)
+    spelt = has_negative_ends(rows, column)
     return _PrintedColumn(column, rank((value_of(row, column).value for row in ranked), column), spelt, fewer)
+
+
+def has_negative_ends(rows: Iterable[Row], column: Column) -> bool:
+    """Return whether an interval of a column has a minus sign, beside which a dash cannot be read."""
+    return any(format_value(value_of(row, column).low, column).startswith("-") for row in rows)
 
 
 def _cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> Cell:
@@ -336,7 +340,7 @@ def named(row: Row) -> str:
 def suite_grid(results: Sequence[Result], declarations: Declarations, most: int = ROWS) -> Table:
     """Return one table of the results on several data sets: for each protocol, a column for each data set.
 
-    Cells have no interval. most: largest number of metrics shown.
+    Cells have intervals where there are few columns. most: largest number of metrics shown.
     """
     protocols = list(dict.fromkeys(result.protocol for result in results))
     shown = headlines(sorted(results, key=lambda result: protocols.index(result.protocol)), declarations)
@@ -347,10 +351,9 @@ def suite_grid(results: Sequence[Result], declarations: Declarations, most: int 
         for name in protocols
     }
     several_units = len({result.unit for result in results}) > 1
-    data = Data.together([result.data for result in results])
     grid = Table(
         key=("headline",),
-        title=data.wording("Metrics against human labels"),
+        title=Data.wording_of([result.data for result in results], "Metrics against human labels"),
         subtitle=", ".join(dict.fromkeys(units(result.unit) for result in results)),
         headings=tuple(
             plain(headline.result.data.name) + (f" {headline.result.unit}" if several_units else "")
@@ -363,7 +366,7 @@ def suite_grid(results: Sequence[Result], declarations: Declarations, most: int 
             for name in protocols
         ),
     )
-    return _with_lines(grid, shown, most, declarations, intervals=False)
+    return _with_lines(grid, shown, most, declarations, intervals=len(shown) <= _FEW)
 
 
 def _subtitle(results: Sequence[Result]) -> str:
@@ -402,9 +405,12 @@ def _with_lines(
         for headline in shown
     ]
 
+    level = notes.level_of_all(shown)
+    but = (notes.TIED, notes.LEVEL) if level else (notes.TIED,)
+
     def cells(rows: Iterable[Row | None]) -> list[Cell]:
         of = zip(rows, heads, strict=True)
-        return [_headline_cell(row, head, reasons, intervals) if row else Cell() for row, head in of]
+        return [_headline_cell(row, head, reasons, intervals, but) if row else Cell() for row, head in of]
 
     best = [best_control(headline, declarations.oracles) for headline in shown]
     controls = dict.fromkeys(row.metric for row in best if row and row.kind == "control")
@@ -419,15 +425,17 @@ def _with_lines(
     return replace(
         grid,
         legend=legend(head.ranks for head in heads),
-        footnotes=_mark_notes(grid, shown, reasons, left),
+        footnotes=_mark_notes(grid, shown, reasons, left, level),
         footer=tuple(Note(label, text) for label, text in abouts.items() if text) if len(names) <= _EXPLAINED else (),
     )
 
 
-def _headline_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals: bool) -> Cell:
+def _headline_cell(
+    row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals: bool, but: Collection[str] = (notes.TIED,)
+) -> Cell:
     """Return a cell of a headline table: no values in brackets, no leading zeros, no footnotes of controls.
 
-    reasons: the footnotes' numbers by their texts. intervals: whether intervals are printed.
+    reasons: the footnotes' numbers by their texts. intervals: whether intervals are printed. but: marks to leave out.
     """
     full = _cell(row, head, {})
     return replace(
@@ -435,18 +443,22 @@ def _headline_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], i
         number=short(full.number),
         interval=(" to " if head.spelt else "–").join(map(short, full.ends or ())) if intervals else "",
         ends=full.ends if intervals else None,
-        marks=notes.marks(row, head.column, reasons if row.kind == "metric" else {}, (notes.TIED,), head.fewer),
+        marks=notes.marks(row, head.column, reasons if row.kind == "metric" else {}, but, head.fewer),
         asides=(),
     )
 
 
-def _mark_notes(grid: Table, shown: Sequence[Headline], reasons: Mapping[str, str], left: int) -> tuple[Note, ...]:
+def _mark_notes(
+    grid: Table, shown: Sequence[Headline], reasons: Mapping[str, str], left: int, level: str
+) -> tuple[Note, ...]:
+    """Return the notes on the marks of a headline table. level: what is said once in place of `LEVEL`, if it is."""
     used = {mark for line in grid.lines for cell in line.cells for mark in cell.marks}
     below = (
         Note("a", notes.shared_letter(used)),
         Note(
             notes.LEVEL, f"not significantly better than every control{untested(shown)}" if notes.LEVEL in used else ""
         ),
+        Note("", level),
         notes.unscored(grid.blocks, any(notes.on_fewer_rows(headline.metrics) for headline in shown)),
         *(Note(number, reason) for reason, number in reasons.items() if number in used),
         Note("", f"{count(left, 'more metric')}: --full" if left else ""),

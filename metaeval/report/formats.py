@@ -19,6 +19,7 @@ from metaeval.report.multiverse import MULTIVERSE, load_multiverse, multiverse_t
 from metaeval.report.result import SCHEMAS as RESULTS
 from metaeval.report.result import checked, load_result, read_versioned
 from metaeval.report.table import CONTROLS, NO_DATA, Table, plain
+from metaeval.report.wording import Wording
 
 SCHEMA = "metaeval-table/1"
 SCHEMAS = ("metaeval-sheet/1", SCHEMA)
@@ -29,6 +30,7 @@ FORMATS = {"text": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv"}
 
 PAGE = "report.html"
 
+_AS_NAMED = Wording()
 _PAGE = 40  # lines that a page of LaTeX holds
 _LAYOUT = TypeAdapter(Table)
 
@@ -102,26 +104,32 @@ def check_format(name: str) -> None:
         raise unknown("format", name, FORMATS)
 
 
-def table_text(table: Table, name: str, controls: bool = False) -> str:
-    """Return a table in a format such as "latex". controls: whether LaTeX includes controls. Errors: `check_format`."""
+def table_text(table: Table, name: str, controls: bool = False, wording: Wording = _AS_NAMED) -> str:
+    """Return a table in a format such as "latex"; errors: `check_format`.
+
+    controls: whether LaTeX includes controls. wording: the names that LaTeX prints.
+    """
     check_format(name)
     if name == "csv":
         return _csv(table)
     if name == "latex":
-        return _tex(table, controls)
+        return _tex(wording.of(table), controls)
     return terminal.text_of(table) if name == "text" else markdown.page_of(table)
 
 
-def format_texts(path: Path, names: Iterable[str]) -> dict[str, str]:
+def format_texts(path: Path, names: Iterable[str], wording: Wording = _AS_NAMED) -> dict[str, str]:
     """Return the tables of a file in these formats, by file ending. JSON lines with plain fields can only be CSV.
 
-    CSV holds the first table: for a multiverse, every metric under every specification.
+    CSV holds the first table: for a multiverse, every metric under every specification. wording: as in `table_text`.
     """
     if path.suffix == ".jsonl":
         rows = [row for _, row in json_objects(path, "export a job as it was written", True)] if "csv" in names else []
         return {".csv": _rows_csv(rows)} if rows else {}
     tables = tables_in(path)
-    texts = {name: [table_text(table, name) for table in (tables[:1] if name == "csv" else tables)] for name in names}
+    texts = {
+        name: [table_text(table, name, wording=wording) for table in (tables[:1] if name == "csv" else tables)]
+        for name in names
+    }
     return {FORMATS[name]: "\n".join(parts) for name, parts in texts.items() if parts}
 
 

@@ -131,7 +131,7 @@ def page(
     headline table and its forest plot. explorer: HTML that says where the pairs can be viewed.
     """
     names = ", ".join(dict.fromkeys(plain(result.data.name) for result in results))
-    against = Data.together([result.data for result in results]).wording("Metrics against human labels")
+    against = Data.wording_of([result.data for result in results], "Metrics against human labels")
     heading = plain(title) or f"{against}{': ' if results else ''}{names}"
     opening = _opening(results, declarations) if declarations and results else ""
     sections = [
@@ -197,9 +197,10 @@ def _opening(results: Sequence[Result], declarations: Declarations) -> str:
     grid, shown = headline_grid(results, declarations, sys.maxsize), in_headline(results, declarations)
     sentences = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(shown, declarations))
     careful = "".join(f"<li>{escape(plain(text))}</li>" for text in cautions(results))
-    forest = Picture(_FOREST, page_forest(shown, declarations))
+    forest = page_forest(shown, declarations)
+    figure = f"<figure>{forest}<figcaption>{escape(plain(_FOREST))}</figcaption></figure>" if forest else ""
     limits = f"<ul>{careful}</ul>\n" if careful else ""
-    return f"{table_of(grid)}\n<ol>{sentences}</ol>\n{limits}{_figure(forest, 0) if forest.svg else ''}"
+    return f"{table_of(grid)}\n<ol>{sentences}</ol>\n{limits}{figure}"
 
 
 def _folded_pairs(result: Result) -> str:
@@ -218,13 +219,13 @@ def _figure(picture: Picture, number: int) -> str:
     return f"<figure>{svg}<figcaption>{caption}</figcaption></figure>"
 
 
-_WIDTH, _LINE, _HEAD, _AXIS = 640, 20, 44, 30
+_WIDTH, _LINE, _HEAD, _AXIS = 380, 20, 44, 30
 _LONGEST = 30  # characters of a name that are shown
 _ASKED = 5  # ticks of an axis, about
 
 
 def page_forest(results: Sequence[Result], declarations: Declarations) -> str:
-    """Return a forest plot as HTML: panels side by side, a line for each metric; "" without a value.
+    """Return a forest plot as HTML: panels side by side where they fit, a line for each metric; "" without a value.
 
     The panels are the measures of an ability of a single result, or each result's headline measure. Lines and
     vertical lines are as in `metaeval.report.figures.forest.forest`.
@@ -235,15 +236,14 @@ def page_forest(results: Sequence[Result], declarations: Declarations) -> str:
     looks = looks_of(row.metric for result in results for row in metrics_of(result))
     colours = {name: look.colour for name, look in looks.items()}
     names = 12 + 7 * min(_LONGEST, max((len(name) for name in colours), default=0))
-    drawn, top = [], 0
+    drawn = []
     for headline in shown:
-        drawn.append(
-            f'<g transform="translate(0 {top})">{"".join(_panel(headline, shown, declarations, colours, names))}</g>'
-        )
-        top += _HEAD + _LINE * len(headline.metrics) + _AXIS
-    size = f'width="{names + _WIDTH}" height="{top}" viewBox="0 0 {names + _WIDTH} {top}"'
-    style = f'font-family="sans-serif" font-size="12" fill="{INK}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>{"".join(drawn)}</svg>' if drawn else ""
+        height = _HEAD + _LINE * len(headline.metrics) + _AXIS
+        size = f'width="{names + _WIDTH}" height="{height}" viewBox="0 0 {names + _WIDTH} {height}"'
+        style = f'role="img" aria-label="{_text(named_in(headline, shown))}" font-family="sans-serif" font-size="12"'
+        panel = "".join(_panel(headline, shown, declarations, colours, names))
+        drawn.append(f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style} fill="{INK}">{panel}</svg>')
+    return f'<div class="panels">{"".join(drawn)}</div>' if drawn else ""
 
 
 def _panel(

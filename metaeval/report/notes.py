@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from metaeval.report import sentences
-from metaeval.report.measures import LEVELS, metrics_of
+from metaeval.report.measures import LEVELS, listed, metrics_of, untested
 from metaeval.report.result import Column, Comparison, Data, Result, Row, Significance, Unit, Value
 from metaeval.report.table import (
     Block,
@@ -113,6 +113,32 @@ def not_above(results: Iterable[Result]) -> str:
     """Return the text of the footnote of `LEVEL`; in results of earlier versions controls are compared by intervals."""
     tested = all(result.significance and result.significance.controls is not None for result in results)
     return sentences.NOT_ABOVE_BY_TEST if tested else sentences.NOT_ABOVE_BY_INTERVAL
+
+
+_EXCEPTIONS = 4  # values that the sentence about all values names
+
+
+def level_of_all(shown: Iterable[tuple[Result, Column]]) -> str:
+    """Return one sentence in place of the marks `LEVEL` of a table where nearly all values of metrics have it, else "".
+
+    shown: the columns of the table. Nearly all are three of four, and at most four values without; at least four values
+    have it. Columns without a test are named, and results of earlier versions, without any, keep their marks.
+    """
+    columns = list(shown)
+    if any(not result.significance or result.significance.controls is None for result, _ in columns):
+        return ""
+    flagged, better = 0, []
+    for result, column in columns:
+        if not untested([(result, column)]):
+            for row in metrics_of(result):
+                if _controls_of(row, column):
+                    flagged += 1
+                elif value_of(row, column).value is not None:
+                    better.append(f"{plain(row.metric)} ({plain(column.label)}, {place_of(result.data)})")
+    if flagged < _EXCEPTIONS or len(better) > min(_EXCEPTIONS, flagged / 3):
+        return ""
+    but = f", but for {listed(better)}" if better else ""
+    return sentences.LEVEL_OF_ALL.format(but=but, untested=untested(columns))
 
 
 def _controls_of(row: Row, column: Column) -> list[str]:

@@ -1,7 +1,7 @@
 """The tables of a paper, several data sets side by side, made from results alone.
 
 The first counts the pairs of each human level. Those of the protocols have metrics down, data sets and their measures
-across, and one compact number a cell.
+across, and a number with its interval a cell.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from metaeval.errors import UserError
 from metaeval.files import safe_name
 from metaeval.report import notes, sentences
-from metaeval.report.cells import cell, legend, rank, units
+from metaeval.report.cells import cell, has_negative_ends, legend, rank, units
 from metaeval.report.measures import LEVELS, metrics_of
 from metaeval.report.result import Column, Data, Result, Row, records
 from metaeval.report.table import (
@@ -105,7 +105,13 @@ def _shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
         if notes_by_name and len(notes_by_name) == len(results) and len(set(notes_by_name.values())) == 1:
             below.append(next(iter(notes_by_name.values())))
         elif notes_by_name:
-            below.append(Note(label, "", tuple((name, note.line) for name, note in notes_by_name.items())))
+            below.append(
+                Note(
+                    label,
+                    "",
+                    tuple((name, note.line.removeprefix(f"{name}: ")) for name, note in notes_by_name.items()),
+                )
+            )
     return tuple(below)
 
 
@@ -162,8 +168,10 @@ def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout:
     reasons = notes.numbers(
         value_of(row, column) for result in results for row in result.rows for column in result.columns
     )
+    said_once = notes.level_of_all((result, column) for result in results for column in result.columns)
+    but = (notes.TIED, *([notes.LEVEL] if said_once else []))
     blocks = blocks_of(
-        (title, name, [cell for measure in measured for cell in measure.cells(name, kind, reasons)])
+        (title, name, [cell for measure in measured for cell in measure.cells(name, kind, reasons, but)])
         for kind in ("metric", "control")
         for title, name in _lines(order, kind, layout)
     )
@@ -175,7 +183,7 @@ def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout:
     level = f"{notes.not_above(results)} (the two oracles aside)" if flagged else ""
     return Table(
         key=("paper", results[0].protocol),
-        title=plain(results[0].title),
+        title=_title(results),
         subtitle=", ".join(dict.fromkeys(units(result.unit) for result in results)),
         headings=tuple(heading for measure in measured for heading in measure.headings),
         blocks=blocks,
@@ -186,11 +194,17 @@ def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout:
             *(Note(mark, reason) for reason, mark in reasons.items()),
             *([Note(_SHRUNKEN, _HOW_SHRUNKEN)] if shrunken_lines else []),
         ),
-        footer=(*_reading(results), *_shared_footer(sources)),
+        footer=(*_reading(results, said_once), *_shared_footer(sources)),
         signatures=tuple(row.signature for result in results for row in metrics_of(result)),
         groups=tuple(ColumnGroup(name, sum(len(measure.headings) for measure in part)) for name, part in parts.items()),
         records=[record for result in results for record in _shown_records(result)],
     ).noting(any(result.data.demo for result in results))
+
+
+def _title(results: Sequence[Result]) -> str:
+    """Return the title of one protocol's results; it calls demo labels so where all labels are, and else names both."""
+    title = next((result.title for result in results if not result.data.demo), results[0].title)
+    return plain(Data.wording_of([result.data for result in results], title))
 
 
 def _lines(order: Sequence[Row], kind: str, layout: PaperLayout) -> list[tuple[str, str]]:
@@ -207,16 +221,19 @@ class _Measured(NamedTuple):
     headings: tuple[str, ...]
     rows: Mapping[tuple[str, str], Row]
     fewer: Collection[str]
+    spelt: bool
 
-    def cells(self, name: str, kind: str, reasons: Mapping[str, str]) -> list[Cell]:
+    def cells(self, name: str, kind: str, reasons: Mapping[str, str], but: Collection[str]) -> list[Cell]:
+        """Return the cells of a row. reasons: the footnotes' numbers by their texts. but: marks to leave out."""
         row, column = self.rows.get((name, kind)), self.column
         if row is None:
             return [Cell("") for _ in self.headings]
         value = value_of(row, column)
         number = format_value(value.value, column)
         held = self.ranks.get(number, "") if kind == "metric" and name not in self.fewer else ""
-        marks = notes.marks(row, column, reasons, (notes.TIED,), self.fewer)
-        mine = Cell(number, rank=held, marks=marks)
+        marks = notes.marks(row, column, reasons, but, self.fewer)
+        printed = cell(value.value, value.low, value.high, column, marks=marks, spelt=self.spelt)
+        mine = replace(printed, rank=held)
         paper = Cell("" if value.published is None else format_value(value.published, column))
         return [mine, paper][: len(self.headings)]
 
@@ -229,8 +246,9 @@ def _measured(result: Result, column: Column) -> _Measured:
     fewer = notes.on_fewer_rows(metrics_of(result))
     ranks = rank((value_of(row, column).value for row in metrics_of(result) if row.metric not in fewer), column)
     published = any(value_of(row, column).published is not None for row in result.rows)
+    spelt = has_negative_ends(result.rows, column)
     headings = (plain(column.label), "paper") if published else (plain(column.label),)
-    return _Measured(column, ranks, headings, {(row.metric, row.kind): row for row in result.rows}, fewer)
+    return _Measured(column, ranks, headings, {(row.metric, row.kind): row for row in result.rows}, fewer, spelt)
 
 
 _AREAS = frozenset({"fs_ns", "fs_ps", "ps_ns", "full_rest", "some_none", "auc"})
@@ -273,8 +291,8 @@ def _empirical_bayes(measured: Sequence[_Measured], level: float, shrink: Shrink
     ]
 
 
-def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
-    """Return notes on the raised letters, the second columns and the blank cells, if the table has any."""
+def _reading(results: Sequence[Result], said_once: str) -> tuple[Note, ...]:
+    """Return notes on all values, the raised letters, the second columns and the blank cells, if there are any."""
     tests = dict.fromkeys(notes.settings(result.significance) for result in results if result.significance is not None)
     cells = [(row, column) for result in results for row in result.rows for column in result.columns]
     values = [value_of(row, column) for row, column in cells]
@@ -284,6 +302,7 @@ def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
     names = {(row.metric, row.kind) for result in results for row in result.rows}
     blank = sum(len(result.rows) for result in results) < len(names) * len(results)
     below = (
+        Note("all values", said_once),
         Note(
             "significance",
             f"{shared} ({'; '.join(tests)})" if shared else "; ".join(tests),

@@ -150,6 +150,12 @@ class Data(_ResultModel):
         """Return a text in which labels called human are called demo labels if the data are demo data."""
         return text.replace("human", "demo") if self.demo else text
 
+    @staticmethod
+    def wording_of(data: Sequence[Data], text: str) -> str:
+        """Return a text about human labels for several data sets, of which all or some may be demo data."""
+        kinds = {"demo" if part.demo else "human" for part in data} or {"human"}
+        return text.replace("human", " or ".join(sorted(kinds, reverse=True)))
+
     @classmethod
     def together(cls, data: Sequence[Data]) -> Data:
         """Return one description of several data sets, with their counts added."""

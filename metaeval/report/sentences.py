@@ -72,6 +72,7 @@ WARNING = "Warning of {metrics}: {warning}."
 
 # Footnotes of a table, by their marks.
 NOT_ABOVE_BY_TEST = "not significantly better than a control"
+LEVEL_OF_ALL = "No value is significantly better than every control{but}{untested}."
 NOT_ABOVE_BY_INTERVAL = "interval does not lie above that of a control"
 TIES = "the order of tied scores moves the value, [worst..best]:"
 UNSCORED_MOVE = "{units} without a score could move the value"

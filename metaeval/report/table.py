@@ -160,7 +160,7 @@ CONTROLS = "controls"
 
 READING = (
     *("ceiling", "perfect metric", "perfect detector", "published", "significance", "paper", "blank", "reading"),
-    *("finding", "notes", "warnings"),
+    *("all values", "finding", "notes", "warnings"),
 )
 """Labels of the footer's notes without which cells cannot be read; the others say how the numbers were made."""
 

@@ -76,7 +76,8 @@ class Span(NamedTuple):
 class MetricCard:
     """The card of a metric: name, range, direction, limits and requirements.
 
-    version: raise it with any change of code that can change a score; it is part of the metric's identity.
+    title: how papers write the name (empty: as it is). version: raise it with any change of code that can change a
+    score; it is part of the metric's identity.
     low, high: the score's range (None: unbounded). direction: +1 when more is more support, else -1. neutral: the
     score in favour of neither, where there is one. input_limit: tokens (None: no limit); truncation: the side that is
     cut beyond it. dtype: the number type that the model computes in; template: how source and statement become one
@@ -118,6 +119,7 @@ class MetricCard:
     threshold_from: str = ""
     fitted_on: tuple[str, ...] = ()
     level_options: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+    title: str = ""
 
 
 class MetricOptions(BaseModel):

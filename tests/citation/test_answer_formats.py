@@ -374,7 +374,7 @@ def test_sources_without_a_text_are_not_judged(tmp_path):
     record = json.loads(json.dumps(SHAPES["trec"]))
     items = items_of(written(tmp_path, record))
     assert len(items.rows) == 2
-    assert "1 citations of sources without a text are not items" in items.notes
+    assert "left out: 1 citation of sources without a text" in items.notes
     result = metaeval.cite.alce([record], nli="overlap", results=tmp_path / "r")
     states = [row["state"] for row in result.rows["citations:overlap"].records]
     assert states == ["uncited", "judged", "judged", "unjudged"]

@@ -98,15 +98,14 @@ def test_marks_without_a_passage_are_warned_of_with_an_example(pipeline, first, 
     """Counted from `first`: of the marks 1 to 4 on three passages the last one, or the last two, point at none."""
     text = "It has a mill [1]. It has a dam [2]. It has a pier [3]. It has a weir [4]."
     answer = {"id": "a1", "text": text, "passages": PASSAGES[0], "first": first}
-    astray = 1 if first else 2
 
     with caplog.at_level(logging.WARNING, "metaeval"):
         items_of([answer], pipeline=pipeline)
 
     number = 4 if first else 3
+    pointing = "1 mark that points" if first else "2 marks that point"
     assert [record.getMessage() for record in caplog.records] == [
-        f"answers: {astray} marks point at no passage and are left out; "
-        f'for example, answer "a1" cites [{number}] of 3 passages.'
+        f'answers: left out: {pointing} at no passage; for example, answer "a1" cites [{number}] of 3 passages.'
     ]
 
 

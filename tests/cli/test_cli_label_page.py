@@ -154,7 +154,7 @@ def test_what_is_read_around_a_citation_and_the_end(chromium, ran, tmp_path):
         shown = page.text_content("main")
         assert all(words in shown for words in ("Why is the sky blue?", "Air scatters light."))
         assert "- " not in shown
-        assert "1 marks point at no passage" in page.text_content("#page")
+        assert "1 mark that points at no passage" in page.text_content("#page")
         box = page.get_by_role("button", name="no support").bounding_box()
         assert box["y"] + box["height"] <= 500  # in sight, however long the source
         assert page.evaluate("document.documentElement.scrollWidth") <= 390

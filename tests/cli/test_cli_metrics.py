@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from metaeval.config import RunConfig
+
 WORKER = """\
 import json, sys
 next(sys.stdin)
@@ -47,6 +49,18 @@ def test_lists_fit_in_80_columns_and_lose_nothing(cli, monkeypatch, command):
         printed[width] = cli(*command).out
     assert max(map(len, printed["80"].splitlines())) <= 80
     assert sorted("".join(printed["80"].split())) == sorted("".join(printed["400"].split()))
+
+
+def test_a_job_without_metrics_is_listed_without_the_default_ones(ran):
+    ran("data", "audit", "mini", "--sizes", "50")
+    ran("run", "-p", "correlation", "-s", "controls=false", "-s", "interval.resamples=20", "-q")
+    audit, run = (
+        next(line for line in ran("results", "list").out.splitlines() if f" {command} " in line)
+        for command in ("data audit", "run")
+    )
+    names = RunConfig().metrics
+    assert names[0] in run
+    assert not any(name in audit for name in names)
 
 
 def test_the_list_imports_no_torch():

@@ -264,3 +264,17 @@ def test_no_file_of_the_folder_stands_for_a_package(hostile):
 
     assert done.returncode == 0, done.stderr
     assert not (hostile / "pwned").exists()
+
+
+@pytest.mark.parametrize("place", ["../elsewhere", "/elsewhere", "inside/../../elsewhere"])
+@pytest.mark.parametrize("setting", ["results", "store"])
+def test_a_file_writes_nowhere_outside_the_folder(cli, tmp_path, setting, place):
+    file = tmp_path / "from-elsewhere.yaml"
+    file.write_text(f"metrics: [overlap]\nprotocols: [correlation]\n{setting}: {place}\n")
+    ended = cli("run", "-c", file, "--dry-run")
+    assert ended.code == 2
+    assert f"sets {setting}: " in ended.err
+    assert "outside this folder" in ended.err
+    assert cli("run", "-c", file, f"--{setting}", tmp_path / "own", "--dry-run").code == 0, "it is typed"
+    file.write_text(f"metrics: [overlap]\nprotocols: [correlation]\n{setting}: below\n")
+    assert cli("run", "-c", file, "--dry-run").code == 0, "it is inside"

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import shutil
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -189,9 +190,7 @@ def test_it_opens_on_disagreement_with_statements_together(open_page, mini):
     _, _, rows = mini
     page = open_page(mini[0], "view=pairs")
     assert page.get_by_label("Show", exact=True).input_value() == "apart"
-    shown = page.locator(".row .words").all_inner_texts()
-    statements = [text.partition(": ")[2] for text in shown]
-    assert all(re.match(r"chunk \d+: ", text) for text in shown)
+    statements = page.evaluate("[...document.querySelectorAll('.row .words')].map((words) => words.lastChild.data)")
     assert len([1 for one, other in pairwise(statements) if one != other]) == len(set(statements)) - 1
     partial = next(row for row in rows if row["level"] == 1)
     read = open_page(mini[0], f"view=pairs&pair={partial['id']}")
@@ -546,3 +545,30 @@ def test_what_was_cut_or_has_no_score_is_shown_of_a_metric_of_ones_own(open_page
 
 def test_a_job_that_cannot_be_shown_is_refused(cli, refused, tmp_path):
     assert refused("view").startswith("results has no job yet: type 'metaeval run'")
+
+
+def test_chunks_of_a_statement_are_numbered_within_it_and_its_document(open_page, mini):
+    page = open_page(mini[0], "view=pairs")
+    page.wait_for_selector(".row .words small")
+    shown = page.locator(".row .words small").all_text_contents()
+    matches = [re.fullmatch(r"(?:.+, )?chunk (\d+) of (\d+): ", text) for text in shown]
+    numbers = {(int(match[1]), int(match[2])) for match in matches if match}
+    assert numbers, "statements of the probe set have several chunks of a document"
+    assert all(1 <= place <= of for place, of in numbers)
+    sizes = Counter((row["statement"], row["document"]) for row in mini[2])
+    assert {of for _, of in numbers} <= set(sizes.values()) - {1}
+    several = Counter(statement for statement, _ in sizes)
+    assert any("," in text for text in shown) == any(number > 1 for number in several.values()), "documents are named"
+
+
+def test_every_run_of_a_folder_is_on_one_page(open_page, mini, cli, tmp_path):
+    shutil.copytree(mini[0].parent, tmp_path / "r")
+    words = ("run", "-m", "overlap", "-p", "correlation", "-s", "controls=false", "-s", "interval.resamples=20", "-q")
+    cli(*words, "--results", str(tmp_path / "r"))
+    cli("view", "--all", "--results", str(tmp_path / "r"), "-o", str(tmp_path / "all.html"))
+
+    page = open_page(tmp_path / "all.html")
+    folders = sorted(path.parent.name for path in (tmp_path / "r").glob("mini-*/pairs.jsonl"))
+    assert len(folders) == 2
+    names = page.locator("header select").first.locator("option").all_text_contents()
+    assert sorted(names) == [f"mini, all, chunk pairs ({folder})" for folder in folders]

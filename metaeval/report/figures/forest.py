@@ -107,7 +107,10 @@ def _forest(every: Sequence[Headline], declarations: Declarations, looks: Mappin
         where = f" ({literal(headline.result.data.name)})" if len(sets) > 1 else ""
         plot.set_xlabel(f"{literal(headline.column.label)}{unit}{where}\n{about}", fontsize=8)
     level = {f"{100 * headline.result.interval.level:g} %" for headline in shown}
-    figure.supxlabel(f"lines: {', '.join(sorted(level))} intervals; dashed: best control; dotted: chance", fontsize=7.5)
+    drawn = [panel_of(headline, declarations) for headline in shown]
+    dashed = "; dashed: best control" if any(panel.control for panel in drawn) else ""
+    dotted = "; dotted: chance" if any(panel.chance is not None for panel in drawn) else ""
+    figure.supxlabel(f"lines: {', '.join(sorted(level))} intervals{dashed}{dotted}", fontsize=7.5)
     return figure
 
 
