@@ -19,7 +19,7 @@ from pydantic import (
 
 from metaeval.config_files import EARLIER_THRESHOLD, apply_override, file_entries, read_experiment
 from metaeval.corpus.chunks import Chunking
-from metaeval.corpus.pairs import Place, Rule, check_pool
+from metaeval.corpus.pairs import EvidencePlace, Rule, check_pool
 from metaeval.corpus.units import Unit, read_aggregation
 from metaeval.declared import Flag, Model, kinds_of, validated
 from metaeval.errors import UserError, as_value_error
@@ -69,7 +69,7 @@ class EvidenceConfig(Strict):
     document."""
     window: int = Field(default=0, ge=0, examples=[1])
     """With unit evidence, sentences before and after each marked one that are read with it."""
-    place: Place = Field(default="sentence", examples=["chunk"])
+    place: EvidencePlace = Field(default="sentence", examples=["chunk"])
     """Where evidence that is given as text goes: to a sentence of the document, or to a chunk, as in the base paper; a
     chunk shares few of its words with a sentence, so that a threshold has to be set with it."""
 

@@ -89,7 +89,7 @@ def _nearest(words: frozenset[str], document: Sequence[frozenset[str]], threshol
 
 
 Rule = Literal["touched", "complete", "drop", "whole"]
-Place = Literal["sentence", "chunk"]
+EvidencePlace = Literal["sentence", "chunk"]
 
 GIVEN = "evidence sentences given"
 UNMATCHED = "of them found in no document sentence"
@@ -152,7 +152,7 @@ class PairTable:
 
 
 def build_pairs(
-    chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "complete", place: Place = "sentence"
+    chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "complete", place: EvidencePlace = "sentence"
 ) -> PairTable:
     """Pair every statement with every chunk of the documents that it cites.
 

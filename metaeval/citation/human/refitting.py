@@ -110,7 +110,7 @@ def human_edited(
 
     judged: CiteBench's judgements, by answer. An annotator's edits are lists under delete-misleading to
     add-credibility, of which the released loader reads the lengths alone: the citations that are not deleted are kept.
-    Edits go with the same annotator's rating, which is our reading. Raises `UserError` for an entry that is no list.
+    Edits go with the same annotator's rating, which is our reading. Raises `UserError` for an entry that is not a list.
     """
     edited: list[Edited] = []
     left_out: Counter[str] = Counter()
@@ -134,7 +134,7 @@ def human_edited(
 def _synthetic(entry: Any, cited: int, where: str) -> tuple[editing.Edit, ...] | None:
     """Return an annotator's edits, on citations numbered in order: deleted ones from 1, added ones after those cited.
 
-    entry: the edits in the file; None is returned where it is no object. where: for errors.
+    entry: the edits in the file; None is returned where it is not an object. where: for errors.
     """
     if not isinstance(entry, Mapping):
         return None

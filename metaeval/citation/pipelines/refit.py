@@ -155,12 +155,12 @@ def refit(read: ToRefit, chat: Any) -> Layout:
     return _laid_out(read, fitted, around, origin)
 
 
-def _laid_out(read: ToRefit, fitted: Refit, around: Provenance, made: Mapping[str, Any]) -> Layout:
-    """Return the tables, and the file of coefficients. made: who edited, for the file."""
+def _laid_out(read: ToRefit, fitted: Refit, around: Provenance, origin_of_edits: Mapping[str, Any]) -> Layout:
+    """Return the tables, and the file of coefficients. origin_of_edits: who edited, for the file."""
     sheets = [_agreement(agreement(fitted, resampling_of(read.run.config)), around), _coefficients(fitted, around)]
     origin = {
         "answers": answers_at(around.data),
-        **made,
+        **origin_of_edits,
         "index_shift": read.options.index_shift,
         "statements": len(fitted.statements),
         "groups": around.data.groups,
