@@ -118,9 +118,11 @@ def _joining(address: str) -> Iterator[None]:
     """Restore what `ray.init` changes: the handler of SIGTERM, and variables of the environment.
 
     An existing cluster is asked twice whether it can be joined, instead of 20 times. A new one gets a token that Ray
-    writes nowhere.
+    writes nowhere. What Ray's own libraries print on standard error meanwhile is dropped: its exceptions say the same.
     """
     before, environment = signal.getsignal(signal.SIGTERM), dict(os.environ)
+    printed, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
     joining = {"RAY_gcs_server_port_wait_time_s": "2"}
     os.environ.update((joining if address else {"RAY_AUTH_TOKEN": _TOKEN}) | environment)
     try:
@@ -130,6 +132,9 @@ def _joining(address: str) -> Iterator[None]:
             before(signal.SIGTERM, None)
         raise
     finally:
+        os.dup2(printed, 2)
+        os.close(printed)
+        os.close(nowhere)
         if before is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before)
         os.environ.clear()
