@@ -123,8 +123,8 @@ def _joining(address: str) -> Iterator[None]:
     before, environment = signal.getsignal(signal.SIGTERM), dict(os.environ)
     printed, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
-    joining = {"RAY_gcs_server_port_wait_time_s": "2"}
-    os.environ.update((joining if address else {"RAY_AUTH_TOKEN": _TOKEN}) | environment)
+    changed = {"RAY_gcs_server_port_wait_time_s": "2"} if address else {"RAY_AUTH_TOKEN": _TOKEN}
+    os.environ.update(changed | environment)
     try:
         yield
     except SystemExit:  # Ray's handler of SIGTERM
