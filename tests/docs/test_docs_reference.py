@@ -97,7 +97,7 @@ def test_the_cells_are_of_many_metrics_and_data_sets_with_two_metrics_or_more():
             assert {row["alone"] for row in of_column} == {"yes" if len(of_column) == 1 else "no"}
         assert all(row["n"] and row["groups"] and row["common_rows"] for row in rows)
         assert not declared.card.demo
-        non_commercial = any(word in declared.card.licence for word in ("NC", "non-commercial"))
+        non_commercial = any(word in declared.card.licence for word in ("NC", "non-commercial", "states none"))
         assert declared.commercial is not non_commercial
         assert {row["commercial"] for row in rows} <= {"no"} if non_commercial else {"yes", "no"}
 
