@@ -136,7 +136,7 @@ export function placeOf(job, row) {
   if (!known.size) rows.statement.forEach((statement, other) => known.set(statement, [...(known.get(statement) || []), other]));
   rowsByStatement.set(job, known);
   const same = known.get(rows.statement[row]) || [row];
-  const here = same.filter((other) => rows.document[other] === rows.document[row]);
+  const here = same.filter((/** @type {number} */ other) => rows.document[other] === rows.document[row]);
   const document = documents[rows.document[row]];
   const parts = [
     here.length < same.length && (document.title || document.id),
