@@ -138,7 +138,7 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
         sentences=findings(in_headline(results, declarations), declarations),
         cautions=cautions(results),
         warnings=left_out if chosen else [],
-        value=Results(results, declarations),
+        value=Results(results, declarations, left_out),
         after=lambda _: [*([] if chosen else left_out), *next_step(options, config, outcome, declarations)],
     )
 
