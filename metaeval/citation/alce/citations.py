@@ -35,6 +35,12 @@ from metaeval.citation.table import (
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
 
+READER = "gaotianyu1350/roberta-large-squad"
+"""The question-answering model of the published scores."""
+
+MAUVE_MODEL = "gpt2-large"
+"""The model whose last hidden state represents a text in the published scores."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlceOptions:

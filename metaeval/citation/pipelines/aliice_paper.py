@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from metaeval.citation.alce import correctness
-from metaeval.citation.alce.citations import AlceOptions
+from metaeval.citation.alce.citations import MAUVE_MODEL, AlceOptions
 from metaeval.citation.aliice.claim_options import Profile, aliice_profile
 from metaeval.citation.human.label_columns import LabelTable
 from metaeval.citation.judging import MAUVE, WITHIN, PipelineReading, Whole, read_claims
@@ -27,14 +27,8 @@ from metaeval.citation.model import Answer
 from metaeval.citation.panel import SystemPanel
 from metaeval.citation.pipelines.agreement import as_texts
 from metaeval.citation.pipelines.aliice_people import answers_of, people_sheet, read_people
-from metaeval.citation.pipelines.claims_tables import (
-    MEASURES,
-    RECALL,
-    CitedAnswers,
-    PremiseName,
-    judge,
-    provenance_of,
-)
+from metaeval.citation.pipelines.claims_sheets import RECALL, CitedAnswers, judge, provenance_of
+from metaeval.citation.pipelines.claims_tables import MEASURES, PremiseName
 from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import (
     PIPELINE,
@@ -134,7 +128,7 @@ class TablesCommand(JudgedByMetrics):
         Field(default=(), description="Columns of labels: utility, citation_utility, recall, precision. Repeatable.")
     )
     mauve_model: Annotated[str, Flag("MODEL")] = Field(
-        default=correctness.MAUVE_MODEL, description="Model of the fluency: hub id or folder; none: no fluency."
+        default=MAUVE_MODEL, description="Model of the fluency: hub id or folder; none: no fluency."
     )
 
     @model_validator(mode="before")
