@@ -41,10 +41,7 @@ class ClaimQuestions:
     counts: bool
 
     def value(self, measure: ClaimMeasure, says: ItemJudge, untitled: Untitled) -> float | None:
-        """Return a judge's recall (0 or 1) or mean precision of the marks; None if a necessary verdict is missing.
-
-        says: returns the judge's verdict on an item.
-        """
+        """Return a judge's recall (0 or 1) or mean precision of the marks; None if a necessary verdict is missing."""
 
         def entails(pairs: Sequence[NliPair]) -> list[Verdict]:
             return [Verdict(says(self.items[pair])) for pair in pairs]

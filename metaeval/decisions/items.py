@@ -332,10 +332,7 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
 def _of_table(
     table: TypedTable, name: str, mapping: Mapping[str, str], sources: Path | None
 ) -> CitationItems | tuple[Sequence[Answer], str]:
-    """Return the rows of a table as items, or, if it has no statements, as answers with marks and passages.
-
-    mapping: the column of each role. sources: texts of sources that the answers lack.
-    """
+    """Return the rows of a table as items, or, if it has no statements, as answers with marks and passages."""
     if not mapping and vectara_rows(table):
         return answers_of_table(table, sources), name
     columns = cited_columns(table, mapping)

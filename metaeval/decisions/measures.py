@@ -88,10 +88,7 @@ class LabelRows:
 
 
 def citation_rows(side: LabelSide, three: bool) -> dict[str, LabelRows]:
-    """Return the rows of the shares of citations by level, and of recall if the labels determine it.
-
-    three: whether any label is partial.
-    """
+    """Return the rows of the shares of citations by level, and of recall if the labels determine it."""
     labelled, groups = side.judged, side.items.groups
     rows = {
         name: LabelRows(labelled.label(*levels), side.score, labelled.sample, groups, _metric_only(side, levels))
