@@ -14,9 +14,6 @@ from metaeval.citation.model import Answer, NliPair, Verdict, writable
 from metaeval.citation.table import CitationLine, ClaimQuestion, Untitled, find_place, judge, mark_precision, premise
 from metaeval.stats.arrays import Floats
 
-TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
-"""The pipelines whose questions people can answer."""
-
 ClaimMeasure = Literal["recall", "precision"]
 
 ItemJudge = Callable[[int], bool | None]

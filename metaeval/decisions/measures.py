@@ -13,8 +13,9 @@ from typing import get_args
 import numpy as np
 
 from metaeval.citation.model import group_of
+from metaeval.citation.pipelines.claims_tables import TITLES
 from metaeval.corpus.model import SupportLevel
-from metaeval.decisions.claims import TITLES, ClaimMeasure
+from metaeval.decisions.claims import ClaimMeasure
 from metaeval.decisions.items import CitationItems
 from metaeval.decisions.labels import ItemLabels, LabelledItems
 from metaeval.decisions.scores import filled

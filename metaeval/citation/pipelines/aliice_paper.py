@@ -28,7 +28,7 @@ from metaeval.citation.panel import SystemPanel
 from metaeval.citation.pipelines.agreement import as_texts
 from metaeval.citation.pipelines.aliice_people import answers_of, people_sheet, read_people
 from metaeval.citation.pipelines.claims_sheets import RECALL, CitedAnswers, judge, provenance_of
-from metaeval.citation.pipelines.claims_tables import MEASURES, PremiseName
+from metaeval.citation.pipelines.claims_tables import MEASURES, TITLES, PremiseName
 from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import (
     PIPELINE,
@@ -325,7 +325,7 @@ def _all_answers(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance, d
         rows = aliice.panel.rows(number)
         values = _both(aliice, alce, rows)
         records = [
-            {**record, "line": f"{data}: {system}" if data else system, PIPELINE: _TITLES[name]}
+            {**record, "line": f"{data}: {system}" if data else system, PIPELINE: TITLES[name]}
             for (name, key), value in values.items()
             for record in _records(system, int(rows.size), {key: value})
         ]
@@ -333,9 +333,6 @@ def _all_answers(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance, d
     reading = Note("reading", "as Figure 4 of the ALiiCE paper: all answers; ALCE by its profile aliice")
     title = "All answers: recall and precision (%)"
     return _beside(around, alce).lines("figure-4", title, _HEADINGS, table, [reading], _GROUPS)
-
-
-_TITLES: Mapping[str, str] = {"aliice": "ALiiCE", "alce": "ALCE"}
 
 
 TABLES = Pipeline(

@@ -70,7 +70,7 @@ def run_pipeline(run: Run) -> PipelineResult:
     def moved(path: Path) -> Path:
         return folder / path.relative_to(usual) if path.is_relative_to(usual) else path
 
-    whole = {
+    whole: dict[str, Any] = {
         "command": command,
         "pipeline": run.pipeline.name,
         "name": run.name,
