@@ -275,10 +275,7 @@ def ability_columns(result: Result, declarations: Declarations) -> list[Column]:
 
 
 def _levels_grid(result: Result, declarations: Declarations, most: int) -> Table:
-    """Return the first table of a run: a column for each pair of levels, and whether a metric beats word overlap.
-
-    most: largest number of metrics shown.
-    """
+    """Return the first table of a run: a column for each pair of levels, and whether a metric beats word overlap."""
     shown = [Headline(result, column) for column in ability_columns(result, declarations)]
     (ranking,) = headlines([result], declarations)
     names, left = _names([ranking], most)
