@@ -185,6 +185,6 @@ def language_note(texts: Iterable[str]) -> str:
 
 
 _NOTE = (
-    "the texts do not look English ({}): only overlap, rouge and bm25 read their words by the language's rules; other "
-    "metrics, controls and chunks are made for English"
+    "the texts do not look English ({}): only overlap, rouge, bm25, pools and evidence read words by the language's "
+    "rules; other metrics and chunks are made for English"
 )
