@@ -180,8 +180,8 @@ function tell(cell, all) {
     "detail",
     h("button", { type: "button", "aria-label": "Close", onclick: close }, "×"),
     h("p", {}, h("strong", {}, summary(cell))),
-    h("p", {}, `${details(cell)}.`),
     all && behind(cell),
+    h("p", {}, `${details(cell)}.`),
   );
 }
 
