@@ -44,8 +44,7 @@ LICENCES = {
 def card(metric: str, day: str, costs: Mapping[str, float]) -> dict[str, Any]:
     """The card of an offline metric, without its scores."""
     kind = registry.find("metric", metric)
-    # The language is told of each set's texts; a signature without it is that of English, and of the controls.
-    made = kind(kind.Options.model_validate({"language": "en"} if "language" in kind.Options.model_fields else {}))
+    made = kind()
     return {
         "format": "metaeval-pack/1",
         "metric": metric,

@@ -126,18 +126,15 @@ def _table(
 
 
 def copy_observatory(app: Sphinx, error: Exception | None) -> None:
-    """Put the page of the reference results into the site, as observatory.html. It links to packs in the repository."""
+    """Put the page of the reference results into the site, as observatory.html, and the packs that it links to."""
     if error is None and app.builder.format == "html":
-        page = HERE.parent / "results" / "reference" / "index.html"
-        address = repository()
-        packs = f"{address}/tree/main/results/reference/packs/"
-        text = page.read_text(encoding="utf-8").replace(
-            'data-packs="packs/"',
-            f'data-packs="{packs if address else ""}"',
-            1,
+        kept = HERE.parent / "results" / "reference"
+        shutil.copyfile(
+            kept / "index.html", Path(app.outdir) / "observatory.html"
         )
-        copied = Path(app.outdir) / "observatory.html"
-        copied.write_text(text, encoding="utf-8")
+        shutil.copytree(
+            kept / "packs", Path(app.outdir) / "packs", dirs_exist_ok=True
+        )
 
 
 def leave_out(

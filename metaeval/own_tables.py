@@ -35,6 +35,11 @@ TABLES = (".csv", ".tsv", ".xlsx")
 """Endings of files that are tables and nothing else."""
 
 
+def unzipped_ending(path: Path) -> str:
+    """Return the ending of a file's name in lower case, of a gzipped file without .gz: its content tells that."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
 def any_table(table: Any, name: str) -> TypedTable:
     """Return a file, a data frame, or mappings with one field per column as a table. name: for messages."""
     return read_table(Path(table)) if isinstance(table, str | Path) else table_of(name, table)
@@ -44,7 +49,7 @@ def read_table(path: Path) -> TypedTable:
     """Read a file as a table; raises `UserError` if it is not a table of one header row and rows."""
     if not path.exists():
         raise UserError(f"Cannot read {path}: No such file; allowed: a table as CSV, TSV, XLSX, Parquet or JSON lines.")
-    ending = path.suffix.lower()
+    ending = unzipped_ending(path)
     if ending == ".xlsx":
         return _from_lines(path, "row", sheet_lines(path))
     if ending in (".csv", ".tsv", ".txt"):

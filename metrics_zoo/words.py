@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from heapq import nsmallest
 from typing import Any, ClassVar
 
-from metaeval.corpus.languages import Language, language_of, plain_word, word_pattern
+from metaeval.corpus.languages import ENGLISH, Language, language_of_pairs, plain_word, word_pattern, words_of
 from metaeval.scoring.contract import Metric, MetricOptions, TextPair
-
-_READ = 250  # statements, and as many sources, from which the language of a job is told
 
 
 class WordOptions(MetricOptions):
@@ -24,7 +21,7 @@ class WordMetric(Metric):
     """A metric that compares words. english: the pattern of English words, lower-cased."""
 
     Options = WordOptions
-    english: ClassVar[re.Pattern[str]] = re.compile(r"\w+")
+    english: ClassVar[re.Pattern[str]] = ENGLISH
 
     def __init__(self, options: MetricOptions | None = None) -> None:
         super().__init__(options)
@@ -44,30 +41,24 @@ class WordMetric(Metric):
     def settled(self, pairs: Collection[TextPair]) -> Mapping[str, Any]:
         """Return the language of a job's texts, if the option is auto."""
         sides = [{pair[side] for pair in pairs} for side in (1, 0)]
-        return {"language": _language(*sides)} if self.options.language == "auto" else {}
+        return {"language": language_of_pairs(*sides)} if self.options.language == "auto" else {}
 
     only_loads = True  # in shards `settled` has told the language of all texts
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
         """Tell the language of the texts, if the option is auto."""
         if self.options.language == "auto":
-            self._language = _language(statements, sources)
+            self._language = language_of_pairs(statements, sources)
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text in lower case."""
-        if self.language == "en":
-            return self.english.findall(text.lower())
-        return word_pattern().findall(plain_word(text.lower()))
+        return words_of(text, self.language, self.english)
 
     def places(self, text: str) -> list[tuple[str, int, int]]:
         """Return the words of a text in lower case, each with its start and end."""
         pattern = self.english if self.language == "en" else word_pattern()
         whole = str if self.language == "en" else plain_word
         return [(whole(match.group()), *match.span()) for match in pattern.finditer(lower_letters(text))]
-
-
-def _language(statements: Collection[str], sources: Collection[str]) -> str:
-    return language_of((*nsmallest(_READ, statements), *nsmallest(_READ, sources)))
 
 
 def lower_letters(text: str) -> str:

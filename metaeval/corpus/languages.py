@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import logging
 import re
-import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache, lru_cache
+from heapq import nsmallest
 from importlib.util import find_spec
 from itertools import groupby
 from typing import Literal, get_args
@@ -63,6 +63,9 @@ _WITHOUT_SPACES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 """Thai, Lao, Burmese, Khmer, Kana and Han: each character is a word."""
+ENGLISH = re.compile(r"\w+")
+"""A word of English, and of every other text whose letters have no marks of their own."""
+_READ = 250  # statements, and as many sources, from which the language of a job is told
 _CLEAR = 0.8  # share of the letters that a language must have, or the texts are in several
 _log = logging.getLogger("metaeval")
 
@@ -90,6 +93,11 @@ def language_of(texts: tuple[str, ...]) -> str:
     return language if count >= _CLEAR * letters.total() and language in get_args(Language) else "other"
 
 
+def language_of_pairs(statements: Collection[str], sources: Collection[str]) -> str:
+    """Return the language of a job's texts, from a sample that their order does not change."""
+    return language_of((*nsmallest(_READ, statements), *nsmallest(_READ, sources)))
+
+
 def _by_script(text: str) -> str:
     names = Counter(unicodedata.name(char, "LATIN").split()[0] for char in text if char.isalpha())
     if names["HIRAGANA"] + names["KATAKANA"]:
@@ -107,16 +115,49 @@ def _warn(language: str) -> None:
 
 
 @cache
-def word_pattern() -> re.Pattern[str]:
-    """Return the pattern of a word in any language but English.
+def marks() -> str:
+    """Return, for a class of characters in a pattern, the marks that belong to the letter before them.
 
-    Vowel signs and accents belong to the letter before them, which Python's \\w does not know: it cuts Hindi words.
+    They are vowel signs and accents, which Python's \\w does not know: it cuts Hindi words.
     """
-    marks = [code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in ("Mn", "Mc")]
-    runs = [[code for _, code in run] for _, run in groupby(enumerate(marks), lambda at: at[1] - at[0])]
-    inside = "".join(f"{chr(run[0])}-{chr(run[-1])}" for run in runs)
+    every = (*range(0x20000), *range(0xE0100, 0xE01F0))  # no other plane has marks
+    codes = [code for code in every if unicodedata.category(chr(code)) in ("Mn", "Mc")]
+    runs = [[code for _, code in run] for _, run in groupby(enumerate(codes), lambda at: at[1] - at[0])]
+    return "".join(f"{chr(run[0])}-{chr(run[-1])}" for run in runs)
+
+
+@cache
+def word_pattern() -> re.Pattern[str]:
+    """Return the pattern of a word in any language but English."""
+    inside = marks()
     spaced = f"(?![{_WITHOUT_SPACES}])"
     return re.compile(rf"[{_WITHOUT_SPACES}][{inside}]*|{spaced}\w(?:{spaced}[\w{inside}{_JOINERS}])*")
+
+
+@cache
+def _mark() -> re.Pattern[str]:
+    return re.compile(f"[{marks()}]")
+
+
+def has_marks(text: str) -> bool:
+    """Return whether a letter of a text has a vowel sign or accent of its own."""
+    return not text.isascii() and _mark().search(text) is not None
+
+
+def ends_in_word(text: str) -> bool:
+    """Return whether the last character of a text is a letter, with its marks, or a digit."""
+    return text[-1:].isalnum() or has_marks(text[-1:])
+
+
+def words_of(text: str, language: str = "", english: re.Pattern[str] = ENGLISH) -> list[str]:
+    """Return the words of a text in lower case. english: the pattern of English words.
+
+    language: of the texts; without it, those of a text whose letters have marks are read as in no English text.
+    """
+    lower = text.lower()
+    if language == "en" or (not language and not has_marks(lower)):
+        return english.findall(lower)
+    return word_pattern().findall(plain_word(lower))
 
 
 def plain_word(word: str) -> str:

@@ -17,6 +17,7 @@ from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from metaeval.corpus.chunks import Chunk, ChunkedCorpus, Chunking, chunk_document, document_sentences
+from metaeval.corpus.languages import language_of_pairs, words_of
 from metaeval.corpus.model import Citation, Document, Evidence, Statement, SupportLevel
 from metaeval.corpus.sentences import split_sentences
 from metaeval.errors import UserError, shown
@@ -25,8 +26,6 @@ _log = logging.getLogger("metaeval")
 
 PAIRS_SCHEMA = "metaeval-pairs/1"
 """The form of a job's pairs.jsonl: its judged rows, with the scores of every column."""
-
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class EvidenceAlignment:
 
 def word_set(text: str) -> frozenset[str]:
     """Return the lower-cased words of a text."""
-    return frozenset(_WORD.findall(text.lower()))
+    return frozenset(words_of(text))
 
 
 def align_evidence(
@@ -421,14 +420,14 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str, rank: RankChun
 class _Ranker:
     """BM25 ranking of chunks (bm25s with its defaults: Lucene variant, k1 = 1.5, b = 0.75)."""
 
-    def __init__(self, chunks: Sequence[str]) -> None:
+    def __init__(self, chunks: Sequence[str], language: str) -> None:
         import bm25s
 
         # It sets its logger to DEBUG, which any program with a log handler then prints.
         logging.getLogger("bm25s").setLevel(logging.WARNING)
-        self._size = len(chunks)
+        self._size, self._language = len(chunks), language
         self._index = bm25s.BM25()
-        documents = [_tokens(text) for text in chunks]
+        documents = [words_of(text, language) for text in chunks]
         self._known = frozenset(token for tokens in documents for token in tokens)
         if self._known:
             self._index.index(documents, show_progress=False)
@@ -437,18 +436,14 @@ class _Ranker:
         """Yield chunk numbers, best first; equal scores in chunk order."""
         import numpy as np  # which a help text does not need
 
-        tokens = [token for token in _tokens(statement) if token in self._known]
+        tokens = [token for token in words_of(statement, self._language) if token in self._known]
         scores = self._index.get_scores(tokens) if tokens else np.zeros(self._size)
         return iter(np.argsort(-scores, kind="stable"))
 
 
 def _by_words(chunks: Sequence[str], statements: Sequence[str]) -> Iterator[Iterable[int]]:
-    ranker = _Ranker(chunks)
+    ranker = _Ranker(chunks, language_of_pairs(statements, chunks))
     return map(ranker.best, statements)
-
-
-def _tokens(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
 
 
 def _pool_rows(statement: Statement, chunks: Iterable[Chunk], k: int, sources: set[str]) -> Iterator[Pair]:

@@ -16,14 +16,16 @@ from metaeval.shown import Shown
 
 PAGE = "index.html"
 SHOWN = (
-    *("set", "measure", "kind", "metric", "pack", "version", "value", "low", "high", "n", "groups", "effective"),
-    *("common_rows", "common_value", "rank_low", "rank_high", "best", "above_controls", "alone", "stale", "shipped"),
-    *("commercial", "licence", "fitted_on", "needs", "seconds_per_1000", "usd_per_1000", "date", "data", "metaeval"),
+    *("set", "measure", "kind", "metric", "pack", "file", "version", "value", "low", "high", "n", "groups"),
+    *("effective", "common_rows", "common_value", "rank_low", "rank_high", "best", "above_controls", "alone"),
+    *("stale", "shipped", "commercial", "licence", "fitted_on", "needs", "seconds_per_1000", "usd_per_1000"),
+    *("date", "data", "metaeval"),
 )
 """The fields of a cell that the page shows."""
 OF_SET = ("set", "title", "dataset", "split", "unit", "language", "data_licence")
 PERCENT = ("fs_ns", "fs_ps", "ps_ns")
 HERE = Path(__file__).parent
+SCRIPTS = ("observatory_drawings.js", "observatory.js")
 
 
 def observatory(cells: Sequence[PrintedCell], tests: Sequence[PrintedCell]) -> str:
@@ -44,7 +46,7 @@ def observatory(cells: Sequence[PrintedCell], tests: Sequence[PrintedCell]) -> s
         "languages": {code: LANGUAGES.get(code, code) for code in dict.fromkeys(row["language"] for row in cells)},
         "percent": PERCENT,
     }
-    script = (HERE / "observatory.js").read_text(encoding="utf-8")
+    script = "".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     first = usual_answer(every)
     return Template((HERE / "observatory.html").read_text(encoding="utf-8")).substitute(

@@ -157,8 +157,12 @@ def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> l
             *columns,
             *(AlignedColumn(name, "control", score, scored, {"control": name}) for name, score in controls),
         ]
-    metrics = {name: settled(_control_metric(name), source.texts) for name in (OVERLAP, REFERENCE_MODEL)}
-    signed = {signed_as(name, metric, metric.identity()): name for name, metric in metrics.items()}
+    metrics = {name: _control_metric(name) for name in (OVERLAP, REFERENCE_MODEL)}
+    signed = {  # a pack is signed with the options that were given (language=auto), a run with what its texts settled
+        signed_as(name, metric, metric.identity()): name
+        for name, plain in metrics.items()
+        for metric in (plain, settled(plain, source.texts))
+    }
     marked = [replace(column, is_control=column.fields.get("metric") in signed) for column in columns]
     scored_here = {signed[str(column.fields["metric"])] for column in marked if column.is_control}
     taken = {column.name for column in marked}

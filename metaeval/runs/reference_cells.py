@@ -41,7 +41,7 @@ MEASURES: Mapping[str, str] = {
 """The measures, each with its protocol. Of two levels, supported and not, fs_ns is the only ROC-AUC."""
 
 OF_CELL = (
-    *("set", "title", "dataset", "split", "unit", "language", "measure", "kind", "metric", "pack", "version"),
+    *("set", "title", "dataset", "split", "unit", "language", "measure", "kind", "metric", "pack", "file", "version"),
     *("value", "low", "high", "n", "groups", "effective", "common_rows", "common_value", "rank_low", "rank_high"),
     *("best", "above_controls", "alone", "stale", "shipped", "commercial", "licence", "data_licence", "fitted_on"),
     *("needs", "seconds_per_1000", "usd_per_1000", "date", "metaeval", "data"),
@@ -66,7 +66,8 @@ def read_cells(folder: Path) -> CellTables:
     paths = folder / CELLS, folder / TESTS
     texts = (read_text(path) if path.is_file() else "" for path in paths)
     cells, tests = ([*csv.DictReader(text.splitlines())] for text in texts)
-    return CellTables([*cells], [*tests])
+    blank = dict.fromkeys(OF_CELL, "")  # files of earlier versions lack headings
+    return CellTables([{**blank, **row} for row in cells], [*tests])
 
 
 def write_cells(folder: Path, tables: CellTables) -> None:
@@ -146,7 +147,8 @@ def set_tables(name: str, declared: ReferenceSet, source: Job | RatedSet, packs:
         if results[0] is None or results[1] is None or measure not in {column.key for column in results[0].columns}:
             continue
         cells = [
-            {**about, **_card_fields(cards.get(row.metric), declared), **fields, "stale": stale.get(row.metric, "")}
+            {**about, **_card_fields(cards.get(row.metric), name, declared), **fields}
+            | {"stale": stale.get(row.metric, "")}
             for row, fields in _measured(measure, results[0], results[1], source, whole)
         ]
         tables.cells.extend(_texts(cell, OF_CELL) for cell in cells)
@@ -207,14 +209,15 @@ def _groups(source: Job | RatedSet, run: EvaluatedRun, metric: str) -> int:
     return int(np.unique(frame.group[~np.isnan(score[frame.numbers])]).size)
 
 
-def _card_fields(pack: ScorePack | None, declared: ReferenceSet) -> dict[str, object]:
+def _card_fields(pack: ScorePack | None, name: str, declared: ReferenceSet) -> dict[str, object]:
     if pack is None:
         return {"commercial": declared.commercial}
     card = pack.card
     fields = ("version", "licence", "needs", "seconds_per_1000", "usd_per_1000", "date")
     return {
-        **{name: getattr(card, name) for name in fields},
+        **{field: getattr(card, field) for field in fields},
         **{"pack": pack.name, "shipped": pack.is_shipped, "fitted_on": " ".join(card.fitted_on)},
+        **{"file": card.scores[name].file if pack.is_shipped else ""},
         "commercial": card.commercial and declared.commercial,
     }
 

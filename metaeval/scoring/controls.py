@@ -5,7 +5,6 @@ Two more are metrics, under their own names (`metaeval.runs.columns`): word over
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from zlib import crc32
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.column_arrays import Coded, values_of
+from metaeval.corpus.languages import language_of_pairs, words_of
 from metaeval.corpus.ratings import RatingColumns
 from metaeval.corpus.units import UnitRow
 
@@ -33,10 +33,12 @@ def statement_only(rows: Sequence[UnitRow]) -> ControlScores:
     """
     statements = {row.statement_id: row for row in rows}
     order = sorted(statements)
+    language = language_of_pairs([row.statement for row in statements.values()], ())
     target = _mean_levels(rows)
     features = np.zeros((len(order), _FEATURES))
     for row, key in zip(features, order, strict=True):
-        row[[crc32(word.encode()) % _FEATURES for word in re.findall(r"\w+", statements[key].statement.lower())]] = 1.0
+        words = words_of(statements[key].statement, language)
+        row[[crc32(word.encode()) % _FEATURES for word in words]] = 1.0
     goal = np.array([target.get(key, np.nan) for key in order])
     fold = (_unit_hashes(statements[key].group for key in order) * _FOLDS).astype(int)
     predicted = np.zeros(len(order))

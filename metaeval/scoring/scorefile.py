@@ -58,7 +58,7 @@ class ScoreFile:
     @property
     def metric(self) -> str:
         """Return the metric's name: the column's heading, else from the manifest, else the file's own."""
-        return self.column or str(self.manifest.get("metric") or self.path.stem)
+        return self.column or str(self.manifest.get("metric") or self.path.name.removesuffix(".gz").rpartition(".")[0])
 
     @property
     def direction(self) -> Literal[1, -1]:
@@ -137,14 +137,14 @@ def read_scores(path: Path, columns: Mapping[str, str] | None = None) -> list[Sc
     columns: the headings of roles of `metaeval.roles.SCORES` with unusual names. Raises `UserError`, which names the
     line, the field, the value and what is allowed.
     """
-    _check_suffix(path, also=own_tables.TABLES)
+    ending = _check_suffix(path, also=own_tables.TABLES)
     if not path.is_file():
         raise UserError(f"Score file {path} does not exist: check the path.")
     manifest = read_manifest(path)
-    if path.suffix in own_tables.TABLES:
+    if ending in own_tables.TABLES:
         return list(scores_of(path, own_tables.read_table(path), columns, manifest))
     rows: Iterator[tuple[str, dict[str, Any]]]
-    if path.suffix == ".parquet":
+    if ending == ".parquet":
         rows = ((f"{path} row {number}", row) for number, row in enumerate(parquet_rows(path), start=1))
     else:
         rows = json_objects(path, "write one object with pair_id and score per line, null for a missing score")
@@ -300,8 +300,12 @@ def read_manifest(path: Path) -> dict[str, Any]:
     return read_object(beside, "correct it, or delete it to read the scores without it")
 
 
-def _check_suffix(path: Path, also: Sequence[str] = ()) -> None:
+def _check_suffix(path: Path, also: Sequence[str] = ()) -> str:
+    """Return the ending of a score file, if it is allowed. also: endings of tables, which may be gzipped."""
     allowed = (*SUFFIXES, *also)
-    if path.suffix not in allowed:
+    zipped = path.suffix == ".gz"
+    ending = Path(path.stem).suffix if zipped else path.suffix
+    if ending not in (also if zipped else allowed):
         named = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
         raise UserError(f"A score file ends in {named}; {path.name!r} does not.")
+    return ending

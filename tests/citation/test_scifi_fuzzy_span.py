@@ -82,6 +82,13 @@ def test_in_long_sentences_what_is_compared_has_a_bound(monkeypatch):
     assert most_similar_run(" ".join(words), " ".join([*words[:200], "zzz"]), 0.8) is None
 
 
+def test_a_vowel_sign_belongs_to_its_word():
+    sentence = "नद की नदी में नाव"
+    assert find_segment(sentence, "नद") == Segment(0, 2, "verbatim")
+    assert find_segment("नदी में नद", "नद") == Segment(8, 10, "verbatim"), "not the beginning of another word"
+    assert sentence[slice(*most_similar_run(sentence, "नदी मे", 0.8))] == "नदी में"
+
+
 @pytest.mark.parametrize(
     ("sentence", "said", "first", "last", "found"),
     [

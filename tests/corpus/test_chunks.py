@@ -64,10 +64,10 @@ def test_published_sentences_are_taken_as_they_are():
 def test_the_splitter_of_a_set_of_documents_is_named():
     published, plain, empty = Document("p", sentences=("One.",)), Document("q", "One."), Document("e")
     assert splitter_name([published]) == "published"
-    assert splitter_name([plain, empty]) == "rules-3"
-    assert splitter_name([plain, published, plain]) == "published+rules-3"
+    assert splitter_name([plain, empty]) == "rules-4"
+    assert splitter_name([plain, published, plain]) == "published+rules-4"
     assert splitter_name([published, empty]) == "published"  # nothing of the empty one was split
-    assert splitter_name([]) == "rules-3"
+    assert splitter_name([]) == "rules-4"
 
 
 def test_a_chunking_is_named_by_mode_and_size():

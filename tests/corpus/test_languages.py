@@ -2,12 +2,13 @@
 
 import logging
 import re
+import sys
 import unicodedata
 
 import pytest
 
 from metaeval.corpus import languages
-from metaeval.corpus.languages import FUNCTION_WORDS, language_of, plain_word, stemmer, word_pattern
+from metaeval.corpus.languages import FUNCTION_WORDS, language_of, plain_word, stemmer, word_pattern, words_of
 from metaeval.errors import UserError
 
 TEXTS = {
@@ -70,6 +71,26 @@ def test_without_the_extra_the_script_decides_and_a_warning_says_so(monkeypatch,
 )
 def test_words_keep_their_marks(text, words):
     assert [plain_word(match.group()) for match in word_pattern().finditer(text)] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "words"),
+    [
+        ("It’s 3.5 ÉTÉ", "", ["it", "s", "3", "5", "été"]),
+        ("हिन्दी में", "", ["हिन्दी", "में"]),
+        ("हिन्दी", "en", ["ह", "न", "द"]),
+        ("人間 free", "", ["人間", "free"]),
+        ("人間 free", "ja", ["人", "間", "free"]),
+    ],
+)
+def test_without_a_language_marks_decide_how_words_are_read(text, language, words):
+    assert words_of(text, language) == words
+
+
+def test_marks_are_those_of_unicode():
+    one = re.compile(f"[{languages.marks()}]")
+    every = map(chr, range(sys.maxunicode + 1))
+    assert all((one.match(char) is not None) == (unicodedata.category(char) in ("Mn", "Mc")) for char in every)
 
 
 def test_function_words_are_words_of_their_own():

@@ -3,15 +3,21 @@
 import re
 from collections import Counter, defaultdict
 from math import log
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import metaeval
+from metaeval.corpus import pairs, units
 from metaeval.corpus.chunks import Chunking, chunk_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.corpus.pairs import add_pool, build_pairs, check_pool
+from metaeval.corpus.units import evidence_pairs
 from metaeval.errors import UserError
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
 def made(documents, statements, cites, size=150):
@@ -180,3 +186,31 @@ def test_a_pool_that_is_larger_than_the_data_is_said(caplog):
     caplog.clear()
     pooled(chunked, "bm25:2")
     assert not caplog.text
+
+
+def test_a_pool_of_hindi_is_ranked_by_whole_words():
+    """Cut at their vowel signs, as Python's \\w cuts them, the words of "far" are more like the statement."""
+    texts = {
+        "cited": "बाढ़ आई और पुल टूटा",
+        "near": "नदी के पानी से नगर डूबा और लोग भागे",
+        "far": "नो दे मु पी",
+    }
+    chunked = made(texts, {"s": "नदी में पानी"}, [("s", "cited")])
+    assert [document for document, _ in added(chunked, "bm25:2")] == ["near", "far"]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
+def test_the_pairs_of_wice_are_those_of_plain_words(monkeypatch):
+    """WiCE is English: its chunks, evidence and pools are those of `\\w+`, which all versions have read."""
+
+    def tables():
+        corpus = metaeval.load_corpus("wice", split="dev", data=DATA)
+        chunked = chunk_corpus(corpus, Chunking(150))
+        marked = build_pairs(chunked)
+        return [marked, add_pool(marked, chunked, "bm25:5"), evidence_pairs(corpus, Chunking(150), 0.5, 1)]
+
+    read = tables()
+    for module in (pairs, units):
+        monkeypatch.setattr(module, "word_set", lambda text: frozenset(tokens(text)))
+    monkeypatch.setattr(pairs, "words_of", lambda text, language="": tokens(text))
+    assert tables() == read

@@ -67,6 +67,25 @@ def test_sentences_end_where_a_reader_would_end_them(marked):
     assert split_sentences(marked.replace("|", "")) == expected
 
 
+TRAPS = [
+    line
+    for line in Path(__file__).with_name("sentence_traps.txt").read_text(encoding="utf-8").splitlines()
+    if line[:1] not in "#["
+]
+
+
+@pytest.mark.parametrize("marked", TRAPS)
+def test_traps_of_five_languages_are_passed_but_those_that_are_known(marked):
+    expected = tuple(sentence.strip() for sentence in marked.lstrip("~").split("|"))
+    assert (split_sentences(" ".join(expected)) == expected) is not marked.startswith("~")
+
+
+def test_an_upright_line_is_a_full_stop_behind_devanagari_alone():
+    assert split_sentences("यह है| वह था | अंत || फिर।") == ("यह है|", "वह था |", "अंत ||", "फिर।")
+    assert split_sentences("वर्षा हुई।'नदी' बढ़ी।' वह") == ("वर्षा हुई।", "'नदी' बढ़ी।'", "वह")
+    assert split_sentences("A table | B. | C || D") == ("A table | B. | C || D",)
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n", " \n\t\r\n\u00a0 ", "\u2028"])
 def test_nothing_comes_of_nothing(text):
     assert split_sentences(text) == ()
@@ -133,4 +152,4 @@ def test_agrees_with_punkt_on_real_pages(monkeypatch):
 
 
 def test_rules_are_named_in_signatures():
-    assert SPLITTER == "rules-3"
+    assert SPLITTER == "rules-4"

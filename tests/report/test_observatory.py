@@ -139,7 +139,7 @@ def test_the_page_holds_the_cells_of_the_files_and_their_answers():
     assert data["sets"] == {row["set"]: {name: row[name] for name in OF_SET} for row in kept.cells}
     assert "http:" not in re.sub("http://www.w3.org/2000/svg", "", page)
     assert "src=" not in page
-    assert page.count('data-packs="packs/"') == 1, "docs/conf.py sets it to the repository's address"
+    assert page.count('data-packs="packs/"') == 1, "docs/conf.py puts the packs beside its copy"
 
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
@@ -285,26 +285,91 @@ def test_a_language_is_answered_with_its_own_task_and_marks_data_that_are_not_co
     assert page.locator(".headline").inner_text() == "b or c"
 
 
-def test_a_click_and_enter_open_the_pack_and_a_touch_shows_a_link_to_it(opened, pages):
-    cells = [cell("north", "a", 0.9, shipped="yes"), cell("north", "b", 0.8, shipped="no")]
+@pytest.fixture
+def with_pack(pages):
+    """The address of a page with a published pack, one that is not, and a control."""
+    cells = [
+        cell("north", "a", 0.9, shipped="yes", pack="a b", file="north.csv.gz"),
+        cell("north", "b", 0.8, shipped="no"),
+        cell("north", "length", 0.5, kind="control", pack=""),
+    ]
     address = pages(cells)
-    folder = Path(address.removeprefix("file://")).parent / "packs" / "a"
+    folder = Path(address.removeprefix("file://")).parent / "packs" / "a b"
     folder.mkdir(parents=True)
     (folder / "card.yaml").write_text("metric: a\n", encoding="utf-8")
-    page = opened(address)
-    for act in (lambda: page.locator("tbody td").first.click(), lambda: page.keyboard.press("Enter")):
-        with page.expect_popup() as popup:
-            act()
-        assert popup.value.get_by_text("card.yaml").count() == 1
+    (folder / "north.csv.gz").write_bytes(b"")
+    return address
+
+
+AGAIN = "metaeval results reference north --packs FOLDER"
+PAIRS = (
+    "metaeval evaluate 'results/reference/packs/a b/north.csv.gz' -d north --split test -u page && metaeval view --open"
+)
+
+
+def test_a_click_shows_the_pack_and_the_commands_until_it_is_closed(opened, with_pack):
+    page = opened(with_pack)
+    page.locator("tbody td").first.click()
+    assert page.locator("#detail code").all_inner_texts() == [AGAIN, PAIRS]
+    page.locator("tbody td").last.hover()
+    assert page.locator("#detail strong").inner_text().startswith("a on North"), "the pointer passes other values"
+    links = page.locator("#detail a")
+    assert links.evaluate_all("all => all.map((one) => one.getAttribute('href'))") == [
+        "packs/a%20b/",
+        "packs/a%20b/north.csv.gz",
+    ]
+    with page.expect_popup() as popup:
+        links.first.click()
+    assert popup.value.get_by_text("card.yaml").count() == 1
     page.locator("tbody td").last.click()
     assert "The pack is not published" in page.locator("#detail").inner_text()
-    phone = opened(address, 390, 844, has_touch=True)
+    assert page.locator("#detail code").all_inner_texts() == [AGAIN]
+    page.locator("tfoot td").click()
+    assert page.locator("#detail a").count() == 0, "a control has no pack"
+    assert page.locator("#detail code").all_inner_texts() == [AGAIN]
+    page.get_by_role("button", name="Close").click()
+    assert page.locator("#detail code").count() == 0
+
+
+def test_enter_shows_the_pack_and_escape_leads_back(opened, with_pack):
+    page = opened(with_pack)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("td[tabindex='0']").focus()
+    assert page.locator("#detail code").count() == 0
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.textContent") == "Folder of the pack"
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate("getSelection().toString()") == PAIRS
+    assert page.evaluate("navigator.clipboard.readText()") == PAIRS
+    page.keyboard.press("Escape")
+    assert page.locator("#detail").inner_text() == ""
+    assert page.evaluate("document.activeElement.ariaLabel").startswith("a on North")
+    page.keyboard.press("ArrowDown")
+    assert page.locator("#detail strong").inner_text().startswith("b on North")
+    page.locator("#plot .line").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#detail code").all_inner_texts() == [AGAIN, PAIRS]
+
+
+def test_a_touch_shows_the_pack_and_the_commands(opened, with_pack):
+    phone = opened(with_pack, 390, 844, has_touch=True)
     phone.locator("#plot .line").first.tap()
-    assert phone.get_by_role("link", name="Open the pack").get_attribute("href") == "packs/a/"
+    assert phone.locator("#detail code").all_inner_texts() == [AGAIN, PAIRS]
+    assert phone.get_by_role("link", name="Scores").get_attribute("href") == "packs/a%20b/north.csv.gz"
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
     phone.evaluate("document.documentElement.dataset.packs = ''")
     phone.locator("tbody td").first.tap()
-    assert "The pack is in results/reference/packs/a." in phone.locator("#detail").inner_text()
-    assert len(phone.context.pages) == 1
+    assert phone.locator("#detail a").count() == 0
+    assert phone.locator("#detail code").all_inner_texts() == [AGAIN, PAIRS]
+
+
+def test_the_files_behind_the_values_are_there():
+    shipped = [row for row in read_cells(KEPT).cells if row["shipped"] == "yes"]
+    assert shipped
+    assert all((KEPT / "packs" / row["pack"] / row["file"]).is_file() for row in shipped)
 
 
 def test_texts_of_the_data_are_no_markup(opened, pages):

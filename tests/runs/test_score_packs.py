@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 import metaeval
 from metaeval.errors import UserError
-from metaeval.runs.reference_cells import read_cells, recompute
+from metaeval.runs.reference_cells import read_cells, recompute, set_tables
 from metaeval.runs.score_packs import read_pack, read_packs, reference_sets
 from tests.conftest import MINI
 
@@ -121,6 +121,35 @@ def test_ranks_and_tests_come_from_the_rows_that_all_metrics_have_scored(folder,
     assert int(test["rows"]) == len(known) - 4
     assert both[0]["best"] == "yes"
     assert both[1]["best"] == ("no" if float(test["holm"]) <= 0.05 else "yes")
+
+
+def test_a_pack_whose_language_follows_the_texts_is_the_control_itself(tmp_path, pack):
+    """A metric stands once in a column, in other languages too, where a run's signature names the language."""
+    rows = [{"type": "corpus", "format": "metaeval-corpus/1", "name": "own"}]
+    for n in range(30):
+        rows += [
+            {"type": "document", "id": f"d{n}", "text": f"नदी में पानी {n % 7} है।"},
+            {"type": "statement", "id": f"s{n}", "text": f"नदी में पानी बढ़ा {n}"},
+            {
+                "type": "citation",
+                "statement": f"s{n}",
+                "document": f"d{n}",
+                "level": ("full", "partial", "none")[n % 3],
+            },
+        ]
+    own = tmp_path / "own.jsonl"
+    own.write_text("\n".join(json.dumps(row) for row in rows))
+    (tmp_path / "sets.yaml").write_text(
+        json.dumps({"own": {"title": "Own", "dataset": "jsonl", "unit": "page", "language": "hi"}})
+    )
+    source = reference_sets(tmp_path)["own"].load(own)
+    signed = {"metric": "overlap", "signature": "overlap@v1(language=auto,content_only=True)"}
+    scores = {row.id: number % 5 / 5 for number, row in enumerate(source.rows)}
+    where = pack(scores, data=source.corpus.fingerprint, **signed)
+    tables = set_tables("own", reference_sets(tmp_path)["own"], source, [read_pack(where)])
+    names = [row["metric"] for row in tables.cells if row["measure"] == "kendall"]
+    assert names.count("overlap") == 1
+    assert "overlap (control)" not in names
 
 
 def test_stale_packs_are_marked_and_left_out_of_ranks(folder, pack, source):

@@ -1,5 +1,6 @@
 """Score files: exact round trips in both formats, and one clear sentence for every fault."""
 
+import gzip
 import json
 import tempfile
 from pathlib import Path
@@ -199,6 +200,15 @@ def test_what_is_no_parquet_file_is_told(tmp_path, content):
     path = tmp_path / "made.parquet"
     path.write_bytes(content)
     refuses(path, "is not a Parquet file (")
+
+
+def test_a_gzipped_table_is_read_under_its_own_name(tmp_path):
+    path = tmp_path / "mine.csv.gz"
+    path.write_bytes(gzip.compress(b"pair,score,status\na,0.5,ok\nb,,failed\n"))
+    assert (read(path).metric, read(path).answers["a"].score) == ("mine", 0.5)
+    assert str(read(path).answers["b"].status) == "failed"
+    with pytest.raises(UserError, match="A score file ends in"):
+        write_scores(path, ["a"], [PairScore(1.0)], {})
 
 
 @pytest.mark.parametrize("name", ["scores.txt", "scores", "scores.jsonl.gz", "scores.JSONL"])

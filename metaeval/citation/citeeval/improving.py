@@ -29,8 +29,8 @@ Fate = Literal["changed", "unchanged", "not judged", "marks not found"]
 answer differ from those of the statement, which was joined from several lines."""
 
 _SEPARATOR = re.compile(r"\s*[,;]\s*")
-_FINAL = re.compile(r"""\s*(?:[.!?…]+["'”’»)\]]*|[。！？]+[」』”’）]*)\Z""")
-_CLOSING = frozenset(".,;:!?…)]}»”’。，；：！？、）」』")
+_FINAL = re.compile(r"""\s*(?:[.!?…]+["'”’»)\]]*|[。！？।॥۔؟]+[」』”’）]*)\Z""")
+_CLOSING = frozenset(".,;:!?…)]}»”’。，；：！？、）」』।॥۔؟")
 
 
 @dataclass(frozen=True, slots=True)

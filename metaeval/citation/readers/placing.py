@@ -27,7 +27,7 @@ NO_SOURCE = "point at a source that the record does not list"
 NO_SOURCES = "name no source"
 
 _LONGEST_MARK = 2_000
-_CLOSING = frozenset(".!?…:;,。！？\"'”’»)*_")
+_CLOSING = frozenset(".!?…:;,。！？।॥۔؟\"'”’»)*_")
 _ANY_STYLE = MarkStyles()
 
 

@@ -29,6 +29,7 @@ from metaeval.citation.sentences import (
     unread,
     whole,
 )
+from metaeval.corpus.languages import ends_in_word, marks
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
 from metaeval.stats.arrays import Ints
@@ -321,7 +322,7 @@ def _continued(clean: LocatedText, rest: LocatedText, behind_mark: bool) -> Loca
     """Return the text before and after a mark as one; two words that the mark separated stay two words."""
     if not clean.text:
         return rest.part(len(rest.text) - len(rest.text.lstrip()), len(rest.text))
-    parted = behind_mark and clean.text[-1].isalnum() and rest.text[:1].isalnum()
+    parted = behind_mark and ends_in_word(clean.text) and rest.text[:1].isalnum()
     return joined(clean, added(" "), rest) if parted else joined(clean, rest)
 
 
@@ -344,7 +345,7 @@ def reference_sentences(
     return tuple(sentence.text for sentence in read if has_letter(sentence.text)) or None
 
 
-_WORD = re.compile(r"\w+(?:[^\w\s]+\w+)*")
+_WORD = re.compile(rf"\w+(?:[^\w\s]+\w+)*[{marks()}]*")
 _WORK = 600_000
 """Limit of comparisons, in characters of a run times characters of the text: about ten milliseconds."""
 
@@ -435,7 +436,7 @@ def find_segment(sentence: str, wording: str, options: ScifiOptions = DEFAULTS) 
 
 def _place(pattern: str, sentence: str, last: bool, verbatim: bool) -> Segment | None:
     flags = re.NOFLAG if verbatim else re.IGNORECASE
-    for form in (rf"(?<!\w){pattern}(?!\w)", pattern):
+    for form in (rf"(?<!\w){pattern}(?![\w{marks()}])", pattern):
         # A look-ahead finds overlapping places too.
         if matches := list(re.finditer(f"(?=({form}))", sentence, flags)):
             return Segment(*matches[-1 if last else 0].span(1), "verbatim" if verbatim else "case folded")

@@ -10,9 +10,10 @@ from operator import add
 from metaeval.citation.model import Answer
 from metaeval.citation.scifi.entailment import Count, counter
 from metaeval.citation.scifi.model import DEFAULTS, PlacedGroup, ScifiOptions, Sentence, read_sentences
+from metaeval.corpus.languages import ends_in_word, has_marks, words_of
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+_SIGN = re.compile(r"[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,12 @@ class CitedTexts:
 
 def token_counter(tokenizer: str) -> Count:
     """Return the function that counts tokens: words and punctuation marks ("words"), or those of a tokenizer."""
-    return (lambda text: len(_TOKEN.findall(text))) if tokenizer == "words" else counter(tokenizer, "tokenizer")
+    return _count_tokens if tokenizer == "words" else counter(tokenizer, "tokenizer")
+
+
+def _count_tokens(text: str) -> int:
+    signs = sum(not has_marks(sign) for sign in _SIGN.findall(text))
+    return len(words_of(text)) + signs
 
 
 def cited_texts(
@@ -85,4 +91,4 @@ def _inside(sentence: Sentence, group: PlacedGroup) -> str:
     before, behind = sentence.text[: group.at].rstrip(), sentence.text[group.at :].lstrip()
     if not any(map(str.isalnum, behind)):
         return "end"
-    return "free" if before[-1:].isalnum() and behind[0].isalnum() else "punctuation"
+    return "free" if ends_in_word(before) and behind[0].isalnum() else "punctuation"

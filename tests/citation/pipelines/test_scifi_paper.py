@@ -140,6 +140,12 @@ def test_statistics_are_counted_by_hand():
     }
 
 
+def test_tokens_of_hindi_are_whole_words():
+    counted = cited_texts([Answer("a", "नदी [1] में पानी बढ़ा। फिर रुका।", (Passage("x"),))])
+    assert counted.tokens == 5 + 3  # four words and a danda; two words and a danda
+    assert (counted.inside, counted.free) == (1, 1)
+
+
 def test_nothing_is_judged_for_statistics_alone():
     result = cite.tables_scifi(MADE, table=1)
     assert list(result.tables) == ["table-1"]
