@@ -131,7 +131,9 @@ class Setup:
         steps: Sequence[SentenceStep] = (),
         written: str = "",
     ) -> ChatRequest:
-        """Return the request of a stage, which a summary makes of one document, for the question's own sample."""
+        """Return the request of a stage for a question; a summary takes one document. The question's sample sets the
+        seed, except for summaries.
+        """
         content = self.content(stage, question.question, documents, steps, written)
         if examples := self.examples.get(stage):
             content = "\n\n\n".join([*examples, _cued(content)])
@@ -187,7 +189,7 @@ class Setup:
         return tuple(fit(whole_documents(question.passages, self.options.document_text), self.options, words))
 
     def numbers(self, documents: Sequence[int]) -> str:
-        """Return numbers of documents as a reply gives them; none: an end of the answer."""
+        """Return numbers of documents as a reply gives them; without numbers, the reply that ends an answer."""
         return (bracketed(documents) or "[STOP]") if self._as_text else quoted({"documents": list(documents)})
 
 

@@ -43,7 +43,7 @@ def in_tokens(text: str) -> int:
 
 
 def token_counter(tokenizer: str | None) -> Callable[[str], int]:
-    """Return the function that counts tokens; raises `UserError` for a tokenizer that cannot be loaded."""
+    """Return the function that counts tokens (None: `in_tokens`). Raises `UserError` for one that cannot be loaded."""
     return in_tokens if tokenizer is None else counter(tokenizer, "tokenizer")
 
 
@@ -63,7 +63,8 @@ def fitted(
 def fit(documents: Sequence[ShownDocument], options: GenerationOptions, each: int | None = None) -> list[ShownDocument]:
     """Return the documents cut to the options' context.
 
-    each: most words of each; in the strategy truncated only where the context is counted in words.
+    each: largest number of words of a document (None: no limit); ignored in the strategy truncated where the context
+    is counted in tokens.
     """
     if options.context_tokens is None:
         return fitted(documents, options.context_words, each)
@@ -88,7 +89,7 @@ def level(lengths: Sequence[int], total: int) -> int:
 def cut(text: str, limit: int, size: Callable[[str], int] = in_words) -> str:
     """Return the first whole sentences of a text up to a size, verbatim.
 
-    A first sentence that is longer is cut after its last word that fits, but not before its first.
+    A first sentence that is longer is cut after its last word that fits; its first word always stays.
     """
     if size(text) <= limit:
         return text

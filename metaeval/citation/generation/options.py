@@ -53,7 +53,7 @@ class GenerationOptions:
     """Most tokens, of four characters each, of all documents in one request, those of worked examples included, in
     place of context_words and document_words: documents are cut to the largest equal size that fits (none: words)."""
     tokenizer: str | None = None
-    """Tokenizer (hub id or folder) that counts context_tokens, or words (none: four characters a token)."""
+    """What counts context_tokens: hub id or folder of a tokenizer, or 'words' (none: four characters a token)."""
     preview_words: int = 60
     """Words of each document by which the model chooses, in the strategy select-then-write."""
     summary_words: int = 80
@@ -66,7 +66,7 @@ class GenerationOptions:
     """Number of documents that a question has, the first of the file (none: all)."""
     document_text: Text = "text"
     """Text of a document that is shown: text, or the snippet or summary that ALCE's files hold (fields extraction and
-    summary); judged is always the text."""
+    summary); the pipelines always judge by the text."""
     oracle: bool = False
     """Show only the documents that the text in the file cites, such as those of a SCiFi paragraph."""
     negatives: int | None = None
@@ -137,12 +137,12 @@ class GenerationOptions:
 
     @property
     def beginning(self) -> int:
-        """The words of a document's beginning, or of its summary, by which the strategy shows it first."""
+        """Number of words of a document's beginning, or of its summary, in the strategy's first showing of it."""
         return int(getattr(self, _SIZE[self.strategy]))
 
     @property
     def in_use(self) -> dict[str, Any]:
-        """Return the numbers of words that the strategy uses, and the other settings that are not the usual ones."""
+        """Return the numbers of words that the strategy uses, and the other settings that are not at their default."""
         names = ["context_words", _SIZE[self.strategy]]
         names += ["most_sentences" if self.strategy == "two-stage" else "answer_words"]
         if self.context_tokens is not None:

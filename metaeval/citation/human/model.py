@@ -338,7 +338,7 @@ def alignment(human: HumanSet, measures: Mapping[str, AnswerValues]) -> Alignmen
 def rated_levels(
     name: str, human: HumanSet, measures: Mapping[str, AnswerValues], options: MetaOptions
 ) -> tuple[Alignment, list[Level], list[tuple[str, str]]]:
-    """Return the levels with ratings and values, statements first, and why another is left out.
+    """Return aligned values, the levels that have ratings and values (statements first), and why others are left out.
 
     Raises `UserError` where no level has both.
     """

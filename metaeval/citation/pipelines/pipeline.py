@@ -164,7 +164,7 @@ class PipelineOptions(BaseModel):
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """The files that are read: those of the field `files`, or that of `file`."""
+        """The files that are read, and after which the result is named: the field `files`, or `file`."""
         file = getattr(self, "file", None)
         return getattr(self, "files", ()) if file is None else (file,)
 
