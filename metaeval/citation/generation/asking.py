@@ -30,7 +30,7 @@ STAGES: Mapping[Strategy, tuple[Stage, ...]] = {
     "two-stage": ("summary", "choice", "sentence"),
     "select-then-write": ("selection", "answer"),
 }
-"""The requests of each strategy, in order; those of two-stage for a sentence are repeated."""
+"""The requests of each strategy, in order; two-stage repeats "choice" and "sentence" for every sentence."""
 
 PROMPTS = Path(__file__).parent / "prompts"
 """The project's own prompts, by stage; overview.txt asks for a summary that is for no question."""
@@ -140,7 +140,7 @@ class Setup:
         return self._sampled(stage, content, 0 if stage == "summary" else question.sample or 0)
 
     def example(self, reply: str, *shown: Any) -> str:
-        """Return a worked example: the message that shows this (arguments of `content`), and its reply."""
+        """Return a worked example: the message of `content` with the arguments `shown`, and its reply."""
         return f"{_cued(self.content(*shown))} {reply}"
 
     def _sampled(self, stage: Stage, content: str, sample: int) -> ChatRequest:

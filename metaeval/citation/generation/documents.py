@@ -25,7 +25,7 @@ class ShownDocument:
 
 
 def whole_documents(passages: Sequence[Passage], text: Text = "text") -> list[ShownDocument]:
-    """Return every document in full, as shown in a request. text: the field of its text; without it, the text."""
+    """Return every document in full, as shown in a request. text: the field to show; where it is empty, the text."""
     return [
         ShownDocument(number, passage.title, getattr(passage, text) or passage.text)
         for number, passage in enumerate(passages, start=1)

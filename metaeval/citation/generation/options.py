@@ -61,7 +61,7 @@ class GenerationOptions:
     answer_words: int = 200
     """Length that is asked of an answer, in words, where it is written at once."""
     most_sentences: int = 10
-    """Most sentences of an answer, in the strategy two-stage; answers that this ends are counted."""
+    """Most sentences of an answer, in the strategy two-stage; answers that this limit ends are counted."""
     documents: int | None = None
     """Number of documents that a question has, the first of the file (none: all)."""
     document_text: Text = "text"
@@ -70,7 +70,7 @@ class GenerationOptions:
     oracle: bool = False
     """Show only the documents that the text in the file cites, such as those of a SCiFi paragraph."""
     negatives: int | None = None
-    """Show the documents that the text in the file cites, and so many random others of the question, filled up with
+    """Number of random documents that are shown beside those that the text in the file cites: the question's own, then
     those of other questions (none: all documents)."""
     shuffle: int | None = None
     """Seed by which negatives are drawn and documents shuffled (none: the file's order, and seed 0 for negatives)."""
@@ -151,7 +151,7 @@ class GenerationOptions:
 
     @property
     def condition(self) -> str:
-        """Return what distinguishes the documents of a run from the usual ones, for the name of its system."""
+        """Return how the documents differ from the default, as a part of the system's name; empty if they do not."""
         parts = [
             str(self.documents or ""),
             "" if self.document_text == "text" else self.document_text,

@@ -16,7 +16,7 @@ from metaeval.errors import UserError
 from metaeval.scoring.contract import PairScore, Status
 
 Nothing = Literal["left out", "full marks"]
-"""Value of a response none of whose statements has one: no value, or 1 as CiteEval publishes."""
+"""Value of a response without a statement that has a value: none, or 1 as CiteEval publishes."""
 
 ANNOTATORS = 3
 """Number of annotators in CiteBench."""

@@ -112,7 +112,7 @@ Files = Annotated[tuple[Path, ...], BeforeValidator(_as_paths), Flag("FILE", mul
 """Files; a single path needs no list."""
 
 RarelyGivenFiles = Annotated[tuple[Path, ...], BeforeValidator(_as_paths), Flag("FILE", multiple=True, hidden=True)]
-"""Files of an option that messages name where it is needed."""
+"""Files of an option that the help leaves out; a message names the option where it is needed."""
 
 FilesToRead = Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)]
 """The files that a command reads."""

@@ -78,7 +78,7 @@ def _dumped(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def paragraphs_of(page: str, wikitext: str) -> list[Paragraph]:
-    """Return the paragraphs of an article, in order; lists, tables, templates and pictures are no paragraphs.
+    """Return the paragraphs of an article, in order, without lists, tables, templates and pictures.
 
     A citation is a `ref` tag, or its name used again; its address is that of its template (`url`) or its first link.
     """
