@@ -145,7 +145,7 @@ _OURS = frozenset(
 def checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Return further fields of a request's body. Raises ValueError for a field that another option sets."""
     if taken := sorted(_OURS & extra.keys()):
-        raise ValueError(f"extra may not set {', '.join(taken)}: options of their own do")
+        raise ValueError(f"extra may not set {', '.join(taken)}, which metaeval sets itself: leave it out of extra")
     return extra
 
 

@@ -297,7 +297,7 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
 def _within(read: AnswerClaims) -> bool:
     """Return whether any citation mark is between two words of a sentence.
 
-    A mark that opens one belongs to the one before.
+    A mark that opens a sentence belongs to the sentence before.
     """
     return any(
         _WORD.search(MARK.sub("", text[: mark.start()])) and _WORD.search(MARK.sub("", text[mark.end() :]))

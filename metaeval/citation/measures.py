@@ -298,7 +298,8 @@ def interval_by(
 ) -> list[ValueInterval]:
     """Return the intervals of values that `run` computes under each weighting of the groups.
 
-    ends: the range of the values. See `metaeval.stats.intervals.intervals`.
+    rows: (groups,) number of rows of each group. ends: the range of the values. See
+    `metaeval.stats.intervals.intervals`.
     """
     return [ValueInterval(*interval[:3]) for interval in intervals(run, rows, resampling, ends)]
 

@@ -112,6 +112,7 @@ class Verdict:
     """Whether a premise entails a claim: the backend's score and the decision at its threshold.
 
     Both are None where the backend gave no score; `status` then says why (a `metaeval.scoring.contract.Status` value).
+    A soft backend gives a score and no decision.
     cut: the premise was longer than the backend's limit.
     """
 

@@ -18,9 +18,10 @@ from metaeval.stats.resampling import Draws, bootstrap
 
 @dataclass(frozen=True, eq=False)
 class SystemPanel:
-    """Answers of one or more systems, prepared for resampling.
+    """Answers of one or more systems, with what is needed to resample statistics of them; it holds no statistics.
 
-    systems: names, sorted. system, group: (n,) codes of each answer. n_groups: the number of group codes.
+    systems: names, sorted. system, group: (n,) codes of each answer. n_groups: number of groups, which resampling
+    draws. resampling: number of resamples, seed, and level of the intervals.
     """
 
     answers: Sequence[Answer]

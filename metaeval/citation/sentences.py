@@ -211,7 +211,7 @@ def joined(*readings: LocatedText) -> LocatedText:
 
 
 Leading = Literal["keep", "move first", "move all"]
-"""Marks that open a sentence are kept there, or the first mark (ALiiCE) or the whole group moves to the one before."""
+"""Marks that open a sentence stay, or the first mark (ALiiCE) or the whole group moves to the sentence before."""
 
 _WISHES: tuple[Literal["auto", "nltk", "rules"], ...] = ("auto", "nltk", "rules")
 

@@ -87,7 +87,8 @@ def find_cases(
     """Return a metric's most confident errors: rows of no support with high scores, then supported ones with low.
 
     scores, levels: by row, of those that have both; a level is 0, 1 or 2. texts: returns the statement, the citation
-    and the evidence in it of a row. most: cases of a kind. threshold: only scores from it on count as "supported".
+    and its evidence for a row. most: largest number of cases of each kind. threshold: only a high score from it on,
+    and a low one below it, is an error (None: any).
     Equal scores go by id.
     """
     none = sorted((-score, row) for row, score in scores.items() if not levels[row])

@@ -37,7 +37,7 @@ def verdicts_of(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]
 
 
 def _fact_lines(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield a line for each citation of the sentence that an SCiFi fact comes from."""
+    """Yield a line for each passage that a SCiFi fact cites, or one line if it cites none."""
     verdict = {"claim": row["fact"], "score": row["value"], "recall": _recall(row["value"])}
     for number in _numbers(row):
         held = row["passage"] is not None and number == row["passage"]

@@ -25,9 +25,9 @@ class ViewOptions(OutputSettings, DeclaredOptions):
     output: Annotated[Path, Flag("FILE", "-o", output=True)] = Path("view.html")
     """Page to write (default: view.html)."""
     data: Annotated[Path | None, Flag("PATH")] = None
-    """Folder that holds the published files (jsonl, ratings: your file)."""
+    """Folder that holds the published files (jsonl, ratings, answers of 'cite': your file)."""
     max_pairs: Annotated[int, Flag("N"), Field(ge=1)] = 5000
-    """Most pairs of a job on the page; above it statements are drawn."""
+    """Most pairs of a job on the page; above it statements are sampled."""
     explain: Annotated[MetricNames, Flag("NAMES")] = ()
     """Metrics that read a model and are to explain their scores too."""
     all: Annotated[bool, Flag(hidden=True)] = False

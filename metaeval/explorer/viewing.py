@@ -121,10 +121,10 @@ def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> 
 
 
 AGAINST = "human rating"
-"""The human's ratings as a column beside the metrics, which a scatter holds them against."""
+"""Name of the column of human ratings beside the metrics, with which a scatter plot compares these."""
 
 _WORDS = 12
-"""A group whose name has more words is the text that the ratings are of."""
+"""A group whose name has more words is taken for the source text of its ratings."""
 
 
 def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], int]]:
@@ -195,7 +195,7 @@ _DIGITS = 6  # significant digits of a score on the page
 class View:
     """The settings of a page: what to show of a job, and where its data are.
 
-    data: in place of the folder that the job's manifest names. most: pairs of a page, above which statements are drawn.
+    data: in place of what the job's manifest names. most: pairs of a page, above which statements are sampled.
     explain: metrics that explain their scores even if this takes a model. trust: the manifest may name code and
     programs. progress: callback that reports their progress.
     """

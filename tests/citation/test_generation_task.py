@@ -42,7 +42,8 @@ def test_more_documents_than_there_are_is_one_sentence():
     with pytest.raises(UserError) as caught:
         task(numbered(1), numbered(2, count=3), documents=5)
     assert str(caught.value) == (
-        'documents=5 asks for more documents than there are: 1 of 2 questions have fewer, "q2" has 3.'
+        'documents=5 asks for more documents than there are: 1 of 2 questions have fewer, "q2" has 3: '
+        "set a smaller number."
     )
 
 

@@ -149,7 +149,7 @@ BENCH = {"sample_idx": 1, "prediction_sentences_and_citations": []}
         ([[OVER]], {}, "from 14 to 19; allowed: .* from 15 to 19"),
         ([[STATED, STATED]], {}, "two answers have the id 'a1'"),
         ([[OWN]], {}, "field 'statements' is missing"),
-        ([[STATED], [expertqa()]], {}, "All files must have the same format, and these have expertqa and jsonl"),
+        ([[STATED], [expertqa()]], {}, "The files have the formats expertqa and jsonl: give files of one format"),
         ([[STATED]], {"form": "expertqq"}, "Did you mean 'expertqa'"),
         ([[STATED]], {"human": Path("h.json")}, "--human is for CiteBench's statements"),
         ([[BENCH]], {}, "statements and its human judgements in two files"),

@@ -212,7 +212,7 @@ def alce_lines(
     splitter: SentenceSplitter = RULES,
     stated: Sequence[Sequence[CitedStatement]] | None = None,
 ) -> list[CitationLine]:
-    """Return the citation table of all answers (`judged_lines`); a statement without a citation has recall 0.
+    """Return the citation table of all answers (`judged_lines`); the option `uncited` decides on uncited statements.
 
     entails: gives the verdicts. stated: the `statements` of each answer, if they are already known; by default they
     are computed with the splitter.

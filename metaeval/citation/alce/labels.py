@@ -60,7 +60,7 @@ def read_labels(path: Path) -> list[LabelledAnswer]:
 
     Raises `UserError` with item and field where the file has another layout.
     """
-    layout = "it should be objects nested as data set, model, id, item"
+    layout = "give one as ALCE's human_eval_citations_completed.json, of objects nested as data set, model, id, item"
     content = DataRow(f"{path}", read_object(path, layout))
     for models in content.fields.values():
         if not isinstance(models, dict) or not all(isinstance(items, dict) for items in models.values()):

@@ -179,7 +179,7 @@ def read_sentences(
 ) -> list[SentenceClaims]:
     """Return the claims of every sentence, in order; equal texts are parsed once, all in one batch.
 
-    contexts: of the sentences, for the expanded rules; sentences before that stored parses lack name nothing.
+    contexts: of the sentences, for the expanded rules; a sentence in them without a stored parse gives no names.
     """
     around = contexts or [NOTHING] * len(sentences)
     drafts = [draft(sentence, profile, each.titles) for sentence, each in zip(sentences, around, strict=True)]

@@ -278,7 +278,7 @@ class Rejudged:
         ]
 
     def bounds(self) -> dict[str, tuple[float | None, float | None]]:
-        """Return the lowest and highest possible value of each share, whatever the missing verdicts are."""
+        """Return the lowest and highest possible "same verdict" and "recall after", over all missing verdicts."""
         left = Counter(answer for answer, _ in self.left_out)
         verdicts = [self.verdicts(rewriting) for rewriting in self.rewritings]
         known = [pair for pair in verdicts if None not in pair]

@@ -125,7 +125,7 @@ def response_triple(triples: Sequence[Triple], cited: Sequence[bool], scenario: 
 
 
 def mean(values: Sequence[Open]) -> Open:
-    """Return the mean of defined values; missing if one of them is missing, undefined without any."""
+    """Return the mean; missing if a value is missing, undefined without values or if a value is undefined."""
     least = [value.least for value in values if value.least is not None]
     most = [value.most for value in values if value.most is not None]
     if not values or len(least) < len(values) or len(most) < len(values):
@@ -211,7 +211,7 @@ def prompts_of(kinds: Iterable[QuestionKind]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A question about a statement, with its chat request. response, statement, citation: indices, or None."""
+    """A question about a statement, by indices, with its chat request. citation: None if about no single citation."""
 
     kind: QuestionKind
     response: int
@@ -246,7 +246,7 @@ LqacAggregation = Literal["statements", "response"]
 class LqacStatement:
     """A model's verdict on a statement, and its values.
 
-    verdict: "full", "partial" or "none" for a cited statement, "needs a citation" or "needs none" for another; None if
+    verdict: "full", "partial" or "none" if cited, "needs a citation" or "needs none" if without citations; None if
     missing. relevance: 1 or 0 for each citation, in order. states: counts of the outcomes of the questions.
     """
 
@@ -271,7 +271,7 @@ def lqac_inquiries(responses: Sequence[Response], splits: Sequence[Split], make:
     """Return the questions of LQAC, one per request, by response and in the order of its statements.
 
     make: returns the chat request of a message. About a cited statement: how far its passages together support it,
-    and whether each is relevant. About another: whether it needs a citation. There are no questions about citations
+    and whether each is relevant. About an uncited one: whether it needs a citation. No questions are about citations
     without a passage or with an empty one, and about responses that say that they found no answer. Raises
     ValueError if the lengths differ.
     """
@@ -418,7 +418,7 @@ def modes_of(labels: Sequence[str | None], otherwise: Otherwise = "missing") -> 
 
 
 def attrscore_inquiries(responses: Sequence[Response], splits: Sequence[Split], make: MakeRequest) -> list[Inquiry]:
-    """Return the questions of AttrScore, one for each citation of a passage with text.
+    """Return the questions of AttrScore, one for each citation of a passage with a text or a title.
 
     make: returns the chat request of a message. Raises ValueError if the lengths differ.
     """
@@ -468,7 +468,7 @@ def most_probable_label(ways: ThreeWay | None) -> str | None:
 def _cited_passages(
     responses: Sequence[Response], splits: Sequence[Split]
 ) -> Iterator[tuple[_Where, Response, ResponseStatement, Passage]]:
-    """Yield each citation of a passage with text: its indices, response, statement and passage."""
+    """Yield each citation of a passage with a text or a title: its indices, response, statement and passage."""
     for number, (response, split) in enumerate(zip(responses, splits, strict=True)):
         for place, statement in enumerate(split.statements):
             for citation, passage in citable(statement, response):

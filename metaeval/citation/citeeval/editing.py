@@ -155,7 +155,7 @@ def actions(citations: Sequence[int], edits: Sequence[Edit], index_shift: bool =
 def edit_distance(
     citations: Sequence[int], edits: Sequence[Edit], coefficients: Coefficients = PUBLISHED, index_shift: bool = False
 ) -> float:
-    """Return the mean coefficient of the actions on the citations, plus the intercept; 1 without edits or citations.
+    """Return the mean coefficient of the statement's `actions`, plus the intercept; 1 without edits or actions.
 
     Higher is better. Not clipped: with the published coefficients it lies between -0.0109 and 0.992, or is 1.
     """
@@ -172,7 +172,8 @@ def refit(taken: Sequence[Sequence[str]], ratings: Sequence[float]) -> Coefficie
     the published coefficients is returned, so that an action without statements keeps its published coefficient. The
     intercept is the published one: the shares of a statement add up to 1, so that any other intercept gives the same
     fit with other coefficients.
-    Raises ValueError if the lengths differ, without statements, and for a statement with no or an unknown action.
+    Raises ValueError if the lengths differ, without statements, for a statement with no or an unknown action, and for
+    a rating that is not finite.
     """
     if len(taken) != len(ratings) or not taken:
         raise ValueError(f"refit needs one rating for each statement, got {len(ratings)} for {len(taken)}")
@@ -199,7 +200,7 @@ SCHEMA = "metaeval-coefficients/1"
 
 
 def coefficients_text(coefficients: Coefficients, facts: Mapping[str, Any]) -> str:
-    """Return the text of the file, which depends only on the coefficients and facts."""
+    """Return the text of a file of coefficients; facts: the data and options of the fit."""
     content = {
         "schema": SCHEMA,
         "action": {name: coefficients.action[name] for name in ACTIONS},

@@ -64,7 +64,7 @@ MEASURES: tuple[CiteEvalMeasure, ...] = ("rating", "edits", "auto")
 
 
 def measures_of(mode: JudgeMode) -> tuple[CiteEvalMeasure, ...]:
-    """Return the measures that a judge gives: the rating alone where it is not asked for edits."""
+    """Return the measures that a judge's mode gives: all with "edits", the rating alone without."""
     return MEASURES if mode == "edits" else ("rating",)
 
 

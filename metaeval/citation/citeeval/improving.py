@@ -122,7 +122,7 @@ def judged_round(
 def further_rounds(
     first: Round, most: int, ask: Ask, asking: Asking, options: CiteEvalOptions, splitter: SentenceSplitter
 ) -> tuple[list[Round], frozenset[int]]:
-    """Edit and judge until no edit changes an answer, for at most so many rounds after the first.
+    """Edit and judge until no edit changes an answer, for at most `most` rounds after the first.
 
     Only changed answers are judged again. Returns the rounds, the first included, and the indices of the answers whose
     edits were skipped because they restore an earlier text.

@@ -336,7 +336,7 @@ def shown(text: str) -> str:
 
 
 def shown_passage(passage: Passage, number: int | None = None) -> str:
-    """Return a passage in tags on one line, with its number if there is one."""
+    """Return a passage in tags, with its number if there is one."""
     title = f"<title>{shown(passage.title)}</title>" if passage.title else ""
     identifier = "" if number is None else f' id="{number}"'
     return f"<passage{identifier}>{title}<text>{shown(passage.text)}</text></passage>"

@@ -233,7 +233,7 @@ ValueBounds = tuple[float, float | None]
 
 @dataclass(frozen=True, slots=True)
 class ResponseValue:
-    """The mean over the statements of a response with a value; None: undefined.
+    """The mean over the statements of a response with a value; None: undefined, or all verdicts are missing.
 
     rated: number of statements with a value. missing: number without a verdict; least, most: lowest and highest
     possible value. A least without a most: the value is the least, or undefined.

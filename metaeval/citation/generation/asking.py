@@ -30,7 +30,7 @@ STAGES: Mapping[Strategy, tuple[Stage, ...]] = {
     "two-stage": ("summary", "choice", "sentence"),
     "select-then-write": ("selection", "answer"),
 }
-"""The requests of each strategy, in order; those of two-stage for a sentence are repeated."""
+"""The requests of each strategy, in order; two-stage repeats "choice" and "sentence" for every sentence."""
 
 PROMPTS = Path(__file__).parent / "prompts"
 """The project's own prompts, by stage; overview.txt asks for a summary that is for no question."""
@@ -131,14 +131,16 @@ class Setup:
         steps: Sequence[SentenceStep] = (),
         written: str = "",
     ) -> ChatRequest:
-        """Return the request of a stage, which a summary makes of one document, for the question's own sample."""
+        """Return the request of a stage for a question; a summary takes one document. The question's sample sets the
+        seed, except for summaries.
+        """
         content = self.content(stage, question.question, documents, steps, written)
         if examples := self.examples.get(stage):
             content = "\n\n\n".join([*examples, _cued(content)])
         return self._sampled(stage, content, 0 if stage == "summary" else question.sample or 0)
 
     def example(self, reply: str, *shown: Any) -> str:
-        """Return a worked example: the message that shows this (arguments of `content`), and its reply."""
+        """Return a worked example: the message of `content` with the arguments `shown`, and its reply."""
         return f"{_cued(self.content(*shown))} {reply}"
 
     def _sampled(self, stage: Stage, content: str, sample: int) -> ChatRequest:
@@ -187,7 +189,7 @@ class Setup:
         return tuple(fit(whole_documents(question.passages, self.options.document_text), self.options, words))
 
     def numbers(self, documents: Sequence[int]) -> str:
-        """Return numbers of documents as a reply gives them; none: an end of the answer."""
+        """Return numbers of documents as a reply gives them; without numbers, the reply that ends an answer."""
         return (bracketed(documents) or "[STOP]") if self._as_text else quoted({"documents": list(documents)})
 
 

@@ -25,7 +25,7 @@ class ShownDocument:
 
 
 def whole_documents(passages: Sequence[Passage], text: Text = "text") -> list[ShownDocument]:
-    """Return every document in full, as shown in a request. text: the field of its text; without it, the text."""
+    """Return every document in full, as shown in a request. text: the field to show; where it is empty, the text."""
     return [
         ShownDocument(number, passage.title, getattr(passage, text) or passage.text)
         for number, passage in enumerate(passages, start=1)
@@ -43,7 +43,7 @@ def in_tokens(text: str) -> int:
 
 
 def token_counter(tokenizer: str | None) -> Callable[[str], int]:
-    """Return the function that counts tokens; raises `UserError` for a tokenizer that cannot be loaded."""
+    """Return the function that counts tokens (None: `in_tokens`). Raises `UserError` for one that cannot be loaded."""
     return in_tokens if tokenizer is None else counter(tokenizer, "tokenizer")
 
 
@@ -63,7 +63,8 @@ def fitted(
 def fit(documents: Sequence[ShownDocument], options: GenerationOptions, each: int | None = None) -> list[ShownDocument]:
     """Return the documents cut to the options' context.
 
-    each: most words of each; in the strategy truncated only where the context is counted in words.
+    each: largest number of words of a document (None: no limit); ignored in the strategy truncated where the context
+    is counted in tokens.
     """
     if options.context_tokens is None:
         return fitted(documents, options.context_words, each)
@@ -85,7 +86,7 @@ def level(lengths: Sequence[int], total: int) -> int:
 def cut(text: str, limit: int, size: Callable[[str], int] = in_words) -> str:
     """Return the first whole sentences of a text up to a size, verbatim.
 
-    A first sentence that is longer is cut after its last word that fits, but not before its first.
+    A first sentence that is longer is cut after its last word that fits; its first word always stays.
     """
     if size(text) <= limit:
         return text

@@ -47,7 +47,7 @@ class Generated:
 
 
 def counts_of(results: Sequence[Generated]) -> dict[str, dict[str, float | None]]:
-    """Return counts of answers, of marks as the pipelines read them, and of problems, by these three blocks."""
+    """Return counts under "answers", "marks" (as the pipelines read them) and "on the way" (problems by kind)."""
     answers = [result.answer for result in results if result.answer is not None]
     shown = [len(result.shown) for result in results if result.answer is not None]
     words = [len(without_marks(answer.text, ScifiOptions()).split()) for answer in answers]
@@ -88,7 +88,8 @@ def generate(
 ) -> list[Generated]:
     """Return one result for each question, in order; the question's own text, reference marks and `first` are ignored.
 
-    system: the name of the answers' generator. shots: worked examples. A refused, truncated or empty answer gives None.
+    system: the name of the answers' generator. shots: worked examples. A reply that was refused, truncated or empty
+    gives a result whose `answer` is None.
     """
     setup = Setup(options, chat, shots)
     add_examples(ask, setup)

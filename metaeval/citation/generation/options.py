@@ -53,7 +53,7 @@ class GenerationOptions:
     """Most tokens, of four characters each, of all documents in one request, those of worked examples included, in
     place of context_words and document_words: documents are cut to the largest equal size that fits (none: words)."""
     tokenizer: str | None = None
-    """Tokenizer (hub id or folder) that counts context_tokens, or words (none: four characters a token)."""
+    """What counts context_tokens: hub id or folder of a tokenizer, or 'words' (none: four characters a token)."""
     preview_words: int = 60
     """Words of each document by which the model chooses, in the strategy select-then-write."""
     summary_words: int = 80
@@ -61,16 +61,16 @@ class GenerationOptions:
     answer_words: int = 200
     """Length that is asked of an answer, in words, where it is written at once."""
     most_sentences: int = 10
-    """Most sentences of an answer, in the strategy two-stage; answers that this ends are counted."""
+    """Most sentences of an answer, in the strategy two-stage; answers that this limit ends are counted."""
     documents: int | None = None
     """Number of documents that a question has, the first of the file (none: all)."""
     document_text: Text = "text"
     """Text of a document that is shown: text, or the snippet or summary that ALCE's files hold (fields extraction and
-    summary); judged is always the text."""
+    summary); the pipelines always judge by the text."""
     oracle: bool = False
     """Show only the documents that the text in the file cites, such as those of a SCiFi paragraph."""
     negatives: int | None = None
-    """Show the documents that the text in the file cites, and so many random others of the question, filled up with
+    """Number of random documents that are shown beside those that the text in the file cites: the question's own, then
     those of other questions (none: all documents)."""
     shuffle: int | None = None
     """Seed by which negatives are drawn and documents shuffled (none: the file's order, and seed 0 for negatives)."""
@@ -137,12 +137,12 @@ class GenerationOptions:
 
     @property
     def beginning(self) -> int:
-        """The words of a document's beginning, or of its summary, by which the strategy shows it first."""
+        """Number of words of a document's beginning, or of its summary, in the strategy's first showing of it."""
         return int(getattr(self, _SIZE[self.strategy]))
 
     @property
     def in_use(self) -> dict[str, Any]:
-        """Return the numbers of words that the strategy uses, and the other settings that are not the usual ones."""
+        """Return the numbers of words that the strategy uses, and the other settings that are not at their default."""
         names = ["context_words", _SIZE[self.strategy]]
         names += ["most_sentences" if self.strategy == "two-stage" else "answer_words"]
         if self.context_tokens is not None:
@@ -151,7 +151,7 @@ class GenerationOptions:
 
     @property
     def condition(self) -> str:
-        """Return what distinguishes the documents of a run from the usual ones, for the name of its system."""
+        """Return how the documents differ from the default, as a part of the system's name; empty if they do not."""
         parts = [
             str(self.documents or ""),
             "" if self.document_text == "text" else self.document_text,

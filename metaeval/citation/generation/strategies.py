@@ -243,7 +243,7 @@ def _examples(draft: Draft, setup: Setup) -> dict[Stage, str]:
 
 
 def lessons(draft: Draft, setup: Setup) -> Iterator[tuple[Stage, tuple[Any, ...], str]]:
-    """Yield what a model would have been asked for an answer that is there, and what it should have replied.
+    """Yield what a model would have been asked for an existing answer, and what it should have replied.
 
     Each is a stage, the arguments of `Setup.content` behind it, and the reply. draft: with its documents as they are
     shown first. In two-stage a sentence without a mark is part of the answer so far, and has no lesson of its own.
@@ -267,7 +267,7 @@ def lessons(draft: Draft, setup: Setup) -> Iterator[tuple[Stage, tuple[Any, ...]
 
 
 def stored_summaries(question: Answer, setup: Setup) -> Sequence[ShownDocument]:
-    """Return the documents of a question by the summaries that its file holds; raises `UserError` where one lacks."""
+    """Return a question's documents by the summaries that its file holds. Raises `UserError` where one is missing."""
     if lacking := next((n for n, passage in enumerate(question.passages, start=1) if not passage.summary), None):
         raise UserError(
             f"Passage {lacking} of {shown(question.id)} has no summary, which the strategy {setup.options.strategy} "

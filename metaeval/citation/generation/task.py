@@ -23,7 +23,7 @@ _IRRELEVANT = "irrelevant"
 class GenerationTask:
     """The questions as they are asked, one for each sample, with their documents, and the worked examples.
 
-    notes: counts of what the documents lack, by their words.
+    notes: how often documents were left out or filled up, by a description.
     """
 
     questions: Sequence[Answer]
@@ -76,15 +76,15 @@ def _check_number(questions: Sequence[Answer], documents: int) -> None:
     if short:
         raise UserError(
             f"documents={documents} asks for more documents than there are: {len(short):,} of {len(questions):,} "
-            f"questions have fewer, {shown(short[0].id)} has {len(short[0].passages)}."
+            f"questions have fewer, {shown(short[0].id)} has {len(short[0].passages)}: set a smaller number."
         )
 
 
 def _shortened(questions: Sequence[Answer], options: GenerationOptions, notes: Counter[str]) -> list[Answer]:
-    """Return the questions with the documents that have the short text, as ALCE's code takes them.
+    """Return the questions with only the documents that have the short text (snippet or summary), as in ALCE's code.
 
-    Texts that call a document irrelevant are passed over, and a list ends where the field does; a question without any
-    keeps its first document, of which the text is shown.
+    Documents whose short text calls them irrelevant are left out too. A question that loses all of its documents keeps
+    the first, of which the text is shown.
     """
     name, most = options.document_text, options.documents
     if not any(getattr(passage, name) for question in questions for passage in question.passages):
@@ -128,7 +128,7 @@ def around_cited(answers: Sequence[Answer], negatives: int, seed: int, notes: Co
             if len(others) < missing:
                 raise UserError(
                     f"negatives={negatives} asks for more documents than there are: {shown(answer.id)} has "
-                    f"{len(drawn)} uncited ones, and other questions have {len(others)}."
+                    f"{len(drawn)} uncited ones, and other questions have {len(others)}: set a smaller number."
                 )
             more = draw.sample(others, missing)
             notes["negatives from other questions"] += missing
@@ -144,7 +144,10 @@ def shuffled(answer: Answer, seed: int) -> Answer:
 
 
 def _with_documents(answer: Answer, order: Sequence[int], more: Sequence[Passage] = ()) -> Answer:
-    """Return an answer with those of its documents (numbers from 1) and with more; marks of others stay as they are."""
+    """Return an answer with its documents in `order` (numbers from 1), followed by more, and its marks renumbered.
+
+    Marks of documents that are left out stay as they are.
+    """
     renumbered = {old: new for new, old in enumerate(order, start=1)}
     text, end = "", 0
     for mark in find_marks(answer.text, first=answer.first):

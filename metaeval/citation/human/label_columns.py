@@ -129,7 +129,7 @@ def _sets(name: str, cells: Mapping[str, Sequence[str]]) -> list[LabelSet]:
     parts = {text for column in cells.values() for text in column for text in (text.split(";") if several else [text])}
     categories = {part.strip() for part in parts} - {""}
     if not categories:
-        raise UserError(f"The labels {shown(name)} are all blank.")
+        raise UserError(f"The labels {shown(name)} are all blank: name columns that hold labels.")
     if not several:
         return [_coded(name, cells, categories)]
     marked = {kind: _marked(cells, kind) for kind in sorted(categories)}

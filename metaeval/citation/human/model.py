@@ -16,7 +16,7 @@ from metaeval.errors import UserError
 from metaeval.scoring.contract import PairScore, Status
 
 Nothing = Literal["left out", "full marks"]
-"""Value of a response none of whose statements has one: no value, or 1 as CiteEval publishes."""
+"""Value of a response without a statement that has a value: none, or 1 as CiteEval publishes."""
 
 ANNOTATORS = 3
 """Number of annotators in CiteBench."""
@@ -338,7 +338,7 @@ def alignment(human: HumanSet, measures: Mapping[str, AnswerValues]) -> Alignmen
 def rated_levels(
     name: str, human: HumanSet, measures: Mapping[str, AnswerValues], options: MetaOptions
 ) -> tuple[Alignment, list[Level], list[tuple[str, str]]]:
-    """Return the levels with ratings and values, statements first, and why another is left out.
+    """Return aligned values, the levels that have ratings and values (statements first), and why others are left out.
 
     Raises `UserError` where no level has both.
     """

@@ -67,7 +67,7 @@ def read_human_set(files: Sequence[Path], form: str = "auto", human: Path | None
                 raise UserError(f"{path} holds no answers: give a file with at least one.")
         forms = {form_of(file_rows[0], _TELLING, "rated answers") for file_rows in rows.values()}
     if len(forms) > 1:
-        raise UserError(f"All files must have the same format, and these have {' and '.join(sorted(forms))}.")
+        raise UserError(f"The files have the formats {' and '.join(sorted(forms))}: give files of one format.")
     (format_name,) = forms
     if (format_name == "citebench") != (human is not None):
         raise UserError(

@@ -50,7 +50,7 @@ class AgreementCommand(JudgedByMetrics):
         default=(), description="With --labels: the tables of further readers, joined by their ids. Repeatable."
     )
     against: Annotated[str | None, Flag("COLUMN", hidden=True)] = Field(
-        default=None, description="With --labels: the column (or file) to compare with each reader's, as a metric's."
+        default=None, description="With --labels: the column (or file) with which each reader's labels are compared."
     )
     nli: pipeline.Judges = Field(default=(), description="Metrics to compare with the labels. Repeatable.")
     splitter: pipeline.Splitter = "auto"

@@ -139,7 +139,7 @@ class TablesCommand(JudgedByMetrics):
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """Always empty, since every data set has a folder of its own."""
+        """Always empty: the result is not named after files, since every data set has a folder of its own."""
         return ()
 
     @property
@@ -179,7 +179,7 @@ def _read(run: Run) -> _ReadTables:
         alce = read_claims("alce", answers, "aliice", splitter=options.splitter, changes=changes)
         read[name or "answers"] = aliice, alce
     if people and not any((answers_of(people, aliice.answers) >= 0).any() for aliice, _ in read.values()):
-        raise UserError(f"No row of {options.human[0]} is of one of these answers: its ids should be theirs.")
+        raise UserError(f"No row of {options.human[0]} is of one of these answers: give it the ids of the answers.")
     return run, read, people
 
 

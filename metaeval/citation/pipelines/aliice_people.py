@@ -89,7 +89,7 @@ def answers_of(people: LabelTable, answers: Sequence[Answer]) -> Ints:
 class LabelledAnswers:
     """Answers with ALiiCE's values and people's labels of those that cite within a sentence.
 
-    answer: (n,) the answer of each labelled unit. within: of each answer.
+    answer: (n,) index of each labelled unit's answer. within: whether each answer cites within a sentence.
     """
 
     cited: CitedAnswers

@@ -92,7 +92,9 @@ def read_judge(run: Run, **defaults: Any) -> CiteEvalJudge:
     asking = Asking(**{**defaults, **run.set_options["asking"], "model": chat.model, "ask_again": chat.ask_again})
     load_prompts(asking)
     if asking.mode != "edits" and run.pipeline.name != "citeeval":
-        raise UserError(f"'cite {run.pipeline.name}' needs the judge's edits, and mode={asking.mode} asks for none.")
+        raise UserError(
+            f"'cite {run.pipeline.name}' needs the judge's edits, and mode={asking.mode} asks for none: set mode=edits."
+        )
     return CiteEvalJudge(run.options.profile, options, asking, chat)
 
 

@@ -78,7 +78,7 @@ class DataExportOptions(EncodingSettings, DeclaredOptions):
     """Options of `data export`."""
 
     files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)]
-    """Samples, or answers in any format, to learn from."""
+    """Samples, or answers in any format, to write as training samples."""
     output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = None
     """File to write: training samples as JSON lines."""
     form: Annotated[Literal["chat"], Flag("NAME")] = "chat"

@@ -110,9 +110,9 @@ def judged_answers(folder: Path, manifest: Mapping[str, Any], data: Path | None)
     named = {Path(name): str(digest) for name, digest in inputs.items()} if isinstance(inputs, dict) else {}
     paths = [data] if data else list(named)
     if not paths:
-        raise UserError(f"{folder / NAME} names no files of answers: give the file with --data.")
+        raise UserError(f"{folder / NAME} names no answers: judge them again, or use 'metaeval view' with --data FILE.")
     if gone := [path for path in paths if not path.is_file()]:
-        raise UserError(f"The file of the job's answers, {gone[0]}, is missing: give the file with --data.")
+        raise UserError(f"The job's answers, {gone[0]}, are missing: restore them, or use 'metaeval view' with --data.")
     changed = [path for path in paths if sha256_file(path) not in named.values()] if named else []
     notes = [f"{path} has changed since it was judged: marks may stand in other places." for path in changed]
     texts = (manifest.get("analysis") or {}).get("options", {}).get("sources")

@@ -253,7 +253,7 @@ def taken(spent: Spent, chat: ChatOptions) -> _Counts:
 
 
 def amount(name: str, value: float | None) -> str:
-    """Return a count, a mean or money as text. name: of the amount, which says what it is."""
+    """Return a count, a mean or a cost as text. name: of the amount; that of a cost is `MONEY`."""
     if value is None:
         return UNDEFINED
     return f"{value:.4f}" if name == MONEY else f"{value:,.{1 if isinstance(value, float) else 0}f}"

@@ -74,7 +74,7 @@ def read_improve(run: Run) -> ImprovedRounds:
     if run.options.rounds < 1:
         raise UserError(f"rounds is {run.options.rounds}; allowed: a whole number from 1.")
     if len(run.options.files) > 1:
-        raise UserError(f"improve: only one file can be improved at a time, and {len(run.options.files)} are given.")
+        raise UserError(f"One file can be improved at a time, and {len(run.options.files)} are given: give one.")
     judge = read_judge(run)
     return ImprovedRounds(run, judge, [split_response(answer, judge.options, run.splitter) for answer in run.answers])
 

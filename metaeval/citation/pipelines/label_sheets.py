@@ -31,7 +31,7 @@ _PERCENT = Column(key="", label="", scale=100, digits=1)
 _PAIRS = ("equal", "kappa", "linear", "quadratic")
 _JOINT = ("mean", "fleiss", "alpha", "alpha_interval")
 _MOST = 20
-"""Most labels of a set whose shares are listed."""
+"""Largest number of labels of a set whose shares are listed."""
 
 _UNKNOWN = ValueInterval(None)
 
@@ -57,7 +57,7 @@ def label_sheets(run: Run, table: LabelTable) -> list[Table]:
     against, around = run.options.against, _provenance(run, table)
     readers = dict.fromkeys(reader for labels in table.sets for reader in labels.readers)
     if against is not None and against not in readers:
-        raise UserError(f"--against {against} is not a reader of these labels: {', '.join(readers)}.")
+        raise UserError(f"--against {against} is not a reader of these labels: give one of {', '.join(readers)}.")
     people = [labels.of_readers([reader for reader in labels.readers if reader != against]) for labels in table.sets]
     only = replace(table, sets=people)
     return [_pairs(run, table, around), _by_system(run, only, around), _shares(run, only, around)]

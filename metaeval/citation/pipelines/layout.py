@@ -37,7 +37,7 @@ _KEPT = ("perfect metric",)
 """Labels of the notes of a result that are printed; the others are in the files, or common to all tables."""
 
 _YARDSTICKS = ("constant", "oracle", "inverted oracle")
-"""Controls whose correlations are known in advance."""
+"""Controls that brief tables leave out, since their correlations are known in advance."""
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ Files = Annotated[tuple[Path, ...], BeforeValidator(_as_paths), Flag("FILE", mul
 """Files; a single path needs no list."""
 
 RarelyGivenFiles = Annotated[tuple[Path, ...], BeforeValidator(_as_paths), Flag("FILE", multiple=True, hidden=True)]
-"""Files of an option that messages name where it is needed."""
+"""Files of an option that the help leaves out; a message names the option where it is needed."""
 
 FilesToRead = Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)]
 """The files that a command reads."""
@@ -163,7 +163,7 @@ class PipelineOptions(BaseModel):
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """The files that are read: those of the field `files`, or that of `file`."""
+        """The files that are read, and after which the result is named: the field `files`, or `file`."""
         file = getattr(self, "file", None)
         return getattr(self, "files", ()) if file is None else (file,)
 

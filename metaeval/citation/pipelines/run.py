@@ -53,7 +53,7 @@ DEFAULT_BACKEND = "minilm-bertscore"
 
 
 def run_pipeline(run: Run) -> PipelineResult:
-    """Run a prepared pipeline; only the stores of scores and replies, and the file of `record`, are written.
+    """Run a prepared pipeline; it writes only the stores of scores and replies, and the files `record` and `requests`.
 
     Raises `UserError` for wrong options, files and backends before anything is sent or scored; and where the chat
     model fails or the budget is spent, after the replies so far are stored.

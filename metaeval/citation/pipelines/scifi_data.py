@@ -43,7 +43,7 @@ _COMMAND: Any = create_model("DataBuildCommand", __base__=AsksChat, **_FIELDS)
 
 @dataclass(frozen=True)
 class _Building:
-    """Samples, chosen but without queries at first. counts: what was read and left out, by its words."""
+    """Samples, chosen but without queries at first. counts: of what was read and left out, by a description."""
 
     run: Run
     options: Any
@@ -174,7 +174,7 @@ def export(options: DataExportOptions) -> Done:
     answers = gather(options.files, options.format)
     usable = [answer for answer in answers if answer.question.strip() and answer.text.strip()]
     if not usable:
-        raise UserError("No answer has a question and a text to learn from: give samples with both.")
+        raise UserError("A training sample needs a question and an answer's text: give answers that have both.")
     notes = Counter[str]()
     if options.negatives is not None:
         usable = around_cited(usable, options.negatives, options.shuffle or 0, notes)

@@ -17,9 +17,9 @@ from metaeval.report.result import Column
 from metaeval.report.table import Note, Table, count, format_value, plain
 
 TOP = 10
-"""Values of a field of words that have a line, the most frequent ones (Table 4)."""
+"""Number of values of a field of words that have a line, the most frequent first (Table 4)."""
 BINS = 20
-"""Bins of a field of numbers, each with as many texts as the others or one more (Figure 2)."""
+"""Number of bins of a field of numbers, which have equally many texts, or one more or less (Figure 2)."""
 
 FEATURING = "featuring"
 _COLUMNS = (

@@ -274,7 +274,7 @@ def _common(before: Sequence[_System], after: Sequence[_System], pair: str) -> d
     later = {each.strategy: each for each in after}
     common = {each.strategy: (each, later[each.strategy]) for each in before if each.strategy in later}
     if not common:
-        raise UserError(f"--trained {shown(pair)}: the two models have no strategy in common, so nothing is compared.")
+        raise UserError(f"--trained {shown(pair)}: no strategy in common: give answers by the same strategy.")
     return common
 
 
@@ -283,7 +283,7 @@ def _on_common_groups(assessed: Assessed, rows: Sequence[Ints], pair: str) -> tu
     group = assessed.run.panel.group
     shared = np.intersect1d(group[rows[0]], group[rows[1]])
     if not shared.size:
-        raise UserError(f"--trained {shown(pair)}: the two answered no question in common, so nothing is compared.")
+        raise UserError(f"--trained {shown(pair)}: no question in common: give both models' answers to some questions.")
     kept = [each[np.isin(group[each], shared)] for each in rows]
     return kept, sum(each.size for each in rows) - sum(each.size for each in kept)
 

@@ -58,7 +58,7 @@ _TEXTS = (
     PipelineMeasure("not_found", "not found %", "not found: facts whose segment is not in their sentence", 100, 1),
 )
 _COUNTED = ("sentences cited", "facts: ", "segments: ", "marks: ", "problem: ")
-"""Beginnings of the names of counts that no other note has."""
+"""Beginnings of the names of the counts that the note "counts" lists; other notes have the rest."""
 
 _AS_IT_IS = "a fact's value is the score itself, from 0 to 1"
 _DECIDED = "a fact's value is 1 from {} on ({}), else 0"

@@ -16,7 +16,7 @@ from metaeval.setting_types import one_of
 
 @dataclass(frozen=True)
 class Definition:
-    """A published definition of support. measures: those printed. ranked: those that rankings compare."""
+    """A published definition of support. measures: of its table. ranked: keys of the measures in rankings."""
 
     title: str
     measures: tuple[PipelineMeasure, ...]

@@ -86,7 +86,7 @@ class SupportRead:
 
     @property
     def factor(self) -> float:
-        """The number of topics over that by which TREC's sums are divided."""
+        """The factor of TREC's means: the number of topics over the option `denominator`; 1 if that is not a number."""
         wanted = self.run.options.denominator
         return self.panel.n_groups / int(wanted) if wanted.isdecimal() else 1.0
 
@@ -127,8 +127,8 @@ def _read(run: Run) -> SupportRead:
         full, sign = run.cutoffs[name].value, metrics[name].card.direction
         if least is None or full is None or sign * least > sign * full:
             raise UserError(
-                f"--partial of {name!r} is {least}, and its threshold of full support is {full}: partial support needs "
-                "a number that is passed before full support."
+                f"--partial of {name!r} is {least}, and its threshold of full support is {full}: give numbers with "
+                "--partial and --threshold such that weaker support already reaches the former."
             )
     stated = [support_statements(answer, run.splitter, options.reading, options.units) for answer in run.answers]
     names = [name for name in DEFINITIONS if not options.measures or name in options.measures]

@@ -45,7 +45,7 @@ def claim_tree(tree: ClaimTree) -> Figure:
     A word with citations is boxed in the colour of its claim. Raises `UserError` for a sentence without words.
     """
     if not tree.tokens:
-        raise UserError("The sentence has no words, so there is no tree to draw.")
+        raise UserError("The sentence has no words, so there is no tree to draw: give another sentence.")
     widths = [max(_CHARACTER * len(token), 0.12) + _GAP for token in tree.tokens]
     ends = list(accumulate(widths))
     spans = [(end - width + _GAP / 2, end - _GAP / 2) for end, width in zip(ends, widths, strict=True)]

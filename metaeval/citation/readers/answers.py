@@ -274,9 +274,9 @@ def form_of_answers(row: DataRow) -> str:
 
 
 def answers_of(objects: Sequence[Mapping[str, Any]], sources: Path | None = None) -> list[Answer]:
-    """Return the answers of objects in any format of one record each. sources: texts of sources that they lack.
+    """Return the answers in objects that are records of one format. sources: texts of sources that they lack.
 
-    Those of the JSONL format may have other fields, and fields with None, which are ignored. Raises `UserError` as
+    Other fields, and fields with None, are ignored in records of the format jsonl. Raises `UserError` as
     `read_answers` does.
     """
     if in_other_format(objects[0]):
@@ -368,7 +368,9 @@ def shown_fields(row: DataRow) -> str:
 
 
 def _rows(path: Path, form: str) -> list[DataRow]:
-    """Return the items of a list, of JSON lines, or of the field `data` of one object, as ALCE writes it."""
+    """Return the records of a file: JSON lines, a list, or the list `data` (as ALCE writes it) or `samples` of one
+    object; also a report in Markdown, and the answers of Vectara's table.
+    """
     if form != "auto" and form not in FORMATS:
         raise unknown("format of answers", form, (*FORMATS, "auto"))
     if path.suffix.lower() == ".md":
@@ -379,8 +381,8 @@ def _rows(path: Path, form: str) -> list[DataRow]:
         if form != "auto":
             raise UserError(f"{path} is a table, and the format {form} is read from JSON: leave --format out.")
         raise UserError(
-            f"{path} is a table, and answers are read from JSON: {HINT}. A table with a statement and a source in each "
-            f"row is judged by 'metaeval score -d ratings --data {path}', 'metaeval label' and 'metaeval estimate'."
+            f"{path} is a table, and questions are read from JSON: give JSON lines with a question and passages "
+            "('metaeval cite formats jsonl' shows one)."
         )
     rows = list(read_rows(path, HINT, lone_surrogates=True))
     held = (

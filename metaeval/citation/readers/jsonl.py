@@ -56,7 +56,7 @@ def read_own(rows: Sequence[DataRow]) -> Iterator[Answer]:
 
 
 def passages_of(row: DataRow, name: str) -> tuple[Passage, ...]:
-    """Return the passages of a field that lists texts, or objects with `text` and optional `title`."""
+    """Return the passages of a field that lists texts, or objects with `text` and further fields (see the module)."""
     listed = row.fields.get(name)
     if isinstance(listed, list) and any(isinstance(entry, str) for entry in listed):
         return tuple(map(Passage, row.texts(name)))

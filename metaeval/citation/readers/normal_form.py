@@ -20,7 +20,11 @@ _LOST = (NOT_PLACED, NO_SOURCE)
 
 @dataclass
 class CitedReading:
-    """Answers of one format, with counts of citations by what became of them, and sources without a text."""
+    """Answers of one format, with counts of citations by what became of them.
+
+    cited_sources: number of cited sources; quoted_sources: of those, how many have only quotations as their text.
+    missing: names of cited sources without a text.
+    """
 
     form: AnswerFormat
     answers: list[Answer] = field(default_factory=list)

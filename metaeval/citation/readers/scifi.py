@@ -73,7 +73,7 @@ def _cited(row: DataRow) -> list[tuple[int, int]]:
         raise UserError(
             f"{row.where}: the paragraph must have no citation marks, but has "
             f"{shown(paragraph[mark.start : mark.end])} at offset {mark.start}: put its citations into "
-            "'citations', or use the format jsonl (metaeval cite --help)."
+            "'citations', or use the format jsonl ('metaeval cite formats jsonl' shows it)."
         )
     numbers = _numbers(row)
     citations = []

@@ -85,7 +85,7 @@ def candidates(
 
 
 def chosen(samples: Sequence[ScifiSample], top: float = 0.25, most: int = 10_000, seed: int = 0) -> list[ScifiSample]:
-    """Return samples drawn at random from the densest share (`top`), at most so many, in the order of their ids."""
+    """Return at most `most` samples, drawn at random from the densest share (`top`), in the order of their ids."""
     ranked = sorted(samples, key=lambda sample: (-sample.density, sample.id))[: ceil(top * len(samples))]
     drawn = ranked if len(ranked) <= most else random.Random(seed).sample(ranked, most)
     return sorted(drawn, key=lambda sample: sample.id)

@@ -138,7 +138,7 @@ def lost_citing(each: AnswerFacts, options: ScifiOptions = DEFAULTS) -> list[int
 
 
 def uncited(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[AnswerShare]:
-    """Return, for each answer, the share of its facts that are in sentences without a citation."""
+    """Return, for each answer, the share of its facts that no citation within the options' `reach` belongs to."""
     return sum_up(answers, ((line.answer, float(line.state == "uncited"), False) for line in lines))
 
 

@@ -59,7 +59,7 @@ def read_articles(path: Path) -> Iterator[tuple[str, str]]:
         yield from ((file.stem.replace("_", " "), read_text(file)) for file in files)
         return
     if not path.name.endswith((".xml", ".xml.bz2")) or not path.is_file():
-        raise UserError(f"{path} is neither a folder of .wikitext files nor an XML dump (.xml, .xml.bz2).")
+        raise UserError(f"{path} is neither a folder of .wikitext files nor an XML dump (.xml, .xml.bz2): give either.")
     yield from _dumped(path)
 
 
@@ -74,11 +74,11 @@ def _dumped(path: Path) -> Iterator[tuple[str, str]]:
                     yield texts.get("title", ""), texts.get("text", "")
                 element.clear()
         except (ElementTree.ParseError, OSError, EOFError) as error:
-            raise UserError(f"{path} is not a readable XML dump of MediaWiki ({error}).") from error
+            raise UserError(f"{path} is not a readable XML dump of MediaWiki ({error}): fetch it again.") from error
 
 
 def paragraphs_of(page: str, wikitext: str) -> list[Paragraph]:
-    """Return the paragraphs of an article, in order; lists, tables, templates and pictures are no paragraphs.
+    """Return the paragraphs of an article, in order, without lists, tables, templates and pictures.
 
     A citation is a `ref` tag, or its name used again; its address is that of its template (`url`) or its first link.
     """
@@ -148,7 +148,7 @@ def read_pages(folder: Path) -> dict[str, Passage]:
     """
     index = folder / _INDEX
     if not index.is_file():
-        raise UserError(f'{folder} lacks {_INDEX}, with a line {{"url": ADDRESS, "file": NAME}} for each page.')
+        raise UserError(f'{folder} lacks {_INDEX}: write it, a line {{"url": ADDRESS, "file": NAME}} for each page.')
     pages: dict[str, Passage] = {}
     for row in read_rows(index):
         row.only(("url", "file", "title"))

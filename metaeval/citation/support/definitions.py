@@ -32,7 +32,10 @@ _TREC: Mapping[str, tuple[bool, bool]] = {"": (False, False), "_all": (True, Fal
 
 
 def trec_values(answers: AllStatements, soft: bool = False) -> Values:
-    """Return TREC RAG's precision and recall of each answer: of first citations, of all, and hard; 0 where missing."""
+    """Return TREC RAG's precision and recall of each answer: of first citations, of all, and hard; 0 where missing.
+
+    hard: only full support counts; None for soft levels, which are not decisions.
+    """
     values: Values = {}
     for name, (every, hard) in _TREC.items():
         pairs = _pairs(answers, partial(trec_support, every=every, hard=hard))

@@ -91,7 +91,8 @@ class Measurement:
 
     @property
     def headline(self) -> bool:
-        """Whether it is a headline measure: F1, entailment, AttrScore (strict), CiteEval-Auto, or of other tools."""
+        """Whether it is tested by default: F1, entailment, strict AttrScore, CiteEval-Auto, a pipeline's only measure,
+        or a score of another tool."""
         pipeline, measure = self.name.split(":")[:2]
         return pipeline == "scores" or measure in ("f1", "entailment", "strict", "auto") or self.lone
 

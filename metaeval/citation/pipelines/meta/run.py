@@ -190,7 +190,7 @@ _Heard = tuple[ToMeasure, Sequence[ResponseValues], Sequence[Measurement], Seque
 
 
 def _ask(read: ToMeasure, chat: Chat | None) -> _Heard:
-    """Ask CiteEval's judge, and make SCiFi's facts; return both.
+    """Ask CiteEval's judge and its baselines, make SCiFi's facts, and return all with the input.
 
     Raises `UserError` first where no level of ratings can be evaluated.
     """
@@ -284,7 +284,10 @@ def _results(read: ToMeasure, level: Level, measured: Sequence[Measurement]) -> 
 
 
 def citation_measures(pipeline: PipelineReading, backend: Backend, config: RunConfig) -> list[Measurement]:
-    """Return recall, precision and F1 of ALCE or ALiiCE (`pipeline`) with a backend."""
+    """Return recall, precision and F1 of ALCE or ALiiCE by a backend: values of each sentence and each answer.
+
+    pipeline: answers that were read.
+    """
     judged = judge(pipeline, [backend], config).judged[0]
     lines = judged.degrees if backend.soft else judged.lines
     values = claim_values(pipeline.answers, lines, judged.recall, judged.precision, backend.soft)

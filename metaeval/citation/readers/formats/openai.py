@@ -60,7 +60,7 @@ def _results(row: DataRow) -> list[DataRow]:
 def write_annotated(
     draft: AnswerDraft, text: str, annotations: Sequence[DataRow], results: Sequence[DataRow] = ()
 ) -> None:
-    """Write a text with its annotations; where these have no offsets, marks [n] count the results, or them, from 1."""
+    """Write a text with its annotations; without offsets, marks [n] count the results, or else the annotations."""
     shift = draft.write(text)
     for match in _TOKEN.finditer(text):  # structured output cites by tokens, whose sources have no address
         sources = [draft.source(name, id=name) for name in match[1].split("\ue202")[1:]]

@@ -1,7 +1,7 @@
 """Traces: MLflow, OpenInference (Phoenix), OpenTelemetry's conventions for generative models, TruLens.
 
 None of them has citations (open-telemetry/semantic-conventions-genai#22 is open): an answer is the output of the first
-span without a parent, or of the last with output messages; its marks [n] count the retrieved documents, in order.
+span without a parent, or else of the last span with an output; its marks [n] count the retrieved documents, in order.
 Names: OpenInference `retrieval.documents.i.document.content` (Arize-ai/openinference @ 1fe497f), MLflow
 `mlflow.spanOutputs` with `page_content`, `gen_ai.retrieval.documents`, TruLens `...retrieval.retrieved_contexts`.
 """
