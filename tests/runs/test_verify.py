@@ -13,7 +13,7 @@ from metaeval.errors import UserError
 from metaeval.runs import verify as environments
 from metaeval.runs.verify import RECIPES, Environment, compare, official_metric, verify
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.scoring.verification_pairs import PUBLISHED, VERIFICATION_PAIRS, OfficialComparison, Published, difference
+from metaeval.scoring.verification import PUBLISHED, VERIFICATION_PAIRS, OfficialComparison, Published, difference
 from tests.cli.samples import with_options
 
 PLUG_IN = """
