@@ -31,7 +31,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class EvidenceAlignment:
-    """The document sentences that contain evidence, and how many evidence sentences matched none.
+    """The document sentences that contain evidence. given, unmatched: numbers of evidence sentences, all and not found.
 
     chunks: the chunk of each copied evidence sentence, where these are placed by chunk.
     """

@@ -79,8 +79,7 @@ def as_class(value: Any) -> Any:
 def metric_of_function(function: FunctionType) -> type[Metric]:
     """Return the metric class of a function of (source, statement).
 
-    Raises `UserError` for a function that does not
-    take two texts.
+    Raises `UserError` for a function that does not take two texts.
     """
     try:
         inspect.signature(function).bind("source", "statement")

@@ -47,7 +47,7 @@ def _of_order(measure: Callable[[Floats, Bools, Ints, int], Prepared]) -> Binary
 
 
 def _best(measure: Callable[[Floats], Floats]) -> Binary:
-    """Return a measure of decisions as one of scores: its value at the best threshold for these labels.
+    """Turn a measure of decisions into one of scores: its value at the threshold that is best for these labels.
 
     measure: of counts (k, 2, 2) by true and predicted class.
     """
@@ -76,7 +76,7 @@ GRADED: Mapping[str, Callable[..., Any]] = {"pearson": pearsonr, "spearman": spe
 
 
 def values_under_choices(measure: str, score: Floats, level: Floats) -> Iterator[tuple[str, str, float, int]]:
-    """Yield a measure's value under each rule for labels and ties: the names of both rules, the value, and the rows.
+    """Yield a measure's value under each rule for labels and ties: names of both rules, value, and number of rows.
 
     measure: a key of `BINARY` or `GRADED`. score, level: (n,), levels 0, 1 and 2. Undefined values are left out.
     """

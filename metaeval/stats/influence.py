@@ -4,7 +4,7 @@ The influence values of a measure say how far each group moves it. Their spread 
 Obuchowski's for ROC-AUC ("Nonparametric analysis of clustered ROC curve data", 1997), the jackknife over groups for the
 rest, and the infinitesimal jackknife for partial correlations of ranks with many groups. The interval is taken on a
 scale on which it cannot leave the measure's range, with a quantile of Student's t at the effective number of groups:
-the number of equal groups that would tell the standard error as well.
+the number of equal groups from which the standard error would be known as well.
 """
 
 from __future__ import annotations

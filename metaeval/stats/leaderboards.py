@@ -30,7 +30,7 @@ def topic_means(cells: Floats, denominator: int | None = None) -> Floats:
 
 
 def kendall(truth: Floats, scores: Floats) -> float:
-    """Return Kendall's tau-b of the scores (S,) of the same runs; NaN where either side is all tied.
+    """Return Kendall's tau-b of truth and scores, (S,) each, of the same runs; NaN where all of either are tied.
 
     Raises ValueError for different lengths, NaN or infinity.
     """
@@ -73,7 +73,7 @@ def tau_ap_b(truth: Floats, scores: Floats) -> float:
 
 
 def spearman(truth: Floats, scores: Floats) -> float:
-    """Return Spearman's rho of the scores (S,) of the same runs, ties with their mean rank; NaN where a side is tied.
+    """Return Spearman's rho of truth and scores, (S,) each, with mean ranks for ties; NaN where all of either are tied.
 
     Raises ValueError for different lengths, NaN or infinity.
     """
@@ -84,9 +84,9 @@ def spearman(truth: Floats, scores: Floats) -> float:
 
 
 def pairwise_accuracy(truth: Floats, scores: Floats) -> float:
-    """Return the share of pairs of runs apart by truth (S,) that the scores order alike; NaN without such a pair.
+    """Return the share of pairs not tied in truth (S,) that scores (S,) order in the same way; NaN without such a pair.
 
-    A pair that the scores tie is not ordered alike. Kocmi, Federmann, Grundkiewicz, Junczys-Dowmunt, Matsushita,
+    A pair that is tied in scores counts as wrong. Kocmi, Federmann, Grundkiewicz, Junczys-Dowmunt, Matsushita,
     Menezes, "To Ship or Not to Ship" (2021). Raises ValueError for different lengths, NaN or infinity.
     """
     first, other = _signs(truth, scores)
