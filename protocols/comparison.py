@@ -105,7 +105,7 @@ def influence_of(
     options: Mapping[str, str],
     keys: Collection[str],
 ) -> Influences:
-    """Return what each of the groups `codes` contributes to the measures; every row must have a score."""
+    """Return the influence values of the groups `codes` on the measures `keys`; every row must have a score."""
     rows, n_groups = rows.with_group(np.searchsorted(codes, rows.group)), codes.size
     if protocol.influence:
         return protocol.influence(rows, n_groups, options, keys)
@@ -339,7 +339,7 @@ def _less(values: Floats, expected: Expected) -> Floats:
 def _tested_by_draw(apart: Floats, rows: int, resampling: Resampling) -> Difference:
     """Return the test of differences (1 + R,) under resamples, of which the first is the input's.
 
-    rows: their number.
+    rows: number of rows.
     """
     if np.isnan(apart[0]):
         return Difference(rows, None, note="undefined for one of the two")

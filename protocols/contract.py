@@ -33,10 +33,10 @@ class Judgements:
     group: (n,) int, code of the resampling unit, 0 .. G-1.
     pool: (n,) int, code of the retrieval pool (the statement), 0 .. P-1. A pool lies within one group.
     system: (n,) int, code of the generating system, or None where it is not known.
-    levels: the gold is on the three-level scale, 2 full, 1 partial, 0 none.
+    levels: whether the gold is on the three-level scale: 2 full, 1 partial, 0 none.
     systems: the names of the systems' codes, where they are known.
-    crossed: (n,) int, code of the other clusters that an interval takes as sampled too, as systems; None: groups alone.
-    votes: those that the gold is made of, where an interval takes annotators as sampled too.
+    crossed: (n,) int, code in a second clustering (systems) that intervals take as sampled too; None: groups alone.
+    votes: the annotators' votes from which the gold is made, where an interval takes annotators as sampled too.
     """
 
     gold: Floats

@@ -241,8 +241,8 @@ def paired(
 def p_values(task: Task, modelled: ModelledRows, permutations: int, runs: int, groups: int | None = None) -> Floats:
     """Return p of the test of two metrics' difference on simulated samples, (runs,); NaN where undefined.
 
-    The test is the task's; of measures without one in tables it is Student's with the cluster standard error. groups:
-    resampled for each sample from those of `modelled`, with replacement; None: just those.
+    The test is the task's; a measure that tables do not test has Student's t with the cluster standard error. groups:
+    number of groups, drawn for each sample from those of `modelled` with replacement; None: those of `modelled`.
     """
     p_values = []
     for run in range(runs):

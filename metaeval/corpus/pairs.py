@@ -102,7 +102,7 @@ INCOMPLETE = "chunks of full citations hold an incomplete evidence set"
 class Pair(NamedTuple):
     """One statement and one chunk.
 
-    level: the chunk's gold level; None where it cannot be told (the citation has support, its document has several
+    level: the chunk's gold level; None where it is not known (the citation has support, its document has several
     chunks, and no evidence says which), and where the rule for evidence leaves the chunk out.
     citation_id, citation_level: the citation that the pair comes from; empty and None for a chunk that the statement
     does not cite and that stands in its retrieval pool only.

@@ -274,7 +274,7 @@ class ChatClient:
         return kept
 
     async def _money_for(self, request: ChatRequest) -> None:
-        """Wait until the budget covers the request; it is spent if no request in flight can release any money."""
+        """Wait until the budget covers the request; `UserError` if no request in flight can release any."""
         while not self._ledger.purse.hold(request):
             if self._ledger.purse.idle:
                 name = self._endpoint.name

@@ -29,8 +29,8 @@ KEY_NAME = "OPENAI_API_KEY"
 class Endpoint:
     """An OpenAI-compatible API: its base URLs, a model, and the key with the environment variable that it came from.
 
-    base_url: an address, or several with commas, which answer alike. server: the name under which replies are kept;
-    empty: the first address.
+    base_url: an address, or several with commas that give the same answers. server: the name under which replies are
+    kept; empty: the first address.
     """
 
     base_url: str

@@ -38,7 +38,7 @@ PartRow = tuple[bytes, float | None, str, int, int]
 
 
 class StrictNote(BaseModel):
-    """Base of the descriptions in a folder of shards: no other fields, no other types."""
+    """Base of the descriptions in a folder of shards: unknown fields and wrong types are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -102,7 +102,7 @@ class PartNote(StrictNote):
 
 
 def plan_folder(folder: AnyPath, identity: Mapping[str, Any], plan: str) -> AnyPath:
-    """Return the folder of the part files of a metric's plan, of which the id is given."""
+    """Return the folder of the part files of a metric's plan. plan: its id."""
     return folder / sha256_json(dict(identity))[:16] / plan[:16]
 
 

@@ -33,7 +33,10 @@ Binary = Callable[[Floats, Bools, str], float]
 
 
 def _of_order(measure: Callable[[Floats, Bools, Ints, int], Prepared]) -> Binary:
-    """Return a measure that depends on the order of scores, with ties as it counts them, or in best or worst order."""
+    """Return a measure of the order of scores as a function of scores, positives and what ties do.
+
+    ties: "half", as the measure counts them; else they are broken in the best or the worst order.
+    """
 
     def found(score: Floats, positive: Bools, ties: str) -> float:
         if ties != "half":

@@ -54,7 +54,7 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
 def _of_moments(sums: Sequence[Floats], vary: Callable[[Bools], Bools]) -> Floats:
     """Return the pooled within-stratum correlation, (R,), from each stratum's count, sums and products, (n_strata, R).
 
-    vary: whether both columns vary in some stratum, for some of the R weightings.
+    vary: from a mask (R,) of weightings to whether, under each of these, both columns vary in some stratum.
     """
     n, sx, sy, sxx, syy, sxy = sums
     rows = np.maximum(n, 1)

@@ -51,7 +51,7 @@ class _Actor:
 
 
 class _Remote:
-    """The driver's handle of an actor, which answers calls in order. asked: those that it has not answered."""
+    """The driver's handle of an actor, which answers calls in order. asked: calls not answered yet."""
 
     def __init__(self, ray: Any, actor: Any, silent: set[str]) -> None:
         self.pieces: deque[Piece] = deque()
