@@ -405,7 +405,7 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str, rank: RankChun
     least = min((counts[name] for name in sources), default=k)
     if least < k:
         _log.warning(
-            "pool=%s: the data have fewer other chunks, so a statement gets %s at least, not %s.", pool, least, k
+            "pool=%s: the data have too few other chunks: some statements get only %s, not %s.", pool, least, k
         )
     seen = {pair.pair_id for pair in table.pairs}
     for pair in added:

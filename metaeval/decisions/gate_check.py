@@ -308,7 +308,7 @@ def workflow(gate: Gate, answers: str, gate_file: str, install: str, further: Se
         )
     for path in (answers, gate_file):
         if Path(path).is_absolute():
-            raise UserError(f"{path} is a path of this computer, which the workflow does not have: type it from here.")
+            raise UserError(f"{path} is a path of this computer: give the workflow one from the repository's root.")
     base = gate.metric.partition(":")[0]
     extras = [registry.find("metric", base).card.extra if base in registry.names("metric") else ""]
     extras += [extra for extra in ("xlsx", "parquet") if answers.endswith(f".{extra}")]
