@@ -210,7 +210,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
 
     @property
     def block_tokens(self) -> int:
-        """Return at most 131,072 tokens, whose states are in memory together: 0.5 GB with 1,024 dimensions."""
+        """Return the tokens of a block, at most 131,072, whose states are in memory together: 0.5 GB at width 1,024."""
         return min(super().block_tokens, 131_072)
 
     @cached_property

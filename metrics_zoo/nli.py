@@ -105,8 +105,8 @@ class NLI(LoadedModelMetric):
         _ = self.model
         if len(self.labels) != 3:
             raise UserError(
-                f"{self.wanted.hub_id} has two labels ({' and '.join(self.labels)}), but needs three: choose another "
-                "model."
+                f"{self.wanted.hub_id} has two labels ({' and '.join(self.labels)}), and three-way probabilities need "
+                "three: choose another model."
             )
         order = [self.labels.index(label) for label in ("entailment", "neutral", "contradiction")]
         rows = iter(self._log_p(table_of_worded(self.model, sources, statements))[:, order].tolist())

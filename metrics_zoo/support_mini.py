@@ -96,7 +96,7 @@ class SupportModel:
     """The fitted parameters of support-mini, with methods that predict support."""
 
     def __init__(self, parameters: bytes) -> None:
-        """Read the parameters from the bytes of an .npz file; raises `UserError` if they are others."""
+        """Read the parameters from the bytes of an .npz file; raises `UserError` if they are not support-mini's."""
         try:
             with np.load(io.BytesIO(parameters), allow_pickle=False) as file:
                 self._table = file["q"]

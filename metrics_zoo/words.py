@@ -33,7 +33,7 @@ class WordMetric(Metric):
         return self._language
 
     def identity(self) -> dict[str, Any]:
-        """Return the metric's identity; English words are those of every version, and are not in it."""
+        """Return the metric's identity, without the option `language` if it is English: earlier versions had none."""
         identity = super().identity()
         options = {name: value for name, value in identity["options"].items() if (name, value) != ("language", "en")}
         return {**identity, "options": options}
@@ -46,7 +46,7 @@ class WordMetric(Metric):
     only_loads = True  # in shards `settled` has told the language of all texts
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Tell the language of the texts, if the option is auto."""
+        """Detect the language of the texts, if the option is auto."""
         if self.options.language == "auto":
             self._language = language_of_pairs(statements, sources)
 

@@ -55,7 +55,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 @by_clusters
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return the influence values of the groups on each AUC, for standard errors; every row must have a score."""
+    """Return the influence values of the groups on each measure, for standard errors; every row must have a score."""
     rows = rows.rows(_known(rows))
     columns = rows.score, rows.gold, rows.group, n_groups
     influences: dict[str, Influence | None] = dict.fromkeys(keys)
@@ -100,7 +100,7 @@ def chance_precision(positive: Bools) -> float | None:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the AUCs for each weighting of the groups; every row must have a score."""
+    """Return the measures for each weighting of the groups; every row must have a score."""
     rows = rows.rows(_known(rows))
     replicated: dict[str, Floats] = {}
     if any(key in PAIRS or key == "overall" for key in keys):

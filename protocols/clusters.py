@@ -18,10 +18,11 @@ OfProtocol = Callable[[Judgements, int, Mapping[str, str], Collection[str]], Inf
 
 
 def by_clusters(of_groups: OfProtocol, pooled: bool = False) -> OfProtocol:
-    """Return a protocol's influence function that clusters by `Judgements.crossed` or `votes` too, where there are any.
+    """Extend a protocol's influence function, which clusters by groups (`of_groups`), to further sources of variance.
 
-    of_groups: the function that clusters by groups. pooled: it measures pools; where one lies in several of the other
-    clusters, groups alone are clusters.
+    Where annotators' votes make the gold (`Judgements.votes`), each annotator is left out in turn (jackknife); else
+    rows are clustered by `Judgements.crossed` too, such as systems (two-way clustering). pooled: the measures compare
+    rows within pools; where a pool has rows in several crossed clusters, only groups count.
     """
 
     @wraps(of_groups)

@@ -105,7 +105,7 @@ def influence_of(
     options: Mapping[str, str],
     keys: Collection[str],
 ) -> Influences:
-    """Return what each of the groups `codes` contributes to the measures; every row must have a score."""
+    """Return the influence values of the groups `codes` on the measures `keys`; every row must have a score."""
     rows, n_groups = rows.with_group(np.searchsorted(codes, rows.group)), codes.size
     if protocol.influence:
         return protocol.influence(rows, n_groups, options, keys)
@@ -127,8 +127,8 @@ def exchange_p_values(
 ) -> dict[str, float]:
     """Return the two-sided p of each measure from exchanges of two metrics' scores, group by group.
 
-    pair: the two metrics on rows that both scored. NaN where the measure is undefined or there is nothing to
-    exchange.
+    pair: the two metrics on rows that both scored. NaN where the measure is undefined, and without permutations;
+    measures that are not tested (`Measure.normal`) are left out.
     """
     normal = {measure.key: measure.normal for measure in protocol.measures}
     first, n_groups = regroup(pair[0])
@@ -347,9 +347,9 @@ def _tested_by_draw(apart: Floats, rows: int, resampling: Resampling) -> Differe
 
 
 def _tested(apart: Influence, rows: int, resampling: Resampling) -> Difference:
-    """Return the Student's test of a difference from its influence values (`apart`). rows: number of rows.
+    """Return Student's test of a difference from its influence values (`apart`). rows: number of rows.
 
-    Few effective groups give few degrees of freedom; there is no interval then.
+    With fewer effective groups than `Resampling.fewest` there is a p and no interval.
     """
     by_t = replace(resampling, method="t")
     interval, note, _ = studentised_interval(apart, apart.groups, by_t)

@@ -33,10 +33,10 @@ class Judgements:
     group: (n,) int, code of the resampling unit, 0 .. G-1.
     pool: (n,) int, code of the retrieval pool (the statement), 0 .. P-1. A pool lies within one group.
     system: (n,) int, code of the generating system, or None where it is not known.
-    levels: the gold is on the three-level scale, 2 full, 1 partial, 0 none.
+    levels: whether the gold is on the three-level scale: 2 full, 1 partial, 0 none.
     systems: the names of the systems' codes, where they are known.
-    crossed: (n,) int, code of the other clusters that an interval takes as sampled too, as systems; None: groups alone.
-    votes: those that the gold is made of, where an interval takes annotators as sampled too.
+    crossed: (n,) int, code in a second clustering (systems) that intervals take as sampled too; None: groups alone.
+    votes: the annotators' votes from which the gold is made, where an interval takes annotators as sampled too.
     """
 
     gold: Floats
@@ -76,7 +76,7 @@ class Judgements:
 class Estimate:
     """The estimate of one measure: value, interval and bounds. `value` is None if undefined, and `note` says why.
 
-    low, high: the interval's ends (None without resampling, or when most resamples are undefined).
+    low, high: the interval's ends; None without an interval, and if one was asked for, `note` says why.
     ties: (worst, best) value over all orders of tied scores, for rank measures that depend on them.
     bounds: (worst, best) value that the unscored pairs could have led to; None when every pair has a score.
     ceiling: the highest value of these scores in any arrangement, for measures whose maximum ties keep below 1.
@@ -183,12 +183,12 @@ class Protocol:
     are the mean over draws.
 
     resampled: `resampled(rows, n_groups, resampling, options)` gives the measures whose intervals are percentiles of
-    resamples of the protocol's own, the input first, and the same resamples for every metric; these are what such
-    measures are compared with controls by. exchanged: `exchanged(one, other, permutations, seed, options)` gives the
-    differences of two metrics of the same rows, both on one scale, under exchanges of its own, the first of them none;
+    resamples of the protocol's own, the input first, and the same resamples for every metric; such measures are
+    compared with controls by these resamples. exchanged: `exchanged(one, other, permutations, seed, options)` gives the
+    differences of two metrics of the same rows, both on one scale, under exchanges of its own, the first without any;
     measures that are not among them are exchanged group by group.
 
-    of_systems: whether it compares systems' means, which the control `system` would be told.
+    of_systems: whether it compares systems' means, which the control `system` knows from the gold: it is left out then.
 
     about: what it measures, in one plain sentence. headline: the key of the measure that metrics are ranked by; "": the
     first of the table. options: by name. usual: whether the protocol name "all" includes it.

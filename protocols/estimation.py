@@ -38,10 +38,7 @@ class Qualities:
 
 
 def regroup(judgements: Judgements) -> tuple[Judgements, int]:
-    """Return the rows with groups renumbered as 0 ..
-
-    G - 1, and G. Only groups that occur, scored or not, are resampled.
-    """
+    """Return the rows with groups renumbered from 0 to G - 1, and G: only groups that occur, scored or not, count."""
     compact, n_groups = numbered(judgements.group)
     return judgements.with_group(compact), n_groups
 

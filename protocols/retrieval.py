@@ -209,7 +209,7 @@ def _ends(
 ) -> dict[str, tuple[float, float] | None]:
     """Return, by measure, the means over pools of the lowest and of the highest values.
 
-    ranges: these values of each pool, and the pools, by measure.
+    ranges: the lowest and the highest values of each pool, (P,) each, by measure.
     """
     means = pools.pool_mean(np.concatenate([*zip(*ranges.values(), strict=True)]), candidates.pool_group, n_groups)
     worst, best = means.evaluate(np.ones((n_groups, 1), dtype=np.uint8)).reshape(2, -1)

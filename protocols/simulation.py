@@ -43,7 +43,7 @@ Stream = Literal["settings", "at the value", "tests", "designs"]
 
 @dataclass(frozen=True)
 class Task:
-    """One measure (`key`) of one protocol, of which a simulation is made. seed: of all draws. test: of two metrics."""
+    """A protocol's measure (`key`) to simulate. seed: of all draws. test: by which two metrics are compared."""
 
     protocol: Protocol
     options: Mapping[str, str]
@@ -92,7 +92,7 @@ class Share:
 class Coverage:
     """The coverage of the intervals of simulated samples.
 
-    true: mean of the measure over the samples. effective: groups of the input, None where nothing is known of it.
+    true: mean of the measure over the samples. effective: effective groups of the input; None if they are not known.
     icc: correlation of two rows of one group and level in the samples. all_samples: of all samples with an interval.
     same_class: of those whose effective groups lie in the class (`CLASSES`) of the input's. below, above: of all,
     intervals that end below the true value, and that begin above it. without: samples in which no interval is given.
@@ -167,8 +167,8 @@ def coverage(
 ) -> Coverage:
     """Return how often the intervals of simulated samples contain the true value, the mean over all samples.
 
-    Groups of the rows are resampled, and scores drawn from the model. effective: groups of the input, which say
-    what samples are like it. runs: number of samples. extended: draw more samples where few are.
+    Groups of the rows are resampled, and scores drawn from the model. effective: effective groups of the input, whose
+    class of samples is reported apart. runs: number of samples. extended: draw more where few are of that class.
     """
     rows, n_groups = regroup(rows)
     # Where the input has no interval, its samples have those that it would have if they were asked for.
@@ -241,8 +241,8 @@ def paired(
 def p_values(task: Task, modelled: ModelledRows, permutations: int, runs: int, groups: int | None = None) -> Floats:
     """Return p of the test of two metrics' difference on simulated samples, (runs,); NaN where undefined.
 
-    The test is the task's; of measures without one in tables it is Student's with the cluster standard error. groups:
-    resampled for each sample from those of `modelled`, with replacement; None: just those.
+    The test is the task's; a measure that tables do not test has Student's t with the cluster standard error. groups:
+    number of groups, drawn for each sample from those of `modelled` with replacement; None: those of `modelled`.
     """
     p_values = []
     for run in range(runs):
@@ -289,7 +289,7 @@ class Power:
     alpha: float
 
     def at(self, groups: int) -> float:
-        """Return the power with this number of groups."""
+        """Return the power with this number of groups; alpha where the effect is not known."""
         return power_at(self.effect, *_OF_ONE_GROUP, groups, self.alpha) if self.effect else self.alpha
 
     def groups(self, power: float) -> int | None:

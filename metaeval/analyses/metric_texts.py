@@ -8,7 +8,7 @@ from metaeval.report.notebook import NotebookText
 from metaeval.report.terminal import aligned
 from metaeval.runs.doctor import Diagnosis
 from metaeval.scoring.contract import Status
-from metaeval.scoring.verification_pairs import (
+from metaeval.scoring.verification import (
     BATCH_TOLERANCE,
     OFFICIAL_TOLERANCE,
     OfficialComparison,

@@ -264,7 +264,10 @@ def three_way_probabilities_are_a_distribution(subject: MetricSubject) -> None:
 
 
 def its_explanations_lie_in_the_texts(subject: MetricSubject) -> None:
-    """Check, if the metric explains, that spans contain words of the texts, with weights from -1 to 1."""
+    """Check, if the metric explains, that spans are not empty, lie in the texts, and have weights from -1 to 1.
+
+    A pair without a score must have none; the supported example must have one.
+    """
     if not subject.kind.explains():
         return
     metric, answers = subject.metric, subject.answers

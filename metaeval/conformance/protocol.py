@@ -280,7 +280,7 @@ def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
         for key, difference in runs(f"Comparing {what}", call).items():
             need(
                 pair[0] is not pair[1] or difference.value in (0.0, None),
-                f"{key} of a metric less that of the same metric is {difference.value}: replicate must not draw anew.",
+                f"{key} of a metric less that of the same metric is {difference.value}: use the draws as given.",
             )
             need(difference.p is None or 0 < difference.p <= 1, f"{key}: p of a comparison is {difference.p}.")
     for measure in protocol.measures:

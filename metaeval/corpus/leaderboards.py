@@ -62,7 +62,10 @@ def read_board(path: Path, measure: str = "") -> Board:
         raise UserError(f"{path} holds no value of a run: give a leaderboard with run, topic and value in each line.")
     if not measure and len(measures) > 1:
         some = ", ".join(measures[:8])
-        raise UserError(f"{path} holds {len(measures)} measures ({some}): choose one with its option for a measure.")
+        raise UserError(
+            f"{path} holds {len(measures)} measures ({some}): choose one with --measure (or, of the metric's file, "
+            "with --metric-measure)."
+        )
     chosen = measure or measures[0]
     if chosen not in measures:
         raise UserError(f"{path} holds no measure {chosen!r}; it holds {', '.join(measures[:8])}.")
@@ -77,9 +80,11 @@ def read_board(path: Path, measure: str = "") -> Board:
 def _add(values: dict[str, dict[str, float]], line: _Line) -> None:
     value = _number(line.value)
     if value is None:
-        raise UserError(f"{line.place}: {line.value!r} is not a finite number.")
+        raise UserError(f"{line.place}: {line.value!r} is not a finite number: write one, or delete the line.")
     if line.topic in values.setdefault(line.run, {}):
-        raise UserError(f"{line.place}: run {line.run!r} has a second value on topic {line.topic!r}.")
+        raise UserError(
+            f"{line.place}: run {line.run!r} has a second value on topic {line.topic!r}: keep one of the two."
+        )
     values[line.run][line.topic] = value
 
 
@@ -130,6 +135,6 @@ def _columns(headings: list[str]) -> dict[str, int]:
 
 def _of_table(cells: list[str], columns: Mapping[str, int], place: str) -> _Line:
     if len(cells) <= max(columns.values()):
-        raise UserError(f"{place} has {len(cells)} columns, fewer than the heading.")
+        raise UserError(f"{place} has {len(cells)} columns, fewer than the heading: fill in the line.")
     texts = {meaning: cells[number].strip() for meaning, number in columns.items()}
     return _Line(texts["run"], texts.get("topic", ALL), texts.get("measure", "value"), texts["value"], place)

@@ -30,7 +30,7 @@ PAIRS_SCHEMA = "metaeval-pairs/1"
 
 @dataclass(frozen=True, slots=True)
 class EvidenceAlignment:
-    """The document sentences that contain evidence, and how many evidence sentences matched none.
+    """The document sentences that contain evidence. given, unmatched: numbers of evidence sentences, all and not found.
 
     chunks: the chunk of each copied evidence sentence, where these are placed by chunk.
     """
@@ -101,7 +101,7 @@ INCOMPLETE = "chunks of full citations hold an incomplete evidence set"
 class Pair(NamedTuple):
     """One statement and one chunk.
 
-    level: the chunk's gold level; None where it cannot be told (the citation has support, its document has several
+    level: the chunk's gold level; None where it is not known (the citation has support, its document has several
     chunks, and no evidence says which), and where the rule for evidence leaves the chunk out.
     citation_id, citation_level: the citation that the pair comes from; empty and None for a chunk that the statement
     does not cite and that stands in its retrieval pool only.
@@ -404,7 +404,7 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str, rank: RankChun
     least = min((counts[name] for name in sources), default=k)
     if least < k:
         _log.warning(
-            "pool=%s: the data have fewer other chunks, so a statement gets %s at least, not %s.", pool, least, k
+            "pool=%s: the data have too few other chunks: some statements get only %s, not %s.", pool, least, k
         )
     seen = {pair.pair_id for pair in table.pairs}
     for pair in added:

@@ -147,7 +147,7 @@ def _notes(
         ("estimand", population),
         ("interval", f"{interval}; it includes the metric's errors"),
         ("metric alone", "biased: the share of its decisions, with thresholds from these labels, as if it never erred"),
-        ("labels saved", "how many more labels would tell as much without the metric; 0: it adds nothing here"),
+        ("labels saved", "how many more labels would be as precise without the metric; 0: it adds nothing here"),
     ]
     signatures = []
     for side, measures in zip(sides, rows, strict=True):
@@ -163,7 +163,9 @@ def _notes(
         if items.claims:
             lines += _notes_of_claims(items, items.claims, measures)
         elif RECALL not in measures:
-            lines.append(("recall", "not told: only some citations of a statement are labelled (draw whole answers)"))
+            lines.append(
+                ("recall", "not estimated: only some citations of a statement are labelled (draw whole answers)")
+            )
         elif items.uncited:
             lines.append(("recall", f"{len(items.uncited):,} statements without a citation count as not supported"))
         if agreed := agreement(labels):
@@ -198,8 +200,8 @@ def _notes_of_claims(items: CitationItems, claims: Claims, measures: Mapping[str
         notes.append(
             (
                 "precision",
-                "not told: of some claims with several citations not all that decides is labelled (each alone, and the "
-                "others without it)",
+                "not estimated: some claims with several citations lack a label that decides (each citation alone, and "
+                "the others without it)",
             )
         )
     return notes

@@ -42,8 +42,9 @@ def read_gate(path: Path) -> Gate:
     """Read a gate file; raises `UserError` if it is not a gate, or was changed after the gate was fitted."""
     then = "give the file that 'metaeval gate fit -o' wrote"
     fields = read_object(path, then)
-    if fields.get("schema") != SCHEMA:
-        raise UserError(f"{path}: schema is {fields.get('schema')!r}; this version reads {SCHEMA!r}: {then}.")
+    if (schema := fields.get("schema")) != SCHEMA:
+        why = f"its schema is {schema!r}, and not {SCHEMA!r}"
+        raise UserError(f"{path} is not a gate that this version reads ({why}): {then}, or fit it again.")
     gate = checked(Gate, fields, path)
     if gate.hash != gate.content:
         raise UserError(f"The gate {path} was changed after fitting (its hash does not match): fit it again.")
@@ -134,8 +135,8 @@ def check(
     for name, fitted_with in gate.metric_fields.items():
         if name != "metaeval" and fields.get(name) != fitted_with:
             raise UserError(
-                f"The gate was fitted with {name} {fitted_with}, and here it is {fields.get(name)}: its "
-                "threshold is valid only for the former. Install that version, or fit the gate again."
+                f"The gate was fitted with {name} {fitted_with}, and here it is {fields.get(name)}: its threshold is "
+                f"valid only for the former. Check with the same {name} (model, setting or version), or fit again."
             )
     score = filled_below(column)
     below = score < gate.threshold
@@ -304,7 +305,7 @@ def workflow(gate: Gate, answers: str, gate_file: str, install: str, further: Se
         )
     for path in (answers, gate_file):
         if Path(path).is_absolute():
-            raise UserError(f"{path} is a path of this computer, which the workflow does not have: type it from here.")
+            raise UserError(f"{path} is a path of this computer: give the workflow one from the repository's root.")
     base = gate.metric.partition(":")[0]
     extras = [registry.find("metric", base).card.extra if base in registry.names("metric") else ""]
     extras += [extra for extra in ("xlsx", "parquet") if answers.endswith(f".{extra}")]

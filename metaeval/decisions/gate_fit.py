@@ -154,7 +154,7 @@ def _fit_data(items: CitationItems, labels: ItemLabels, terms: Terms) -> _FitDat
     supported = (SupportLevel.FULL,) if terms.target == "full" else (SupportLevel.FULL, SupportLevel.PARTIAL)
     unsupported = labelled.label(*supported) < 0.5
     if unsupported.all() or not unsupported.any():
-        what = "no other than" if unsupported.any() else "no"
+        what = "only" if unsupported.any() else "no"
         raise UserError(
             f"{labels.name} has {what} unsupported citations among {unsupported.size:,} labels: a gate is fitted on "
             "both kinds; label more ('metaeval label')."
@@ -228,7 +228,7 @@ def _needs(fitted: Fitted) -> str:
         )
     labels = f"{fitted.there:,} unsupported labels"
     if fitted.effective < 0.95 * fitted.there:
-        labels += f", which tell as much as {fitted.effective:.0f} independent ones"
+        labels += f", which count as {fitted.effective:.0f} independent ones"
     many = len(fitted.candidates)
     tests = f", shared by {many} metrics" if many > 1 else ""
     return (
@@ -283,7 +283,7 @@ def fit_sheet(fitted: Fitted) -> Table:
             Note(
                 "promise",
                 "gate: taken, the first named that keeps it; keeps it: would do too, if named first; no: not with any "
-                "number of labels; not told: more labels would tell",
+                "number of labels; not told: more labels are needed",
             ),
         ],
         fitted.signatures,

@@ -117,9 +117,9 @@ def check_allowed(max_unsupported: float) -> None:
 class Candidate:
     """A metric that may be chosen for a gate. chosen: its last threshold within the limits; None if there is none.
 
-    passes: whether `chosen` also flags few enough supported citations. best: the threshold with
-    the fewest misses among those that do not flag too many. more: number of further unsupported labels with which the
-    metric would pass with probability .8; None: no number would do.
+    passes: whether `chosen` also flags few enough supported citations. best: the threshold with the fewest misses
+    among those that do not flag too many. more: number of further unsupported labels with which the metric would pass
+    with probability .8; None: no number would do.
     """
 
     metric: str

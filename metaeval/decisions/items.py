@@ -74,8 +74,8 @@ class CitationItems:
     """The citations of one file, in its order.
 
     scores: the file's columns of scores. uncited: the answers (groups) of statements without a citation. claims: those
-    whose questions the items are; None where the items are citations. notes: how the file was read. unread: the error
-    of each column of scores that cannot be read, which concerns whoever names it.
+    whose questions the items are; None where the items are citations. notes: how the file was read. unread: by heading,
+    the error of a column that is not all numbers, raised when it is named as a metric.
     """
 
     name: str
@@ -117,7 +117,7 @@ class CitationItems:
 
     @property
     def what(self) -> str:
-        """The word for the sampling units if single items are drawn: citations or claims."""
+        """The word for the sampling units if single items are drawn: items or claims."""
         return "claims" if self.claims else "items"
 
     @property

@@ -53,14 +53,22 @@ def draw(
     if unit not in get_args(DrawnUnit):
         raise unknown("unit", unit, get_args(DrawnUnit))
     if unit == "answer" and (design != "random" or existing):
-        raise UserError("Whole answers are drawn at random and all at once: use --design random, or --unit item.")
+        raise UserError(
+            "Whole answers are drawn at random and all at once: use --design random without --existing-labels, or "
+            "--sampling-unit item."
+        )
     if items.claims and (design != "random" or existing):
-        raise UserError("Claims can only be drawn at random and all at once: use --design random.")
+        raise UserError(
+            "Claims can only be drawn at random and all at once: use --design random without --existing-labels."
+        )
     free = np.array([number for number, row in enumerate(items.rows) if not existing or row.id not in existing.levels])
     if not 2 <= n <= free.size:
         raise UserError(f"-n is {n}; allowed: 2 to {free.size:,}, the citations of {items.name} without a label.")
     if existing and existing.probability and len(set(existing.probability.values())) > 1:
-        raise UserError(f"{existing.name} was drawn with unequal probabilities: only a random draw can be extended.")
+        raise UserError(
+            f"{existing.name} was drawn with unequal probabilities, and only a random draw can be extended: leave "
+            "--existing-labels out."
+        )
     strata, score = [""] * free.size, np.zeros(len(items.rows))
     if unit == "answer" or items.claims:
         rows, chance = _whole(items.groups if unit == "answer" else items.singles, n, seed)

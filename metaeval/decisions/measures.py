@@ -239,7 +239,7 @@ def wald(rows: LabelRows, level: float) -> tuple[float, float, float] | None:
 def aligned_parts(
     sides: Sequence[LabelSide], shares: Sequence[tuple[Share, Share]], estimand: Estimand
 ) -> list[list[Share]]:
-    """Return both files' shares with common codes of clusters, since answers to one question are dependent.
+    """Return both files' shares with common codes of clusters, since answers to the same question are dependent.
 
     If items were drawn in each file separately, the files have no unit in common.
     """

@@ -42,7 +42,7 @@ def citation_gate(request: pytest.FixtureRequest) -> Gate:
     """Return the gate of --citation-gate; without that option the test is skipped."""
     path = request.config.getoption("--citation-gate")
     if not path:
-        pytest.skip("no gate: pytest --citation-gate gate.json")
+        pytest.skip("no gate is given: run pytest --citation-gate gate.json")
     from metaeval.decisions.gate_check import read_gate
     from metaeval.errors import UserError
 

@@ -33,7 +33,7 @@ def write_batch(path: Path, bodies: Mapping[str, bytes]) -> str:
     frame = '{{"custom_id":"{}","method":"POST","url":"/v1/chat/completions","body":{}}}\n'
     write_text(path, "".join(frame.format(name, body.decode()) for name, body in bodies.items()))
     if not bodies:
-        return f"0 requests written to {path}: every reply is kept already."
+        return f"0 requests written to {path}: every reply is stored already."
     return (
         f"{len(bodies):,} requests written to {path}, and nothing asked. Have a batch API or 'vllm run-batch -i {path} "
         "-o REPLIES' answer them, then type the same command with --replies REPLIES in the place of --requests "
@@ -76,7 +76,7 @@ class BatchSession:
             failed = f"{self.ledger.failed.total():,} requests have none ({causes(self.ledger.failed)})"
             parts.append(f"{failed}: --requests writes them again")
         if self._foreign:
-            parts.append(f"{len(self._foreign):,} lines of the file are about nothing that is asked here")
+            parts.append(f"{len(self._foreign):,} lines of the file answer no request of this run")
         if self.ledger.unparsed:
             parts.append(f"{self.ledger.unparsed:,} replies without a score")
         return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""The chat client: many requests at a time, each asked until it is answered, every reply kept before the next.
+"""The chat client: many requests at a time, each repeated after passing failures, every reply stored as it arrives.
 
 `ChatClient` lives in an event loop; `ChatSession` is the client for code that is not asynchronous. Of several servers,
 the one with the fewest open requests is asked, and one that fails several times in a row is left out for a while.
@@ -29,7 +29,7 @@ GRACE = 5.0
 """Seconds that a run which ends waits for replies in flight: they may have been paid for."""
 
 Progress = Callable[[int, int], None]
-"""What is told after each answer: requests answered so far, and how many there are."""
+"""Called after each answer with the number of requests answered so far, and that of all."""
 
 _PATIENCE = 20  # requests that fail one after the other before the run stops
 _FIRST_PATIENCE = 5  # the same while the server has never answered a request with these settings
@@ -274,7 +274,7 @@ class ChatClient:
         return kept
 
     async def _money_for(self, request: ChatRequest) -> None:
-        """Wait until the budget covers the request; it is spent if no request in flight can release any money."""
+        """Wait until the budget covers the request; `UserError` if no request in flight can release any."""
         while not self._ledger.purse.hold(request):
             if self._ledger.purse.idle:
                 name = self._endpoint.name

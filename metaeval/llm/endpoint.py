@@ -1,6 +1,6 @@
 """An endpoint: where a chat model answers, with which key (it stays in memory), at what price, and how it is asked.
 
-And what can go wrong with one attempt, by cause: which causes pass, which end the run, and how that is said.
+Failed attempts have a cause: some causes pass, some end the run; the messages for the user are here as well.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ KEY_NAME = "OPENAI_API_KEY"
 class Endpoint:
     """An OpenAI-compatible API: its base URLs, a model, and the key with the environment variable that it came from.
 
-    base_url: an address, or several with commas, which answer alike. server: the name under which replies are kept;
-    empty: the first address.
+    base_url: an address, or several with commas that give the same answers. server: the name under which replies are
+    kept; empty: the first address.
     """
 
     base_url: str
@@ -223,7 +223,7 @@ def fault_of_status(status: int, body: str, headers: Mapping[str, str]) -> Fault
     """Return the fault for an HTTP error status."""
     if 300 <= status < 400:
         elsewhere = shortened(headers.get("location", "")) or "another address"
-        return Fault(Cause.UNKNOWN, f"HTTP {status}, it sends on to {elsewhere}, and nobody is followed there")
+        return Fault(Cause.UNKNOWN, f"HTTP {status}, it sends on to {elsewhere}, which is not followed")
     code, message = _error(body)
     cause = _OF_STATUS.get(status, Cause.SERVER_ERROR if status >= 500 else Cause.REFUSED)
     if code == "insufficient_quota":

@@ -20,7 +20,7 @@ from metaeval.files import cache_folder, sha256_json, write_text
 from metaeval.runs.metrics import load_metric, load_metrics, plug_in
 from metaeval.scoring.backends.model_metric import ModelMetric
 from metaeval.scoring.contract import Combination, Metric
-from metaeval.scoring.verification_pairs import OfficialComparison, VerificationReport, compare_official, verify_metric
+from metaeval.scoring.verification import OfficialComparison, VerificationReport, compare_official, verify_metric
 
 Say = Callable[[str], None]
 """Called with a few words about the current step."""

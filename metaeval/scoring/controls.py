@@ -148,7 +148,7 @@ GOLD_CONTROLS = frozenset({"oracle", "inverted oracle"})
 """Oracle controls: they mark the ends of the scale, and no metric has to be better than they are."""
 
 SYSTEM = "system"
-"""The control of rated texts that knows which system wrote them; at system level it would be told the gold."""
+"""The control of rated texts that knows which system wrote them; a measure of systems' means would show it the gold."""
 
 CHANCE_CONTROLS = frozenset({"constant", "random"})
 """Controls without information: where a measure is defined for them, they have its chance value."""

@@ -79,8 +79,7 @@ def as_class(value: Any) -> Any:
 def metric_of_function(function: FunctionType) -> type[Metric]:
     """Return the metric class of a function of (source, statement).
 
-    Raises `UserError` for a function that does not
-    take two texts.
+    Raises `UserError` for a function that does not take two texts.
     """
     try:
         inspect.signature(function).bind("source", "statement")
@@ -116,7 +115,7 @@ class FunctionMetric(Metric):
     in_lists: ClassVar[bool]
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Return what the function returns: a finite number is a score, None or NaN is a pair without one.
+        """Return what the function returns: a finite number is a score, None or NaN a pair without one.
 
         A pair with a text without words is not passed on. Raises `UserError` for anything else that is returned, and
         for another number of scores than pairs.

@@ -43,7 +43,7 @@ _FIRST = 1000
 
 @dataclass
 class TableWindow:
-    """A block of rows of a large table that is scored as one job: ids and texts. number: of the block, from 0."""
+    """A window of a large table, scored as one job: ids and texts of its rows. number: of the window, from 0."""
 
     number: int
     ids: list[str] = field(default_factory=list)
@@ -52,9 +52,9 @@ class TableWindow:
 
 @dataclass(frozen=True)
 class PairFile:
-    """A large table of pairs that is scored in blocks of rows. columns: the heading of each role that has one.
+    """A large table of pairs that is scored window by window. columns: the heading of each role that has one.
 
-    starts: the first row of each block, from 0. fingerprint: SHA-256 of the file. marks: file state at first reading.
+    starts: the first row of each window, from 0. fingerprint: SHA-256 of the file. marks: file state at first reading.
     """
 
     path: Path
@@ -65,7 +65,7 @@ class PairFile:
     starts: tuple[int, ...]
 
     def windows(self) -> Iterator[TableWindow]:
-        """Yield the blocks of rows; only one is in memory unless the caller keeps others.
+        """Yield the windows; only one is in memory unless the caller keeps others.
 
         Raises `UserError` where the file has changed since it was first read.
         """
@@ -83,7 +83,7 @@ class PairFile:
         yield window
 
     def shifted(self, progress: _Progress | None, number: int) -> _Progress | None:
-        """Return a callback that reports the progress of block `number` as that of the whole table."""
+        """Return a callback that reports the progress of window `number` as that of the whole table."""
         if progress is None or len(self.starts) == 1:
             return progress
         start, end = (*self.starts, self.rows)[number : number + 2]
@@ -131,7 +131,7 @@ def _check_ids(path: Path, columns: Mapping[str, str], hashes: array[int]) -> No
 
 
 def _placed(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[bool, str, str, str]]:
-    """Yield for each row whether it begins a block, its id, source and statement. Each source is in one block only."""
+    """Yield for each row whether it begins a window, its id, source and statement; equal sources are one object."""
     sources: dict[str, str] = {}
     rows = load = 0
     for number, (row_id, source, statement) in enumerate(_rows(path, columns), start=1):

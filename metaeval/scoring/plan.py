@@ -27,7 +27,7 @@ class TextBlock:
 
 @dataclass(frozen=True)
 class Plan:
-    """The division of a job into blocks. Plans with the same id divide the same pairs into the same blocks."""
+    """A job's unique pairs in blocks, each scored and stored as a whole. Plans with one id have the same blocks."""
 
     blocks: tuple[TextBlock, ...]
     block_tokens: int

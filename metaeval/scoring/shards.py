@@ -38,15 +38,15 @@ PartRow = tuple[bytes, float | None, str, int, int]
 
 
 class StrictNote(BaseModel):
-    """Base of the descriptions in a folder of shards: no other fields, no other types."""
+    """Base of the descriptions in a folder of shards: unknown fields and wrong types are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class WindowNote(StrictNote):
-    """Which blocks of a large table a plan covers: their numbers from 0; several if they hold the same pairs.
+    """Which windows of a large table a plan covers: their numbers from 0; several if they hold the same pairs.
 
-    table: SHA-256 of the file. of: number of blocks of the table.
+    table: SHA-256 of the file. of: number of windows of the table.
     """
 
     table: str
@@ -75,7 +75,7 @@ class PlanNote(StrictNote):
     windows: list[WindowNote] = []
 
     def holds(self, window: WindowNote | None) -> bool:
-        """Return whether the plan covers this block of a table; True where the job or the note has no blocks."""
+        """Return whether the plan covers this window of a table; True where the job or the note has no windows."""
         if window is None or not self.windows:
             return True
         return any(note.table == window.table and set(window.numbers) <= set(note.numbers) for note in self.windows)
@@ -102,12 +102,12 @@ class PartNote(StrictNote):
 
 
 def plan_folder(folder: AnyPath, identity: Mapping[str, Any], plan: str) -> AnyPath:
-    """Return the folder of the part files of a metric's plan, of which the id is given."""
+    """Return the folder of the part files of a metric's plan. plan: its id."""
     return folder / sha256_json(dict(identity))[:16] / plan[:16]
 
 
 def write_note(place: AnyPath, note: PlanNote) -> None:
-    """Write plan.json into a folder; every task of a plan writes the same. Blocks of a table already in it are kept."""
+    """Write plan.json into a folder; every task of a plan writes the same. Windows that it has already are kept."""
     windows: dict[str, WindowNote] = {}
     for window in (*(read_note(place).windows if (place / NOTE).is_file() else ()), *note.windows):
         known = windows[window.table].numbers if window.table in windows else []
@@ -247,7 +247,10 @@ class Shard:
     count: int
 
     def blocks(self, count: int) -> Sequence[int]:
-        """Return every n-th of so many blocks: the longest come first, so that the tasks take about the same time."""
+        """Return the task's blocks of a plan with `count` blocks, as their numbers: every n-th for n tasks.
+
+        The longest blocks come first, so that the tasks take about the same time.
+        """
         return range(count)[self.index :: self.count]
 
 
@@ -277,7 +280,7 @@ class PlanState:
 
     @property
     def complete(self) -> bool:
-        """Return whether nothing is left to score, neither blocks of pairs nor blocks of the table."""
+        """Return whether nothing is left to score, neither blocks of the plan nor windows of the table."""
         return not (self.missing or self.unbegun)
 
     @property
@@ -394,7 +397,7 @@ def _merge_rows(
 
 
 def _check_overlaps(places: Sequence[AnyPath]) -> None:
-    """Raise `UserError` if parts of one metric hold a pair twice with different scores, except blocks of one table.
+    """Raise `UserError` if parts of one metric hold a pair twice with different scores, except in windows of one table.
 
     Rows are read only where a block or a plan can have duplicates.
     """

@@ -63,7 +63,7 @@ def strips(width: int, height: int) -> list[slice]:
 def in_strips(evaluate: Callable[[Weights], Floats], tile: Weights, height: int) -> Floats:
     """Return what `evaluate` gives for group weights (n_groups, R), called on a few columns at a time.
 
-    height: rows of the arrays that it makes, which stay small so.
+    height: number of rows of the arrays that `evaluate` makes; the more, the fewer columns at a time.
     """
     return np.concatenate([evaluate(tile[:, strip]) for strip in strips(tile.shape[1], height)], axis=-1)
 

@@ -33,7 +33,10 @@ Binary = Callable[[Floats, Bools, str], float]
 
 
 def _of_order(measure: Callable[[Floats, Bools, Ints, int], Prepared]) -> Binary:
-    """Return a measure that depends on the order of scores, with ties as it counts them, or in best or worst order."""
+    """Return a measure of the order of scores as a function of scores, positives and what ties do.
+
+    ties: "half", as the measure counts them; else they are broken in the best or the worst order.
+    """
 
     def found(score: Floats, positive: Bools, ties: str) -> float:
         if ties != "half":
@@ -47,7 +50,7 @@ def _of_order(measure: Callable[[Floats, Bools, Ints, int], Prepared]) -> Binary
 
 
 def _best(measure: Callable[[Floats], Floats]) -> Binary:
-    """Return a measure of decisions as one of scores: its value at the best threshold for these labels.
+    """Turn a measure of decisions into one of scores: its value at the threshold that is best for these labels.
 
     measure: of counts (k, 2, 2) by true and predicted class.
     """
@@ -76,7 +79,7 @@ GRADED: Mapping[str, Callable[..., Any]] = {"pearson": pearsonr, "spearman": spe
 
 
 def values_under_choices(measure: str, score: Floats, level: Floats) -> Iterator[tuple[str, str, float, int]]:
-    """Yield a measure's value under each rule for labels and ties: the names of both rules, the value, and the rows.
+    """Yield a measure's value under each rule for labels and ties: names of both rules, value, and number of rows.
 
     measure: a key of `BINARY` or `GRADED`. score, level: (n,), levels 0, 1 and 2. Undefined values are left out.
     """

@@ -54,7 +54,7 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
 def _of_moments(sums: Sequence[Floats], vary: Callable[[Bools], Bools]) -> Floats:
     """Return the pooled within-stratum correlation, (R,), from each stratum's count, sums and products, (n_strata, R).
 
-    vary: whether both columns vary in some stratum, for some of the R weightings.
+    vary: from a mask (R,) of weightings to whether, under each of these, both columns vary in some stratum.
     """
     n, sx, sy, sxx, syy, sxy = sums
     rows = np.maximum(n, 1)
@@ -69,9 +69,9 @@ def _of_moments(sums: Sequence[Floats], vary: Callable[[Bools], Bools]) -> Float
 
 
 def _centred(values: Floats) -> Floats:
-    """Return values shifted to their median and scaled by powers of two, so that sums of squares stay exact.
+    """Return values minus their median, scaled by powers of two: sums of squares neither cancel nor overflow.
 
-    They neither cancel nor overflow then. The mean lies within one standard deviation of the median, so at most one
+    The mean lies within one standard deviation of the median, so at most one
     bit is lost when the mean is taken out later; and one wild value, which could drag the mean far from all others,
     leaves the median where it is. Scaling by a power of two is exact and leaves r as it is.
     """
@@ -282,7 +282,7 @@ def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats
 def residual_blocks(residual: Floats, largest: float) -> Ints:
     """Return the number of each residual (n,) from the lowest; those that differ only by rounding are tied.
 
-    largest: the largest absolute value that they are made of.
+    largest: the largest absolute residual.
     """
     order = np.argsort(residual)
     block = np.empty(residual.size, dtype=np.int64)
@@ -292,7 +292,7 @@ def residual_blocks(residual: Floats, largest: float) -> Ints:
 
 Moments = Callable[[Tile], tuple[Floats, ...]]
 Without = Callable[[slice], Sequence[Floats]]
-"""From some groups, one after another, to the moments without each of them in turn."""
+"""Maps a slice of consecutive groups to the moments without each of these groups in turn."""
 
 
 def _of_values(
@@ -300,7 +300,8 @@ def _of_values(
 ) -> tuple[Moments, int, Without]:
     """Return the weighted moments of every stratum as a function of group weights, for correlations of values.
 
-    They are count, sums and sums of products, (n_strata, R) each; with the tallest array's rows and leave-one-out.
+    They are count, sums and sums of products, (n_strata, R) each. Also returned are the largest number of rows of an
+    intermediate array, and the function for leave-one-out (`Without`).
     """
     # Shifts inside a stratum change no moment about its mean; close to 0 the sums of squares do not cancel.
     x, y = arrays.scaled(within_strata(score, code)), arrays.scaled(within_strata(gold, code))

@@ -23,7 +23,8 @@ from metaeval.stats.influence import Influence, of_left_out
 class CrossedInfluence(Influence):
     """The influence values of groups, with those of the clusters that cross them, and of the rows that share both.
 
-    of_votes: the other clusters are annotators of the gold, and `shared` is of one annotator's votes in one group.
+    of_votes: whether the other clusters are annotators of the gold; then `shared` is of an annotator's votes in a
+    group.
     """
 
     other: Influence = field(kw_only=True)
@@ -39,7 +40,8 @@ class CrossedInfluence(Influence):
     def standard_error(self) -> float:
         """Two-way cluster standard error; NaN where that of a clustering is undefined.
 
-        Where each group lies in one of the other clusters, or each of these in one group, it is that of the outer.
+        Where each group lies in one other cluster, or each other cluster in one group, it is that of the outer
+        clustering.
         """
         separate = [clustering.standard_error**2 for clustering in self.clusterings]
         both = sum(separate) - self.shared.standard_error**2
@@ -80,7 +82,8 @@ def joined(groups: Influence, other: Influence, shared: Influence, of_votes: boo
 def of_annotators(groups: Influence, without: Sequence[Influence], votes: Ints) -> CrossedInfluence | None:
     """Return the influence values of groups and of annotators, A, whose votes are left out of the gold in turn.
 
-    without: those of groups without each annotator. votes: (A,). None where the jackknife is undefined.
+    without: influence values of groups without each annotator. votes: (A,) number of each annotator's votes. None where
+    the jackknife is undefined.
     """
     left_out = np.array([groups.value, *(influence.value for influence in without)])
     by_annotator = of_left_out(left_out, votes, groups.ends)

@@ -49,7 +49,7 @@ def weighted_area(score: Floats, positive: Floats, group: Ints, n_groups: int) -
     """Return the ROC-AUC of items that are positive with probability `positive`, (n,), with its influence values.
 
     Each item counts as a positive with that weight and as a negative with the rest, as in scikit-learn's
-    `roc_auc_score` with `sample_weight` on both copies. None where one of the two has no weight.
+    `roc_auc_score` with `sample_weight` on both copies. None where positives, or negatives, have no weight.
     """
     totals = float(positive.sum()), float((1 - positive).sum())
     if min(totals) <= 0:

@@ -1,6 +1,6 @@
 """From scores to decided levels and to probabilities, fitted on other groups than those they are judged on.
 
-Decided levels need cut points; probabilities need calibration, and are compared with the rate found.
+Decided levels need cut points; probabilities need calibration, and are compared with observed rates.
 """
 
 from __future__ import annotations
@@ -59,9 +59,7 @@ def decide(score: Floats, thresholds: Floats) -> Ints:
 
 
 def group_folds(group: Ints, n_folds: int, seed: int) -> Ints:
-    """Return a fold 0 ..
-
-    n_folds - 1 for each row, (n,), such that no group (n,) is split and folds are of similar size.
+    """Return the fold of each row, (n,) from 0 to n_folds - 1; no group (n,) is split, and folds are of similar size.
 
     Groups are shuffled, then go to the smallest fold, from the largest group down. Raises ValueError unless 2 <=
     n_folds <= number of groups, or on a negative seed.

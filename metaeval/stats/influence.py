@@ -4,7 +4,7 @@ The influence values of a measure say how far each group moves it. Their spread 
 Obuchowski's for ROC-AUC ("Nonparametric analysis of clustered ROC curve data", 1997), the jackknife over groups for the
 rest, and the infinitesimal jackknife for partial correlations of ranks with many groups. The interval is taken on a
 scale on which it cannot leave the measure's range, with a quantile of Student's t at the effective number of groups:
-the number of equal groups that would tell the standard error as well.
+the number of equal groups from which the standard error would be known as well.
 """
 
 from __future__ import annotations
@@ -72,11 +72,12 @@ class Influence:
 
     @cached_property
     def effective_groups(self) -> float:
-        """(sum q)**2 / sum q**2, where q is the squared influence that a group's numbers of rows lead to expect.
+        """Effective number of groups: (sum q)**2 / sum q**2, q from each group's numbers of rows.
 
-        A level with m rows in all and n in the group adds n**1.5 / m**2: half way between rows of a group that are
-        independent (n) and equal (n**2), as in `prediction_powered`; a rare level moves the measure most. Nothing of
-        it is fitted to the influence values: intervals given where a fit looks good hold the true value less often.
+        q is the squared influence that these numbers lead to expect. A level with m rows in all and n in the group adds
+        n**1.5 / m**2: half way between rows of a group that are independent (n) and equal (n**2), as in
+        `prediction_powered`; a rare level moves the measure most. Nothing of it is fitted to the influence values:
+        intervals given where a fit looks good hold the true value less often.
         """
         rows = self.rows if self.levels is None else self.levels
         held = rows[rows.any(axis=1)].astype(np.float64)
@@ -106,7 +107,7 @@ def mean_of(some: Sequence[Influence]) -> Influence:
 
 
 def of_left_out(values: Floats, rows: Ints, ends: Ends | None = None) -> Influence | None:
-    """Return the jackknife's influence values: of a measure on the input, then without each group in turn, (1 + G,).
+    """Return jackknife influence values, from a measure's values (1 + G,) on the input and without each group in turn.
 
     rows: (G,) rows of each group; a group without rows is not one of the sample. The standard error is the jackknife's.
     None where the measure is undefined on the input or without some group.
@@ -144,8 +145,8 @@ def t_interval(influence: Influence, level: float) -> tuple[float, float] | None
 def t_test(influence: Influence, null: float = 0.0) -> float:
     """Return the two-sided p of the value `null`, which `t_interval` at level 1 - p just leaves out.
 
-    NaN without a standard error. A measure that no group moves is known where it is `null`, and p is 1; elsewhere p
-    is that of the sign test of as many groups as speak alike.
+    NaN without a standard error. Where no group moves the measure, p is 1 if the value is `null`, else that of a sign
+    test in which all effective groups agree.
     """
     from scipy.special import logit, stdtr
 

@@ -30,7 +30,7 @@ def topic_means(cells: Floats, denominator: int | None = None) -> Floats:
 
 
 def kendall(truth: Floats, scores: Floats) -> float:
-    """Return Kendall's tau-b of the scores (S,) of the same runs; NaN where either side is all tied.
+    """Return Kendall's tau-b of truth and scores, (S,) each, of the same runs; NaN where all of either are tied.
 
     Raises ValueError for different lengths, NaN or infinity.
     """
@@ -73,7 +73,7 @@ def tau_ap_b(truth: Floats, scores: Floats) -> float:
 
 
 def spearman(truth: Floats, scores: Floats) -> float:
-    """Return Spearman's rho of the scores (S,) of the same runs, ties with their mean rank; NaN where a side is tied.
+    """Return Spearman's rho of truth and scores, (S,) each, with mean ranks for ties; NaN where all of either are tied.
 
     Raises ValueError for different lengths, NaN or infinity.
     """
@@ -84,9 +84,9 @@ def spearman(truth: Floats, scores: Floats) -> float:
 
 
 def pairwise_accuracy(truth: Floats, scores: Floats) -> float:
-    """Return the share of pairs of runs apart by truth (S,) that the scores order alike; NaN without such a pair.
+    """Return the share of pairs not tied in truth (S,) that scores (S,) order in the same way; NaN without such a pair.
 
-    A pair that the scores tie is not ordered alike. Kocmi, Federmann, Grundkiewicz, Junczys-Dowmunt, Matsushita,
+    A pair that is tied in scores counts as wrong. Kocmi, Federmann, Grundkiewicz, Junczys-Dowmunt, Matsushita,
     Menezes, "To Ship or Not to Ship" (2021). Raises ValueError for different lengths, NaN or infinity.
     """
     first, other = _signs(truth, scores)
@@ -107,8 +107,8 @@ COEFFICIENTS: Mapping[str, Callable[[Floats, Floats], float]] = {
 def resampled(truth: Floats, scores: Floats, draws: Draws) -> dict[str, Floats]:
     """Return every coefficient of the runs' means under each weighting of topics, (1 + R,) each.
 
-    truth, scores: runs by topics (S, N), NaN (missing) counts 0; draws: of the N topics. Means of a resample are equal
-    where 12 digits are.
+    truth, scores: runs by topics (S, N), NaN (missing) counts 0; draws: of the N topics. Means of a resample are tied
+    where they agree to 12 decimals.
     """
     sides = [np.nan_to_num(cells, nan=0.0) for cells in (truth, scores)]
     values: dict[str, list[float]] = {name: [] for name in COEFFICIENTS}
@@ -123,7 +123,7 @@ def resampled(truth: Floats, scores: Floats, draws: Draws) -> dict[str, Floats]:
 def shifted_interval(values: Floats, level: float) -> tuple[float, float] | None:
     """Return the percentile interval of a coefficient and its resamples (1 + R,), shifted by their median bias.
 
-    Resamples add the noise of topics once more, so that their coefficients are too low for boards of so many topics.
+    Resamples add the noise of topics once more, so that their coefficients are too low.
     Of 200 simulated boards of 20 runs and 22 topics, 94.5 to 96.5 % of the intervals at .95 held the expected value.
     """
     ends = percentile_interval(values[1:], level)
@@ -134,9 +134,10 @@ def shifted_interval(values: Floats, level: float) -> tuple[float, float] | None
 
 
 def soft_accuracy(truth: Floats, scores: Floats, level: float) -> tuple[float, tuple[float, float] | None]:
-    """Return soft pairwise accuracy of two boards (S, N), NaN counts 0, and its jackknife t interval over topics.
+    """Return soft pairwise accuracy of two leaderboards and its jackknife t interval over topics.
 
-    See `metaeval.stats.systems.soft_pairwise_accuracy`. No interval for fewer than two topics.
+    truth, scores: runs by topics (S, N), NaN (missing) counts 0. See `metaeval.stats.systems.soft_pairwise_accuracy`.
+    No interval for fewer than two topics.
     """
     topics = truth.shape[1]
     cells = [np.nan_to_num(side, nan=0.0) for side in (scores, truth)]

@@ -5,11 +5,11 @@ ties: McSherry and Najork, "Computing information retrieval performance measures
 scores" (ECIR 2008). In a tie block of t rows on ranks a .. b, r of them relevant, each rank of the block holds a
 relevant row with chance r / t.
 
-Then NDCG of every pool, and the lowest and highest NDCG that missing scores could lead to. With more than two levels it
-is not enough to put supporting rows last: a missing PARTIAL row costs a pool more in front of an observed FULL one than
-behind it. The observed rows keep their order, the missing ones may go anywhere; the best merge of the two sequences is
-found by dynamic programming over (observed blocks placed, missing rows placed), for all pools at once. Ranks beyond k
-count nothing, so that at most k of either need placing.
+NDCG is computed for every pool, and so are its lowest and highest value that missing scores could lead to. With more
+than two levels it is not enough to put supporting rows last: a missing PARTIAL row costs a pool more in front of an
+observed FULL one than behind it. The observed rows keep their order, the missing ones may go anywhere; the best merge
+of the two sequences is found by dynamic programming over (observed blocks placed, missing rows placed), for all pools
+at once. Ranks beyond k count nothing, so that at most k of either need placing.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ def with_zeros(share: Share, size: Floats, zeros: Floats, estimand: Estimand, le
     """Return an estimated share extended to items whose labels are known to be 0.
 
     size: (K,) total weight of the other items by cluster; zeros: (K,) of the items known to be 0. A set's share is
-    only scaled; for a process, their number is known from a sample of clusters too.
+    only scaled; for a process, their number is itself estimated from the sample of clusters.
     """
     total = size + zeros
     factor = float(size.sum() / total.sum())
@@ -246,7 +246,7 @@ def with_zeros(share: Share, size: Floats, zeros: Floats, estimand: Estimand, le
 def labels_saved(labels: int, powered: Share, alone: Share, items: int | None = None) -> float:
     """Return how many more labels would give the same precision without scores; 0 where the scores add nothing.
 
-    items: of the set that is estimated, beyond which there are no labels; None for a process.
+    items: number of items in the estimated set, which labels cannot exceed; None for a process.
     """
     if not 0 < powered.variance < alone.variance:
         return 0.0

@@ -35,7 +35,7 @@ _BOOTSTRAP, _SWAPS = 0, 1
 class Draws:
     """A sequence of `n` weightings of `n_groups` groups; the first is the input itself (all weights 1).
 
-    make: returns the weightings block by block: number of a block -> weights (n_groups, R), R <= TILE, the same for the
+    make: returns the weightings tile by tile: number of a tile -> weights (n_groups, R), R <= TILE, the same for the
     same number. jackknife: the weightings are the input, then the input without each group in turn.
     """
 
@@ -45,7 +45,7 @@ class Draws:
     jackknife: bool = False
 
     def __iter__(self) -> Iterator[Tile]:
-        """Yield the blocks of weightings, (n_groups, R) each, in order."""
+        """Yield the tiles of weightings, (n_groups, R) each, in order."""
         return iter(self._kept) if self.n * self.n_groups <= KEPT_BYTES else map(self.make, range(self._n_tiles))
 
     @property
@@ -153,7 +153,7 @@ _TWICE = np.packbits(np.stack([1 - _BITS, _BITS], axis=2).reshape(256, 16), axis
 
 
 def _tile(counts: NDArray[np.integer], number: int, n: int, first: int | None = None) -> Tile:
-    """Return one block of the `n` weightings, in the smallest unsigned type; `first` fills the very first column."""
+    """Return one tile of the `n` weightings, in the smallest unsigned type; `first` fills the very first column."""
     used = counts[:, : n - number * TILE]
     tile = used.astype(np.min_scalar_type(int(used.max(initial=1))), order="C", copy=False)
     if number == 0 and first is not None:

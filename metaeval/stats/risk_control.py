@@ -36,7 +36,7 @@ def tail(misses: float, labels: float, rate: float) -> float:
 
 
 def upper_bound(misses: float, labels: float, alpha: float) -> float:
-    """Return the missed share rejected at `alpha` with so few misses (Clopper-Pearson, one-sided); 1 for all."""
+    """Return the one-sided Clopper-Pearson bound of the missed share at confidence 1 - `alpha`; 1 if all are missed."""
     return 1.0 if misses >= labels else float(betaincinv(misses + 1, labels - misses, 1 - alpha))
 
 
@@ -55,9 +55,10 @@ def labels_for(rate: float, alpha: float, misses: int = 0) -> int:
 
 
 def answers_for_mean(rate: float, missed: float = 0.0) -> int | None:
-    """Return the least number of unsupported answers whose mean missed share bounds the mean by `rate`, or None.
+    """Return the least number of answers with unsupported labels that bounds the mean missed share by `rate`.
 
-    missed: their mean missed share. 9 for a rate of .1 and no miss: (9 * 0 + 1) / (9 + 1) is .1.
+    None: no number does. missed: their mean missed share. See `mean_bounds`; 9 for a rate of .1 and no miss: (9 * 0 +
+    1) / (9 + 1) is .1.
     """
     return int(np.ceil((1 - rate) / (rate - missed) - 1e-9)) if missed < rate else None
 
@@ -65,7 +66,7 @@ def answers_for_mean(rate: float, missed: float = 0.0) -> int | None:
 def labels_to_tell(true: float, rate: float, alpha: float) -> int | None:
     """Return the number of labels with which a missed share of `true` is shown to be below `rate` with probability 0.8.
 
-    None: over 100,000.
+    None: `true` is not below `rate`, or over 100,000 labels are needed.
     """
     if true >= rate:
         return None
@@ -238,7 +239,7 @@ def corrected_share(
 
     variance: of the flagged share. detected, false: the flagged shares of the unsupported and of the supported, each
     with the effective number of labels that it is known from. The two ends are the shares that a one-sided test at
-    `alpha` does not reject, which takes no division: where the metric hardly tells, they are wide.
+    `alpha` does not reject, which takes no division: where the metric hardly discriminates, they are wide.
     """
     d, n_d = detected
     f, n_f = false

@@ -20,7 +20,7 @@ from metaeval.stats.resampling import Draws, Prepared
 COEFFICIENTS = ("pearson", "spearman", "kendall")
 
 MOST_CERTAIN = 0.995
-"""Disattenuated correlations above this have the interval of this one: at 1 Fisher's scale ends."""
+"""The interval of a higher disattenuated correlation is computed at this value: at 1 Fisher's scale ends."""
 
 SIGNS = 1000
 """Exchanges of two systems' texts that a soft accuracy's p-values rest on, as in the paper's own program."""
@@ -79,7 +79,7 @@ def _cosine(x: Floats, y: Floats) -> Floats:
 def system_level(x: Floats, y: Floats, group: Ints, n_groups: int) -> Prepared:
     """Return the coefficients of the systems' means over inputs, under group weights: (3, R).
 
-    x, y: cells (S, N) with values in the same places; group: (N,) of the inputs. Undefined where a system has none.
+    x, y: cells (S, N) with values in the same places; group: (N,) of the inputs. Undefined where a system has no input.
     """
     moments = _moments(x, y, group, n_groups)
 

@@ -71,7 +71,8 @@ def accuracy_of_pools(score: Floats, gold: Floats, pairs: TextPairs, tie: float)
 def calibrated_tie(score: Floats, gold: Floats, pairs: TextPairs) -> float:
     """Return the tie threshold with the highest mean accuracy of pools: pairs with a smaller score difference tie.
 
-    The candidates lie between differences that occur, where rounding makes none; of equals the smallest is taken.
+    The candidates lie between neighbouring differences (closer ones than rounding makes are one); of equally good ones
+    the smallest is taken.
     Deutsch et al. (2023), section 5.
     """
     if not pairs.one.size:

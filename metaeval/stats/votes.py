@@ -56,9 +56,10 @@ class GoldVotes:
 
 
 def votes_of_gold(votes: Floats, gold: Floats, cut: float | None) -> GoldVotes | None:
-    """Return the votes, (n, A), as the mean or median that the gold is; None where it is neither.
+    """Return the votes, (n, A), with the mean or the median, whichever gives the gold.
 
-    cut: the gold is 1 where that is at least `cut`, else 0.
+    None where neither does, or for a single annotator. cut: the gold is 1 where the average is at least `cut`, else 0;
+    None: it is the average.
     """
     for average in (np.nanmean, np.nanmedian):
         gold_votes = GoldVotes(votes, lambda some, of=average: _cut(of(some, axis=1), cut))  # type: ignore[misc]

@@ -89,8 +89,8 @@ def test_what_is_wrong_with_a_batch_is_counted_and_what_has_no_reply_has_failed(
     assert "got.jsonl: 5 lines are not of a batch's output, the first is line 6; they are left out." in caplog.text
     assert (
         "llm-discrete: 20 replies taken from got.jsonl, 0 from the reply store; 7 requests have none (no reply in the "
-        "batch 4, HTTP 5xx 1, too long 1, no chat completion 1): --requests writes them again; 1 lines of the file are "
-        "about nothing that is asked here; 1 replies without a score"
+        "batch 4, HTTP 5xx 1, too long 1, no chat completion 1): --requests writes them again; 1 lines of the file "
+        "answer no request of this run; 1 replies without a score"
     ) in caplog.text
     scores = lines_of(tmp_path / "out" / "llm-discrete.jsonl")
     states = [row["status"] for row in scores]

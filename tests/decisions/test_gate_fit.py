@@ -39,7 +39,7 @@ def test_answers_count_where_no_citation_is_missed():
     found = fit(*citations(100, size=5), ["first"])
     assert found.gate is None
     assert found.effective == pytest.approx(20)
-    assert "100 unsupported labels, which tell as much as 20 independent ones" in fit_sentences(found)[0]
+    assert "100 unsupported labels, which count as 20 independent ones" in fit_sentences(found)[0]
     # 29 answers and more would tell: 9 answers more of 5, half as many labels of the others.
     assert found.wanted >= (29 * 5 - 100) * 132 / 100
     assert fit(*citations(150, size=5), ["first"]).gate is not None

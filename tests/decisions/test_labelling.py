@@ -148,7 +148,7 @@ def test_recall_is_not_told_where_statements_are_labelled_in_part():
     rows = [{**row, "statement": f"s{number // 2}", "answer_id": "a"} for number, row in enumerate(citations(80, 40))]
     found = estimate(rows, drawn(rows, 30), "metric")
     assert "recall" not in [one.measure for one in found.estimates]
-    assert any(label == "recall" and "not told" in text for label, text in found.notes)
+    assert any(label == "recall" and "not estimated" in text for label, text in found.notes)
 
 
 def test_systems_on_the_same_questions_differ_by_what_their_labels_say():

@@ -78,7 +78,7 @@ def test_citations_are_held_against_the_gate(run):
 def test_without_a_gate_they_are_skipped(run):
     said = run()
     assert "4 skipped" in said
-    assert "no gate: pytest --citation-gate gate.json" in said
+    assert "no gate is given: run pytest --citation-gate gate.json" in said
 
 
 def test_a_changed_gate_is_an_error(run, folder):

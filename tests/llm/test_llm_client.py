@@ -341,7 +341,7 @@ def test_nobody_is_followed_to_another_address(fake, new_session, question, stat
         there = f"{other.url}/chat/completions" if scheme == "http" else f"{scheme}://127.0.0.1:{other.port}/v1"
         with fake.ChatServer(answer=lambda body: (status, "", {"Location": there})) as server:
             session = new_session(server.url, key="sk-secret-key")
-            with pytest.raises(UserError, match=f"HTTP {status}, it sends on to {there}, and nobody is followed"):
+            with pytest.raises(UserError, match=f"HTTP {status}, it sends on to {there}, which is not followed"):
                 session.ask([question("a")])
     assert other.headers == []
 

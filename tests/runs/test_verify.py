@@ -13,7 +13,7 @@ from metaeval.errors import UserError
 from metaeval.runs import verify as environments
 from metaeval.runs.verify import RECIPES, Environment, compare, official_metric, verify
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.scoring.verification_pairs import PUBLISHED, VERIFICATION_PAIRS, OfficialComparison, Published, difference
+from metaeval.scoring.verification import PUBLISHED, VERIFICATION_PAIRS, OfficialComparison, Published, difference
 from tests.cli.samples import with_options
 
 PLUG_IN = """
@@ -228,8 +228,8 @@ def test_options_are_read_as_yaml_and_names_may_hold_dots():
     json.dumps(config.metric_options)
 
 
-def test_verification_pairs_are_scored_in_company_of_their_own_length(odd):
-    """Batches hold texts of about one length: without company each pair would be alone in its batch anyway."""
+def test_verification_pairs_are_scored_beside_pairs_of_their_own_length(odd):
+    """Batches hold texts of about one length: without fillers each pair would be alone in its batch anyway."""
     verified = verify(odd("float(sum(len(other) == len(statement) for other in statements))"), RunConfig())
     for pair, answer in zip(VERIFICATION_PAIRS, verified.batched, strict=True):
         # Words turned round keep a text's length where nothing but single spaces stands between them.

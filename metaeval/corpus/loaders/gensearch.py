@@ -80,7 +80,7 @@ def add_response(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -
 
 
 def _target(row: DataRow, statement: str, citation: DataRow) -> str:
-    """Return the page that a mark cites: the statement's own if the response has the mark twice, else the first one."""
+    """Return the page that a mark cites; of equal marks in the response, the one in the statement, else the first."""
     mark = citation.text("citation_text")
     marks = [link for link in row.rows("citations") if link.text("text") == mark]
     if not marks:

@@ -66,7 +66,7 @@ def _load_votes(split: str, paths: Mapping[str, Path], options: Mapping[str, Any
 
 
 def _majority(labels: list[SupportLevel | None]) -> SupportLevel | None:
-    """Return the level that most annotators gave; None where most gave none, or as many gave one as the other."""
+    """Return the more frequent level; None if both are equally frequent, or at least as many annotators gave none."""
     supported, not_supported = (labels.count(level) for level in (SupportLevel.FULL, SupportLevel.NONE))
     if supported == not_supported or max(supported, not_supported) <= labels.count(None):
         return None

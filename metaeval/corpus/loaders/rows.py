@@ -179,7 +179,9 @@ class CorpusDraft:
         """Add a statement and return its id; another statement with the same id raises `UserError`."""
         known = self.statements.setdefault(statement.id, statement)
         if (known.text, known.group) != (statement.text, statement.group):
-            raise UserError(f"{self.name}: the published files give the id {statement.id!r} to two statements.")
+            raise UserError(
+                f"{self.name}: the published files give the id {statement.id!r} to two statements: {FETCH}."
+            )
         return statement.id
 
     def next_id(self, statement: str) -> str:
@@ -203,7 +205,7 @@ class CorpusDraft:
     def corpus(self, scores: Mapping[str, Mapping[str, float | None]] = MappingProxyType({})) -> Corpus:
         """Return the corpus, with published scores by metric; the corpus checks itself.
 
-        Raises `UserError` where the files hold nothing.
+        Raises `UserError` where the files hold no judged citation, and none was left out.
         """
         if not self.citations and not self.dropped:
             raise UserError(f"{self.name} holds no judged citation: {FETCH}.")

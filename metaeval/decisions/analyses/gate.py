@@ -114,9 +114,9 @@ def _after_fit(options: FitOptions, is_fitted: bool, folder: Path) -> list[str]:
 
 
 def _write_next(fitted: Fitted, metric: str, run: RunConfig, path: Path, warnings: list[str]) -> Sequence[Path]:
-    """Write the citations to label next together with the existing labels, if more labels would help; return the path.
+    """Write existing labels and the citations to label next to `path`, if more labels would help.
 
-    path: of the gate, beside which the file is written. warnings: to which a sentence may be added.
+    Returns the path, or nothing. An existing file is kept. warnings: a list to which a sentence may be added.
     """
     from metaeval.decisions.label_sheet import draw, write_questions
 

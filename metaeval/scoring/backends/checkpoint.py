@@ -112,7 +112,10 @@ def _complete(checkpoint: Checkpoint, folder: Path) -> ModelFolder:
 
 
 def _unmet(folder: Path, files: tuple[str, ...]) -> list[str]:
-    """Return what a transformers folder lacks: a configuration, weights, or weight files that its index names."""
+    """Return what a transformers folder lacks: config.json, weights, or the shards of weights that its index names.
+
+    files: names of the files in it that would be read.
+    """
     missing = [] if "config.json" in files else ["config.json"]
     if not any(name.endswith(_WEIGHTS) for name in files):
         missing.append("its weights (model.safetensors or pytorch_model.bin)")
@@ -241,7 +244,7 @@ def _sample(path: Path, size: int) -> str:
 
 
 def remember(path: Path, more: Mapping[str, Any]) -> None:
-    """Store notes about a file of the cache; if they cannot be written, they are recomputed next time."""
+    """Add notes, by name, to the JSON file at `path` in the cache; if it cannot be written, they are recomputed."""
     try:
         known = read_object(path)
     except UserError:

@@ -39,7 +39,7 @@ def quicken(model: Any) -> Any:
 
 
 class _Layers(nn.Module):
-    """The encoder's layers, which replace the encoder; only the states of the last one are kept."""
+    """A module that runs the encoder's layers in place of the encoder, and keeps only the last one's states."""
 
     def __init__(self, layers: nn.ModuleList) -> None:
         super().__init__()

@@ -80,7 +80,7 @@ def seconds_left() -> float:
 
 @contextmanager
 def noticed() -> Iterator[Notice]:
-    """Treat SIGTERM as a request to end while the block runs; raises `EndedError` at its end if it came."""
+    """Treat SIGTERM in the with-block as a request to end; raises `EndedError` after the block if it came."""
     notice = Notice()
     main = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
     if not main or signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:

@@ -51,7 +51,7 @@ class _Actor:
 
 
 class _Remote:
-    """The driver's handle of an actor, which answers calls in order. asked: those that it has not answered."""
+    """The driver's handle of an actor, which answers calls in order. asked: calls not answered yet."""
 
     def __init__(self, ray: Any, actor: Any, silent: set[str]) -> None:
         self.pieces: deque[Piece] = deque()
@@ -155,9 +155,9 @@ def _refused(address: str, error: Exception) -> UserError:
 
 
 def share(nodes: Sequence[tuple[int, int]], workers: int) -> int:
-    """Return the largest number of cores that each of the workers can have; 0 for more workers than cores.
+    """Return the largest number of cores that each of the workers can have; 0 where they do not fit.
 
-    nodes: cores and GPUs of each; with GPUs each worker takes one.
+    nodes: (cores, GPUs) of each node; if any node has GPUs, each worker takes one.
     """
     gpus = any(gpu for _, gpu in nodes)
     for cores in range(max((core for core, _ in nodes), default=0), 0, -1):

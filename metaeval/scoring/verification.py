@@ -1,4 +1,4 @@
-"""FixedPair pairs: a metric's scores for them in batches compared with single, published and official scores."""
+"""Verify a metric on fixed pairs of texts: its scores in batches against those alone, published and official ones."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ OFFICIAL_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class OfficialComparison:
-    """The official package's answers for the test pairs. pairs: number of those that have a score here too.
+    """The official package's answers for the test pairs. pairs: number of those that have a score here.
 
     largest: largest difference of scores.
     """
@@ -99,7 +99,7 @@ class OfficialComparison:
 
     @property
     def agrees(self) -> bool:
-        """Return whether both packages give the same scores."""
+        """Return whether both packages give the same scores, up to `OFFICIAL_TOLERANCE`, for at least one pair."""
         return self.pairs > 0 and self.largest <= OFFICIAL_TOLERANCE
 
 
@@ -108,7 +108,7 @@ class VerificationReport:
     """A metric's scores (answers) for the fixed test pairs.
 
     single: the same pairs, each scored alone; None for a judge, which asks each pair alone and for money.
-    published: the authors' scores with ours; empty with weights that are not the published ones.
+    published: the authors' scores with ours; empty with options other than the defaults, and where none is known.
     """
 
     metric: Metric
@@ -130,7 +130,10 @@ class VerificationReport:
 
     @property
     def agrees(self) -> bool:
-        """Return whether single and published scores agree with those in batches."""
+        """Return whether scores in batches agree with those alone, and ours with published ones.
+
+        In another number type than float32, batches agree if they give the same pairs a score.
+        """
         batch = self.batch_difference
         exact = getattr(self.metric.options, "dtype", "float32") == "float32"
         steady = batch is None or batch <= BATCH_TOLERANCE or (not exact and batch != float("inf"))
@@ -144,7 +147,7 @@ def verify_metric(name: str, metric: Metric) -> VerificationReport:
     """Score the test pairs with a metric, in batches and one by one. name: the metric's name in a run."""
     pairs = [(pair.source, pair.statement) for pair in VERIFICATION_PAIRS]
     repeated = not hasattr(metric.options, "api_key_env")
-    batched = score_pairs(metric, [*pairs, *_company(pairs)] if repeated else pairs).answers[: len(pairs)]
+    batched = score_pairs(metric, [*pairs, *_batch_fillers(pairs)] if repeated else pairs).answers[: len(pairs)]
     single = _one_by_one(metric, pairs) if repeated else None
     usual = metric.options == type(metric.options)()
     published = [
@@ -172,8 +175,8 @@ def difference(ours: PairScore, theirs: PairScore) -> float:
     return abs(ours.score - theirs.score)
 
 
-def _company(pairs: Sequence[TextPair]) -> list[TextPair]:
-    """Return further pairs of the same lengths, with words reversed or rotated, to fill the batches of test pairs."""
+def _batch_fillers(pairs: Sequence[TextPair]) -> list[TextPair]:
+    """Return two more pairs for each pair, with its words reversed or rotated, so that batches are not of one pair."""
     words = [(source.split(), statement.split()) for source, statement in pairs]
     backwards = [(" ".join(source[::-1]), " ".join(statement[::-1])) for source, statement in words]
     turned = [(" ".join(source[1:] + source[:1]), " ".join(claim[1:] + claim[:1])) for source, claim in words]
