@@ -65,7 +65,6 @@ class _Remote:
         self.asked = deque([self._where()])
 
     def send(self, packed: Any) -> None:
-        """Send the actor a message."""
         self.asked.append(self._actor.answer.remote(packed))
 
     def receive(self) -> list[dict[str, Any]] | None:
@@ -102,7 +101,6 @@ class _Remote:
         return f"Node {node[:8]} is lost ({how}), {left}" if node else f"has ended ({how})", node
 
     def stop(self) -> None:
-        """End the actor."""
         self._ray.kill(self._actor)
 
 
