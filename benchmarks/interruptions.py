@@ -144,6 +144,16 @@ def interrupted(place: str, stage: str, number: int, expected: Rows, more: list[
     command.report(place, stage, signal.Signals(number).name, since, len(expected - set(kept)), twice)
 
 
+def kill_node(node: Any) -> None:
+    """Kill a node of Ray with all that runs on it, at once."""
+    (raylet,) = (each.process.pid for each in node.all_processes["raylet"])
+    stats = [
+        (path.parent.name, path.read_text().rpartition(")")[2].split()) for path in Path("/proc").glob("[0-9]*/stat")
+    ]
+    for pid in [raylet, *(int(name) for name, fields in stats if fields[1] == str(raylet))]:
+        os.kill(pid, signal.SIGKILL)
+
+
 def place_of(place: str, expected: Rows) -> None:
     """Measure all stages of a place."""
     stages = ["joining"] * ("ray" in place or place == "cluster") + ["loading", "scoring"]
@@ -165,8 +175,7 @@ def place_of(place: str, expected: Rows) -> None:
     if made:
         node = made.add_node(**memory)
         lost = [*more, "-s", "executor.workers=3"]
-        kill = lambda: made.remove_node(node, allow_graceful=False)  # noqa: E731
-        interrupted(place, "node", signal.SIGKILL, expected, lost, kill)
+        interrupted(place, "node", signal.SIGKILL, expected, lost, lambda: kill_node(node))
         made.shutdown()
 
 

@@ -41,7 +41,7 @@ def parts(rows: int) -> None:
         write_note(place, PlanNote(metric="benchmark", identity=identity, plan=plan.id, run=run, **counts))
         started = time.process_time()
         note = PartNote(identity=sha256_json(identity), plan=plan.id, blocks=[], versions={}, device="cpu")
-        writer = PartWriter(place, note)
+        writer = PartWriter(place, note, Shard(0, 1))
         for block in plan.blocks:
             writer.add(block, [PairScore(number / 7, tokens=300) for number in range(len(block.keys))])
         writer.close()

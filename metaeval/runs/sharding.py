@@ -235,7 +235,7 @@ def _export_group(
                 windows=[job.window] if job.window else [],
             )
             write_note(place, note)
-            done = {block.number for part_note in part_notes(place).values() for block in part_note.blocks}
+            done = {block.number for part_note in part_notes(place, shard).values() for block in part_note.blocks}
             for block in lacking.keys() - done:
                 lacking[block].append(number)
         tasks = job.tasks({block: wanted for block, wanted in lacking.items() if wanted})
@@ -250,7 +250,7 @@ def _export_group(
             if (number, device) not in writers:
                 of, versions = sha256_json(dict(job.identities[number])), dict(package_versions())
                 note = PartNote(identity=of, plan=planned.plan, blocks=[], versions=versions, device=device)
-                writers[number, device] = PartWriter(places[number], note)
+                writers[number, device] = PartWriter(places[number], note, shard)
             return writers[number, device]
 
         def keep() -> None:

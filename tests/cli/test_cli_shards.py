@@ -244,6 +244,25 @@ def test_the_time_that_is_left_is_slurms_where_it_is_near(monkeypatch):
         assert notice.seconds_left() == left
 
 
+def test_a_task_reads_the_parts_that_may_hold_its_blocks_and_no_others(score, monkeypatch):
+    """Tasks of 6 and of 4 share blocks where their numbers differ by an even one; other names may hold any block."""
+    parts = [(index, count) for count in (1, 4, 6) for index in range(count)]
+    for task in ((2, 6), (1, 4)):
+        mine = set(shards.Shard(*task).blocks(24))
+        overlaps = [shards.Shard(*task).may_overlap(f"part-000000-000023-0a-{i}of{n}.parquet") for i, n in parts]
+        assert overlaps == [bool(mine & set(shards.Shard(*part).blocks(24))) for part in parts]
+    assert shards.Shard(2, 6).may_overlap("part-000000-000006-0a1b2c3d.parquet")
+    score("0/4", "1/4", metrics="toys:Company")
+    first, second = sorted(Path("shards").rglob("part-*.parquet"))
+    second.write_bytes(b"damaged")
+    before = len(begun())
+    score("0/4", metrics="toys:Company")
+    first.rename(first.with_name("part-of-an-earlier-version.parquet"))
+    second.unlink()
+    score("0/4", "2/4", metrics="toys:Company")
+    assert len(begun()) - before == len(shards.Shard(2, 4).blocks(14))
+
+
 def test_failed_pairs_are_counted_and_not_merged(cli, score, plain, stored):
     score("0/2", "1/2", metrics="toys:Sometimes")
     assert " failed" in cli("shards", "status", "shards").out

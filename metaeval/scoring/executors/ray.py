@@ -10,6 +10,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -223,7 +224,7 @@ class RayPool(Pool):
         return [number_by_call[call] for call in ready]
 
     def close(self) -> None:
-        """End all actors, and the cluster where it was started here."""
+        """End all actors, and the cluster that was started here; after Ctrl-C Ray ends it when the process exits."""
         super().close()
-        if self._own and self._ray.is_initialized():
+        if self._own and self._ray.is_initialized() and not isinstance(sys.exception(), KeyboardInterrupt):
             self._ray.shutdown()
