@@ -8,7 +8,7 @@ alone and by `ray` in turns, in one cluster. What a block takes beyond its secon
 beyond that, is the executor's; medians over the rounds. Nothing of the start is counted.
 
 python -m benchmarks.executors table PAIRS [EXECUTOR ...]: a Parquet table of pairs through `metaeval score`, into
-shards; time, and CPU time and most memory of the driver and of the others.
+shards; time, and CPU time and most memory of the driver, the workers and the cluster.
 """
 
 import os
@@ -26,6 +26,7 @@ from benchmarks.pairs import write_table
 from metaeval.config import RunConfig
 from metaeval.runs.metrics import score_metrics
 from metaeval.scoring.contract import Metric, MetricCard, PairScore
+from metaeval.scoring.executors.local import WORKER
 
 
 class Toy(Metric):
@@ -90,9 +91,18 @@ def processes() -> dict[int, tuple[str, float]]:
     return {pid: one for pid, one in found.items() if own(pid)}
 
 
+def memory(pid: int) -> int:
+    """Most KiB that a process had in memory, shared memory included; 0 when it has ended (Linux)."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return max((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")), default=0)
+
+
 def kind(words: str) -> str:
     """What a process is to the executor."""
-    if "ray::_Actor" in words or "experiment.worker" in words:
+    if "ray::_Actor" in words or WORKER in words:
         return "workers"
     return "driver" if "benchmarks.executors" in words or "metaeval score" in words else "the cluster as well"
 
@@ -137,22 +147,24 @@ def table(count: int, names: list[str]) -> None:
         for name in names:
             more = [f"--set=executor.{key}={value}" for key, value in EXECUTORS[name].items()]
             given = f"-m metaeval score -m {TOY} -d ratings --data {folder}/pairs.parquet -q --shard 0/1 -o"
-            began, found, most = time.monotonic(), {}, 0
+            began, found, most = time.monotonic(), {}, {}
             command = subprocess.Popen([sys.executable, *given.split(), f"{folder}/{name}", *more])
             while command.poll() is None:
                 found |= {pid: one for pid, one in processes().items() if pid != os.getpid()}
-                status = Path(f"/proc/{command.pid}/status").read_text()
-                most = max(most, *(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")), 0)
+                most |= {pid: memory(pid) for pid in found if memory(pid)}
                 time.sleep(1)
             took = time.monotonic() - began
             assert command.returncode == 0
             spent: dict[str, float] = {}
-            for words, seconds in found.values():
+            sizes: dict[str, int] = {}
+            for pid, (words, seconds) in found.items():
                 spent[kind(words)] = spent.get(kind(words), 0.0) + seconds
+                sizes[kind(words)] = sizes.get(kind(words), 0) + most.get(pid, 0)
             said = ", ".join(f"{part} {seconds:.0f}" for part, seconds in spent.items())
+            memories = ", ".join(f"{part} {size / 2**20:.2f}" for part, size in sizes.items())
             print(
                 f"{name:6} {count:,} pairs: {took:.0f} s, {count / took:,.0f} pairs/s; CPU s: {said} "
-                f"({spent['driver'] / count * 1e6:.0f} us a pair in the driver); driver {most / 2**20:.2f} GiB",
+                f"({spent['driver'] / count * 1e6:.0f} us a pair in the driver); most GiB: {memories}",
                 flush=True,
             )
 

@@ -1,7 +1,7 @@
 """What shards cost.
 
     python -m benchmarks.shards [ROWS]                 rows a second of CPU time that parts are written and merged with
-    python -m benchmarks.shards table PAIRS [COUNT...] a table scored whole, and through so many shards (4 and 100)
+    python -m benchmarks.shards table PAIRS [COUNT...] a table scored through so many shards (1, 4 and 100), 0: without
 
 A table is of toy pairs, 20 to a source of 500 characters, scored with `overlap`; each task is a process of its own. CPU
 seconds are beyond its start (imports, settings and a table of 20 pairs), which is printed apart. Planning is what a
@@ -41,7 +41,7 @@ def parts(rows: int) -> None:
         write_note(place, PlanNote(metric="benchmark", identity=identity, plan=plan.id, run=run, **counts))
         started = time.process_time()
         note = PartNote(identity=sha256_json(identity), plan=plan.id, blocks=[], versions={}, device="cpu")
-        writer = PartWriter(place, note)
+        writer = PartWriter(place, note, Shard(0, 1))
         for block in plan.blocks:
             writer.add(block, [PairScore(number / 7, tokens=300) for number in range(len(block.keys))])
         writer.close()
@@ -87,16 +87,19 @@ def table(pairs: int, counts: list[int]) -> None:
             return [float(word) for word in subprocess.check_output(command, text=True).split()]
 
         print(f"{pairs:,} pairs of a table, on {device_of(Overlap(Overlap.Options()))}", flush=True)
-        start, whole, memory = process(0, 0)
-        print(f"one process, score:  {whole:7.1f} CPU s, start {start:.1f} s, {memory:.2f} GiB", flush=True)
-        for count in [1, *counts]:
+        first = 0.0
+        for count in counts:
+            if not count:
+                start, seconds, memory = process(0, 0)
+                print(f"one process, score:  {seconds:7.1f} CPU s, start {start:.1f} s, {memory:.2f} GiB", flush=True)
+                continue
             tasks = [process(index, count) for index in range(count)]
             again = [process(0, count)[1] for _ in range(3)]
             starts, seconds, sizes = zip(*tasks, strict=True)
-            whole = sum(seconds) if count == 1 else whole
+            first = first or sum(seconds)
             median = statistics.median(seconds)
             print(
-                f"{count:>3} shards: {sum(seconds):7.1f} CPU s in all ({sum(seconds) / whole:.2f} of one shard's), "
+                f"{count:>3} shards: {sum(seconds):7.1f} CPU s in all ({sum(seconds) / first:.2f} of the first run's), "
                 f"first task {seconds[0]:.1f}, median {median:.2f}; start {statistics.median(starts):.1f} a task; "
                 f"planning {statistics.median(again) / pairs * 1e6:.3f} us a pair and task; {sizes[0]:.2f} GiB, then "
                 f"{statistics.median(sizes):.2f}",
@@ -110,7 +113,7 @@ def main() -> None:
     if words[:1] == ["task"]:
         task(Path(words[1]), int(words[2]), int(words[3]))
     elif words[:1] == ["table"]:
-        table(int(words[1]), [int(word) for word in words[2:]] or [4, 100])
+        table(int(words[1]), [int(word) for word in words[2:]] or [0, 1, 4, 100])
     else:
         parts(int(words[0]) if words else 300_000)
 

@@ -6,7 +6,6 @@ import random
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -234,7 +233,7 @@ def _export_group(
                 windows=[job.window] if job.window else [],
             )
             write_note(place, note)
-            done = {block.number for part_note in part_notes(place).values() for block in part_note.blocks}
+            done = {block.number for part_note in part_notes(place, shard).values() for block in part_note.blocks}
             for block in lacking.keys() - done:
                 lacking[block].append(number)
         tasks = job.tasks({block: wanted for block, wanted in lacking.items() if wanted})
@@ -243,27 +242,25 @@ def _export_group(
         if progress:
             progress(label, scored, total)
         execute = executed(pool, group, metrics, config)
-        with ExitStack() as stack:
-            writers: dict[tuple[int, str], PartWriter] = {}
+        writers: dict[tuple[int, str], PartWriter] = {}
 
-            def writer(number: int, device: str) -> PartWriter:
-                if (number, device) not in writers:
-                    of, versions = sha256_json(dict(job.identities[number])), dict(package_versions())
-                    note = PartNote(identity=of, plan=planned.plan, blocks=[], versions=versions, device=device)
-                    writers[number, device] = PartWriter(places[number], note)
-                    stack.callback(writers[number, device].close)  # whatever ends the task
-                return writers[number, device]
+        def writer(number: int, device: str) -> PartWriter:
+            if (number, device) not in writers:
+                of, versions = sha256_json(dict(job.identities[number])), dict(package_versions())
+                note = PartNote(identity=of, plan=planned.plan, blocks=[], versions=versions, device=device)
+                writers[number, device] = PartWriter(places[number], note, shard)
+            return writers[number, device]
 
-            def keep() -> None:
-                for part_writer in writers.values():
-                    part_writer.close()
+        def keep() -> None:
+            for part_writer in writers.values():
+                part_writer.close()
 
-            notice.keep = keep
-            for task, answers, device in execute(job.context(metrics[0], tasks), notice.until(tasks)):
-                with notice.writing(task):
-                    for number, answer in zip(task.wanted, answers, strict=True):
-                        scored_block = TextBlock(task.block, tuple(task.keys))
-                        writer(number, device or device_of(metrics[0])).add(scored_block, answer)
+        with notice.job(keep):  # whatever ends the task
+            for scored_block in execute(job.context(metrics[0], tasks), notice.until(tasks)):
+                task, device = scored_block.task, scored_block.device or device_of(metrics[0])
+                with notice.writing(scored_block):
+                    for number, answer in zip(task.wanted, scored_block.answers, strict=True):
+                        writer(number, device).add(TextBlock(task.block, tuple(task.keys)), answer)
                 scored += len(task.keys)
                 if progress:
                     progress(label, scored, total)
@@ -358,7 +355,7 @@ def _verify_plan(
     with worker_pool(config) as pool, plug_in(note.metric):
         execute = executed(pool, [note.metric], [metric], config)
         tasks = job.tasks(dict.fromkeys(chosen, (0,)))
-        for task, (answers,), device in execute(job.context(metric, tasks), tasks):
+        for task, (answers,), device, _ in execute(job.context(metric, tasks), tasks):
             same = same and known[task.block][0] == (device or device_of(metric))
             for answer, row in zip(answers, known[task.block][1], strict=True):
                 pairs += 1

@@ -87,7 +87,7 @@ class Scorer:
         pairs = [(sources[source], statements[statement]) for source, statement in message["pairs"]]
         with plug_in(self._label):
             done = self._work.score(BlockTask(0, (), pairs, message["wanted"]))
-        return {"answers": done.answers}
+        return {"answers": done.answers, "seconds": done.seconds}
 
 
 def job_metrics(recipe: WorkerRecipe) -> list[Metric]:

@@ -136,10 +136,11 @@ class _Job:
         """Score the blocks and wait for those of other runs; yield after each stored block and after each wait."""
         context, owner = context_of(self.unique.values()), sha256_json([share.identity for share in self.shares])
         named = {block.number: sha256_json([owner, block.id]) for block in blocks}
-        waiting = False
+        waiting = reported = False
         while True:
-            self.busy = []
+            self.busy, scored = [], False
             for done in execute(context, self._tasks(blocks, named)):
+                scored = True
                 self._keep(done)
                 self.claims.release(named[done.task.block])
                 yield
@@ -147,8 +148,9 @@ class _Job:
                 yield
             if not self.busy:
                 return
-            if not waiting:
+            if not (scored or reported):  # else others may have scored some of `busy` since it was their turn
                 _log.info("Another run with this store has locked %s of the blocks: waiting for it.", len(self.busy))
+                reported = True
             blocks, waiting = self.busy, True
             time.sleep(_PAUSE)
 

@@ -1,12 +1,15 @@
 """Shards: scored blocks in Parquet files, for tasks that share only a folder.
 
-FOLDER/IDENTITY/PLAN/plan.json describes the metric and the plan, part-FIRST-LAST-HASH.parquet holds whole blocks. Each
-file appears whole or not at all, and holds the ids of its metric and plan. The parts are merged into a score store.
+FOLDER/IDENTITY/PLAN/plan.json describes the metric and the plan, part-FIRST-LAST-HASH-IofN.parquet holds whole blocks
+of task I of N. Each file appears whole or not at all, and holds the ids of its metric and plan. The parts are merged
+into a score store.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -137,12 +140,13 @@ def plans(folder: AnyPath) -> list[AnyPath]:
 class PartWriter:
     """Collects scored blocks of one metric, and writes them as part files; `close` writes the rest.
 
-    place: folder of the plan. note: the description of every part, without its blocks.
+    place: folder of the plan. note: the description of every part, without its blocks. shard: the task that writes.
     """
 
-    def __init__(self, place: AnyPath, note: PartNote) -> None:
+    def __init__(self, place: AnyPath, note: PartNote, shard: Shard) -> None:
         self._place = place
         self._note = note
+        self._task = f"{shard.index}of{shard.count}"
         self._blocks: list[tuple[TextBlock, Sequence[PairScore]]] = []
         self._rows = 0
         self._since = 0.0
@@ -185,20 +189,20 @@ class PartWriter:
         note = self._note.model_copy(update={"blocks": noted})
         table = pyarrow.table(columns).replace_schema_metadata({_KEY: json.dumps(note.model_dump()).encode()})
         digest = blake2b("".join(block.id for block in noted).encode(), digest_size=4).hexdigest()
-        path = self._place / f"part-{noted[0].number:06}-{noted[-1].number:06}-{digest}.parquet"
+        path = self._place / f"part-{noted[0].number:06}-{noted[-1].number:06}-{digest}-{self._task}.parquet"
         with atomic_write(path) as file:
             pyarrow.parquet.write_table(table, file, compression="zstd")
         self._blocks, self._rows = [], 0
 
 
-def part_notes(place: AnyPath) -> dict[AnyPath, PartNote]:
-    """Read the description of each part of a plan, without its rows.
+def part_notes(place: AnyPath, shard: Shard | None = None) -> dict[AnyPath, PartNote]:
+    """Read the description of each part of a plan, without its rows; with `shard`, of those that may hold its blocks.
 
     Raises `UserError` for a file that is not a part, and for one of another metric or plan.
     """
     note_by_path = {}
     paths: list[AnyPath] = [*place.glob("part-*.parquet")]
-    for path in sorted(paths, key=str):
+    for path in sorted((path for path in paths if not shard or shard.may_overlap(path.name)), key=str):
         try:
             values = reading.parse_json(reading.parquet_metadata(path)[_KEY].decode("utf-8"))
         except (UserError, KeyError, UnicodeDecodeError, reading.MalformedError) as error:
@@ -252,6 +256,11 @@ class Shard:
         The longest blocks come first, so that the tasks take about the same time.
         """
         return range(count)[self.index :: self.count]
+
+    def may_overlap(self, part: str) -> bool:
+        """Return whether a part with this name may hold blocks of the task; names of earlier versions have no task."""
+        of = re.search(r"-(\d+)of(\d+)\.parquet$", part)
+        return of is None or (int(of[1]) - self.index) % math.gcd(int(of[2]), self.count) == 0
 
 
 def read_shard(text: str) -> Shard:

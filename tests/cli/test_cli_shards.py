@@ -12,7 +12,6 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -23,7 +22,7 @@ from metaeval.config import RunConfig  # noqa: E402
 from metaeval.runs import sharding  # noqa: E402
 from metaeval.scoring import shards  # noqa: E402
 from metaeval.scoring.executors import notice  # noqa: E402
-from metaeval.scoring.executors.contract import BlockTask, Work  # noqa: E402
+from metaeval.scoring.executors.contract import BlockTask, ScoredBlock, Work  # noqa: E402
 from tests.scoring.executors.job import begun, write_corpus  # noqa: E402
 
 TOYS = Path(__file__).parents[1] / "scoring" / "executors" / "toys.py"
@@ -154,6 +153,9 @@ def wait_for(task, true):
         time.sleep(0.01)
 
 
+ENDED = "metaeval: ended as asked. Finished blocks are written; the same command goes on from there.\n"
+
+
 def asked_to_end(task, blocks):
     """Send a task SIGTERM in a block that waits for it to be heard; the blocks that were begun then."""
     wait_for(task, lambda: len(begun()) >= blocks)
@@ -164,17 +166,18 @@ def asked_to_end(task, blocks):
     return before
 
 
-@pytest.mark.parametrize("more", [(), pytest.param(("-s", "executor.workers=2"), marks=pytest.mark.slow)])
-def test_a_task_that_is_asked_to_end_finishes_what_it_has_in_hand(more, start, ran, corpus, score, plain, stored):
-    Path("hold").write_text("3")
+# Two workers have at most four blocks in hand: when a fifth is begun, the task knows how long one takes.
+@pytest.mark.parametrize(
+    ("more", "held"), [((), 3), pytest.param(("-s", "executor.workers=2"), 5, marks=pytest.mark.slow)]
+)
+def test_a_task_that_is_asked_to_end_finishes_what_it_has_in_hand(more, held, start, ran, corpus, score, plain, stored):
+    Path("hold").write_text(str(held))
     command = ("score", "-m", "toys:Company", *corpus, "--shard", "0/1", "-o", "shards", "-q", *more)
     task = start(*command, stderr=subprocess.PIPE, text=True)
-    before = asked_to_end(task, 3)
+    before = asked_to_end(task, held)
     _, err = task.communicate(timeout=120)
-    assert (task.returncode, err) == (
-        75,
-        "metaeval: ended as asked. Finished blocks are written; the same command goes on from there.\n",
-    )
+    said = "Asked to end: the blocks in hand are finished first, if that takes at most 20 s.\n"
+    assert (task.returncode, err) == (75, said + ENDED)
     (state,) = shards.shard_states(Path("shards"))
     lines = len(begun())
     assert state.note.blocks - len(state.missing) == lines
@@ -185,31 +188,53 @@ def test_a_task_that_is_asked_to_end_finishes_what_it_has_in_hand(more, start, r
     assert stored("merged.sqlite") == plain("toys:Company")
 
 
-def test_a_task_without_the_time_for_a_block_stops_at_once(monkeypatch):
-    clock = [0.0]
+@pytest.mark.parametrize(
+    ("seconds", "stage", "kept"),
+    [
+        (0.3, "block 1", 1),  # no time for another one
+        (0.1, "block 1", 2),  # time for one that takes as long, and at the end of that time it has not ended
+        (0.1, "block 0", 1),  # nothing is known of how long one takes
+        (0.1, "between", 1),  # no block has begun
+        (0.1, "writing", 2),
+    ],
+)
+def test_a_task_without_the_time_for_a_block_stops_at_once(seconds, stage, kept, monkeypatch):
+    """kept: how often blocks are written; once at the end of a job, before it where the task goes on."""
     monkeypatch.setattr(notice, "seconds_left", lambda: 0.2)
-    monkeypatch.setattr(notice, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    kept, done = [], []
+    written, done = [], []
 
-    def run(seconds):
-        """A block that takes so long, and one that gets the signal and would take minutes."""
+    def signalled(here):
+        if stage == here:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0 if here == "writing" else 300)
+
+    def run():
         with notice.noticed() as end:
-            end.keep = lambda: kept.append(done.copy())
-            for task in end.until([BlockTask(number, (), (), (0,)) for number in range(3)]):
-                if task.block:
-                    os.kill(os.getpid(), signal.SIGTERM)
-                    time.sleep(300)
-                clock[0] += seconds
-                with end.writing(task):
-                    done.append(task.block)
+            with end.job(lambda: written.append(done.copy())):
+                for task in end.until([BlockTask(number, (), (), (0,)) for number in range(2)]):
+                    signalled(f"block {task.block}")
+                    with end.writing(ScoredBlock(task, (), seconds=seconds)):
+                        signalled("writing")
+                        done.append(task.block)
+            signalled("between")
 
     began = time.monotonic()
-    for seconds in (0.3, 0.1):  # no time for another; time for one that takes as long
-        with pytest.raises(notice.EndedError):
-            run(seconds)
-    assert (done, kept) == ([0, 0], [[0, 0]])
+    with pytest.raises(notice.EndedError):
+        run()
+    finished = {"block 0": [], "between": [0, 1]}.get(stage, [0])
+    assert (done, written) == (finished, [finished] * kept)
     assert time.monotonic() - began < 200
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_a_task_that_loads_ends_at_once_when_it_is_asked_to(start, corpus):
+    Path("load").touch()
+    task = start("score", "-m", "toys:Company", *corpus, "--shard", "0/1", "-o", "shards", "-q", stderr=subprocess.PIPE)
+    wait_for(task, Path("loading").exists)
+    task.send_signal(signal.SIGTERM)
+    _, err = task.communicate(timeout=120)
+    assert (task.returncode, err.decode()) == (75, ENDED)
+    assert not begun()
 
 
 def test_the_time_that_is_left_is_slurms_where_it_is_near(monkeypatch):
@@ -217,6 +242,25 @@ def test_the_time_that_is_left_is_slurms_where_it_is_near(monkeypatch):
     for end, left in (("1120", 110.0), ("1005", notice.GRACE), ("9000", notice.GRACE), ("", notice.GRACE)):
         monkeypatch.setenv("SLURM_JOB_END_TIME", end)
         assert notice.seconds_left() == left
+
+
+def test_a_task_reads_the_parts_that_may_hold_its_blocks_and_no_others(score, monkeypatch):
+    """Tasks of 6 and of 4 share blocks where their numbers differ by an even one; other names may hold any block."""
+    parts = [(index, count) for count in (1, 4, 6) for index in range(count)]
+    for task in ((2, 6), (1, 4)):
+        mine = set(shards.Shard(*task).blocks(24))
+        overlaps = [shards.Shard(*task).may_overlap(f"part-000000-000023-0a-{i}of{n}.parquet") for i, n in parts]
+        assert overlaps == [bool(mine & set(shards.Shard(*part).blocks(24))) for part in parts]
+    assert shards.Shard(2, 6).may_overlap("part-000000-000006-0a1b2c3d.parquet")
+    score("0/4", "1/4", metrics="toys:Company")
+    first, second = sorted(Path("shards").rglob("part-*.parquet"))
+    second.write_bytes(b"damaged")
+    before = len(begun())
+    score("0/4", metrics="toys:Company")
+    first.rename(first.with_name("part-of-an-earlier-version.parquet"))
+    second.unlink()
+    score("0/4", "2/4", metrics="toys:Company")
+    assert len(begun()) - before == len(shards.Shard(2, 4).blocks(14))
 
 
 def test_failed_pairs_are_counted_and_not_merged(cli, score, plain, stored):

@@ -7,6 +7,7 @@ and all that a worker computes from the job's texts depends on the job alone.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -37,12 +38,13 @@ class BlockTask(NamedTuple):
 class ScoredBlock(NamedTuple):
     """A scored block: one answer per pair for each wanted metric, in the order of `wanted`.
 
-    device: model of the device of the worker that scored it; empty for this process.
+    device: model of the device of the worker that scored it; empty for this process. seconds: that scoring took.
     """
 
     task: BlockTask
     answers: Sequence[Sequence[PairScore]]
     device: str = ""
+    seconds: float = 0.0
 
 
 Execute = Callable[[Context, Iterable[BlockTask]], Iterator[ScoredBlock]]
@@ -89,6 +91,7 @@ class Work:
         Raises `UserError` when a plug-in breaks its contract (wrong number of answers, a score that is not a
         number).
         """
+        began = time.monotonic()
         sources, statements = [source for source, _ in task.pairs], [statement for _, statement in task.pairs]
         leader = self.metrics[0]
         observations: Sequence[Any] = []
@@ -102,4 +105,4 @@ class Work:
             )
             check_count(metric, answers, len(task.pairs))
             answers_by_metric.append([checked_answer(metric, answer) for answer in answers])
-        return ScoredBlock(task, answers_by_metric)
+        return ScoredBlock(task, answers_by_metric, seconds=time.monotonic() - began)

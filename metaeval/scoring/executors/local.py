@@ -1,8 +1,4 @@
-"""Several processes of this machine, each of which scores whole blocks; this one alone opens the store.
-
-A worker is a program that reads lines from this process and writes lines to it (`metaeval.runs.worker`). It ends
-when this process does, however that ends.
-"""
+"""Several processes of this machine (`metaeval.runs.worker`) score whole blocks; this one alone opens the store."""
 
 from __future__ import annotations
 
@@ -39,8 +35,7 @@ def places(workers: int, devices: Sequence[str] = ()) -> list[Place]:
     devices: numbers of CUDA devices, as this process counts them.
     """
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    seen = [name.strip() for name in visible.split(",")] if visible else []
+    seen = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
     worker_places = []
     for number in range(workers):
         device = devices[number % len(devices)] if devices else ""
@@ -78,13 +73,11 @@ class _Process:
         return self._out.fileno()
 
     def send(self, packed: bytes) -> None:
-        """Send one or several lines; `receive` reports a worker that has ended."""
         with contextlib.suppress(OSError):
             self._in.write(packed)
             self._in.flush()
 
     def receive(self) -> list[dict[str, Any]] | None:
-        """Return the messages that have arrived; None when the worker has ended."""
         content = os.read(self.fileno(), 1 << 20)
         if not content:
             return None

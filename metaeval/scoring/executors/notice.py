@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from types import FrameType
 
-from metaeval.scoring.executors.contract import BlockTask
+from metaeval.scoring.executors.contract import BlockTask, ScoredBlock
+
+_log = logging.getLogger("metaeval")
 
 GRACE = 20.0
 """Most seconds that a task goes on after SIGTERM where its end is not known: batch systems kill after 30."""
@@ -23,56 +28,56 @@ class EndedError(Exception):
     """Raised when a task was asked to end and has written its finished blocks."""
 
 
-class _TimeIsUp(KeyboardInterrupt):
-    """Raised when no further block can be finished in time; outside a task it is handled as Ctrl-C is."""
-
-
 class Notice:
-    """A request that the task end, sent as SIGTERM. given: whether it came. keep: writes the finished blocks."""
+    """A request that the task end, sent as SIGTERM. given: whether it came."""
 
     def __init__(self) -> None:
         self.given = False
-        self.keep: Callable[[], None] = lambda: None
-        self._begun: dict[int, float] = {}
-        self._longest = 0.0  # seconds of the last block, from when it was given to a worker
+        self._keep: Callable[[], None] = lambda: None
+        self._in_hand, self._seconds = 0, math.inf  # blocks that have begun; how long the last one took to score
         self._writing = False
 
-    def until(self, tasks: Iterable[BlockTask]) -> Iterator[BlockTask]:
-        """Yield the tasks until the request to end arrives."""
-        for task in tasks:
-            if self.given:
-                return
-            self._begun[task.block] = time.monotonic()
-            yield task
-
     @contextmanager
-    def writing(self, task: BlockTask) -> Iterator[None]:
-        """Delay signals while a scored block is stored; after the request to end, write each block at once."""
-        self._longest = time.monotonic() - self._begun.pop(task.block)
-        self._writing = True
+    def job(self, keep: Callable[[], None]) -> Iterator[None]:
+        """Call `keep`, which writes the finished blocks of a job, after the request to end, and when the job ends."""
+        self._keep, self._in_hand, self._seconds = keep, 0, math.inf
         try:
             yield
         finally:
+            self._writing = True
+            keep()
             self._writing = False
+
+    def until(self, tasks: Iterable[BlockTask]) -> Iterator[BlockTask]:
+        """Yield the tasks of a job until the request to end arrives."""
+        for task in takewhile(lambda _: not self.given, tasks):
+            self._in_hand += 1
+            yield task
+
+    @contextmanager
+    def writing(self, done: ScoredBlock) -> Iterator[None]:
+        """Delay signals while a scored block is stored; after the request to end, write each block at once."""
+        self._writing, self._seconds = True, done.seconds
+        yield
+        self._writing, self._in_hand = False, self._in_hand - 1
         if self.given:
-            self.keep()
+            self._keep()
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
-        """Handle the signal: go on if there is time for another block as long as the last one, else stop here."""
+        """Handle the signal: go on if blocks have begun and there is time for one like the last one, else stop here."""
         left = seconds_left()
-        up, self.given = self.given or self._longest > left, True
-        if up:
-            raise _TimeIsUp
-        signal.setitimer(signal.ITIMER_REAL, max(left, 0.1))
+        up, self.given = self.given or not self._in_hand or self._seconds > left, True
+        if up and not self._writing:
+            raise KeyboardInterrupt
+        signal.setitimer(signal.ITIMER_REAL, 0.1 if up else max(left, 0.1))
+        if not up:
+            _log.warning("Asked to end: the blocks in hand are finished first, if that takes at most %.0f s.", left)
         if not self._writing:
-            self.keep()  # a kill before the announced end loses a block, and not a minute of blocks
+            self._keep()  # a kill before the announced end loses a block, and not a minute of blocks
 
 
 def seconds_left() -> float:
-    """Return the seconds until the task is killed, minus the time to write.
-
-    The end of the Slurm job counts if it is near, else the usual grace period after SIGTERM.
-    """
+    """Return the seconds until the end of the Slurm job, minus `_SPARE`, if that is near, else `GRACE`."""
     end = os.environ.get("SLURM_JOB_END_TIME", "")
     left = float(end) - time.time() - _SPARE if end.isdecimal() else 0.0
     return left if 0 < left < 600 else GRACE  # a task that is ended long before its time is preempted, or cancelled
@@ -89,7 +94,7 @@ def noticed() -> Iterator[Notice]:
     before = {number: signal.signal(number, notice.handle) for number in (signal.SIGTERM, signal.SIGALRM)}
     try:
         yield notice
-    except KeyboardInterrupt:  # of any kind: Ray raises a plain one, whatever the handler of a signal raises
+    except KeyboardInterrupt:
         if not notice.given:
             raise
     finally:

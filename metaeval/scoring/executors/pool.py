@@ -44,6 +44,7 @@ class _Begun:
     answers: list[list[PairScore]]
     left: int
     device: str = ""
+    seconds: float = 0.0
 
 
 class Child(Protocol):
@@ -96,10 +97,9 @@ class Pool(ABC):
     def run(self, recipe: WorkerRecipe, context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:
         """Score tasks, and yield each block when its worker has scored it.
 
-        A worker that dies is replaced, and its blocks are scored again. A block that has killed `KILLS` workers is
-        halved until the pair that kills them is found; that pair is FAILED, with a warning. No block is blamed for
-        a worker that is lost with its machine. A worker's error sentence is raised as it is. Workers end where there is
-        nothing to score: runs that share a store wait for each other, and need each other's room.
+        A worker that dies is replaced, and its blocks are scored again; see `_give_up` for one that kills its workers.
+        A worker's error sentence is raised as it is. Workers end where there is nothing to score: runs that share a
+        store wait for each other, and need each other's room.
         """
         if self._of is None or self._of[0] != recipe or self._of[1] is not context:
             self._of = recipe, context
@@ -181,7 +181,7 @@ class Pool(ABC):
         return self.pack({"pairs": pairs, "wanted": list(task.wanted)})
 
     def _listen(self, waiting: deque[Piece]) -> Iterator[ScoredBlock]:
-        """Wait for workers' messages, and yield the blocks that they complete; a dead worker's pieces are put back."""
+        """Yield the blocks that workers' messages complete; the pieces of dead workers are put back into `waiting`."""
         error = ""
         for number in self.wait(self._children):
             child = self._children[number]
@@ -196,17 +196,14 @@ class Pool(ABC):
                 elif "device" in message:
                     child.device, self._deaths = message["device"], 0
                 else:
-                    done = _filled(child.pieces.popleft(), message["answers"], child.device)
+                    done = _filled(child.pieces.popleft(), message, child.device)
                     if done is not None:
                         yield done
         if error:
             raise UserError(error)
 
     def _bury(self, number: int, waiting: deque[Piece]) -> bool:
-        """Remove a dead worker and put its pieces into `waiting`.
-
-        Returns whether the first of them has killed too many workers.
-        """
+        """Put a dead worker's pieces into `waiting`; return whether the first of them has killed too many workers."""
         child = self._children.pop(number)
         how, place = child.ending()
         child.stop()
@@ -252,16 +249,16 @@ class Pool(ABC):
             *(text if len(text) <= 60 else f"{text[:59]}…" for text in (source, statement)),
         )
         failed = [[[None, str(Status.FAILED), 0, 0]] for _ in piece.work.answers]
-        done = _filled(piece, failed, piece.work.device)
+        done = _filled(piece, {"answers": failed, "seconds": 0.0}, piece.work.device)
         if done is not None:
             yield done
 
 
-def _filled(piece: Piece, answers: Sequence[Sequence[Sequence[Any]]], device: str) -> ScoredBlock | None:
-    """Store a worker's answers at their pairs, and return the block when it is complete."""
+def _filled(piece: Piece, message: Mapping[str, Any], device: str) -> ScoredBlock | None:
+    """Store the answers in a worker's message at their pairs, and return the block when it is complete."""
     work = piece.work
-    work.device = device
-    for place, rows in zip(work.answers, answers, strict=True):
+    work.device, work.seconds = device, work.seconds + message["seconds"]
+    for place, rows in zip(work.answers, message["answers"], strict=True):
         place[piece.first : piece.end] = [PairScore(score, Status(status), *counts) for score, status, *counts in rows]
     work.left -= piece.end - piece.first
-    return None if work.left else ScoredBlock(work.task, work.answers, work.device)
+    return None if work.left else ScoredBlock(work.task, work.answers, work.device, work.seconds)

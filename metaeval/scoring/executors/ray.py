@@ -10,6 +10,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,7 +66,6 @@ class _Remote:
         self.asked = deque([self._where()])
 
     def send(self, packed: Any) -> None:
-        """Send the actor a message."""
         self.asked.append(self._actor.answer.remote(packed))
 
     def receive(self) -> list[dict[str, Any]] | None:
@@ -102,7 +102,6 @@ class _Remote:
         return f"Node {node[:8]} is lost ({how}), {left}" if node else f"has ended ({how})", node
 
     def stop(self) -> None:
-        """End the actor."""
         self._ray.kill(self._actor)
 
 
@@ -225,7 +224,7 @@ class RayPool(Pool):
         return [number_by_call[call] for call in ready]
 
     def close(self) -> None:
-        """End all actors, and the cluster where it was started here."""
+        """End all actors, and the cluster that was started here; after Ctrl-C Ray ends it when the process exits."""
         super().close()
-        if self._own and self._ray.is_initialized():
+        if self._own and self._ray.is_initialized() and not isinstance(sys.exception(), KeyboardInterrupt):
             self._ray.shutdown()
