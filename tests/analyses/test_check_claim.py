@@ -62,6 +62,8 @@ def test_claims_are_read(text, value, digits, measure):
             "A is better than B on WiCE in AUC, 74.7 v. 73.9",
             r"two numbers \(74.7 and 73.9\).*compare METRIC OTHER -d wice",
         ),
+        ("ROUGE beats overlap, 74.7 v. 73.9", r"'metaeval compare rouge overlap'"),
+        ("0.7 AUC", "names no data set"),
         ("0.7 AUC on " + "x" * 50_000, "at most 500 are read"),
         ("good AUC", "write NUMBER MEASURE on DATA SET"),
         ("0.7 AUC on WICED", r"Unknown data set 'wiced'\. Did you mean 'wice'"),
