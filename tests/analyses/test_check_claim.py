@@ -151,4 +151,4 @@ def test_what_cutting_gives_is_said(scores, tried):
     claimed = check_claim(scores, f"{int(variant.value * 10**digits) / 10**digits} AUC on mini")
     assert variant in claimed.cut
     assert f"{len(claimed.cut):,} more if further digits are cut" in claim_sentence(claimed)
-    assert "give it with further digits cut" in [block.title for block in claim_sheet(claimed).blocks]
+    assert "give it where further digits are cut, not rounded" in [block.title for block in claim_sheet(claimed).blocks]
