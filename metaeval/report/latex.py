@@ -48,12 +48,12 @@ def table_of(grid: Table, controls: bool = False) -> str:
     return "\n".join(_table(grid, part, number, len(parts)) for number, part in enumerate(parts, start=1))
 
 
-def _kind_of_intervals(grid: Table) -> str:
+def _kind_of_intervals(grid: Table) -> Shown:
     """Return the level and the method of the intervals in a table; "" where it has none."""
     if not any(cell.interval for block in grid.blocks for line in block.lines for cell in line.cells):
-        return ""
+        return Shown("")
     kinds = [note.text.partition(",")[0] for note in grid.footer if note.label == "uncertainty"]
-    return Shown(kinds[0]) if kinds and kinds[0][:1].isdigit() else ""
+    return Shown(kinds[0] if kinds and kinds[0][:1].isdigit() else "")
 
 
 def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
