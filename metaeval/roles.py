@@ -27,6 +27,7 @@ _OTHER_NAMES = {
 
 _SYSTEM = ("system", "model", "generator", "modell", "modele", "modelo", "modello", "systeme", "sistema")
 _GOLD = ("urteil", "bewertung", "jugement", "evaluation humaine", "juicio", "valoracion", "giudizio", "valutazione")
+_HUMAN = ("human_label", "human_level", "human_verdict", "human_rating", "human_judgement", "human_judgment")
 _ANNOTATOR = ("bewerter", "annotateur", "annotatrice", "evaluateur", "anotador", "evaluador", "annotatore", "anotadora")
 _QUESTION = ("question", "frage", "pregunta", "domanda", "pergunta", "vraag")
 _GROUP = ("gruppe", "groupe", "grupo", "gruppo", "groep")
@@ -41,7 +42,7 @@ SCORES: Headings = {
 
 RATINGS: Headings = {
     "id": ("id", "rating_id", "item_id", "item"),
-    "gold": ("gold", "human", "level", "label", "rating", *_GOLD),
+    "gold": ("gold", "human", "level", "label", "rating", *_HUMAN, *_GOLD),
     "group": ("group", "article", "document", "query", "input", "question_id", *_QUESTION, *_GROUP),
     "pair": ("pair", "pair_id"),
     "system": _SYSTEM,
@@ -100,7 +101,7 @@ LABELS: Headings = {
     "id": CITATIONS["id"],
     "level": (
         *("level", "label", "support", "verdict", "judgement", "judgment", "annotation", "rating", "gold", "human"),
-        *("decision", "supported", *_GOLD),
+        *("decision", "supported", *_HUMAN, *_GOLD),
     ),
     "probability": ("probability", "selection_probability", "p_selected", "inclusion_probability", "pi"),
     "stratum": ("stratum", "strata"),

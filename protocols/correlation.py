@@ -46,7 +46,7 @@ HEAVY_TAILS = (
     f"Within levels the scores have an excess kurtosis above {HEAVY:g}: the interval of Pearson's r may hold the "
     "true value less often than it says (at 95 %, in 90 to 95 of 100 samples). Spearman's rho has no such trouble, nor "
     f"Pearson's r with the lowest and highest {100 * WINSORISED:g} % of scores drawn in "
-    "(protocol_options.correlation.robust=winsor)."
+    "(-s protocol_options.correlation.robust=winsor)."
 )
 BY_RANKS = {"partial_spearman": partial_spearman_by_row, "residual_spearman": residual_spearman_by_row}
 PLAIN = ("pearson", "spearman", "kendall")

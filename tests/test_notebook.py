@@ -385,3 +385,17 @@ def test_every_function_checks_its_arguments():
         *metaeval.ANALYSES,
         "metric",  # a decorator, which says itself what is wrong
     }
+
+
+def test_a_run_is_written_when_its_page_is_wanted(ran, settings, tmp_path):
+    page = metaeval.view(ran, output=tmp_path / "view.html")
+    assert page.stat().st_size > 100_000
+    folder = ran.write()
+    assert (folder / "manifest.json").is_file()
+    assert ran.write() == folder
+    assert metaeval.results.show(ran, results=settings["results"])
+    assert metaeval.results.show(f"{folder}/", results=settings["results"])  # as a shell completes it
+    arrays = metaeval.evaluate_arrays({"a": [0.1, 0.2, 0.9, 0.8]}, [0, 0, 1, 1])
+    with pytest.raises(UserError, match="belong to no job"):
+        arrays.write()
+    assert "help(metaeval.RunConfig)" in metaeval.run.__doc__

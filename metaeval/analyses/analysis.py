@@ -103,11 +103,15 @@ FileOrObject = Annotated[Any, BeforeValidator(lambda value: Path(value) if isins
 
 
 def _text_of_name(value: Any) -> Any:
+    if not isinstance(value, str | int | Path):
+        from metaeval.report.notebook import WrittenOnce
+
+        value = value.write() if isinstance(value, WrittenOnce) else value
     return str(value) if isinstance(value, int | Path) and not isinstance(value, bool) else value
 
 
 FileOrName = Annotated[str, BeforeValidator(_text_of_name)]
-"""A file, or the name of a job, whose hash may be all digits."""
+"""A file, or the name of a job, whose hash may be all digits; in Python also the tables of a job."""
 
 
 def own_fields(options: type[DeclaredOptions]) -> list[str]:

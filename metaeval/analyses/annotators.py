@@ -163,7 +163,13 @@ def _ranking_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
                     **{"exact": difference_range.exact, "survives": survives},
                 }
             )
-    headings = ("less, by gold", "annotators that agree", "random votes that agree", "over all choices", "survives")
+    headings = (
+        "difference by gold",
+        "annotators that agree",
+        "random votes that agree",
+        "over all choices",
+        "survives",
+    )
     title = f"Whether {plain(columns[0].name)} stays above the others ({label.label})"
     reading = (
         f"difference to each other of the metric highest by gold, on {int(scored.sum()):,} texts that all scored; "

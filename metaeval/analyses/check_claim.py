@@ -232,7 +232,7 @@ def claim_sheet(checked: CheckedClaim) -> Table:
     shown = _without_twins(giving)
     folded = f"{len(giving) - len(shown):,} that differ from a line above in ties only, not in the value"
     titles = {"the protocol's": protocol_variants, "give the claimed number": shown}
-    titles |= {"give it with further digits cut": _without_twins(checked.cut)}
+    titles |= {"give it where further digits are cut, not rounded": _without_twins(checked.cut)}
     rows = [_row(title, variant) for title, variants in titles.items() for variant in variants]
     notes = [Note("not shown", folded)] if len(shown) < len(giving) else []
     values = sha256_json([round(variant.value, 12) for variant in checked.variants])[:12]

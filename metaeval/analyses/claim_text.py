@@ -71,9 +71,12 @@ def read_claim(text: str) -> PublishedClaim:
     if len(numbers) == 2:
         first, second = (match[0] for match in numbers)
         where = f" -d {data}" if data else ""
+        metrics = {_plain(name): name for name in registry.names("metric")}
+        named = dict.fromkeys(metrics[_plain(word)] for word in rest if _plain(word) in metrics)
+        pair = " ".join(named) if len(named) == 2 else "METRIC OTHER"
         raise UserError(
             f"The claim has two numbers ({first} and {second}). To test whether one metric is better than another, "
-            f"type 'metaeval compare METRIC OTHER{where}', or 'metaeval compare FIRST.csv SECOND.csv{where}' with two "
+            f"type 'metaeval compare {pair}{where}', or 'metaeval compare FIRST.csv SECOND.csv{where}' with two "
             "files of scores; to check one of the numbers, give it alone."
         )
     if len(numbers) != 1:
@@ -83,6 +86,8 @@ def read_claim(text: str) -> PublishedClaim:
     left = [word for word in rest if not _NUMBER.fullmatch(word) and word.casefold().strip(".%") not in _LEADING]
     if measure is None:
         raise unknown("measure of a claim", _left(left, text, 0), [*BINARY, *GRADED])
+    if data is None and not left:
+        raise UserError(f'The claim {shown(text)} names no data set; add it, as in "0.71 AUC on WiCE".')
     if data is None:
         raise unknown("data set", _left(left, text, -1), datasets.values(), registry.LIST_COMMAND["dataset"])
     percent = bool(numbers[0][2]) or "%" in rest

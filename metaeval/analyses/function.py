@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import GenericAlias, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -60,12 +61,14 @@ def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
 
     The function takes the analysis's own options first, in their order; an option of several names takes all positional
     arguments. Settings of a run are keywords. The function writes only the stores of scores and replies, and files that
-    an option names. It raises `UserError` for anything wrong in settings, data or scores.
+    an option names; `write` of the tables that it returns writes their job. It raises `UserError` for anything wrong in
+    settings, data or scores.
     """
     signature = signature_of(analysis.options)
 
     def function(*args: Any, **keywords: Any) -> Any:
-        from metaeval.report.notebook import Sheets, notebook_progress
+        from metaeval.analyses.job import write_job
+        from metaeval.report.notebook import Sheets, WrittenOnce, notebook_progress
 
         settings = {**_named(name, signature, args, keywords), **keywords}
         options = analysis.options_of(settings)
@@ -76,7 +79,10 @@ def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
                 _log.warning("%s", sentence)
             for path, write in done.outputs.items():
                 write(path)
-        return Sheets(done.sheets) if done.value is None else done.value
+        value = Sheets(done.sheets) if done.value is None else done.value
+        if isinstance(value, WrittenOnce):
+            value.of_job(lambda: write_job(analysis, options, replace(done, outputs={})).folder)
+        return value
 
     vars(function).update(__signature__=signature)
     function.__name__, function.__qualname__ = name.rpartition(".")[2], name
@@ -157,4 +163,5 @@ def documentation_of(analysis: Analysis) -> str:
     """Return the docstring of an analysis's function: the summary, the help, and each own option."""
     fields = analysis.options.model_fields
     lines = [f"{name}: {' '.join((fields[name].description or '').split())}" for name in own_fields(analysis.options)]
-    return "\n\n".join(filter(None, [analysis.summary, analysis.about, "\n".join(lines)]))
+    more = "Further keywords are settings of a run: help(metaeval.RunConfig)." if len(lines) < len(fields) else ""
+    return "\n\n".join(filter(None, [analysis.summary, analysis.about, "\n".join(lines), more]))

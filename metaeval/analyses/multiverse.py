@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -50,7 +51,9 @@ def _run(options: MultiverseOptions, progress: Progress) -> Done:
 def _claimed(options: MultiverseOptions) -> Done:
     """Compute the claimed number from a file of scores, under every choice that the claim leaves open."""
     from metaeval.analyses.check_claim import check_claim, claim_sentence, claim_sheet
+    from metaeval.analyses.claim_text import read_claim
 
+    read_claim(options.claim)  # of two metrics it needs no file of scores, but another command
     options.refuse(("axes", "measure", "metrics", "protocols", "dataset"), "set by the claim: leave it out")
     if options.scores is None:
         raise UserError("--claim needs a file of scores: type metaeval multiverse SCORES --claim '0.71 AUC on WiCE'.")
@@ -60,7 +63,7 @@ def _claimed(options: MultiverseOptions) -> Done:
     return Done(
         config=run,
         sheets=[sheet],
-        shown=[sheet] if sheet.lines else [],
+        shown=[replace(sheet, footer=sheet.footer[:-1])] if sheet.lines else [],  # the last is the verdict
         verdict=[claim_sentence(checked)],
         value=checked,
         exit_code=0 if checked.giving else 1,

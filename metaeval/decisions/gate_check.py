@@ -79,7 +79,8 @@ class Drift:
     drifted: bool
 
     def __str__(self) -> str:
-        return f"median {self.here:.3g}, at fitting {self.fitted:.3g} (p {self.p:.2g})"
+        here, fitted = (f"{median:,.0f}" if median >= 1000 else f"{median:.3g}" for median in (self.here, self.fitted))
+        return f"median {here}, at fitting {fitted} (p {self.p:.2g})"
 
 
 @dataclass(frozen=True)

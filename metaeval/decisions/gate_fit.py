@@ -258,7 +258,7 @@ def fit_sheet(fitted: Fitted) -> Table:
     for candidate in fitted.candidates:
         at = candidate.chosen if candidate.passes else (candidate.best or candidate.chosen)
         chosen = bool(fitted.gate and fitted.gate.metric == candidate.metric)
-        verdict = "gate" if chosen else "keeps it" if candidate.passes else "not told" if candidate.more else "no"
+        verdict = "gate" if chosen else "keeps it" if candidate.passes else "open" if candidate.more else "no"
         numbers = (at.threshold, at.missed, at.bound, at.flagged, at.labels) if at else (None,) * 5
         threshold, missed, bound, flagged, _ = numbers
         shares = missed, bound, None if missed is None else 1 - missed, flagged, candidate.precision
@@ -283,7 +283,7 @@ def fit_sheet(fitted: Fitted) -> Table:
             Note(
                 "promise",
                 "gate: taken, the first named that keeps it; keeps it: would do too, if named first; no: not with any "
-                "number of labels; not told: more labels are needed",
+                "number of labels; open: more labels could decide",
             ),
         ],
         fitted.signatures,

@@ -75,7 +75,7 @@ class CitationItems:
 
     scores: the file's columns of scores. uncited: the answers (groups) of statements without a citation. claims: those
     whose questions the items are; None where the items are citations. notes: how the file was read. unread: by heading,
-    the error of a column that is not all numbers, raised when it is named as a metric.
+    the error of a column that is not all numbers, raised when it is named as a metric. table: whose rows the items are.
     """
 
     name: str
@@ -85,6 +85,7 @@ class CitationItems:
     notes: tuple[str, ...] = ()
     claims: Claims | None = None
     unread: Mapping[str, UserError] = field(default_factory=dict)
+    table: TypedTable | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -359,7 +360,8 @@ def _of_table(
     used = [f"{role}: {words}" for role, words in columns.named.items()]
     used += [] if "id" in roles else ["id: the row's number, from 1"]
     scores, unread = _number_columns(table, {*roles.values(), *columns.sources})
-    return CitationItems(name, tuple(rows), scores, notes=(f"read as a table with {', '.join(used)}",), unread=unread)
+    notes = (f"read as a table with {', '.join(used)}",)
+    return CitationItems(name, tuple(rows), scores, notes=notes, unread=unread, table=table)
 
 
 def _number_columns(table: TypedTable, taken: set[str]) -> tuple[dict[str, list[float | None]], dict[str, UserError]]:

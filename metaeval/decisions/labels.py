@@ -13,7 +13,7 @@ import numpy as np
 
 from metaeval.column_arrays import number_in
 from metaeval.corpus.model import SupportLevel
-from metaeval.data_tables import Row, TypedTable
+from metaeval.data_tables import Row, TypedTable, name_column
 from metaeval.decisions.forms import SUPPORT, LabelQuestion
 from metaeval.decisions.items import CitationItems, Item
 from metaeval.errors import UserError, did_you_mean, shown
@@ -81,16 +81,19 @@ class ItemLabels:
 def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | None = None) -> ItemLabels:
     """Return the labels of items in a file, a data frame, records, or a mapping of ids to levels.
 
-    labels=None: the levels that the items have. mapping: the column of each role. Labels of several annotators are
-    averaged. Raises `UserError` that names the cell and a remedy for an unknown id, an unknown level, contradictory
-    labels of one annotator, and a probability outside 0 .. 1.
+    labels=None: the levels that the items have, or the column of levels in their table. mapping: the column of each
+    role. Labels of several annotators are averaged. Raises `UserError` that names the cell and a remedy for an unknown
+    id, an unknown level, contradictory labels of one annotator, and a probability outside 0 .. 1.
     """
     if labels is None:
         levels = {row.id: (row.level,) for row in items.rows if row.level is not None}
+        if not levels and items.table and _level_heading(items.table, mapping or {}):
+            return _read(items.table, items, mapping or {})
         if not levels:
+            table = f" If a column of {items.name} has them, {name_column('level')}." if items.table else ""
             raise UserError(
                 f"{items.name} holds no human labels: give them with --labels FILE ('metaeval label' draws items to "
-                "label)."
+                f"label).{table}"
             )
         return ItemLabels(items.name, levels, {}, {}, notes=("labels: the levels in the file of items",))
     if isinstance(labels, ItemLabels):
@@ -98,6 +101,11 @@ def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | No
     if isinstance(labels, Mapping):
         labels = [{"id": name, "level": level} for name, level in labels.items()]
     return _read(any_table(labels, "the labels"), items, mapping or {})
+
+
+def _level_heading(table: TypedTable, mapping: Mapping[str, str]) -> str | None:
+    """Return the heading of the column of levels in a table of items; None where no heading says that it is."""
+    return mapped(LABELS, mapping).get("level") or next(iter(table.like(LABELS["level"])), None)
 
 
 def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping[str, str] | None) -> list[ItemLabels]:

@@ -37,6 +37,8 @@ const SUPPORT = [
   },
 ];
 
+const MEANING = "Full: the source says all of the statement. Partial: it says a part. None: it says nothing of it, or the opposite.";
+
 /** @typedef {Record<string, Record<string, string>>} Labels the values of an item's columns, and a comment, by id */
 
 const COMMENT = "comment";
@@ -74,6 +76,8 @@ export function makeLabelling(name, items, form = SUPPORT) {
   let labels = own(everyone, who);
   let current = 0;
   let said = "";
+  /** @type {Item | undefined} */
+  let shown;
   /** @type {{who: string, id: string, values: Record<string, string> | undefined}[]} the labels before each change */
   const before = [];
   const known = new Map(items.map((item) => [item.id, item]));
@@ -204,6 +208,7 @@ export function makeLabelling(name, items, form = SUPPORT) {
         `. Keys: ${keys}, 0 takes a label back, u undoes, j next, k previous.`,
       ),
       h("progress", { max: items.length || 1, value: done, "aria-label": "Labelled" }),
+      form[0].column === "level" && h("p", { class: "soft" }, MEANING),
       agreements(everyone, who, items, form).map((text) => h("p", { class: "soft agreement" }, text)),
       said && h("p", { class: "soft", role: "alert" }, said),
       item && [
@@ -224,6 +229,9 @@ export function makeLabelling(name, items, form = SUPPORT) {
       isDone && h("p", { class: "done", role: "status" }, `Done: all ${done} are labelled. `, h("button", { type: "button", onclick: () => save("csv") }, "Save the CSV")),
     );
     enable();
+    // The next item is read from its beginning, wherever the one before was left.
+    if (shown !== item && element.getBoundingClientRect().top < 0) element.scrollIntoView();
+    shown = item;
   };
 
   const enable = () => {

@@ -25,7 +25,7 @@ export function makeOverview(app) {
       h("ul", { class: "findings" }, job.findings.map((sentence) => h("li", {}, sentence))),
       h("ul", { class: "soft" }, job.cautions.map((sentence) => h("li", {}, sentence))),
     ],
-    job.tables.map((table, number) => tableOf(table, number === 0)),
+    job.tables.map((table, number) => tableOf(table, number === 0, job.tables[0])),
     h("h2", {}, job.rows.rating ? "Scores at each level of the rating" : "Scores at each level of support"),
     h(
       "p",
@@ -50,8 +50,8 @@ export function makeOverview(app) {
   return { element, update() {} };
 }
 
-/** @param {Table} table @param {boolean} open */
-function tableOf(table, open) {
+/** @param {Table} table @param {boolean} open @param {Table} headline the first table, whose title another may share */
+function tableOf(table, open, headline) {
   const head = h("tr", {}, ["metric", ...table.headings].map((text) => h("th", { scope: "col" }, text)));
   const body = (/** @type {import("./model.js").Block} */ block) => {
     const lines = block.lines.map((line) =>
@@ -78,7 +78,7 @@ function tableOf(table, open) {
   return h(
     "details",
     { open },
-    h("summary", {}, h("h2", {}, table.title)),
+    h("summary", {}, h("h2", {}, table !== headline && table.title === headline.title ? `${table.title}: every measure` : table.title)),
     first && grid(first),
     others.map((block) => h("details", {}, h("summary", {}, block.title), grid(block))),
     table.legend && h("p", { class: "soft" }, table.legend),

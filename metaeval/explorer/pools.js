@@ -72,7 +72,7 @@ export function makePools(app) {
     const list = h("ul", { class: "answer-list", "aria-label": rows.rating ? "Groups" : "Statements" }, choices);
     fill(
       element,
-      h("p", { class: "soft" }, `${rows.rating ? "Groups" : "Statements"} by how far apart NDCG@${k} of A (${a.name}) and B (${b.name}) are, A less B. Tied candidates share their gains.`),
+      h("p", { class: "soft" }, `${rows.rating ? "Groups" : "Statements"} by how far apart NDCG@${k} of A (${a.name}) and B (${b.name}) are, A minus B. Tied candidates share their gains.`),
       list,
       h("p", { class: "text statement", dir: "auto" }, titleOf(own[0])),
       h(

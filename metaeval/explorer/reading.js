@@ -116,7 +116,7 @@ function legend(app, explaining, shown, evidence, lost) {
     "div",
     { class: "legend soft" },
     h("u", { class: evidence ? "evidence" : "" }, evidence ? "marked as evidence" : "no evidence marked here"),
-    explaining.length > 0 && h("label", {}, "shaded: ", select, " found it"),
+    explaining.length > 0 && h("label", {}, "shaded: what ", select, " found"),
     shown && [h("span", { class: "used", css: { "--weight": "60%" } }, "support"), h("span", { class: "missed" }, "not found")],
     lost.map((text) => h("p", {}, "Evidence that stands nowhere in the document: ", h("q", {}, text))),
   );

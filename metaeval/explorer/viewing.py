@@ -188,6 +188,7 @@ _UNTOLD = frozenset({"constant", "oracle", "inverted oracle"})
 """Controls that say nothing of single pairs."""
 
 _TOGETHER = 32  # pairs that a metric explains at a time
+_MANY = 1000  # pairs from which on a metric that reads no model takes seconds too
 _DIGITS = 6  # significant digits of a score on the page
 
 
@@ -435,7 +436,7 @@ def _explained(
     context = context_of(set(job.texts if metric.corpus_dependent else shown))
     spans_of: dict[tuple[str, str], list[int]] = {}
     pairs = sorted(dict.fromkeys(shown), key=lambda pair: longest_first(pair[0]))  # those of a source together
-    tell = view.progress if metric.card.modules else None
+    tell = view.progress if metric.card.modules or len(pairs) > _MANY else None
     with plug_in(name):
         metric.prepare(context.sources, context.statements)
         for first in range(0, len(pairs), _TOGETHER):

@@ -28,7 +28,7 @@ from metaeval.report.table import READING, Block, Cell, Note, Table, grouped, pl
 from metaeval.shown import Shown
 
 _RANKS = {"best": ("<strong>", "</strong>"), "second": ("<u>", "</u>"), "": ("", "")}
-_FOREST = "Headline values with their intervals, the best control of each, and what scores that know nothing reach."
+_FOREST = "Headline values with their intervals; dashed: the best control, where there is one; dotted: chance."
 
 
 def escape(text: Shown) -> str:

@@ -48,6 +48,14 @@ def table_of(grid: Table, controls: bool = False) -> str:
     return "\n".join(_table(grid, part, number, len(parts)) for number, part in enumerate(parts, start=1))
 
 
+def _kind_of_intervals(grid: Table) -> Shown:
+    """Return the level and the method of the intervals in a table; "" where it has none."""
+    if not any(cell.interval for block in grid.blocks for line in block.lines for cell in line.cells):
+        return Shown("")
+    kinds = [note.text.partition(",")[0] for note in grid.footer if note.label == "uncertainty"]
+    return Shown(kinds[0] if kinds and kinds[0][:1].isdigit() else "")
+
+
 def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
     """Return table `number` of the `of` tables that a grid is split into, with the meaning of its marks.
 
@@ -56,6 +64,7 @@ def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
     which = f", part {number} of {of}" if of > 1 else ""
     caption = f"{escape(grid.title)} ({escape(grid.subtitle)}{which})."
     caption += f" {escape(grid.legend)}" if grid.legend else ""
+    caption += f" In brackets: {escape(kind)}." if (kind := _kind_of_intervals(grid)) else ""
     label = re.sub("[^a-z0-9]+", "-", " ".join((*grid.key, str(number)) if number > 1 else grid.key).lower())
     environment, size, beside = _fit(grid, part)
     marks, reading, making = _below(grid, part, last=number == of)

@@ -7,6 +7,8 @@ import importlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaeval.errors import UserError
@@ -78,7 +80,26 @@ class Changes(dict[str, list[Change]], Recorded):
         return "\n".join(Shown(line) for line in lines[:ROWS]) + more
 
 
-class Results(list[Result]):
+class WrittenOnce:
+    """Mixin of values whose job is only written where somebody wants its files."""
+
+    _job: Callable[[], Path | None] | None = None
+
+    def of_job(self, write: Callable[[], Path | None]) -> None:
+        """Keep the function that writes the job and returns its folder."""
+        self._job = cache(write)
+
+    def write(self) -> Path:
+        """Write the files that the command writes, once, and return their folder, as `metaeval.view` takes it.
+
+        Raises `UserError` for a value that no analysis returned.
+        """
+        if (folder := self._job and self._job()) is None:
+            raise UserError("These tables belong to no job, so that there are no files to write: use to_frame().")
+        return folder
+
+
+class Results(list[Result], WrittenOnce):
     """The results of a run, one for each protocol (and data set): a list that shows its findings.
 
     A notebook shows the headline table with the findings; `print` gives the same as text. Each item is a `Result`,
@@ -130,7 +151,7 @@ def _result_html(result: Result) -> str:
 Result.as_html = _result_html
 
 
-class Sheets(dict[str, Table]):
+class Sheets(dict[str, Table], WrittenOnce):
     """The tables of an analysis by name, with their records; a notebook shows them all."""
 
     def __init__(self, sheets: Sequence[Table]) -> None:

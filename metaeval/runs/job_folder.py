@@ -400,7 +400,7 @@ def _done(results: Path, folder: Path) -> DoneJob:
 
 
 def find_job(results: Path, name: str) -> DoneJob:
-    """Find a job by its name, the beginning of its name or of its hash, or `latest`.
+    """Find a job by its name, the beginning of its name or of its hash, its folder, or `latest`.
 
     Raises `UserError` that lists the known jobs.
     """
@@ -408,14 +408,18 @@ def find_job(results: Path, name: str) -> DoneJob:
     if name == LATEST and jobs:
         pointed = (results / LATEST).resolve()
         return next((job for job in jobs if job.folder.resolve() == pointed), jobs[0])
-    fitting = [job for job in jobs if job.name == name] or [job for job in jobs if job.name.startswith(name)]
+    named = Path(name).resolve() if Path(name).is_dir() else None  # as a shell completes it
+    fitting = [job for job in jobs if job.name == name or job.folder.resolve() == named] or [
+        job for job in jobs if job.name.startswith(name)
+    ]
     fitting = fitting or [job for job in jobs if is_hash(name) and job.hash.startswith(name)]
     if len(fitting) > 1:
         listed = ", ".join(job.name for job in fitting)
         raise UserError(f"{len(fitting)} jobs in {results} begin with {name!r}: {listed}. Give more of the hash.")
     if not jobs:
         raise UserError(
-            f"{results} has no job yet: type 'metaeval run', or name its folder with --results (in Python: results=)."
+            f"{results} has no job yet: type 'metaeval run', or name its folder with --results (in Python: results=; "
+            "a run has its files once write() of its results is called)."
         )
     if not fitting:
         raise unknown("job", name, [job.name for job in jobs], f"Type 'metaeval results list --results {results}'.")

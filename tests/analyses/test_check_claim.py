@@ -62,6 +62,8 @@ def test_claims_are_read(text, value, digits, measure):
             "A is better than B on WiCE in AUC, 74.7 v. 73.9",
             r"two numbers \(74.7 and 73.9\).*compare METRIC OTHER -d wice",
         ),
+        ("ROUGE beats overlap, 74.7 v. 73.9", r"'metaeval compare rouge overlap'"),
+        ("0.7 AUC", "names no data set"),
         ("0.7 AUC on " + "x" * 50_000, "at most 500 are read"),
         ("good AUC", "write NUMBER MEASURE on DATA SET"),
         ("0.7 AUC on WICED", r"Unknown data set 'wiced'\. Did you mean 'wice'"),
@@ -149,4 +151,4 @@ def test_what_cutting_gives_is_said(scores, tried):
     claimed = check_claim(scores, f"{int(variant.value * 10**digits) / 10**digits} AUC on mini")
     assert variant in claimed.cut
     assert f"{len(claimed.cut):,} more if further digits are cut" in claim_sentence(claimed)
-    assert "give it with further digits cut" in [block.title for block in claim_sheet(claimed).blocks]
+    assert "give it where further digits are cut, not rounded" in [block.title for block in claim_sheet(claimed).blocks]

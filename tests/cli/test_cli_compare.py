@@ -41,7 +41,7 @@ def test_of_two_metrics_the_difference_is_said_as_a_paper_reports_it(cli):
     (record,) = [one for one in load_table(FOLDER / "retrieval-pairs.json").records if one["measure"] == "ndcg@5"]
     difference, low, high = (f"{record[name]:.3f}" for name in ("difference", "low", "high"))
     said = (
-        f"overlap less rouge: NDCG@5 {difference} (95 % interval {low} to {high}; p = {record['holm']:.2g}); 28 groups"
+        f"overlap minus rouge: NDCG@5 {difference} (95 % interval {low} to {high}; p = {record['holm']:.2g}); 28 groups"
     )
     assert said in " ".join(ended.out.split())
 
@@ -50,7 +50,7 @@ def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli, ran)
     ended = cli("compare", "overlap", "rouge", "bm25", "-p", "classification", *QUICK)
 
     assert ("mean ROC-AUC" in ended.out, "full / partial" in ended.out) == (True, False)
-    assert " less " not in ended.out
+    assert " minus " not in ended.out
     ran("results", "export")
     # Four measures, three pairs.
     rows = list(csv.DictReader((FOLDER / "classification-pairs.csv").read_text(encoding="utf-8").splitlines()))

@@ -448,3 +448,14 @@ def test_two_annotators_agreement_is_said(cli, answers):
         said = " ".join(cli(*typed.split()).out.split())
         assert "40 items are judged twice or more, 3" in said
         assert "Krippendorff's alpha 0." in said
+
+
+def test_a_spreadsheet_of_citations_has_its_labels_in_a_column_of_its_own(ran, refused, cli):
+    rows = [(n, f"claim {n}", f"claim {n}" if n % 2 else "Cats sleep.", "yes" if n % 2 else "no") for n in range(80)]
+    Path("sheet.csv").write_text(csv_text([("No.", "Statement", "Source", "Opinion"), *rows]))
+    fit = ["gate", "fit", "sheet.csv", "-m", "overlap", "-o", "gate.json"]
+    assert "If a column of sheet has them, add --map level=COLUMN" in refused(*fit)
+    assert "gate check FILE gate.json\n" in ran(*fit, "--map", "level=Opinion").out, "a release has no labels"
+    Path("named.csv").write_text(csv_text([("No.", "Statement", "Source", "Human verdict"), *rows]))
+    items = items_of(Path("named.csv"))
+    assert labels_of(None, items).levels == labels_of(Path("named.csv"), items).levels

@@ -311,3 +311,15 @@ def test_ratings_without_a_named_group_get_the_cure(cli, refused, tmp_path, capl
     assert "Left out" not in ended.err
     assert "Left out: retrieval" in evaluated(cli, "rated.csv", "-p", "retrieval,correlation").err
     assert "type metaeval evaluate -d ratings --data rated.csv." in refused("evaluate", "rated.csv")
+
+
+def test_annotators_with_a_column_each_are_listed(cli, refused, tmp_path, caplog):
+    columns = {"id": ["a", "b", "c", "d"], "Ana": [1, 0, "", ""], "Ben": [1, 1, 0, ""], "mine": [0.9, 0.4, 0.1, 0.2]}
+    write(tmp_path / "wide.csv", columns)
+    read = metaeval.load_ratings(data=str(tmp_path / "wide.csv"), columns={"annotator": "Ana, Ben"})
+    assert {row.id: row.gold for row in read.rows} == {"a": 1, "b": 0.5, "c": 0}  # means of 1 1, 0 1, and 0 alone
+    assert list(read.scores) == ["mine"]
+    assert "wide.csv: 4 items, 2 annotators, 3 ratings blank." in caplog.text.replace(f"{tmp_path}/", "")
+    assert "1 of 4 texts have no rating and are left out" in caplog.text
+    assert "--map annotator=COLUMN,COLUMN" in refused("evaluate", "-d", "ratings", "--data", "wide.csv")
+    assert "Did you mean 'Ben'?" in refused(*"evaluate -d ratings --data wide.csv --map annotator=Ana,Bn".split())

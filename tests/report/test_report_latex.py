@@ -83,6 +83,7 @@ def test_more_than_three_measures_put_the_interval_below_the_number(same_rows):
     assert r"    oracle & 1.000 & 100.00 & 1.000 & 100.0 \\" in text.splitlines()
     assert r"\begin{tabular}{lrrrr}" in text
     assert r"\textbf{0.740}\rlap{\textsuperscript{\dag{}\ddag{}\S{}}} & " in text
+    assert re.search(r"\\caption\{.* In brackets: 95 \\% [a-z -]+ intervals\.\}", text)
 
 
 def test_controls_are_left_out_unless_asked_for(result):

@@ -278,7 +278,7 @@ def _difference_sentence(pairs: Sequence[PairTables], headlines: Sequence[Headli
             differences.append(
                 f"{plain(column.label)} {value} ({level} interval {' to '.join(interval)}; p = {ends[3]:.2g})"
             )
-            names = f"{plain(str(record['one']))} less {plain(str(record['other']))}"
+            names = f"{plain(str(record['one']))} minus {plain(str(record['other']))}"
             groups = count(int(record["groups"] or 0), "group")
             test = TESTS[str(tables.sheet.settings["test"])].format(permutations=tables.sheet.settings["permutations"])
     return f"{names}: {', '.join(differences)}; {groups}, {test}." if differences else ""

@@ -16,7 +16,8 @@
 Other fields are errors, unless the objects hold texts and numbers alone: then the file is a table.
 
 A table has the same under headings. Several dimensions stand in columns ``gold:NAME``, votes in columns that begin with
-``vote`` or ``annotator``, or in rows of one id with a column ``annotator`` whose gold is that annotator's vote. Of the
+``vote`` or ``annotator`` (or are listed: ``--map annotator=Ana,Ben``), or in rows of one id with a column ``annotator``
+whose gold is that annotator's vote. Of the
 other columns, those that hold numbers and verdicts alone are scores, unless the option ``metrics`` names these, and all
 others are fields. Without a column ``group``, a pair, or else each row, is a group of its own.
 
@@ -142,6 +143,8 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
         gold[place] = columns.votes.mean(rows[place])
     kept = ~np.isnan(gold)
     blank = int(np.count_nonzero(~kept))
+    if blank:
+        _log.warning("%s: %s of %s texts have no rating and are left out.", where, f"{blank:,}", f"{kept.size:,}")
     rows, gold = rows[kept], gold[kept]
     columns = replace(columns if kept.all() and len(wanted) == 1 else columns.take(rows), gold=gold)
     if limit is not None:
@@ -254,6 +257,9 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
     named = {role: chosen[role] for role in RATINGS if role in chosen}
     if dimensions and (named.get("gold") == ALL or named.get("gold") in dimensions.values()):
         del named["gold"]
+    if "," in (listed := named.get("annotator", "")) and listed not in table.headings:  # a column for each annotator
+        chosen = {**chosen, "votes": listed}
+        del named["annotator"]
     roles = table.find(RATINGS, named)
     if dimensions and "gold" not in named:
         roles.pop("gold", None)
@@ -267,7 +273,8 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
     if not dimensions and not votes:
         headings = ", ".join(map(shown, table.headings))
         raise UserError(
-            f"{table.name} has no column for the human rating; its columns are {headings}: {name_column('gold')}."
+            f"{table.name} has no column for the human rating; its columns are {headings}: {name_column('gold')}. "
+            "Where each annotator has a column, list them: --map annotator=COLUMN,COLUMN."
         )
     gold = [heading for heading in table.headings if heading.casefold().startswith("gold:")]
     taken = {*roles.values(), *dimensions, *votes, *gold}
@@ -298,7 +305,13 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
         cure = _group_cure(table, fields)
         _log.warning("%s has no column 'group': each %s counts as a group of its own. %s", table.name, unit, cure)
     read = _read_columns(table, roles, dimensions, votes, scores, fields)
-    return _merged(table, read, roles) if "annotator" in roles else read
+    if "annotator" in roles:
+        return _merged(table, read, roles)
+    if votes:
+        blank = len(votes) * table.size - int(read.rows.votes.counts.sum())
+        counts = table.name, f"{table.size:,}", f"{len(votes):,}", f"{blank:,}"
+        _log.warning("%s: %s items, %s annotators, %s ratings blank.", *counts)
+    return read
 
 
 def _group_cure(table: TypedTable, fields: Sequence[str]) -> str:

@@ -24,6 +24,7 @@ from metaeval.decisions.analyses.items import (
 )
 from metaeval.declared import Flag
 from metaeval.errors import UserError
+from metaeval.roles import CITATIONS, LABELS
 from metaeval.setting_types import MetricNames
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class FitOptions(ItemOptions):
         "support-mini",
         "minilm-bertscore",
     )
-    """Metrics, the cheapest first, with commas."""
+    """Metrics, the cheapest first, with commas (default: overlap, support-mini, minilm-bertscore)."""
     output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = None
     """The gate's file."""
     max_missed: ShareOption = 0.1
@@ -105,7 +106,9 @@ def _fit(options: FitOptions, progress: Progress) -> Done:
 def _after_fit(options: FitOptions, is_fitted: bool, folder: Path) -> list[str]:
     output = options.output
     if is_fitted:
-        check = ["metaeval", "gate", "check", "FILE", str(output), *reading_words(options.columns)]
+        of_labels = {"gold", *LABELS} - {*CITATIONS}  # a release has none
+        columns = {role: heading for role, heading in options.columns.items() if role not in of_labels}
+        check = ["metaeval", "gate", "check", "FILE", str(output), *reading_words(columns)]
         return [f"Written: {output}", f"Next: {shlex.join(check)}"]
     earlier = f": {output} is that of an earlier fit" if output and output.exists() else f" to {output}"
     sheet = folder / "label-next.csv"

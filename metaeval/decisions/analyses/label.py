@@ -80,6 +80,7 @@ def _run(options: LabelOptions, progress: Progress) -> Done:
     counts = f"{sample.rows.size:,} of {len(items.rows):,} {what}{whole} to judge"
     return Done(
         config=run,
+        shown=(),
         outputs={output: lambda path: write_questions(sample, path, known)} if output else {},
         written=[f"Written: {output} ({counts})"],
         after=lambda folder: [_next(options, output)] if output else [],
