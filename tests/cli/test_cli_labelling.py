@@ -66,7 +66,7 @@ def test_an_estimate_is_printed_and_written(ran, answers):
     [
         (
             "estimate -l labels.csv --estimand all",
-            "'estimand' in the settings is 'all': it should be 'set' or 'process'",
+            "--estimand is 'all': it should be 'set' or 'process'",
         ),
         ("estimate -l nowhere.csv", "Cannot read nowhere.csv"),
         ("estimate -l labels.csv --map level=Urteil", 'has no column "Urteil"'),
