@@ -206,11 +206,11 @@ def _subject(field: str, where: str, spelled: Mapping[str, str]) -> tuple[str, s
             return f"Setting {field!r} in {where}", "is", where
         key, _, last = key.rpartition(".")
         rest = (f"[{last}]" if last.isdigit() else f".{last}") + rest
-    given = spelled[key]
-    in_set = given.startswith("--set ")
-    if in_set or given == key:  # an option is named whole: what is inside it was typed as one text
-        return f"{given}{rest}", "is", "--set" if in_set else "the arguments"
-    return given, "has" if rest.endswith("]") else "is", "the arguments"
+    subject = spelled[key]
+    in_set = subject.startswith("--set ")
+    if in_set or subject == key:  # an option is named whole: what is inside it was typed as one text
+        return f"{subject}{rest}", "is", "--set" if in_set else "the arguments"
+    return subject, "has" if rest.endswith("]") else "is", "the arguments"
 
 
 _LISTED = 20

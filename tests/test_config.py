@@ -60,7 +60,7 @@ def test_the_threshold_of_evidence_is_read_by_its_earlier_name_too(yaml):
     for settings in ("evidence_threshold: 0.3\nevidence: {threshold: 0.3}\n", "evidence_threshold: 0.3\nevidence: 3\n"):
         with pytest.raises(UserError, match=r"evidence_threshold is the earlier name of .*: give only one"):
             load_run(yaml(settings), {})
-    with pytest.raises(UserError, match=r"^evidence\.threshold is 2: it should be less than"):
+    with pytest.raises(UserError, match=r"^--set evidence\.threshold is 2: it should be less than"):
         load_run(None, {}, ["evidence_threshold=2"])
 
 
