@@ -135,3 +135,11 @@ def test_messages_name_what_was_typed(cli, typed, said):
 
     assert ended.code == 2
     assert ended.err.startswith(f"metaeval: {said}")
+
+
+def test_no_summary_is_cut_in_a_list_of_commands(cli, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for group in sorted({name.rpartition(" ")[0] for name in COMMANDS}):
+        lines = cli(*group.split(), "--help").out.partition("Commands:")[2].splitlines()
+        assert len(lines) > 2
+        assert [line for line in lines if line.endswith("...")] == [], group

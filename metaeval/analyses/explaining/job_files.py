@@ -156,7 +156,7 @@ def sources_of(of: str, results: Path) -> list[str]:
     tables.
     """
     of = _source_of_file(of)
-    if not _is_job(of):
+    if not (_is_job(of) or (results / of / NAME).is_file()):
         return [of]
     job = find_job(Path(of), LATEST) if isdir(of) else find_job(results, of)
     signed_files = [path for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]
