@@ -105,13 +105,9 @@ def test_a_setting_given_twice_is_refused_and_lists_are_repeated(cli):
         ended = cli("run", *typed)
         assert (ended.code, ended.err.count("\n")) == (2, 1)
         assert said in ended.err
-    listed = cli("run", "-m", "overlap", "-m", "rouge,length", "-q", "-q", "--dry-run")
-    assert [listed.code, *(f"{name}: 1" in listed.out for name in ("overlap", "rouge", "length"))] == [
-        0,
-        True,
-        True,
-        True,
-    ]
+    listed = cli("run", "-m", "overlap", "-m", "rouge,bm25", "-q", "-q", "--dry-run")
+    assert listed.code == 0
+    assert re.findall("^([a-z0-9]+): [0-9,]+ pairs", listed.out, re.MULTILINE) == ["overlap", "rouge", "bm25"]
 
 
 @pytest.mark.parametrize(
