@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from metaeval.config_files import EARLIER_THRESHOLD, apply_override, file_entries, override_key, read_experiment
+from metaeval.config_files import EARLIER_THRESHOLD, Form, apply_override, file_entries, read_experiment, spelled
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.pairs import EvidencePlace, Rule, check_pool
 from metaeval.corpus.units import Unit, read_aggregation
@@ -460,11 +460,7 @@ def load_run(path: Path | None, settings: Mapping[str, Any], overrides: Sequence
 
 
 def load_settings(
-    model: type[Model],
-    path: Path | None,
-    settings: Mapping[str, Any],
-    overrides: Sequence[str] = (),
-    spell: Callable[[str], str] = str,
+    model: type[Model], path: Path | None, settings: Mapping[str, Any], overrides: Sequence[str] = (), spell: Form = str
 ) -> Model:
     """Build a model of settings: the YAML file's values, then `settings` that are not None, then `key=value` overrides.
 
@@ -490,12 +486,9 @@ def changed_settings(
     typed: Mapping[str, Any],
     overrides: Sequence[str],
     where: str,
-    spell: Callable[[str], str] = str,
+    spell: Form = str,
 ) -> Model:
-    """Return a model of a file's values, overridden by typed settings and overrides.
-
-    where: the file, as in `validated`. spell: as in `load_settings`.
-    """
+    """Return a model of a file's values, overridden by typed settings and overrides. where: as in `validated`."""
     changed = {**EvidenceConfig.renamed(values), **typed}
     if isinstance(named := changed.get("executor"), str):  # by its name alone
         executor = values.get("executor", {})
@@ -504,7 +497,4 @@ def changed_settings(
         changed["executor"] = {**(executor if known else {}), "name": named}
     for override in overrides:
         apply_override(changed, override)
-    keys = map(override_key, overrides)
-    return validated(
-        model, changed, where, {name: spell(name) for name in typed} | {key: f"--set {key}" for key in keys}
-    )
+    return validated(model, changed, where, spelled(typed, overrides, spell))

@@ -6,7 +6,7 @@ A file runs no code, reads no key, sends none away and writes nothing outside th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -225,7 +225,17 @@ def override_key(override: str) -> str:
     return "evidence.threshold" if key == EARLIER_THRESHOLD else key
 
 
-def refuse_repeated(settings: Mapping[str, Any], overrides: Sequence[str], spell: Callable[[str], str]) -> None:
+Form = Callable[[str], str]
+"""Returns how a setting was given: as --half-width, or as its name in Python."""
+
+
+def spelled(names: Iterable[str], overrides: Sequence[str], spell: Form) -> dict[str, str]:
+    """Return how settings and overrides were given, by their dotted names."""
+    keys = map(override_key, overrides)
+    return {name: spell(name) for name in names} | {key: f"--set {key}" for key in keys}
+
+
+def refuse_repeated(settings: Mapping[str, Any], overrides: Sequence[str], spell: Form) -> None:
     """Raise `UserError` for a setting that two overrides set, or an override and an option.
 
     settings: those that were given as options, by name. spell: returns how a name is typed as an option.

@@ -92,12 +92,12 @@ def test_a_later_override_wins():
 
 @pytest.mark.parametrize("where", ["unknown", "chunk.unknown", "interval.unknown"])
 def test_an_unknown_setting_is_refused_at_every_level(where):
-    with pytest.raises(UserError, match=f"Unknown setting '{where}' in the arguments"):
+    with pytest.raises(UserError, match=f"Unknown setting '{where}' in --set"):
         load_run(None, {}, [f"{where}=1"])
 
 
 def test_a_setting_without_its_section_is_named_with_it():
-    with pytest.raises(UserError, match=r"Unknown setting 'seed' in the arguments. Did you mean 'interval.seed'\?"):
+    with pytest.raises(UserError, match=r"Unknown setting 'seed' in --set. Did you mean 'interval.seed'\?"):
         load_run(None, {}, ["seed=1"])
 
 

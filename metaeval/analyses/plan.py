@@ -92,7 +92,8 @@ def _labels(options: PlanOptions, half_width: float) -> Done:
     half_width: largest half-width of the interval.
     """
     from metaeval.analyses.comparing.planning import PLANNED, labels_needed
-    from metaeval.report.table import Table, blocks_of, count
+    from metaeval.report.table import Table, blocks_of
+    from metaeval.shown import count
 
     shares = PLANNED if options.share is None else (options.share,)
     rows = [{"share": share, "labels": labels_needed(half_width, share, options.items)} for share in shares]

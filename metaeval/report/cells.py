@@ -21,7 +21,6 @@ from metaeval.report.table import (
     Table,
     TableRow,
     blocks_of,
-    count,
     format_p,
     format_value,
     place_of,
@@ -30,6 +29,7 @@ from metaeval.report.table import (
     value_of,
 )
 from metaeval.report.verdicts import alpha_of, best_control, control_tests, controls_of, differs
+from metaeval.shown import count
 
 THREE = Column(key="", label="")
 """The format of a number without a measure of its own: three decimals."""

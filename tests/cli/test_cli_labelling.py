@@ -446,5 +446,5 @@ def test_two_annotators_agreement_is_said(cli, answers):
     Path("labels.csv").write_text(csv_text([("id", "level", "annotator"), *rows, *other]))
     for typed in ("estimate answers.jsonl -l labels.csv", "gate fit answers.jsonl -l labels.csv -m overlap -o g.json"):
         said = " ".join(cli(*typed.split()).out.split())
-        assert "40 items are judged twice or more, 3" in said
+        assert "40 items judged twice or more, 3" in said
         assert "Krippendorff's alpha 0." in said

@@ -19,9 +19,10 @@ from metaeval.analyses.explaining.explain import (
 from metaeval.analyses.suites.suite import recorded
 from metaeval.errors import UserError, unknown
 from metaeval.report.differences import Change, missing, record_changes, row_changes
-from metaeval.report.table import Table, count
+from metaeval.report.table import Table
 from metaeval.report.terminal import aligned
 from metaeval.runs.job_folder import LATEST, NAME, done_jobs, find_job, is_hash
+from metaeval.shown import count
 
 NUMBERS = "numbers"
 """The name under which the numbers of a table are compared."""

@@ -36,9 +36,10 @@ from metaeval.citation.table import CitationLine, counts, sentence_rows, unjudge
 from metaeval.config import RunConfig
 from metaeval.declared import Flag
 from metaeval.report.result import Column
-from metaeval.report.table import Note, Table, count, format_value, plain
+from metaeval.report.table import Note, Table, format_value, plain
 from metaeval.runs.evaluation import resampling_of
 from metaeval.setting_types import one_of
+from metaeval.shown import count
 
 _TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
 _SOFT = "soft: recall is the mean score of claims, precision that of single citations"
@@ -197,7 +198,7 @@ def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
     data = provenance.data_of(name, reading.name, reading.answers, marks["claims"], marks["marks"])
     unread, missing = [(backend, judged) for backend, judged in cited.both if unjudged(judged.lines)], []
     for backend, judged in unread:
-        without, of = unjudged(judged.lines), f"{len(judged.lines):,} lines"
+        without, of = unjudged(judged.lines), f"{count(len(judged.lines), 'line')}"
         first = [(line.answer, f"sentence {line.sentence}", line.claim) for line in without]
         missing.append((backend, provenance.reasons(Counter(line.reason for line in without), of, first)))
     # ALiiCE cuts no sentence where no citation is within a sentence.

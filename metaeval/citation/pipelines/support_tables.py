@@ -58,9 +58,10 @@ from metaeval.citation.support.pages import (
 from metaeval.citation.table import CitationLine, counts, sentence_rows, unjudged
 from metaeval.errors import UserError, unknown
 from metaeval.report.result import Column
-from metaeval.report.table import Note, Table, count, format_value, plain
+from metaeval.report.table import Note, Table, format_value, plain
 from metaeval.runs.cutoffs import judge_of, read_thresholds
 from metaeval.runs.evaluation import resampling_of
+from metaeval.shown import count
 
 LABELS = "labels"
 """The name of the backend whose levels are those of the file."""
@@ -365,7 +366,7 @@ def _missing(judged: SupportJudgement) -> str:
     if not (without := unjudged(judged.lines)):
         return ""
     first = [(line.answer, f"statement {line.claim_number}", line.claim) for line in without]
-    return provenance.reasons(Counter(line.reason for line in without), f"{len(judged.lines):,} lines", first)
+    return provenance.reasons(Counter(line.reason for line in without), f"{count(len(judged.lines), 'line')}", first)
 
 
 def _bounds(read: SupportRead, judged: SupportJudgement) -> str:
