@@ -27,6 +27,7 @@ from metaeval.runs.metrics import score_metrics
 from metaeval.runs.prepared_run import prepare_ratings
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.scorefile import ScoreFile, scores_of
+from metaeval.shown import count
 
 _log = logging.getLogger("metaeval")
 
@@ -51,7 +52,9 @@ class Answers(list[PairScore]):
         return frame(answer._asdict() for answer in self)
 
     def __repr__(self) -> str:
-        return super().__repr__() if len(self) <= _WHOLE else f"<{len(self):,} answers; the first is {self[0]!r}>"
+        return (
+            super().__repr__() if len(self) <= _WHOLE else f"<{count(len(self), 'answer')}; the first is {self[0]!r}>"
+        )
 
 
 @typed

@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from metaeval.config_files import EARLIER_THRESHOLD, apply_override, file_entries, read_experiment
+from metaeval.config_files import EARLIER_THRESHOLD, Form, apply_override, file_entries, read_experiment, spelled
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.pairs import EvidencePlace, Rule, check_pool
 from metaeval.corpus.units import Unit, read_aggregation
@@ -460,13 +460,13 @@ def load_run(path: Path | None, settings: Mapping[str, Any], overrides: Sequence
 
 
 def load_settings(
-    model: type[Model], path: Path | None, settings: Mapping[str, Any], overrides: Sequence[str] = ()
+    model: type[Model], path: Path | None, settings: Mapping[str, Any], overrides: Sequence[str] = (), spell: Form = str
 ) -> Model:
     """Build a model of settings: the YAML file's values, then `settings` that are not None, then `key=value` overrides.
 
     An override names a nested key with dots (interval.seed=3); its value is read as YAML. A name without a path is
     looked for among the shipped experiments; settings of a run in it that the model does not have are left out. Raises
-    `UserError` with the field, its value and what is allowed.
+    `UserError` with the field, its value and what is allowed. spell: returns how a name in `settings` was typed.
     """
     typed = {key: value for key, value in settings.items() if value is not None}
     values = read_experiment(path, typed) if path else {}
@@ -477,12 +477,16 @@ def load_settings(
     values = {
         key: value for key, value in values.items() if key in model.model_fields or key not in RunConfig.model_fields
     }
-    where = [*([str(path)] if path else []), *(["the settings"] if typed or overrides else [])]
-    return changed_settings(model, values, typed, overrides, " or ".join(where) or "the settings")
+    return changed_settings(model, values, typed, overrides, str(path or "the arguments"), spell)
 
 
 def changed_settings(
-    model: type[Model], values: Mapping[str, Any], typed: Mapping[str, Any], overrides: Sequence[str], where: str
+    model: type[Model],
+    values: Mapping[str, Any],
+    typed: Mapping[str, Any],
+    overrides: Sequence[str],
+    where: str,
+    spell: Form = str,
 ) -> Model:
     """Return a model of a file's values, overridden by typed settings and overrides. where: as in `validated`."""
     changed = {**EvidenceConfig.renamed(values), **typed}
@@ -493,4 +497,4 @@ def changed_settings(
         changed["executor"] = {**(executor if known else {}), "name": named}
     for override in overrides:
         apply_override(changed, override)
-    return validated(model, changed, where)
+    return validated(model, changed, where, spelled(typed, overrides, spell))

@@ -6,7 +6,7 @@ A file runs no code, reads no key, sends none away and writes nothing outside th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -188,7 +188,7 @@ def file_entries(
         if not typed.get("trust_config"):
             check_file(path, entry)
         for override in overrides:
-            if _place_of(override)[0] in entry:
+            if override_key(override).partition(".")[0] in entry:
                 apply_override(entry, override)
     return entries
 
@@ -207,7 +207,7 @@ def apply_override(values: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
     if not equals or not key:
         raise UserError(f"--set takes key=value, for example --set interval.seed=3; got {override!r}.")
-    *parents, last = _place_of(override)
+    *parents, last = override_key(override).split(".")
     place = values
     for parent in parents:
         place = place.setdefault(parent, {})
@@ -219,7 +219,32 @@ def apply_override(values: dict[str, Any], override: str) -> None:
         raise UserError(f"--set {override}: not YAML ({error}); put text in quotes, 'like this'.") from error
 
 
-def _place_of(override: str) -> list[str]:
-    """Return the names in the key of an override, the outermost first."""
+def override_key(override: str) -> str:
+    """Return the dotted key of an override; an earlier name is replaced with the present one."""
     key = override.partition("=")[0].strip()
-    return ("evidence.threshold" if key == EARLIER_THRESHOLD else key).split(".")
+    return "evidence.threshold" if key == EARLIER_THRESHOLD else key
+
+
+Form = Callable[[str], str]
+"""Returns how a setting was given: as --half-width, or as its name in Python."""
+
+
+def spelled(names: Iterable[str], overrides: Sequence[str], spell: Form) -> dict[str, str]:
+    """Return how settings and overrides were given, by their dotted names."""
+    keys = map(override_key, overrides)
+    return {name: spell(name) for name in names} | {key: f"--set {key}" for key in keys}
+
+
+def refuse_repeated(settings: Mapping[str, Any], overrides: Sequence[str], spell: Form) -> None:
+    """Raise `UserError` for a setting that two overrides set, or an override and an option.
+
+    settings: those that were given as options, by name. spell: returns how a name is typed as an option.
+    """
+    seen: dict[str, str] = {}
+    for override in overrides:
+        key = override_key(override)
+        if key in seen:
+            raise UserError(f"--set {key} is given twice, as {seen[key]} and as {override}: give it once.")
+        if settings.get(key) is not None:
+            raise UserError(f"{key!r} is given twice, as {spell(key)} and as --set {override}: give it once.")
+        seen[key] = override

@@ -15,7 +15,7 @@ from itertools import pairwise
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from types import NoneType, SimpleNamespace, UnionType
+from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ValidationError
@@ -184,25 +184,44 @@ def _in_words(kind: Any) -> str:
     return _WORDS.get(kind) or f"a {getattr(kind, '__name__', 'value of another kind')}"
 
 
-def validated(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
+def validated(
+    model: type[Model], values: Mapping[str, Any], where: str, spelled: Mapping[str, str] = MappingProxyType({})
+) -> Model:
     """Return a model of the values; raises `UserError` with the first problem in one sentence.
 
-    where: the last words of the message, after "in".
+    where: the last words of the message, after "in". spelled: how settings that are not from there were given, by their
+    dotted names, as {"unit": "--unit", "interval.seed": "--set interval.seed"}.
     """
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise UserError(_sentence(model, error, where)) from error
+        raise UserError(_sentence(model, error, where, spelled)) from error
+
+
+def _subject(field: str, where: str, spelled: Mapping[str, str]) -> tuple[str, str, str]:
+    """Return what a message says of a wrong setting: its subject, its verb, and the place of unknown settings."""
+    key, rest = field, ""
+    while key not in spelled:
+        if not key:
+            return f"Setting {field!r} in {where}", "is", where
+        key, _, last = key.rpartition(".")
+        rest = (f"[{last}]" if last.isdigit() else f".{last}") + rest
+    subject = spelled[key]
+    in_set = subject.startswith("--set ")
+    if in_set or subject == key:  # an option is named whole: what is inside it was typed as one text
+        return f"{subject}{rest}", "is", "--set" if in_set else "the arguments"
+    return subject, "has" if rest.endswith("]") else "is", "the arguments"
 
 
 _LISTED = 20
 """Known names that are listed beside one that is likely to be meant."""
 
 
-def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str:
+def _sentence(model: type[BaseModel], error: ValidationError, where: str, spelled: Mapping[str, str]) -> str:
     first = error.errors()[0]
     *parents, last = map(str, first["loc"])
     field = ".".join([*parents, last])
+    subject, verb, place = _subject(field, where, spelled)
     if first["type"] in ("extra_forbidden", "invalid_key"):
         for name in parents:  # to the model that a nested setting belongs to
             inner = model.model_fields[name].annotation
@@ -218,12 +237,14 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
         ]
         hint = f" Did you mean {' or '.join(map(repr, inside))}?" if inside else did_you_mean(last, known)
         remedy = hint if hint and len(known) > _LISTED else f"{hint} {allowed}."
-        return f"Unknown setting {field!r} in {where}.{remedy}"
+        return f"Unknown setting {field!r} in {place}.{remedy}"
     if first["type"] == "missing":
         return f"Setting {field!r} is missing in {where}."
-    message = re.sub(r"^(Value error, |Input should be )", "", first["msg"]).rstrip(".")
+    message = re.sub(r"^(Value error, |Input should be )|, unable to (parse|interpret) .*", "", first["msg"]).rstrip(
+        "."
+    )
     if first["type"] == "value_error":
-        return f"Setting {field!r} in {where}: {message}."
+        return f"{subject}: {message}."
     if first["type"] in ("model_type", "dict_type"):
         message = "settings of its own, as NAME: VALUE lines, or --set NAME.NAME=VALUE"
     if first["type"] == "path_type":
@@ -232,4 +253,4 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
     if first["type"] == "literal_error" and isinstance(first["input"], str):
         hint = did_you_mean(first["input"], re.findall(r"'([^']*)'", str(first["ctx"]["expected"])))
     value = reprlib.repr(str(first["input"]) if isinstance(first["input"], Path) else first["input"])
-    return f"Setting {field!r} in {where} is {value}: it should be {message}.{hint}"
+    return f"{subject} {verb} {value}: it should be {message}.{hint}"

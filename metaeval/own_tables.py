@@ -26,7 +26,7 @@ from metaeval.errors import UserError, shown
 from metaeval.files import csv_text, write_text
 from metaeval.reading import json_objects, parquet_library, parquet_parts, parse_json
 from metaeval.sheets import Line, is_blank, sheet_lines, write_sheet
-from metaeval.shown import visible
+from metaeval.shown import count, visible
 from metaeval.table_reading import chosen_encoding
 
 _log = logging.getLogger("metaeval")
@@ -135,7 +135,7 @@ def _delimited(path: Path, ending: str) -> TypedTable:
 
     table = _from_lines(path, "line", lines())
     if short:
-        counted = "1 row has" if len(short) == 1 else f"{len(short):,} rows have"
+        counted = "1 row has" if len(short) == 1 else f"{count(len(short), 'row')} have"
         _log.warning("%s: %s fewer cells than the header (line %s): the last count as blank.", path, counted, short[0])
     return table
 

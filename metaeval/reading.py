@@ -21,6 +21,7 @@ from typing import Any
 
 from metaeval.errors import UserError, install_extra, shown
 from metaeval.files import MOST_BYTES, AnyPath, declare, ending, read_bytes, read_most
+from metaeval.shown import count
 
 DEPTH = 100
 """Most lists and objects that stand in one another. The deepest of the published files has 8."""
@@ -249,7 +250,7 @@ def parse_yaml(text: str) -> Any:
     begins with 0 (YAML 1.1 reads it in base 8), anchors, aliases and tags, and what is over a limit.
     """
     if len(text) > _MOST_YAML:
-        raise MalformedError(f"{len(text):,} characters; allowed: {_MOST_YAML:,}")
+        raise MalformedError(f"{count(len(text), 'character')}; allowed: {_MOST_YAML:,}")
     from ruamel.yaml import YAML  # most commands read no YAML, and are spared its start
     from ruamel.yaml.error import YAMLError
 

@@ -32,7 +32,8 @@ MetricNames = Annotated[tuple[str, ...], BeforeValidator(metric_names)]
 """Names of metrics, as `Names`; in Python also functions and classes."""
 
 
-def _as_numbers(value: Any) -> Any:
+def as_numbers(value: Any) -> Any:
+    """Return the numbers of a text, which is cut at its commas; a number becomes a list."""
     if not isinstance(value, str):
         return [value] if isinstance(value, int | float) else value
     try:
@@ -47,7 +48,7 @@ def _as_numbers(value: Any) -> Any:
 Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 """Texts, each whole; one stands alone."""
 
-Numbers = Annotated[tuple[float, ...], BeforeValidator(_as_numbers)]
+Numbers = Annotated[tuple[float, ...], BeforeValidator(as_numbers)]
 """Numbers; a string is cut at its commas, and a number stands alone."""
 
 OptionText = Annotated[str, Field(coerce_numbers_to_str=True)]

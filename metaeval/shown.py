@@ -65,3 +65,9 @@ def _all_shown(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_all_shown, value))
     return Shown(value) if isinstance(value, str) else value
+
+
+def count(number: int, noun: str) -> str:
+    """Return a count with thousands separators and its noun in the right number: 1 group, 1,200 groups, 2 replies."""
+    plural = re.sub("(?<![aeiou])y$", "ie", noun)
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural}s"

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("metaeval", "metrics_zoo", "protocols")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
-READS = "errors files reading remote"
+READS = "errors files reading remote shown"
 TABLES = "own_tables data_tables roles table_reading"
 SETTINGS = f"column_arrays shown registry declared setting_types config config_files variants {READS} {TABLES}"
 PROTOCOL = "protocols.contract protocols.comparison protocols.contrasts protocols.simulation"
@@ -24,7 +24,7 @@ ROOMS = {
     "database": "errors files",
     "files": "errors shown remote",
     "remote": "errors",
-    "reading": "errors files",
+    "reading": "errors files shown",
     "column_arrays": "",
     "roles": "errors",
     "table_reading": "",

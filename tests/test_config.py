@@ -60,7 +60,7 @@ def test_the_threshold_of_evidence_is_read_by_its_earlier_name_too(yaml):
     for settings in ("evidence_threshold: 0.3\nevidence: {threshold: 0.3}\n", "evidence_threshold: 0.3\nevidence: 3\n"):
         with pytest.raises(UserError, match=r"evidence_threshold is the earlier name of .*: give only one"):
             load_run(yaml(settings), {})
-    with pytest.raises(UserError, match=r"Setting 'evidence\.threshold' in the settings is 2: it should be less than"):
+    with pytest.raises(UserError, match=r"^--set evidence\.threshold is 2: it should be less than"):
         load_run(None, {}, ["evidence_threshold=2"])
 
 
@@ -92,12 +92,12 @@ def test_a_later_override_wins():
 
 @pytest.mark.parametrize("where", ["unknown", "chunk.unknown", "interval.unknown"])
 def test_an_unknown_setting_is_refused_at_every_level(where):
-    with pytest.raises(UserError, match=f"Unknown setting '{where}' in the settings"):
+    with pytest.raises(UserError, match=f"Unknown setting '{where}' in --set"):
         load_run(None, {}, [f"{where}=1"])
 
 
 def test_a_setting_without_its_section_is_named_with_it():
-    with pytest.raises(UserError, match=r"Unknown setting 'seed' in the settings. Did you mean 'interval.seed'\?"):
+    with pytest.raises(UserError, match=r"Unknown setting 'seed' in --set. Did you mean 'interval.seed'\?"):
         load_run(None, {}, ["seed=1"])
 
 
@@ -117,7 +117,7 @@ def test_a_sentence_says_where_a_value_may_have_come_from(yaml):
 
     with pytest.raises(UserError, match=r"in [^ ]*run\.yaml is 'chnk'"):
         load_run(path, {})
-    with pytest.raises(UserError, match=r"in [^ ]*run\.yaml or the settings is 'chnk'"):
+    with pytest.raises(UserError, match=r"in [^ ]*run\.yaml is 'chnk'"):
         load_run(path, {"split": "dev"})
 
 
@@ -329,7 +329,7 @@ def test_numbers_are_taken_up_to_their_bounds(setting, allowed, refused):
         run = load_run(None, {}, [f"{setting}={value}"])
         assert getattr(getattr(run, section) if section else run, name) == value
     for value in refused:
-        with pytest.raises(UserError, match=rf"{re.escape(setting)}'? (in the settings )?is '?{value}'?:"):
+        with pytest.raises(UserError, match=rf"{re.escape(setting)} is '?{value}'?:"):
             load_run(None, {}, [f"{setting}={value}"])
 
 

@@ -359,19 +359,19 @@ def test_a_citation_result_has_a_short_text_a_table_and_frames(settings):
 
 def test_an_argument_of_another_type_is_one_sentence(tmp_path):
     for call, says in [
-        (lambda: metaeval.shards.verify(tmp_path, blocks="x"), "Setting 'blocks' in the settings is 'x': it should be"),
-        (lambda: metaeval.shards.status(None), "Setting 'folder' is missing in the settings."),
-        (lambda: metaeval.results.show("latest", format="word"), "Setting 'format' in the settings is 'word': it"),
-        (lambda: metaeval.data.audit("mini", sizes=[50, "x"]), "Setting 'sizes.1' in the settings is 'x': it should"),
-        (lambda: metaeval.data.show(5), "Setting 'name' in the settings is 5: it should be a valid string."),
+        (lambda: metaeval.shards.verify(tmp_path, blocks="x"), "blocks is 'x': it should be"),
+        (lambda: metaeval.shards.status(None), "Setting 'folder' is missing in the arguments."),
+        (lambda: metaeval.results.show("latest", format="word"), "format is 'word': it"),
+        (lambda: metaeval.data.audit("mini", sizes=[50, "x"]), "sizes[1] is 'x': it should"),
+        (lambda: metaeval.data.show(5), "name is 5: it should be a valid string."),
         (
             lambda: metaeval.shards.slurm(metrics=["overlap", 7]),
-            "Setting 'metrics.1' in the settings is 7: it should be",
+            "metrics[1] is 7: it should be",
         ),
-        (lambda: metaeval.fit_gate([], metrics=[5]), "Setting 'metrics.0' in the settings is 5: it should be a valid"),
-        (lambda: metaeval.label([], n=numpy.float32(0.5)), "Setting 'n' in the settings is np.float32(0.5): it should"),
-        (lambda: metaeval.run(corpus=5), "Setting 'corpus' in the settings is 5: it should be an instance of Corpus."),
-        (lambda: metaeval.store.verify(store=5), "Setting 'store' in the settings is 5: it should be a path."),
+        (lambda: metaeval.fit_gate([], metrics=[5]), "metrics[0] is 5: it should be a valid"),
+        (lambda: metaeval.label([], n=numpy.float32(0.5)), "n is np.float32(0.5): it should"),
+        (lambda: metaeval.run(corpus=5), "corpus is 5: it should be an instance of Corpus."),
+        (lambda: metaeval.store.verify(store=5), "store is 5: it should be a path."),
     ]:
         with pytest.raises(UserError) as raised:
             call()

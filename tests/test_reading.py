@@ -148,7 +148,7 @@ def test_every_shipped_config_is_read(pytestconfig):
 @pytest.mark.parametrize("text", ["true", "false"])
 @pytest.mark.parametrize("key", ["interval.resamples", "comparison.alpha", "chunk.size", "evidence.threshold"])
 def test_truth_is_no_number(key, text):
-    with pytest.raises(UserError, match=f"Setting '{key}' in the settings: {text} is not a value for it"):
+    with pytest.raises(UserError, match=f"--set {key}: {text} is not a value for it"):
         load_run(None, {}, [f"{key}={text}"])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_origin
 
@@ -16,6 +17,7 @@ from pydantic import AfterValidator, BeforeValidator
 from metaeval import config as groups
 from metaeval import registry
 from metaeval.config import RunConfig
+from metaeval.config_files import refuse_repeated
 from metaeval.declared import Flag, flag_of, kinds_of, option_of
 from metaeval.errors import UserError
 from metaeval.setting_types import Names
@@ -70,9 +72,12 @@ class DeclaredOptions(groups.Strict):
 
 
 def typed_as(options: type[DeclaredOptions], name: str) -> str:
-    """Return how a field is typed on the command line: as --half-width, or with --set if it has no option."""
+    """Return how a field is typed on the command line: as --half-width or FILE, or with --set if it has no option."""
+    flag = flag_of(options.model_fields[name]) if name in options.model_fields else Flag()
+    if flag.argument:
+        return flag.metavar or name.upper()
     if name not in options.untyped:
-        return option_of(name, options.model_fields[name])
+        return option_of(name, options.model_fields[name]) if name in options.model_fields else name
     kinds = [get_origin(kind) or kind for kind in kinds_of(options.model_fields[name].annotation)]
     return f"--set {name}{'.NAME' if dict in kinds else ''}={'true' if bool in kinds else 'VALUE'}"
 
@@ -275,9 +280,13 @@ class Analysis:
         ]
         return [path for path in named if isinstance(path, Path)]
 
-    def options_of(self, settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> DeclaredOptions:
-        """Return checked options from settings (None: not given) and `key=value` overrides; `UserError` if wrong."""
+    def options_of(self, settings: Mapping[str, Any], overrides: Sequence[str] | None = None) -> DeclaredOptions:
+        """Return checked options from settings (None: not given) and `key=value` overrides; `UserError` if wrong.
+
+        overrides: of a command line, whose options the messages then name; None for arguments of a Python function.
+        """
         fields = self.options.model_fields
+        spell = str if overrides is None else partial(typed_as, self.options)
         for name, earlier in self.earlier.items():
             if earlier not in fields and settings.get(earlier) is not None:
                 raise UserError(f"{self.name}: {earlier} is the earlier name of {name}: use {name}.")
@@ -289,8 +298,10 @@ class Analysis:
                 settings = {**{key: value for key, value in settings.items() if key != alias}, name: settings[alias]}
         file = settings.get("config") if issubclass(self.options, AnalysisOptions) else None
         if not (file is None or isinstance(file, str | Path)):
-            raise UserError(f"Setting 'config' in the settings is {file!r}: it should be a path.")
-        return groups.load_settings(self.options, None if file is None else Path(file), settings, overrides)
+            raise UserError(f"config is {file!r}: it should be a path.")
+        refuse_repeated(settings, overrides or (), spell)
+        path = None if file is None else Path(file)
+        return groups.load_settings(self.options, path, settings, overrides or (), spell)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from metaeval.errors import UserError
 from metaeval.files import sha256_json
 from metaeval.report import result as results
 from metaeval.report.cells import cell
-from metaeval.report.table import UNDEFINED, Note, Record, Table, TableRow, count, known, plain
+from metaeval.report.table import UNDEFINED, Note, Record, Table, TableRow, known, plain
 from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.metric_scores import Panel, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet
+from metaeval.shown import count
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.correlations import concordance, rank_correlations
@@ -172,7 +173,8 @@ def _ranking_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
     )
     title = f"Whether {plain(columns[0].name)} stays above the others ({label.label})"
     reading = (
-        f"difference to each other of the metric highest by gold, on {int(scored.sum()):,} texts that all scored; "
+        f"difference to each other of the metric highest by gold, on "
+        f"{count(int(scored.sum()), 'text')} that all scored; "
         f"random votes: {DRAWS:,} choices of one vote a text"
     )
     return make_sheet(

@@ -10,6 +10,7 @@ from math import floor
 
 from metaeval import registry
 from metaeval.errors import UserError, shown, unknown
+from metaeval.shown import count
 from metaeval.stats.choices import BINARY, GRADED
 
 LONGEST = 500
@@ -62,7 +63,9 @@ def read_claim(text: str) -> PublishedClaim:
     by another command.
     """
     if len(text) > LONGEST:
-        raise UserError(f"The claim has {len(text):,} characters, at most {LONGEST} are read: give its sentence alone.")
+        raise UserError(
+            f"The claim has {count(len(text), 'character')}, at most {LONGEST} are read: give its sentence alone."
+        )
     words = _WORD.findall(text)
     datasets = {_plain(name): name for name in registry.names("dataset")}
     data, rest = _longest(words, datasets)

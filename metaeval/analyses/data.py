@@ -15,6 +15,7 @@ from metaeval.config import DataSettings, OutputSettings, PairSettings, RunConfi
 from metaeval.config_files import variants
 from metaeval.declared import Flag
 from metaeval.setting_types import as_list
+from metaeval.shown import count
 from metaeval.variants import dataset_variant
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _file_lines(card: Dataset) -> Sequence[tuple[str, str]]:
     lines = []
     for file in dict.fromkeys(file for files in card.files.values() for file in files):
         splits = ", ".join(name for name, files in card.files.items() if file in files)
-        size = f"{file.size:,} bytes, " if file.size else ""
+        size = f"{count(file.size, 'byte')}, " if file.size else ""
         lines.append(("file", f"{file.name} ({splits}): {size}SHA-256 {file.sha256 or 'not pinned'}"))
         lines.append(("from", file.url))
     return lines
@@ -182,7 +183,7 @@ def _convert(options: DataConvertOptions, progress: Progress) -> Done:
 
     corpus, _, _ = load_corpus(options.run(dataset=options.name))
     counts = " / ".join(f"{level} {count:,}" for level, count in corpus.level_counts().items())
-    size = f"{len(corpus.statements):,} statements, {len(corpus.citations):,} citations ({counts})"
+    size = f"{count(len(corpus.statements), 'statement')}, {count(len(corpus.citations), 'citation')} ({counts})"
     dropped = [f"left out: {count:,} {reason}" for reason, count in corpus.dropped.items()]
     return Done(
         outputs={options.output: partial(write_corpus, corpus)},

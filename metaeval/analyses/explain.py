@@ -16,7 +16,7 @@ class ExplainOptions(ResultsSettings, DeclaredOptions):
     """Options of `results explain`."""
 
     of: Annotated[FileOrName, Flag("SIGNATURE|RESULT|HASH", argument=True)]
-    """Signature (in quotes), result file, or hash of a job."""
+    """Signature (in quotes), result file, or name or hash of a job."""
     metric: Annotated[str | None, Flag("[METRIC]", argument=True)] = None
     """Metric whose row of the file is explained."""
 
@@ -119,7 +119,7 @@ def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
     from metaeval.analyses.explaining.job_files import jobs_with
     from metaeval.analyses.job import RECIPE, changed_files, current
     from metaeval.analyses.words import command_of
-    from metaeval.runs.job_folder import NAME, read_manifest
+    from metaeval.runs.job_folder import NAME, lost_objects, read_manifest
 
     files = [Path(path) for path in paths if is_file(path)]
     folders = list(dict.fromkeys(path.parent for path in files)) or jobs_with(options.of, options.results)
@@ -128,7 +128,11 @@ def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
     commands: list[str] = []
     cautions: list[str] = []
     for folder in folders:
-        recipe = read_manifest(folder).get(RECIPE)
+        noted = read_manifest(folder)
+        recipe = noted.get(RECIPE)
+        if lost := lost_objects(noted):
+            cautions.append(f"No command repeats {folder}, because the metric {lost}.")
+            continue
         if not isinstance(recipe, dict):
             cautions.append(f"{folder} was written without a recipe, by an earlier version: see {folder / NAME}.")
             continue

@@ -59,7 +59,7 @@ class _SharedRuns:
 
 def _run(options: LeaderboardOptions, progress: Progress) -> Done:
     from metaeval.corpus.leaderboards import read_board
-    from metaeval.report.table import count
+    from metaeval.shown import count
 
     if min(options.denominator, options.resamples, options.seed) < 0:
         raise UserError("denominator, resamples and seed cannot be negative.")

@@ -13,6 +13,7 @@ from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, Progress
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.pairs import Pair
 from metaeval.declared import Flag
+from metaeval.shown import count
 
 
 class Pairs(list[Pair]):
@@ -26,7 +27,7 @@ class Pairs(list[Pair]):
 
     def __repr__(self) -> str:
         first = f"; the first is {self[0]!r}" if self else ""
-        return f"<{len(self):,} pairs{first}>"
+        return f"<{count(len(self), 'pair')}{first}>"
 
 
 class PairsOptions(
@@ -62,7 +63,7 @@ def _run(options: PairsOptions, progress: Progress) -> Done:
         config=run,
         outputs={options.output: partial(write_pair_file, pairs)},
         shown=(),
-        written=[f"{len(pairs):,} pairs written to {options.output}"],
+        written=[f"{count(len(pairs), 'pair')} written to {options.output}"],
         value=pairs,
     )
 

@@ -89,7 +89,8 @@ def _certified(options: PlanOptions, progress: Progress) -> Done:
 def _labels(options: PlanOptions, half_width: float) -> Done:
     """Return the number of labels that an interval of a share needs; nothing is scored or written."""
     from metaeval.analyses.comparing.planning import PLANNED, labels_needed
-    from metaeval.report.table import Table, blocks_of, count
+    from metaeval.report.table import Table, blocks_of
+    from metaeval.shown import count
 
     shares = PLANNED if options.share is None else (options.share,)
     rows = [{"share": share, "labels": labels_needed(half_width, share, options.items)} for share in shares]

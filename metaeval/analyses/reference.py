@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
 from metaeval.declared import Flag
 from metaeval.errors import unknown
+from metaeval.shown import count
 
 if TYPE_CHECKING:
     from metaeval.runs.reference_cells import Recomputed
@@ -67,7 +68,7 @@ def written(folder: Path, again: Recomputed, copy: Callable[[Path], object] = bo
     stale = sorted({f"{row['pack']} ({row['stale']})" for row in again.tables.cells if row["stale"]})
     metrics = len({row["metric"] for row in cells})
     sets = "data set" if len(again.done) == 1 else "data sets"
-    shown = [f"{len(again.done)} {sets} recomputed: {len(cells):,} values of {metrics} metrics."]
+    shown = [f"{len(again.done)} {sets} recomputed: {count(len(cells), 'value')} of {metrics} metrics."]
     shown += [f"Stale, and left out of ranks: {', '.join(stale)}."] * bool(stale)
     return Done(
         shown=shown,

@@ -47,10 +47,13 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     from metaeval.analyses.job import RECIPE, changed_files, current, write_job
     from metaeval.files import sha256_file
     from metaeval.report.notebook import Sheets
-    from metaeval.runs.job_folder import NAME, find_job, read_manifest
+    from metaeval.runs.job_folder import NAME, find_job, lost_objects, read_manifest
 
     job = find_job(options.results, options.job)
-    recipe = read_manifest(job.folder).get(RECIPE)
+    noted = read_manifest(job.folder)
+    recipe = noted.get(RECIPE)
+    if lost := lost_objects(noted):
+        raise UserError(f"{job.name} cannot be rerun, because the metric {lost}.")
     if not isinstance(recipe, dict):
         raise UserError(
             f"{job.name} cannot be rerun, because its command line was not recorded (by an earlier "
@@ -79,9 +82,9 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     moved = (present != command or recipe is not earlier) and written.folder is not None
     if not moved and (written.folder is None or written.folder.resolve() != job.folder.resolve()):
         raise UserError(
-            f"{job.name} was run again, but the results went to another folder, {written.folder}, because "
-            f"versions of packages or defaults have changed since (see 'metaeval results diff {job.hash} "
-            f"{('' if written.folder is None else written.folder.name[-8:])}')."
+            f"{job.name} was run again, but the results went to another folder, {written.folder}, because the code "
+            "of a metric, versions of packages or defaults have changed since (see 'metaeval results diff "
+            f"{job.hash} {('' if written.folder is None else written.folder.name[-8:])}')."
         )
     again_in = written.folder if moved and written.folder else job.folder
     after = {name: sha256_file(again_in / name) for name in before if (again_in / name).is_file()}

@@ -18,6 +18,7 @@ from metaeval.corpus.model import Corpus
 from metaeval.declared import Flag
 from metaeval.errors import UserError, as_value_error
 from metaeval.setting_types import Names
+from metaeval.shown import count
 
 if TYPE_CHECKING:
     from metaeval.report.measures import Declarations
@@ -98,11 +99,13 @@ def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done |
 def _plan_lines(part: Planned, run: RunConfig) -> list[str]:
     stored = "stored: not known before the download" if part.stored is None else f"{part.stored:,} stored"
     left = part.pairs - (part.stored or 0)
-    lines = [f"{part.name}: {part.pairs:,} pairs, {stored}, {left:,} to score ({part.state})"]
+    lines = [f"{part.name}: {count(part.pairs, 'pair')}, {stored}, {left:,} to score ({part.state})"]
     if part.estimate:
         lines.append(f"  {part.estimate}")
     elif part.blocks and not run.executor.alone:
-        lines.append(f"  {part.blocks:,} blocks (the most workers that have work), about {part.tokens:,} tokens")
+        lines.append(
+            f"  {count(part.blocks, 'block')} (the most workers that have work), about {count(part.tokens, 'token')}"
+        )
     return [*lines, f"  time: {part.time}"] if part.time else lines
 
 

@@ -15,6 +15,7 @@ from metaeval.analyses.score import ScoreOptions
 from metaeval.analyses.words import words_of
 from metaeval.config import RunConfig
 from metaeval.declared import Flag
+from metaeval.shown import count
 
 
 class SlurmOptions(
@@ -127,7 +128,7 @@ def _merge(options: MergeOptions, _: Progress) -> Done:
         merged = list(merge_shards(folder, store))
     lines = []
     for part in merged:
-        parts = [f"{part.rows:,} scores, {part.new:,} of them new"]
+        parts = [f"{count(part.rows, 'score')}, {part.new:,} of them new"]
         if part.kept:
             parts.append(f"{part.kept:,} differ from those in the store, which stay")
         if part.failed:
@@ -157,7 +158,9 @@ def _verify(options: VerifyOptions, progress: Progress) -> Done:
     for check in checks:
         where = "the same model of device" if check.same_device else "another model of device"
         differing = f"{check.differing:,} differ, by up to {check.largest:.1e}" if check.differing else "all equal"
-        lines.append(f"{check.metric}: {check.blocks:,} blocks, {check.pairs:,} pairs on {where}: {differing}")
+        lines.append(
+            f"{check.metric}: {count(check.blocks, 'block')}, {count(check.pairs, 'pair')} on {where}: {differing}"
+        )
     agree = all(check.agrees for check in checks)
     if not agree:
         lines.append("The scores differ by more than they may: do not merge these shards.")

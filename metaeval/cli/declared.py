@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from metaeval import registry
 from metaeval.analyses.analysis import (
@@ -28,6 +28,7 @@ from metaeval.analyses.analysis import (
 from metaeval.cli.options import (
     answered_name,
     answered_parameter,
+    is_joined,
     is_set_in_part,
     refuse_duplicates,
     text_parameter,
@@ -108,6 +109,18 @@ class DeclaredGroup(TyperGroup):
         return written
 
 
+class _OneEach(TyperCommand):
+    """A command that refuses an option given twice, of which the parser would keep the last; a switch may be."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Parse the arguments; raises `UserError` for an option with two values."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for option in () if ctx.resilient_parsing else order:
+            if order.count(option) > 1 and not (option.multiple or getattr(option, "is_flag", True)):
+                raise UserError(f"{max(option.opts, key=len)} is given twice: give it once.")
+        return super().parse_args(ctx, args)
+
+
 def group_of(name: str) -> typer.Typer:
     """Return the typer group of the commands that are registered as NAME.COMMAND."""
     sentence = GROUPS.get(name) or f"Commands: {', '.join(names_in(name))}."
@@ -117,7 +130,7 @@ def group_of(name: str) -> typer.Typer:
 def typed(analysis: Analysis, for_list: bool = False) -> Any:
     """Return the typer command of an analysis. for_list: only its line in a list of commands is needed."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(analysis.name.rpartition(" ")[2], help=analysis.summary if for_list else None)(
+    app.command(analysis.name.rpartition(" ")[2], cls=_OneEach, help=analysis.summary if for_list else None)(
         (lambda: None) if for_list else command_of(analysis)
     )
     return typer.main.get_command(app)
@@ -155,6 +168,7 @@ def command_of(analysis: Analysis) -> Callable[..., None]:
     ]
 
     refuse_duplicates(analysis.name, parameters)
+    joined = [part.name for part in typed if part.name in fields and is_joined(fields[part.name])]
 
     def command(**words: Any) -> None:
         overrides, full, json = words.pop("set", None) or (), words.pop("full", False), words.pop("json", False)
@@ -162,6 +176,8 @@ def command_of(analysis: Analysis) -> Callable[..., None]:
         for option, answer in answers.items():
             if words.pop(answered_name(option)) is not None:
                 raise UserError(f"{option} is {answer}.")
+        for name in joined:
+            words[name] = ",".join(words[name]) if words[name] else None
         options = analysis.options_of(words, overrides)
         with inputs_protected():
             declare("output", *analysis.outputs(options))

@@ -15,6 +15,7 @@ from typer.models import ArgumentInfo, OptionInfo
 from metaeval.config_files import variants
 from metaeval.declared import flag_of, is_typed, kinds_of, named_values, option_of
 from metaeval.errors import UserError
+from metaeval.setting_types import as_list, as_numbers, metric_names
 
 _REGISTERED: Mapping[str, Literal["metric", "dataset", "protocol"]] = {
     **{"dataset": "dataset", "datasets": "dataset", "protocols": "protocol"},
@@ -69,6 +70,12 @@ def is_set_in_part(field: FieldInfo) -> bool:
     return any(models) or not is_typed(field)
 
 
+def is_joined(field: FieldInfo) -> bool:
+    """Return whether a field is an option for a list with commas: values of repeated options are joined with them."""
+    cut = any(getattr(part, "func", None) in (as_list, metric_names, as_numbers) for part in field.metadata)
+    return cut and not (flag_of(field).multiple or flag_of(field).argument)
+
+
 def text_parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     """Return a field as the parameter of a command that passes on the typed text; the model checks and converts it.
 
@@ -76,7 +83,8 @@ def text_parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     """
     flag = flag_of(field)
     needed = flag.required or field.is_required()
-    kind: Any = bool if bool in kinds_of(field.annotation) else list[str] if flag.multiple else str
+    several = flag.multiple or is_joined(field)
+    kind: Any = bool if bool in kinds_of(field.annotation) else list[str] if several else str
     default = inspect.Parameter.empty if needed else None
     made_parameter = parameter(name, field, default=default)
     info = next(part for part in made_parameter.annotation.__metadata__ if isinstance(part, OptionInfo | ArgumentInfo))

@@ -15,6 +15,7 @@ from metaeval.corpus.ratings import Floats, RatingColumns, Rows, Votes
 from metaeval.data_tables import TypedTable
 from metaeval.errors import shown
 from metaeval.roles import TEXTS
+from metaeval.shown import count
 
 _log = logging.getLogger("metaeval")
 
@@ -44,8 +45,9 @@ def merge_annotators(
         merged = replace(merged, fields={**merged.fields, heading: rows.fields[heading][at]})
     known = {heading: score[_rows_that_say(table, heading, score, item, first)] for heading, score in scores.items()}
     _log.warning(
-        "%s: %s items from %s rows, %s annotators, %s ratings blank.",
-        *(table.name, f"{len(ids):,}", f"{len(rows):,}", f"{len(names):,}", f"{np.count_nonzero(np.isnan(gold)):,}"),
+        "%s: %s from %s, %s, %s blank.",
+        *(table.name, count(len(ids), "item"), count(len(rows), "row"), count(len(names), "annotator")),
+        count(int(np.isnan(gold).sum()), "rating"),
     )
     return merged, known
 

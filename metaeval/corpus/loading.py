@@ -26,7 +26,7 @@ from metaeval.corpus.pooled import pooled, splits_of
 from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError, unknown
 from metaeval.files import MOST_BYTES, atomic_write, cache_folder, sha256_file, write_text
-from metaeval.shown import Shown
+from metaeval.shown import Shown, count
 
 
 def load_dataset(
@@ -231,8 +231,8 @@ def download(file: SourceFile, path: Path, label: str, by_hand: str) -> None:
             if expected is not None and received < expected:
                 raise _failed(file, f"it stopped after {received:,} of {expected:,} bytes", by_hand)
             if file.sha256 and (digest.hexdigest() != file.sha256 or received != (file.size or received)):
-                received_file = f"{received:,} bytes with SHA-256 {digest.hexdigest()}"
-                pinned = f"the card pins {file.size:,} bytes with" if file.size else "at first it was"
+                received_file = f"{count(received, 'byte')} with SHA-256 {digest.hexdigest()}"
+                pinned = f"the card pins {count(file.size, 'byte')} with" if file.size else "at first it was"
                 raise _failed(file, f"got {received_file}; {pinned} {file.sha256}", by_hand)
 
 

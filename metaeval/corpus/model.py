@@ -10,6 +10,7 @@ from typing import Any
 
 from metaeval.errors import UserError, shown
 from metaeval.files import sha256_json
+from metaeval.shown import count
 
 Meta = Mapping[str, Any]
 
@@ -52,7 +53,7 @@ class Document:
 
     def __repr__(self) -> str:
         named = f" {shown(self.title)}" if self.title else ""
-        return f"<Document {self.id!r}{named}: {len(self.text.split()):,} words>"
+        return f"<Document {self.id!r}{named}: {count(len(self.text.split()), 'word')}>"
 
 
 @dataclass(frozen=True, slots=True)

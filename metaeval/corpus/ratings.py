@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from metaeval.column_arrays import Coded, Texts, interleaved, numerals, row_blocks, text_array, values_of
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError
+from metaeval.shown import count
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -242,7 +243,7 @@ class Ratings:
     levels: bool = False
 
     def __repr__(self) -> str:
-        return f"<Ratings {self.name!r}: {len(self.rows):,} ratings, scores of {len(self.scores):,} metrics>"
+        return f"<Ratings {self.name!r}: {count(len(self.rows), 'rating')}, scores of {len(self.scores):,} metrics>"
 
     def __post_init__(self) -> None:
         rows, where = RatingColumns.of(self.rows), f"Rated set {self.name!r}"
@@ -250,7 +251,8 @@ class Ratings:
         _check_rows(rows, where)
         if len(rows) < 2:
             raise UserError(
-                f"{where} holds {len(rows)} ratings, and metrics cannot be evaluated with fewer than two: give more."
+                f"{where} holds {count(len(rows), 'rating')}, and metrics cannot be evaluated with fewer than two: "
+                "give more."
             )
         if np.ptp(rows.gold) == 0:
             raise UserError(

@@ -34,6 +34,7 @@ from metaeval.report.cells import cell
 from metaeval.report.frame import Recorded
 from metaeval.report.table import Note, Record, Scalar, Table, TableRow, blocks_of, plain
 from metaeval.runs.metrics import MetricProgress
+from metaeval.shown import count
 from metaeval.signature import signature, versions
 from metaeval.stats.prediction_powered import Estimand
 
@@ -154,12 +155,14 @@ def _notes(
         items, labelled, labels = side.items, side.judged, side.labels
         name = f"{plain(items.name)}: " if len(sides) > 1 else ""
         answers = len({row.group for row in items.rows})
-        lines = [("items", f"{len(items.rows):,} citations of {answers:,} answers; {labelled.design}")]
+        lines = [("items", f"{count(len(items.rows), 'citation')} of {answers:,} answers; {labelled.design}")]
         lines += [("read", text) for text in (*items.notes, *labels.notes)]
         if labelled.lost:
             lines.append(("not judged", f"{labelled.lost:,} drawn {items.what} are blank; taken as missing at random"))
         if missing := int(np.isnan(side.column.score).sum()):
-            lines.append(("unscored", f"{missing:,} items have no score of {plain(side.column.name)}: their mean"))
+            lines.append(
+                ("unscored", f"{count(missing, 'item')} without a score of {plain(side.column.name)}: their mean")
+            )
         if items.claims:
             lines += _notes_of_claims(items, items.claims, measures)
         elif RECALL not in measures:
@@ -167,7 +170,7 @@ def _notes(
                 ("recall", "not estimated: only some citations of a statement are labelled (draw whole answers)")
             )
         elif items.uncited:
-            lines.append(("recall", f"{len(items.uncited):,} statements without a citation count as not supported"))
+            lines.append(("recall", f"{count(len(items.uncited), 'statement')} without a citation: not supported"))
         if agreed := agreement(labels):
             lines.append(("annotators", agreed))
         notes += [(label, f"{name}{text}") for label, text in lines]
@@ -195,7 +198,7 @@ def _notes_of_claims(items: CitationItems, claims: Claims, measures: Mapping[str
         ("mean", f"over answers, of each answer's share, as {TITLES[claims.pipeline]} has it"),
     ]
     if items.uncited:
-        notes.append(("recall", f"{len(items.uncited):,} claims without a passage count as not supported"))
+        notes.append(("recall", f"{count(len(items.uncited), 'claim')} without a passage: not supported"))
     if not any(key.endswith("precision") for key in measures):
         notes.append(
             (
@@ -234,5 +237,5 @@ def estimate_sheet(estimates: Estimates) -> Table:
         [*(Note(*note) for note in estimates.notes), *dict.fromkeys(statuses)],
         estimates.signatures,
         settings=estimates.settings,
-        subtitle=f"{plain(estimates.data.name)}, {first.labels:,} labels, {plain(first.metric)}",
+        subtitle=f"{plain(estimates.data.name)}, {count(first.labels, 'label')}, {plain(first.metric)}",
     )

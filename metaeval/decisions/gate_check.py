@@ -26,6 +26,7 @@ from metaeval.report.result import checked
 from metaeval.report.table import UNDEFINED, Note, Table, TableRow, blocks_of, plain
 from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.metrics import MetricProgress
+from metaeval.shown import count
 from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Floats
 from metaeval.stats.prediction_powered import Sample, share, wilson
@@ -248,10 +249,10 @@ def check_sheet(outcome: GateCheck) -> Table:
             f"one-sided bounds at {100 * (1 - gate.alpha):g} % each; the gate misses at most {100 * gate.bound:.1f} % "
             f"of them{average(gate)}",
         ),
-        Note("fitted", f"{gate.date}, {gate.labelled:,} labels, gate {gate.hash[:12]}"),
+        Note("fitted", f"{gate.date}, {count(gate.labelled, 'label')}, gate {gate.hash[:12]}"),
     ]
     if outcome.unscored:
-        notes.append(Note("unscored", f"{outcome.unscored:,} citations have no score, and are flagged"))
+        notes.append(Note("unscored", f"{count(outcome.unscored, 'citation')} without a score, flagged"))
     notes += [Note("drift" if drift.drifted else "no drift", f"{drift.what}: {drift}") for drift in outcome.drift]
     return item_sheet(
         "gate-check",

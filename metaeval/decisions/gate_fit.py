@@ -23,6 +23,7 @@ from metaeval.report.frame import Recorded
 from metaeval.report.table import Note, Scalar, Table, TableRow, blocks_of, plain
 from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.metrics import MetricProgress
+from metaeval.shown import count
 from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Bools
 from metaeval.stats.risk_control import answers_for_mean, effective_labels, labels_for
@@ -144,9 +145,9 @@ class _FitData:
     def notes(self) -> tuple[tuple[str, str], ...]:
         """Return notes on the items, on how they and the labels were read, and on the agreement of annotators."""
         items, agreed = self.items, agreement(self.labels)
-        count = f"{len(items.rows):,} citations of {data_of(items).groups:,} answers; {self.labelled.design}"
+        judged = f"{count(len(items.rows), 'citation')} of {data_of(items).groups:,} answers; {self.labelled.design}"
         read = (("read", text) for text in (*items.notes, *self.labels.notes))
-        return ("items", count), *read, *((("annotators", agreed),) if agreed else ())
+        return ("items", judged), *read, *((("annotators", agreed),) if agreed else ())
 
 
 def _fit_data(items: CitationItems, labels: ItemLabels, terms: Terms) -> _FitData:
@@ -156,7 +157,8 @@ def _fit_data(items: CitationItems, labels: ItemLabels, terms: Terms) -> _FitDat
     if unsupported.all() or not unsupported.any():
         what = "only" if unsupported.any() else "no"
         raise UserError(
-            f"{labels.name} has {what} unsupported citations among {unsupported.size:,} labels: a gate is fitted on "
+            f"{labels.name} has {what} unsupported citations among "
+            f"{count(unsupported.size, 'label')}: a gate is fitted on "
             "both kinds; label more ('metaeval label')."
         )
     return _FitData(items, labels, labelled, unsupported)

@@ -39,8 +39,8 @@ from metaeval.errors import UserError, shown, unknown
 from metaeval.files import sha256_json
 from metaeval.own_tables import TABLES, read_table, table_of
 from metaeval.reading import json_objects
-from metaeval.report.table import count
 from metaeval.roles import ANSWERS
+from metaeval.shown import count
 from metaeval.stats.arrays import Floats, Ints, codes_of
 
 _log = logging.getLogger("metaeval")

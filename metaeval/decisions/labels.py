@@ -20,6 +20,7 @@ from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import sha256_json
 from metaeval.own_tables import any_table
 from metaeval.roles import LABELS, mapped
+from metaeval.shown import count
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import Sample, share
@@ -303,7 +304,7 @@ def agreement(labels: ItemLabels) -> str:
     alike = sum(len(set(levels)) == 1 for levels in twice)
     alpha = krippendorff_alpha(ratings, "interval")
     beyond = "all of one level" if np.isnan(alpha) else f"Krippendorff's alpha {alpha:.2f} (levels 0, 1, 2)"
-    return f"{len(twice):,} items are judged twice or more, {alike:,} of them alike; {beyond}"
+    return f"{count(len(twice), 'item')} judged twice or more, {alike:,} of them alike; {beyond}"
 
 
 @dataclass(frozen=True, eq=False)

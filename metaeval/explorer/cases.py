@@ -21,7 +21,7 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError, unknown
 from metaeval.files import write_text
 from metaeval.setting_types import Names, one_of
-from metaeval.shown import Shown
+from metaeval.shown import Shown, count
 
 FORMATS = ("terminal", "markdown", "latex", "jsonl")
 
@@ -142,7 +142,7 @@ def _run(options: CasesOptions, progress: Progress) -> Done:
         errors = find_cases(name, known, levels, texts, options.cases, threshold)
         cases += errors
         kind = "errors at its threshold" if threshold is not None else "no threshold is known: its extreme scores"
-        notes.append(f"{name}: {len(errors)} cases; {kind}; {len(rows) - len(known):,} rows without a score")
+        notes.append(f"{name}: {len(errors)} cases; {kind}; {count(len(rows) - len(known), 'row')} without a score")
     text = RENDERERS[options.format](cases)
     notes += [DEMO] if job.corpus.demo else []
     value = Table(records=[asdict(case) for case in cases])

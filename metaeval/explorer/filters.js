@@ -5,6 +5,7 @@ import { csv, download, fileName, jsonl } from "./exporting.js";
 import { levelsOf, nameOf, shape } from "./levels.js";
 import { sourcesOf, statementOf } from "./model.js";
 import { presetsOf } from "./picking.js";
+import { saveSlice } from "./slices.js";
 
 /** @typedef {import("./state.js").App} App */
 
@@ -55,6 +56,16 @@ export function makeFilters(app) {
   const words = /** @type {HTMLInputElement} */ (
     h("input", { type: "number", min: 1, value: app.state.words, oninput: () => app.set({ words: words.value }) })
   );
+  const least = /** @type {HTMLInputElement} */ (
+    h("input", { type: "number", min: 1, value: app.state.least, oninput: () => app.set({ least: least.value }) })
+  );
+  const name = /** @type {HTMLInputElement} */ (h("input", { placeholder: "long statements", maxlength: 80 }));
+  const saved = h("small", { class: "soft", role: "status" });
+  const saveNamed = () => {
+    const named = name.value.trim();
+    if (named) saveSlice(app, named);
+    fill(saved, named ? `“${named}” is among the slices.` : "Give the slice a name.");
+  };
   const element = h(
     "form",
     { class: "filters", onsubmit: (/** @type {Event} */ event) => event.preventDefault() },
@@ -65,7 +76,7 @@ export function makeFilters(app) {
     h("fieldset", { class: "levels" }, h("legend", {}, job.rows.rating ? `Human rating${job.cuts ? ` (${job.cuts})` : ""}` : "Human level"), levels.map((one) => one.element)),
     h(
       "details",
-      { open: Boolean(app.state.group || app.state.system || app.state.words) },
+      { open: Boolean(app.state.group || app.state.system || app.state.words || app.state.least) },
       h("summary", {}, "More"),
       h(
         "div",
@@ -74,6 +85,10 @@ export function makeFilters(app) {
         job.groups.length > 1 && group.element,
         job.systems.length > 1 && system.element,
         h("label", { class: "field" }, h("span", {}, "Most words of the source"), words),
+        h("label", { class: "field" }, h("span", {}, "Fewest words of the statement"), least),
+        h("label", { class: "field" }, h("span", {}, "Name of a slice"), name),
+        h("button", { type: "button", onclick: saveNamed }, "Save as a slice"),
+        saved,
         h("button", { type: "button", onclick: () => save(app, "csv") }, "Save the selection as CSV"),
         h("button", { type: "button", onclick: () => save(app, "jsonl") }, "as JSONL"),
       ),
@@ -90,7 +105,7 @@ export function makeFilters(app) {
     const said = fitted.length && THRESHOLDS.includes(app.preset()) ? `; that of ${[...new Set(fitted)].join(" and ")} is the one of best F1 on these data` : "";
     fill(about, all.find(([key]) => key === app.preset())?.[2] ?? "", said);
     for (const { digit, box } of levels) box.checked = app.state.levels.includes(digit);
-    for (const [input, value] of /** @type {[HTMLInputElement, string][]} */ ([[search, app.state.q], [group.input, app.state.group], [system.input, app.state.system], [words, app.state.words]])) {
+    for (const [input, value] of /** @type {[HTMLInputElement, string][]} */ ([[search, app.state.q], [group.input, app.state.group], [system.input, app.state.system], [words, app.state.words], [least, app.state.least]])) {
       if (document.activeElement !== input) input.value = value;
     }
   };

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from metaeval.analyses.suites.suite import RECORD
 from metaeval.errors import UserError
 from metaeval.report.formats import PAGE as REPORT
-from metaeval.runs.job_folder import NAME, PAIRS, done_jobs, find_job
+from metaeval.runs.job_folder import NAME, PAIRS, done_jobs, find_job, read_manifest, settings_of
 
 
 def folder_of(name: str, results: Path) -> Path:
@@ -47,3 +49,32 @@ def report_below(folder: Path, page: Path) -> str:
     report, top = (folder / REPORT).resolve(), page.resolve().parent
     inside = report.is_file() and report.is_relative_to(top)
     return f"./{quote(report.relative_to(top).as_posix())}" if inside else ""
+
+
+_PLACES = frozenset({"batch", "budget", "corpus", "data", "dry_run", "executor", "requests", "results", "store"})
+"""Settings that name places and machines, and change no value."""
+
+
+def run_entry(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the index of runs says of a job: name, date, number of rows, settings and headline table.
+
+    about: the page's data of the job.
+    """
+    settings = {key: value for key, value in settings_of(folder).items() if key not in _PLACES}
+    data = about["fields"].get("data") if "fields" in about else None
+    return {
+        "name": folder.name,
+        "title": about["title"],
+        "finished": str(read_manifest(folder).get("finished", ""))[:16].replace("T", " "),
+        "rows": about["of"],
+        "settings": {**dict(_flat(settings)), **({"data": str(data)} if data else {})},
+        "table": about["tables"][0] if about["kind"] == "pairs" and about["tables"] else None,
+    }
+
+
+def _flat(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -10,7 +10,9 @@ import { makeOverview } from "./overview.js";
 import { pick } from "./picking.js";
 import { makePools } from "./pools.js";
 import { makeReading } from "./reading.js";
+import { makeRuns } from "./runs.js";
 import { makeScatter } from "./scatter.js";
+import { makeSlices } from "./slices.js";
 import { App, START, readHash } from "./state.js";
 import { unpack } from "./unpack.js";
 
@@ -25,11 +27,12 @@ import { unpack } from "./unpack.js";
  */
 function frame(titles, job, app, views) {
   const page = /** @type {HTMLElement} */ (document.getElementById("page"));
+  if (runs.length > 1) views.unshift(["runs", "Runs", makeRuns(runs, (number) => openRun(titles, app, number))]);
   const tabs = views.map(([key, name]) =>
     h("button", { type: "button", role: "tab", id: `tab-${key}`, onclick: () => app.set({ view: key }) }, name),
   );
   const change = (/** @type {Event} */ event) => {
-    open(titles, { ...START, job: Number(/** @type {HTMLSelectElement} */ (event.target).value) });
+    openRun(titles, app, Number(/** @type {HTMLSelectElement} */ (event.target).value));
   };
   const choose = h(
     "select",
@@ -44,11 +47,16 @@ function frame(titles, job, app, views) {
     main,
   );
   app.listeners.push(() => {
-    const [key, , view] = views.find(([name]) => name === app.state.view) ?? views[0];
+    const [key, , view] = views.find(([name]) => name === app.state.view) ?? views.find(([name]) => name !== "runs") ?? views[0];
     if (main.firstElementChild !== view.element) fill(main, view.element);
     tabs.forEach((tab, number) => tab.setAttribute("aria-selected", String(views[number][0] === key)));
     view.update();
   });
+}
+
+/** Open another run, with the slices of this one. @param {string[]} titles @param {App} app @param {number} job */
+function openRun(titles, app, job) {
+  open(titles, { ...START, job, slices: app.state.slices });
 }
 
 /** The views of pairs. @param {string[]} titles @param {Job} job @param {import("./state.js").State} state */
@@ -72,6 +80,7 @@ function showPairs(titles, job, state) {
     ["overview", "Overview", makeOverview(app)],
     ["pairs", job.rows.rating ? "Ratings" : "Pairs", pairs],
     ["pools", "Pools", makePools(app)],
+    ["slices", "Slices", makeSlices(app, runs)],
     .../** @type {[string, string, View][]} */ (job.rows.rating ? [] : [["label", "Label", label]]),
   ]);
   /** @param {string} key */
@@ -121,6 +130,9 @@ function mixed(text) {
   return hash >>> 0;
 }
 
+/** @type {import("./runs.js").Run[]} the runs of the page, where it shows several */
+let runs = [];
+
 /** @type {ReturnType<typeof showPairs> | ReturnType<typeof showAnswers> | null} */
 let current = null;
 
@@ -141,9 +153,11 @@ const redraw = () => current?.redraw();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 matchMedia("print").addEventListener("change", redraw);
 
-unpack("jobs").then((titles) => {
+Promise.all([unpack("jobs"), unpack("runs")]).then(([titles, listed]) => {
+  runs = listed;
   addEventListener("hashchange", () => open(titles, readHash(location.hash)));
-  return open(titles, readHash(location.hash));
+  const state = readHash(location.hash);
+  return open(titles, runs.length > 1 && location.hash.length < 2 ? { ...state, view: "runs" } : state);
 }, (/** @type {Error} */ error) => {
   fill(/** @type {HTMLElement} */ (document.getElementById("page")), h("p", { role: "alert" }, `This page cannot be unpacked: ${error.message}`));
 });

@@ -52,12 +52,14 @@ function filtered(app) {
   const group = job.groups.indexOf(state.group);
   const system = job.systems.indexOf(state.system);
   const most = Number(state.words) || Infinity;
+  const least = Number(state.least) || 0;
   const found = [];
   for (let row = 0; row < rows.id.length; row++) {
     if (!state.levels.includes(rows.level[row] < 0 ? "u" : String(rows.level[row]))) continue;
     if (group >= 0 && rows.group[row] !== group) continue;
     if (system >= 0 && rows.system[row] !== system) continue;
     if (rows.words[row] > most) continue;
+    if (least && statementOf(job, row).split(/\s+/).filter(Boolean).length < least) continue;
     if (words.length) {
       const text = [rows.id[row], statementOf(job, row), ...sourcesOf(job, row)].join("\n").toLowerCase();
       if (!words.every((word) => text.includes(word))) continue;

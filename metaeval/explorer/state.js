@@ -18,16 +18,21 @@ import { metricNamed } from "./model.js";
  * @property {string} group
  * @property {string} system
  * @property {string} words most words of the source
+ * @property {string} least fewest words of the statement
  * @property {number} target the lowest level that counts as supported
  * @property {string} pair the id of the pair that is read
  * @property {string} marks the metric whose spans are shown
  * @property {string} cuts thresholds that were moved: number=value, with commas
+ * @property {string} slices named slices as JSON; x, y: names of the two that are compared; run: number of the other run
+ * @property {string} x
+ * @property {string} y
+ * @property {string} run
  */
 
 /** @type {State} */
 export const START = {
   ...{ job: 0, view: "overview", a: "", b: "", preset: "", levels: "210u", box: "", q: "", group: "", system: "" },
-  ...{ words: "", target: 2, pair: "", marks: "", cuts: "" },
+  ...{ words: "", least: "", target: 2, pair: "", marks: "", cuts: "", slices: "", x: "", y: "", run: "" },
 };
 
 /** @param {string} hash @returns {State} */

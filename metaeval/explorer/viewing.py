@@ -25,7 +25,7 @@ from metaeval.corpus.units import UnitRow
 from metaeval.data_tables import TypedTable
 from metaeval.errors import UserError, unknown
 from metaeval.explorer import Numbering, drawn, explorer_page
-from metaeval.explorer.job_folders import folders_of, report_below
+from metaeval.explorer.job_folders import folders_of, report_below, run_entry
 from metaeval.explorer.shown_answers import is_cited, show_answers
 from metaeval.report.cautions import cautions
 from metaeval.report.cells import headline_grid, lay_out, units
@@ -216,7 +216,7 @@ def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tu
     Raises `UserError` for a job whose pairs cannot be shown, and for data that are not those judged.
     """
     blocks: dict[str, Any] = {}
-    titles, summaries = [], []
+    titles, summaries, runs = [], [], []
     folders = [folder for name in names for folder in folders_of(name, results)]
     for number, folder in enumerate(folders):
         cited = is_cited(folder)
@@ -225,6 +225,7 @@ def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tu
         about = shown["job"]
         about["report"] = report_below(folder, path)
         titles.append(about["title"])
+        runs.append({"number": number, **run_entry(folder, about)})
         drawn = f" of {about['of']:,}" if about["of"] > about["pairs"] else ""
         what = "answers" if cited else "ratings" if about["unit"] == "rating" else "pairs"
         summaries.append(f"{about['title']}: {about['pairs']:,} {what}{drawn}")
@@ -232,7 +233,7 @@ def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tu
         f"{title} ({folder.name})" if titles.count(title) > 1 else title
         for title, folder in zip(titles, folders, strict=True)
     ]
-    return explorer_page("; ".join(titles), {"jobs": named, **blocks}), summaries
+    return explorer_page("; ".join(titles), {"jobs": named, "runs": runs, **blocks}), summaries
 
 
 def show_job(folder: Path, view: View) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from metaeval.llm.endpoint import Cause, ModelOptions, fault_of_status
 from metaeval.llm.exchange import Answer, ChatRequest, Failure, Reply, read_reply
 from metaeval.llm.replies import ReplyStore
 from metaeval.reading import MalformedError, parse_json, read_text
+from metaeval.shown import count
 
 if TYPE_CHECKING:
     from metaeval.llm.client import ChatSession
@@ -35,7 +36,8 @@ def write_batch(path: Path, bodies: Mapping[str, bytes]) -> str:
     if not bodies:
         return f"0 requests written to {path}: every reply is stored already."
     return (
-        f"{len(bodies):,} requests written to {path}, and nothing asked. Have a batch API or 'vllm run-batch -i {path} "
+        f"{count(len(bodies), 'request')} written to {path}, and nothing asked. Have a batch API or "
+        f"'vllm run-batch -i {path} "
         "-o REPLIES' answer them, then type the same command with --replies REPLIES in the place of --requests "
         "(of cite: --set batch=REPLIES, --set requests=FILE)."
     )
@@ -71,14 +73,16 @@ class BatchSession:
 
     def note(self) -> str:
         """Return one line about the replies that the batch gave."""
-        parts = [f"{self.ledger.taken:,} replies taken from {self._path}, {self.ledger.stored:,} from the reply store"]
+        parts = [
+            f"{count(self.ledger.taken, 'reply')} taken from {self._path}, {self.ledger.stored:,} from the reply store"
+        ]
         if self.ledger.failed:
-            failed = f"{self.ledger.failed.total():,} requests have none ({causes(self.ledger.failed)})"
+            failed = f"{count(self.ledger.failed.total(), 'request')} without one ({causes(self.ledger.failed)})"
             parts.append(f"{failed}: --requests writes them again")
         if self._foreign:
-            parts.append(f"{len(self._foreign):,} lines of the file answer no request of this run")
+            parts.append(f"{count(len(self._foreign), 'line')} of the file about no request of this run")
         if self.ledger.unparsed:
-            parts.append(f"{self.ledger.unparsed:,} replies without a score")
+            parts.append(f"{count(self.ledger.unparsed, 'reply')} without a score")
         return "; ".join(parts)
 
     def close(self) -> None:

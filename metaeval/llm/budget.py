@@ -11,6 +11,7 @@ from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause, Prices
 from metaeval.llm.exchange import ChatRequest, Reply
 from metaeval.llm.replies import ReplyStore
+from metaeval.shown import count
 
 
 def usd(amount: float) -> str:
@@ -51,7 +52,8 @@ class Estimate:
         if self.dearest:
             cost += f" (a budget of at least {usd_enough(self.dearest)}, for the dearest request at its very worst)"
         return (
-            f"{self.requests:,} requests to ask, {self.stored:,} replies already stored; about {self.tokens_in:,} "
+            f"{count(self.requests, 'request')} to ask, {count(self.stored, 'reply')} already "
+            f"stored; about {self.tokens_in:,} "
             f"tokens in (4 characters each), at most {self.tokens_out:,} out; {cost}"
         )
 
@@ -168,16 +170,16 @@ class Ledger:
 
     def note(self) -> str:
         """Return one line: the number of requests, their cost, and the errors."""
-        parts = [f"{self.answered:,} replies asked for, {self.stored:,} from the reply store"]
+        parts = [f"{count(self.answered, 'reply')} asked for, {self.stored:,} from the reply store"]
         if self.damaged:
             parts.append(f"{self.damaged:,} kept replies were damaged and were asked for again")
-        parts.append(f"{self.tokens_in:,} tokens in, {self.tokens_out:,} out")
+        parts.append(f"{count(self.tokens_in, 'token')} in, {self.tokens_out:,} out")
         if self.purse.prices:
             parts.append(usd(self.purse.paid))
         if self.purse.unconfirmed:
             parts.append(f"up to {usd(self.purse.unconfirmed)} more for answers that never came")
         if self.uncounted:
-            parts.append(f"{self.uncounted:,} replies without a usable token count")
+            parts.append(f"{count(self.uncounted, 'reply')} without a usable token count")
         if len(self.models) > 1:
             parts.append(f"answered under several model names ({', '.join(sorted(self.models))})")
         if len(self.servers) > 1:
@@ -186,13 +188,15 @@ class Ledger:
             )
         parts += [f"{url} was left out ({why})" for url, why in self.left_out.items()]
         if self.retries:
-            parts.append(f"{self.retries.total():,} retries ({causes(self.retries)})")
+            parts.append(f"{count(self.retries.total(), 'retry')} ({causes(self.retries)})")
         if self.unparsed:
-            parts.append(f"{self.unparsed:,} replies without a score")
+            parts.append(f"{count(self.unparsed, 'reply')} without a score")
         if self.asked_again:
             parts.append(f"{self.asked_again:,} of them asked for again, {self.read_again:,} read then")
         if self.failed:
-            parts.append(f"{self.failed.total():,} requests failed ({causes(self.failed)}): the next run asks again")
+            parts.append(
+                f"{count(self.failed.total(), 'request')} failed ({causes(self.failed)}): the next run asks again"
+            )
         return "; ".join(parts)
 
 

@@ -10,17 +10,8 @@ from metaeval.report.cells import cell
 from metaeval.report.html_report import Picture, Section, page_of, table_of
 from metaeval.report.measures import LEVELS
 from metaeval.report.result import FULL_SUPPORT, Column, Data, Value
-from metaeval.report.table import (
-    UNDEFINED,
-    Note,
-    Table,
-    blocks_of,
-    count,
-    format_value,
-    place_of,
-    plain,
-    share,
-)
+from metaeval.report.table import UNDEFINED, Note, Table, blocks_of, format_value, place_of, plain, share
+from metaeval.shown import count
 
 SCHEMA = "metaeval-audit/1"
 PAGE = "page"

@@ -8,8 +8,9 @@ from metaeval.report import sentences
 from metaeval.report.measures import LEVELS, listed, metrics_of
 from metaeval.report.notes import plural, values_by_kind
 from metaeval.report.result import FULL_SUPPORT, Result
-from metaeval.report.table import DEMO, count, grouped, place_of, plain, share, value_of
+from metaeval.report.table import DEMO, grouped, place_of, plain, share, value_of
 from metaeval.report.uncertainty import FEW_GROUPS, effective, simulation_summary, whole_range
+from metaeval.shown import count
 
 # Smaller shares of cut tokens, and of chunks that are left out, are not mentioned.
 _CUT, _LEFT_OUT = 0.01, 0.1

@@ -23,7 +23,6 @@ from metaeval.report.table import (
     TableLine,
     TableRow,
     blocks_of,
-    count,
     format_p,
     format_value,
     place_of,
@@ -32,6 +31,7 @@ from metaeval.report.table import (
     value_of,
 )
 from metaeval.report.verdicts import alpha_of, best_control, control_tests, controls_of, differs
+from metaeval.shown import count
 
 THREE = Column(key="", label="")
 """The format of a number without a measure of its own: three decimals."""

@@ -16,7 +16,8 @@ from metaeval.report import sentences, verdicts
 from metaeval.report.measures import NAMED, Declarations, Headline, headlines, listed, measures_of, metrics_of, named_in
 from metaeval.report.notes import plural
 from metaeval.report.result import Column, Result, Row
-from metaeval.report.table import count, format_value, grouped, plain, value_of
+from metaeval.report.table import format_value, grouped, plain, value_of
+from metaeval.shown import count
 
 _MOST_GROUPS = 3  # of columns that say the same; of more groups each metric's columns are counted
 

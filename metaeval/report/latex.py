@@ -12,9 +12,10 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from math import ceil
 
 from metaeval.report.column_layout import GAP, Shape, packed, shapes_of
-from metaeval.report.table import CONTROLS, READING, Cell, Note, Table, TableLine
+from metaeval.report.table import CONTROLS, READING, Cell, Note, Table, TableLine, grouped
 from metaeval.shown import Shown
 
 _RANKS = {"best": r"\textbf", "second": r"\underline", "": ""}
@@ -29,8 +30,8 @@ _SIZES = ((r"\small", 5.0), (r"\footnotesize", 4.5), (r"\scriptsize", 4.0))
 _SMALL = 4.0
 _SEPARATION = 4
 
-_LONGEST = 72
-"""Characters of a name from which on their column is a paragraph of half as many em, in which they are broken."""
+_LONGEST = (72, 36)
+"""Most characters of a name: a longer one is broken in a paragraph; the second where a table would need parts."""
 
 _MISSING = frozenset({"not run", "not judged", "could be", "left out", "not read", "without facts"})
 _PRINTED = (frozenset(READING) | _MISSING) - {"perfect metric", "perfect detector"}
@@ -79,7 +80,7 @@ def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
         rf"  \label{{tab:{label.strip('-')}}}",
         f"  {size}",
         rf"  \setlength{{\tabcolsep}}{{{_SEPARATION}pt}}",
-        *_tabular(grid, part, beside),
+        *_tabular(grid, part, size, beside),
         *_notes(marks, ""),
         *_notes(reading, ":"),
         rf"\end{{{environment}}}",
@@ -130,29 +131,60 @@ def _parts(grid: Table) -> tuple[tuple[int, ...], ...]:
     point = _SIZES[-1][1]
     if _width(grid, everything, point, beside=False) <= _TEXT:
         return (everything,)
-    widths = [round(_column(shape, point, beside=False)) + 2 * _SEPARATION - GAP for shape in shapes_of(grid)]
-    return packed(widths, [group.columns for group in grid.groups], int(_TEXT - _names(grid, point)))
+    room = int(_TEXT - _names(grid, point))
+    widths: list[float] = []
+    for title, places in _grouped(grid, everything, point):
+        columns = [_column(shapes_of(grid)[place], point, beside=False) + 2 * _SEPARATION for place in places]
+        lacking = max(title - sum(columns), 0)
+        parted = title + lacking > room or sum(columns) > room  # each part then repeats the title
+        widths += [max(column, title) if parted else column + lacking / len(columns) for column in columns]
+    return packed([ceil(width) - GAP for width in widths], [group.columns for group in grid.groups], room)
+
+
+def _grouped(grid: Table, part: Sequence[int], point: float) -> list[tuple[float, list[int]]]:
+    """Return the width of each group's title in points, and its columns in a part; without groups all columns."""
+    if not grid.groups:
+        return [(0.0, list(part))]
+    owners = [group.title for group in grid.groups for _ in range(group.columns)]
+    firsts = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
+    of = grouped((firsts[place], place) for place in part)
+    return [(point * len(owners[places[0]]) + 2 * _SEPARATION, places) for places in of.values()]
 
 
 def _width(grid: Table, part: Sequence[int], point: float, beside: bool) -> float:
+    return _names(grid, point) + _values(grid, part, point, beside)
+
+
+def _values(grid: Table, part: Sequence[int], point: float, beside: bool) -> float:
     shapes = shapes_of(grid)
-    return _names(grid, point) + sum(_column(shapes[place], point, beside) + 2 * _SEPARATION for place in part)
+    return sum(
+        max(title, sum(_column(shapes[place], point, beside) + 2 * _SEPARATION for place in places))
+        for title, places in _grouped(grid, part, point)
+    )
 
 
 def _names(grid: Table, point: float) -> float:
-    return point * min(_longest(grid), _LONGEST) + 2 * _SEPARATION
+    return point * min(_longest(grid), _most(grid)) + 2 * _SEPARATION
+
+
+def _most(grid: Table) -> int:
+    """Return the most characters of a name before it is broken: as many as leave the columns in one table."""
+    point = _SIZES[-1][1]
+    room = _TEXT - _values(grid, range(len(grid.headings)), point, beside=False) - 2 * _SEPARATION
+    return _LONGEST[point * min(_longest(grid), _LONGEST[0]) > room]
 
 
 def _longest(grid: Table) -> int:
     return max((len(line.name) for line in grid.lines), default=0)
 
 
-def _name(name: Shown) -> str:
+def _name(name: Shown, most: int) -> str:
     """Return a line's name; one that is too long for its column may be broken behind its punctuation."""
-    if len(name) <= _LONGEST:
-        return escape(name)
-    parts = [escape(Shown(part)) for part in re.split(r"(?<=[-_/:.=,])", name)]
-    return r"\raggedright " + r"\allowbreak{}".join(parts)
+    return escape(name) if len(name) <= most else rf"\raggedright {_broken(name)}"
+
+
+def _broken(name: str) -> str:
+    return r"\allowbreak{}".join(escape(Shown(part)) for part in re.split(r"(?<=[-_/:.=,])", name))
 
 
 def _column(shape: Shape, point: float, beside: bool) -> float:
@@ -162,11 +194,13 @@ def _column(shape: Shape, point: float, beside: bool) -> float:
     return max(value, point * shape.heading, _SMALL * shape.aside)
 
 
-def _tabular(grid: Table, part: Sequence[int], beside: bool) -> list[str]:
+def _tabular(grid: Table, part: Sequence[int], size: str, beside: bool) -> list[str]:
     # Beside: a number and its interval are two LaTeX columns, so that digits and brackets both stand in line.
     span, column, row = (2, "r@{}l", _row_beside) if beside else (1, "r", _row_stacked)
     headings = [rf"\multicolumn{{{span}}}{{c}}{{{escape(grid.headings[position])}}}" for position in part]
-    names = "l" if _longest(grid) <= _LONGEST else f"p{{{_LONGEST / 2:g}em}}"
+    point, most = dict(_SIZES)[size], _most(grid)
+    names = "l" if _longest(grid) <= most else f"p{{{most * point:g}pt}}"
+    width = _width(grid, part, point, beside) - 2 * _SEPARATION
     lines = [
         rf"  \begin{{tabular}}{{{names}{column * len(part)}}}",
         r"    \toprule",
@@ -176,8 +210,12 @@ def _tabular(grid: Table, part: Sequence[int], beside: bool) -> list[str]:
     for block in grid.blocks:
         lines.append(r"    \midrule")
         if block.title:
-            lines.append(rf"    \multicolumn{{{1 + span * len(part)}}}{{l}}{{\emph{{{escape(block.title)}}}}} \\")
-        lines += [row(TableLine(line.name, tuple(line.cells[position] for position in part))) for line in block.lines]
+            kind, title = ("l", escape(block.title))
+            if point * len(block.title) > width:
+                kind, title = (rf"p{{{width:g}pt}}", rf"\raggedright {_broken(block.title)}")
+            lines.append(rf"    \multicolumn{{{1 + span * len(part)}}}{{{kind}}}{{\emph{{{title}}}}} \\")
+        kept = [TableLine(line.name, tuple(line.cells[position] for position in part)) for line in block.lines]
+        lines += [row(line, most) for line in kept]
     return [*lines, r"    \bottomrule", r"  \end{tabular}"]
 
 
@@ -195,19 +233,19 @@ def _over(grid: Table, part: Sequence[int], span: int) -> list[str]:
     return [rf"    {' & '.join(titles)} \\", f"    {''.join(rules)}"]
 
 
-def _row_beside(line: TableLine) -> str:
+def _row_beside(line: TableLine, most: int) -> str:
     cells = [f"{_number(cell)} & {_interval(cell)}{_marks(cell.marks)}" for cell in line.cells]
     below = [rf"\multicolumn{{2}}{{r}}{{{_small(', '.join(cell.asides))}}}" for cell in line.cells]
-    return _stack([_name(line.name), *cells], [below] if any(cell.asides for cell in line.cells) else [])
+    return _stack([_name(line.name, most), *cells], [below] if any(cell.asides for cell in line.cells) else [])
 
 
-def _row_stacked(line: TableLine) -> str:
+def _row_stacked(line: TableLine, most: int) -> str:
     """Return a row with intervals below the numbers, whose digits are aligned; marks take no width."""
     numbers = [_number(cell) + (rf"\rlap{{{_marks(cell.marks)}}}" if cell.marks else "") for cell in line.cells]
     below = [[_interval(cell) for cell in line.cells]] if any(cell.ends for cell in line.cells) else []
     levels = zip_longest(*(cell.asides for cell in line.cells))
     below += [[f"{{{_small(aside)}}}" if aside else "" for aside in level] for level in levels]
-    return _stack([_name(line.name), *numbers], below)
+    return _stack([_name(line.name, most), *numbers], below)
 
 
 def _stack(above: Sequence[str], below: Sequence[Sequence[str]]) -> str:

@@ -16,7 +16,8 @@ from metaeval.files import write_text
 from metaeval.reading import read_json
 from metaeval.report.frame import Recorded
 from metaeval.report.result import Value
-from metaeval.report.table import UNDEFINED, Note, Table, TableRow, blocks_of, count, grouped
+from metaeval.report.table import UNDEFINED, Note, Table, TableRow, blocks_of, grouped
+from metaeval.shown import count
 
 Specification = tuple[tuple[str, str], ...]
 

@@ -20,9 +20,9 @@ from metaeval.report.findings import findings
 from metaeval.report.frame import ROWS, Recorded, frame, rows_html
 from metaeval.report.measures import Declarations
 from metaeval.report.result import Result, records
-from metaeval.report.table import Table, count
+from metaeval.report.table import Table
 from metaeval.report.terminal import text_of
-from metaeval.shown import Shown
+from metaeval.shown import Shown, count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

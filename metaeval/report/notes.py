@@ -15,7 +15,6 @@ from metaeval.report.result import Column, Comparison, Data, Result, Row, Signif
 from metaeval.report.table import (
     Block,
     Note,
-    count,
     format_p,
     format_value,
     grouped,
@@ -28,6 +27,7 @@ from metaeval.report.table import (
 )
 from metaeval.report.uncertainty import few_groups, simulation_summary, uncertainty
 from metaeval.report.verdicts import differs
+from metaeval.shown import count
 from metaeval.stats.ranking import LETTERS
 
 LEVEL = "†"

@@ -15,7 +15,7 @@ from pydantic import ConfigDict
 
 from metaeval.report.frame import Recorded
 from metaeval.report.result import Column, Data, Row, Value
-from metaeval.shown import Ends, Items, Shown, Texts, Words
+from metaeval.shown import Ends, Items, Shown, Texts, Words, count
 
 Rank = Literal["best", "second", ""]
 Scalar = bool | int | float | str | None
@@ -141,7 +141,7 @@ class Table(Recorded):
 
     def __repr__(self) -> str:
         first = f"; the first is {self[0]!r}" if self else ""
-        return f"<{len(self):,} rows of {', '.join(self[0]) if self else 'nothing'}{first}>"
+        return f"<{count(len(self), 'row')} of {', '.join(self[0]) if self else 'nothing'}{first}>"
 
     @property
     def lines(self) -> tuple[TableLine, ...]:
@@ -207,11 +207,6 @@ def place_of(data: Data, *more: str) -> str:
 def known(value: float) -> float | None:
     """Return a statistic as files store it: None where it is undefined (NaN)."""
     return None if math.isnan(value) else float(value)
-
-
-def count(number: int, noun: str) -> str:
-    """Return a count with thousands separators and its noun in the right number: 1 group, 1,200 groups."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def share(part: int, whole: int) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from metaeval.report import sentences
 from metaeval.report.measures import metrics_of
 from metaeval.report.result import Column, Interval, Result
-from metaeval.report.table import count, plain, value_of
+from metaeval.report.table import plain, value_of
+from metaeval.shown import count
 
 _METHODS = {"t": "cluster-t", "bootstrap-t": "cluster bootstrap-t", "percentile": "percentile", "bca": "BCa"}
 

@@ -27,6 +27,7 @@ from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.prepared_run import Frame, Job, RatedSet
 from metaeval.runs.significance import marked, significance
 from metaeval.scoring.controls import CHANCE_CONTROLS, GOLD_CONTROLS, group_of
+from metaeval.shown import count
 from metaeval.signature import resampled_fields, signature, versions
 from metaeval.stats.arrays import Floats
 from protocols.comparison import CHANCE_DRAWS, Tested, chance
@@ -403,7 +404,7 @@ class PublishedValues(Strict):
         parts = []
         if self.levels and dict(frame.judged) != self.levels:
             here, there = sum(frame.judged.values()), sum(self.levels.values())
-            counts = f"{there:,} pairs" if here != there else f"{there:,} pairs at other levels"
+            counts = f"{count(there, 'pair')}" if here != there else f"{count(there, 'pair')} at other levels"
             parts.append(f"{counts}, here {here:,} of {frame.split}")
         rule = {key: str(frame.fields.get(key, "")) for key in self.rule}
         parts += [f"{key} {self.rule[key]}, here {value}" for key, value in rule.items() if value != self.rule[key]]

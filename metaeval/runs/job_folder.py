@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from metaeval import registry
 from metaeval.column_arrays import Coded, interleaved, numerals, row_blocks
 from metaeval.config import RunConfig
 from metaeval.corpus.pairs import PAIRS_SCHEMA
@@ -88,6 +89,21 @@ def manifest(config: RunConfig, command: Command, data: Iterable[Data], written:
     }
 
 
+_OBJECTS = "objects"
+"""The manifest's field for metrics that Python gave by no name under which another process finds them."""
+
+
+def lost_objects(manifest: Mapping[str, Any]) -> str:
+    """Return why a job cannot be rerun, and what to type, if its metrics were objects of a Python session; else ""."""
+    names = manifest.get(_OBJECTS)
+    if not isinstance(names, list) or not names:
+        return ""
+    listed, typed = " and ".join(map(repr, names)), ",".join(f"FILE:{name}" for name in names)
+    kind = "is an object" if len(names) == 1 else "are objects"
+    option = "--nli" if str(manifest.get("command")).startswith("cite") else "-m"
+    return f"{listed} {kind} of the Python session that ran it: save the code in FILE.py, and type {option} {typed}"
+
+
 def write_manifests(
     config: RunConfig,
     command: Command,
@@ -110,6 +126,8 @@ def write_manifests(
             for name, sha256 in listed_files(read_manifest(place)).items()
             if name not in content["files"] and (place / name).is_file()
         }
+        if objects := [name for name in config.metrics if registry.is_given("metric", name)]:
+            content[_OBJECTS] = objects
         # Fields are sorted, their contents are not: the order of nested settings can be part of a signature.
         write_text(place / NAME, json.dumps(dict(sorted(content.items())), indent=1) + "\n", update=True)
 

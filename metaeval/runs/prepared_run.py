@@ -31,6 +31,7 @@ from metaeval.own_tables import TABLES, table_of
 from metaeval.report import result as results
 from metaeval.runs.dense import DenseRanker
 from metaeval.scoring.large_tables import PairFile, read_pair_file
+from metaeval.shown import count
 from metaeval.stats.arrays import codes_of
 from metaeval.stats.votes import GoldVotes, votes_of_gold
 from metaeval.variants import DatasetVariant, dataset_variant
@@ -403,8 +404,8 @@ class Frame:
 
     def unknown_levels(self) -> str:
         """Return a sentence on the chunks without a known level, which names another unit; empty if all are known."""
-        count = sum(self.excluded.values()) if self.unit == "chunk" else 0
-        return f" {count:,} chunks have no known level: try --unit citation." if count else ""
+        unknown = sum(self.excluded.values()) if self.unit == "chunk" else 0
+        return f" Without a known level: {count(unknown, 'chunk')}; try --unit citation." if unknown else ""
 
     def judgements(self, score: NDArray[np.float64]) -> Judgements:
         """Return the scores (n,) with the gold of the same rows."""

@@ -42,6 +42,7 @@ from metaeval.runs.significance import as_one_family
 from metaeval.scoring.large_tables import PairFile
 from metaeval.scoring.scorefile import score_writer, write_manifest, write_scores
 from metaeval.scoring.store import ScoreStore
+from metaeval.shown import count
 from protocols.contract import Protocol
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ class ScoreFileWritten:
     unscored: int
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.pairs:,} pairs, {self.unscored:,} without a score"
+        return f"{self.path}: {count(self.pairs, 'pair')}, {self.unscored:,} without a score"
 
 
 def export_scores(

@@ -26,6 +26,7 @@ from metaeval.files import AnyPath, atomic_write, sha256_json, write_text
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.plan import TextBlock
 from metaeval.scoring.store import ScoreStore
+from metaeval.shown import count
 
 NOTE = "plan.json"
 ROWS = 4096
@@ -301,7 +302,7 @@ class PlanState:
 
     def __repr__(self) -> str:
         left = f"; left of {self.note.shards}: --array={self.array}" if self.missing else ""
-        begun = f"; {len(self.unbegun):,} windows not begun" if self.unbegun else ""
+        begun = f"; {count(len(self.unbegun), 'window')} not begun" if self.unbegun else ""
         return f"<{self.note.metric}: {self.progress}{left}{begun}>"
 
     @property

@@ -151,7 +151,7 @@ def test_a_span_whose_text_stands_elsewhere_is_counted_and_not_placed():
     record["citations"][0]["start"] += 1
     result = reading(record, "cohere-v1")
     assert result.answers[0].text == TEXT
-    assert list(result.losses()) == ["2 citations have offsets that fit the text in no unit"]
+    assert list(result.losses()) == ["2 citations with offsets that fit the text in no unit"]
 
 
 @pytest.mark.parametrize("index", [{}, {"content_index": 0}])
@@ -174,9 +174,9 @@ def test_annotations_at_zero_are_counted_by_the_marks():
     chat = {"choices": [{"message": {"content": "In 1999.[8] Free.[9]", "annotations": annotations}}]}
     result = reading(chat, "openai-chat")
     assert result.answers[0].text == "In 1999 [8]. Free [9]."
-    assert next(result.losses()) == "1 citations point at a source that the record does not list"
+    assert next(result.losses()) == "1 citation pointing at a source that the record does not list"
     without = {"choices": [{"message": {"content": "In 1999.", "annotations": annotations}}]}
-    assert next(reading(without, "openai-chat").losses()) == "8 citations have offsets that fit the text in no unit"
+    assert next(reading(without, "openai-chat").losses()) == "8 citations with offsets that fit the text in no unit"
 
 
 def test_tokens_of_structured_output_are_citations():
@@ -199,7 +199,9 @@ def test_results_of_perplexity_are_the_sources_of_marks():
         (answer,) = reading(record, form).answers
         assert (answer.text, [passage.text for passage in answer.passages]) == ("In 1999 [1][2].", [A, B])
     del sonar["search_results"]
-    assert next(reading(sonar, "openai-chat").losses()) == "1 citations point at a source that the record does not list"
+    assert (
+        next(reading(sonar, "openai-chat").losses()) == "1 citation pointing at a source that the record does not list"
+    )
 
 
 def test_a_claim_of_several_sentences_has_its_marks_in_each():
@@ -217,7 +219,7 @@ def test_brackets_that_are_not_citations_become_round():
     block = {"type": "text", "text": "So [3] or [note 4].", "citations": [{"url": URL, "cited_text": A}]}
     result = reading({"content": [block]}, "anthropic")
     assert result.answers[0].text == "So (3) or (note 4) [1]."
-    assert "2 brackets of the texts are not citations in this format, and are read as round brackets" in result.losses()
+    assert "2 brackets of the texts read as round brackets: no citations in this format" in result.losses()
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ def test_brackets_that_are_not_citations_become_round():
         ([0, 1], "It is so [1][2].", None),
         (["d2"], "It is so [2].", None),
         ({"d2": 0.9, "d9": 0.2}, "It is so [2][3].", None),
-        ([2, -1, 0], "It is so [3][1].", "2 citations point at a source that the record does not list"),
+        ([2, -1, 0], "It is so [3][1].", "2 citations pointing at a source that the record does not list"),
         (None, "It is so.", None),
     ],
 )

@@ -31,7 +31,8 @@ def pairs(cli, small, tmp_path):
     """Type a command on the small corpus with a judge whose server is not there."""
 
     def typed(command, *more):
-        return cli(command, *JUDGE, *small, *more)
+        elsewhere = any("base_url" in word for word in more)
+        return cli(command, *(JUDGE[:2] + JUDGE[4:] if elsewhere else JUDGE), *small, *more)
 
     return typed
 
@@ -88,9 +89,9 @@ def test_what_is_wrong_with_a_batch_is_counted_and_what_has_no_reply_has_failed(
     assert pairs("score", "--replies", "got.jsonl", "-o", "out").code == 0
     assert "got.jsonl: 5 lines are not of a batch's output, the first is line 6; they are left out." in caplog.text
     assert (
-        "llm-discrete: 20 replies taken from got.jsonl, 0 from the reply store; 7 requests have none (no reply in the "
-        "batch 4, HTTP 5xx 1, too long 1, no chat completion 1): --requests writes them again; 1 lines of the file "
-        "answer no request of this run; 1 replies without a score"
+        "llm-discrete: 20 replies taken from got.jsonl, 0 from the reply store; 7 requests without one (no reply in "
+        "the batch 4, HTTP 5xx 1, too long 1, no chat completion 1): --requests writes them again; 1 line of the file "
+        "about no request of this run; 1 reply without a score"
     ) in caplog.text
     scores = lines_of(tmp_path / "out" / "llm-discrete.jsonl")
     states = [row["status"] for row in scores]
@@ -131,7 +132,7 @@ def test_a_pipeline_that_asks_twice_takes_two_batches(ran, fake, contents, tmp_p
     for number in range(4):
         taken = ("-s", f"batch=got{number - 1}.jsonl") if number else ()
         told = ran(*command, *quick, *asked, "-s", f"requests=ask{number}.jsonl", *taken)
-        if "requests written" not in told.out:
+        if " written to " not in told.out:
             break
         made.append(requests := lines_of(tmp_path / f"ask{number}.jsonl"))
         write(
@@ -154,7 +155,7 @@ def test_a_judge_of_a_pipeline_is_answered_in_batches(refused, ran, fake, conten
     for number in range(5):
         taken = ("-s", f"batch=got{number - 1}.jsonl") if number else ()
         told = ran(*command, *judge, f"{OPTION}.base_url={NOBODY}", "-s", f"requests=ask{number}.jsonl", *taken)
-        if "requests written" not in told.out:
+        if " written to " not in told.out:
             break
         rounds.append(lines_of(tmp_path / f"ask{number}.jsonl"))
         got = [answered(one, fake.completion(fake.judge(one["body"]))) for one in rounds[-1]]
@@ -270,7 +271,9 @@ def test_replies_of_openai_and_of_vllm_are_read_alike(pairs, fake, tmp_path, cap
         scores[name] = {
             row["pair_id"]: (row["status"], row["score"]) for row in lines_of(tmp_path / name / "llm-discrete.jsonl")
         }
-    causes = [line.partition("have none ")[2].partition(":")[0] for line in caplog.text.splitlines() if "llm-d" in line]
+    causes = [
+        line.partition("without one ")[2].partition(":")[0] for line in caplog.text.splitlines() if "llm-d" in line
+    ]
     assert [one for one in causes if one] == ["(no reply in the batch 1, HTTP 429 1)", "(refused 1, too long 1)"]
     read = {pair for found in scores.values() for pair, (status, _) in found.items() if status == "ok"}
     both = {pair for pair in read if all(found[pair][0] == "ok" for found in scores.values())}

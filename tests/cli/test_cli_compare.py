@@ -222,7 +222,7 @@ def test_published_metrics_are_compared_by_name_or_all(ran, tmp_path):
         (("overlap", "rouge", "-d", "mini,wice"), "need --by dataset"),
         (("overlap", "rouge", "-p", "corelation"), "Did you mean 'correlation'"),
         (("overlap", "rouge", "-s", "margin=0"), "The margin is 0"),
-        (("overlap", "rouge", "-s", "margin=nan"), "margin' in the settings is 'nan': it should be a finite number"),
+        (("overlap", "rouge", "-s", "margin=nan"), "--set margin is 'nan': it should be a finite number"),
         (("overlap", "rouge", "--set", "interval.resamples=0"), "interval.resamples is 0"),
         (("overlap", "rouge", "--set", "comparison.permutations=0"), "comparison.permutations is 0"),
         (("overlap", "rouge", "--set", "comparison.alpha=0.6"), "comparison.alpha is 0.6"),

@@ -85,7 +85,7 @@ def test_two_annotators_are_blind_and_agree_in_the_end(ran, page):
     assert page.text_content(".agreement") == "B and A agree on 15 of 20 (75 %)."
     save(page, "both.csv")
     ended = ran("estimate", "items.jsonl", "--labels", "both.csv", "-m", "m")
-    assert "20 items are judged twice or more, 15 of them alike; Krippendorff's alpha 0." in " ".join(ended.out.split())
+    assert "20 items judged twice or more, 15 of them alike; Krippendorff's alpha 0." in " ".join(ended.out.split())
 
 
 @pytest.mark.parametrize("page", [("-s", "form=citeeval")], indirect=True)

@@ -66,7 +66,7 @@ def test_an_estimate_is_printed_and_written(ran, answers):
     [
         (
             "estimate -l labels.csv --estimand all",
-            "'estimand' in the settings is 'all': it should be 'set' or 'process'",
+            "--estimand is 'all': it should be 'set' or 'process'",
         ),
         ("estimate -l nowhere.csv", "Cannot read nowhere.csv"),
         ("estimate -l labels.csv --map level=Urteil", 'has no column "Urteil"'),
@@ -446,7 +446,7 @@ def test_two_annotators_agreement_is_said(cli, answers):
     Path("labels.csv").write_text(csv_text([("id", "level", "annotator"), *rows, *other]))
     for typed in ("estimate answers.jsonl -l labels.csv", "gate fit answers.jsonl -l labels.csv -m overlap -o g.json"):
         said = " ".join(cli(*typed.split()).out.split())
-        assert "40 items are judged twice or more, 3" in said
+        assert "40 items judged twice or more, 3" in said
         assert "Krippendorff's alpha 0." in said
 
 

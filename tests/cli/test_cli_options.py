@@ -15,6 +15,7 @@ from metaeval.citation.aliice.claim_options import Profile
 from metaeval.citation.pipelines.pipeline import fields_of
 from metaeval.config import RunConfig
 from metaeval.declared import option_docs
+from metaeval.errors import UserError
 from tests.cli.samples import every_command
 
 SENTENCE = re.compile(r"[\w'\[].{3,}[.)]", re.DOTALL)
@@ -79,3 +80,62 @@ def test_the_pages_of_options_are_what_the_declarations_say():
 def test_there_is_a_page_of_options_for_every_command():
     named = {name.replace(" ", "-") for name in COMMANDS}
     assert named - {path.stem for path in PAGES["FOLDER"].glob("*.md")} <= {"completion"}
+
+
+def valued(command):
+    """The options of a command that take one value."""
+    options = (option for option in command.params if option.param_type_name == "option")
+    return [max(option.opts, key=len) for option in options if not (option.multiple or option.is_flag)]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_option_given_twice_is_refused(name):
+    for option in valued(COMMANDS[name]):
+        with pytest.raises(UserError, match=f"^{option} is given twice: give it once"):
+            COMMANDS[name].make_context(name, [option, "1", option, "1"])
+
+
+def test_a_setting_given_twice_is_refused_and_lists_are_repeated(cli):
+    for typed, said in {
+        ("-u", "chunk", "--unit=page"): "--unit is given twice: give it once.",
+        ("-s", "interval.seed=1", "-s", "interval.seed=2"): "--set interval.seed is given twice, as interval.seed=1 ",
+        ("-s", "unit=page", "-u", "page"): "'unit' is given twice, as --unit and as --set unit=page: give it once.",
+        ("-s", "evidence_threshold=1", "-s", "evidence.threshold=1"): "--set evidence.threshold is given twice",
+    }.items():
+        ended = cli("run", *typed)
+        assert (ended.code, ended.err.count("\n")) == (2, 1)
+        assert said in ended.err
+    listed = cli("run", "-m", "overlap", "-m", "rouge,bm25", "-q", "-q", "--dry-run")
+    assert listed.code == 0
+    assert re.findall("^([a-z0-9]+): [0-9,]+ pairs", listed.out, re.MULTILINE) == ["overlap", "rouge", "bm25"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("run -u sentence", "--unit is 'sentence': it should be 'chunk', 'citation', 'page', 'evidence' or"),
+        ("run --executor pool", "--executor is 'pool': it should be 'local' or 'ray'."),
+        ("run -s interval.seed=x", "--set interval.seed is 'x': it should be a valid integer."),
+        ("run -s executor.device=3", "Unknown setting 'executor.device' in --set. Did you mean 'devices'?"),
+        ("plan overlap --half-width x", "--half-width is 'x': it should be a valid number."),
+        ("run -c wrong.yaml", "Setting 'interval.seed' in wrong.yaml is 'x': it should be a valid integer."),
+        ("run -c wrong.yaml -u book", "--unit is 'book': it should be"),
+        ("run -c unknown.yaml -u page", "Unknown setting 'intervals' in unknown.yaml. Did you mean 'interval'?"),
+    ],
+)
+def test_messages_name_what_was_typed(cli, typed, said):
+    Path("wrong.yaml").write_text("interval: {seed: x}\n")
+    Path("unknown.yaml").write_text("intervals: {seed: 1}\n")
+
+    ended = cli(*typed.split())
+
+    assert ended.code == 2
+    assert ended.err.startswith(f"metaeval: {said}")
+
+
+def test_no_summary_is_cut_in_a_list_of_commands(cli, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for group in sorted({name.rpartition(" ")[0] for name in COMMANDS}):
+        lines = cli(*group.split(), "--help").out.partition("Commands:")[2].splitlines()
+        assert len(lines) > 2
+        assert [line for line in lines if line.endswith("...")] == [], group

@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.config import load_run
+from metaeval.runs.run import run, write_run
+
+QUICK = {"interval": {"resamples": 20}}
 TYPED = ["-q", "-s", "interval.resamples=20", "-s", "comparison.permutations=20"]
 JOBS = {
     "power": ["plan", "overlap", "rouge", "--difference", "2"],
@@ -142,3 +146,22 @@ def test_a_changed_file_is_named(cli, ran):
 
     assert ended.code == 1
     assert "different: certificate-overall.json" in ended.out
+
+
+def test_a_job_of_a_python_function_says_what_to_save_and_type(cli):
+    def half(source, statement):
+        return 0.5 * (statement[:1] in source)
+
+    config = load_run(None, {"metrics": [half], "protocols": ["classification"], "controls": False, **QUICK})
+    write_run(config, run(config))
+    name = Path("results/latest").resolve().name
+
+    again, explained = cli("results", "rerun"), cli("results", "explain", name)
+
+    why = (
+        "because the metric 'half' is an object of the Python session that ran it: save the code in FILE.py, and type "
+    )
+    assert (again.code, again.err) == (2, f"metaeval: {name} cannot be rerun, {why}-m FILE:half.\n")
+    assert explained.code == 0
+    assert f"No command repeats results/{name}, {why}-m FILE:half." in " ".join(explained.out.split())
+    assert "metaeval run" not in explained.out

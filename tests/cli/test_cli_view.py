@@ -481,7 +481,7 @@ def test_python_writes_the_page_that_the_command_writes(mini, cli, refused, tmp_
     assert ended.code == 0, ended.err
     path = metaeval.view(str(job), output=tmp_path / "made.html", max_pairs=40, explain="overlap")
     assert path.read_bytes() == (tmp_path / "typed.html").read_bytes()
-    with pytest.raises(UserError, match="'max_pairs' in the settings is 0"):
+    with pytest.raises(UserError, match=r"^max_pairs is 0"):
         metaeval.view(str(job), max_pairs=0)
     assert "Unknown metric of the job 'half'" in refused("view", job, "--explain", "half")
 
@@ -572,3 +572,54 @@ def test_every_run_of_a_folder_is_on_one_page(open_page, mini, cli, tmp_path):
     assert len(folders) == 2
     names = page.locator("header select").first.locator("option").all_text_contents()
     assert sorted(names) == [f"mini, all, chunk pairs ({folder})" for folder in folders]
+
+    lines = page.locator("section[aria-label=Runs] tr")
+    cells = {line.locator("th").first.inner_text(): line.locator("td").all_inner_texts() for line in lines.all()}
+    assert lines.first.locator("button").all_inner_texts() == [name.partition("(")[2].rstrip(")") for name in names]
+    assert [sorted(cells[key]) for key in ("controls", "metrics")] == [["False", "True"], ["overlap", "overlap, rouge"]]
+    assert cells["rows"] == [f"{len(mini[2]):,}"] * 2
+    assert "interval.seed" not in cells, "both runs have it"
+    for measure in ("Pearson", "full / none"):
+        page.get_by_label("Measure").select_option(measure)
+        line = lines.filter(has=page.get_by_role("rowheader", name="overlap", exact=True))
+        values = [text.split("\n")[0] for text in line.locator("td").all_inner_texts()]
+        assert values.count("–") == 1, f"the other run has no {measure}"
+        assert re.fullmatch(r"[0-9.]+", min(values))
+
+
+def test_a_named_slice_is_kept_compared_between_runs_and_taken_to_another_page(open_page, mini, tmp_path):
+    from sklearn.metrics import roc_auc_score
+
+    page = open_page(mini[0], "view=pairs")
+    page.locator("summary", has_text="More").click()
+    page.get_by_label("Fewest words of the statement").fill("18")
+    page.get_by_label("Name of a slice").fill("<b>long</b>")
+    page.get_by_role("button", name="Save as a slice").click()
+    kept = count(page)
+    page.get_by_role("tab", name="Slices").click()
+    table = page.locator("section[aria-label=Slices] table")
+    table.wait_for()
+    lines = {
+        line.locator("th").first.inner_text(): [text.split("\n")[0] for text in line.locator("td").all_inner_texts()]
+        for line in table.locator("tr").all()
+    }
+    assert table.locator("thead th").all_inner_texts() == ["", "<b>long</b>", "all pairs"]
+    assert lines["pairs"] == [f"{kept:,}", f"{len(mini[2]):,}"]
+    assert 0 < kept < len(mini[2])
+    scores = [row["scores"][mini[1]["columns"].index("overlap")] for row in mini[2]]
+    assert lines["overlap"][1] == f"{roc_auc_score([row['level'] == 2 for row in mini[2]], scores):.3f}"
+    full = sum(row["level"] == 2 for row in mini[2])
+    assert lines["full"][1] == f"{100 * full / len(mini[2]):.1f} %"
+
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save the slices as JSON").click()
+    saved.value.save_as(tmp_path / "slices.json")
+    assert json.loads((tmp_path / "slices.json").read_text()) == [{"name": "<b>long</b>", "least": "18"}]
+    page.get_by_role("button", name="Delete").click()
+    assert page.locator(".slices li").count() == 0
+    (tmp_path / "wrong.json").write_text('[{"names": 1}]')
+    page.get_by_label("Read slices from a file").set_input_files(tmp_path / "wrong.json")
+    assert "holds no slices" in page.locator("section[aria-label=Slices] [role=alert]").inner_text()
+    page.get_by_label("Read slices from a file").set_input_files(tmp_path / "slices.json")
+    page.get_by_role("button", name="Show").click()
+    assert count(page) == kept

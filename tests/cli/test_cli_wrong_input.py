@@ -19,8 +19,8 @@ NAMES = {
     "no chunk at all": ((*RUN, "--set", "aggregate=mean:0"), ["'mean:0'", "K of 1 or more"]),
     "over the limit": ((*RUN, "--set", "over_limit=split"), ["'over_limit'", "'split'", "'chunks' or 'cut'"]),
     "dataset to audit": (("data", "audit", "mni"), ["'mni'", "Did you mean 'mini'?"]),
-    "sizes": (("data", "audit", "mini", "--sizes", "50,x"), ["Setting 'sizes.1'", "'x'", "a valid integer"]),
-    "no size": (("data", "audit", "mini", "--sizes", "0"), ["Setting 'sizes.0'", "'0'", "greater than 0"]),
+    "sizes": (("data", "audit", "mini", "--sizes", "50,x"), ["--sizes has 'x':", "a valid integer"]),
+    "no size": (("data", "audit", "mini", "--sizes", "0"), ["--sizes has '0':", "greater than 0"]),
     "place": ((*RUN, "--set", "evidence.place=chunk"), ["evidence.place=chunk needs evidence.threshold"]),
     "place of pages": (
         (*RUN, "-u", "page", "--set", "evidence.place=chunk", "--set", "evidence.threshold=0.1"),

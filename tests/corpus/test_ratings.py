@@ -18,7 +18,7 @@ ROWS = tuple(Rating(f"r{n}", f"g{n // 2}", float(n), "s", text=f"text {n}") for 
     ("rows", "says"),
     [
         ((), "'mine' holds 0 ratings"),
-        (ROWS[:1], "'mine' holds 1 ratings"),
+        (ROWS[:1], "'mine' holds 1 rating"),
         ((*ROWS, ROWS[1]), "rating id 'r1' is used twice"),
         ((*ROWS, Rating("", "g", 1.0)), "rating '' of group 'g' has an empty id or group"),
         ((*ROWS, Rating("r9", "", 1.0)), "rating 'r9' of group '' has an empty id or group"),

@@ -22,7 +22,7 @@ def test_the_estimate_counts_what_is_still_to_be_asked(fake, new_session, questi
     # At the very worst a token a byte and 64 around them, for the longer text: (64 + 401) * 0.5 + 64 * 1.5 = 328.5.
     assert found.dearest == pytest.approx(328.5 / 1e6)
     assert "at most about $0.0003 (a budget of at least $0.0004, for the dearest request at" in str(found)
-    assert "2 requests to ask, 1 replies already stored; about 201 tokens in" in str(found)
+    assert "2 requests to ask, 1 reply already stored; about 201 tokens in" in str(found)
     assert "set price_in and price_out" in str(estimate(questions, server.url, store, None))
 
 
@@ -97,7 +97,7 @@ def test_a_reply_without_a_token_count_is_charged_at_its_worst(fake, new_session
         session = new_session(server.url, prices=(10, 30))
         session.ask([question("0123")])
     assert session.ledger.purse.unconfirmed == pytest.approx(((64 + 4) * 10 + 64 * 30) / 1e6)
-    assert "1 replies without a usable token count" in session.ledger.note()
+    assert "1 reply without a usable token count" in session.ledger.note()
 
 
 @pytest.mark.parametrize("absurd", [10**30, 2**63, -5, True, 1e300, "many"])
@@ -109,7 +109,7 @@ def test_an_absurd_token_count_is_a_note_and_the_paid_reply_is_kept(fake, new_se
         session = new_session(server.url, prices=(10, 30), budget=1.0)
         (reply,) = session.ask([question("0123")])
         assert (reply.content, reply.tokens_in, reply.tokens_out) == ("2", None, 10)
-        assert "1 replies without a usable token count" in session.ledger.note()
+        assert "1 reply without a usable token count" in session.ledger.note()
         assert session.ledger.purse.unconfirmed == pytest.approx(((64 + 4) * 10 + 64 * 30) / 1e6)
         again = new_session(server.url)
         assert again.ask([question("0123")]) == [reply]

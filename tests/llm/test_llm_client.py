@@ -117,7 +117,7 @@ def test_a_question_that_always_fails_fails_alone_and_is_asked_again_next_time(f
         # The next run asks for what failed alone, and does not mind that nothing else is left.
         again = new_session(server.url, retries=2)
         assert again.ask([question("bad")]) == [answers[1]]
-        assert "1 requests failed (HTTP 5xx 1): the next run asks again" in again.ledger.note()
+        assert "1 request failed (HTTP 5xx 1): the next run asks again" in again.ledger.note()
 
 
 def test_a_refusal_of_one_text_is_not_tried_again_and_stops_nothing(fake, new_session, question):
@@ -400,7 +400,7 @@ def test_one_reply_that_is_too_large_fails_alone(fake, new_session, question):
         answers = session.ask([question("a"), question("b"), question("c")])
     assert [type(answer) for answer in answers] == [Reply, Failure, Reply]
     assert (answers[1].cause, answers[1].detail) == (Cause.TOO_LARGE, "more than 1,000,000 bytes")
-    assert "1 requests failed (reply too large 1)" in session.ledger.note()
+    assert "1 request failed (reply too large 1)" in session.ledger.note()
 
 
 def packed(text, packing="gzip"):

@@ -84,7 +84,7 @@ def test_a_reply_is_a_score_or_unparsed_and_never_nought(answer, kind, expected)
     answers, metric, _ = score(answer, kind=kind)
     assert answers == [expected]
     assert metric._session.ledger.unparsed == (expected.score is None)
-    assert ("1 replies without a score" in metric.note()) == (expected.score is None)
+    assert ("1 reply without a score" in metric.note()) == (expected.score is None)
 
 
 def test_texts_without_words_are_empty_and_not_asked_about():
@@ -300,7 +300,7 @@ def test_a_rule_for_free_text_is_in_the_signature_and_asks_for_no_last_line():
 def test_two_cues_that_differ_are_unparsed_and_counted():
     answers, metric, _ = score("Prediction: 1\nOn reflection the score is 2.", reply="cued_number")
     assert answers == [PairScore(None, Status.UNPARSED, 100)]
-    assert "1 replies without a score" in metric.note()
+    assert "1 reply without a score" in metric.note()
 
 
 def test_a_prompt_of_ones_own_is_sent_under_every_rule(tmp_path):

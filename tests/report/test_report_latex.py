@@ -13,7 +13,8 @@ from metaeval.report.cells import lay_out
 from metaeval.report.formats import table_text
 from metaeval.report.latex import escape, table_of
 from metaeval.report.result import Column
-from metaeval.report.table import Note
+from metaeval.report.table import ColumnGroup, Note
+from metaeval.shown import Shown
 
 BODY = r"""    \toprule
     metric & \multicolumn{2}{c}{NDCG@5} & \multicolumn{2}{c}{AUC full/none} & \multicolumn{2}{c}{Pearson r} \\
@@ -123,12 +124,23 @@ def test_what_is_missing_is_printed_and_how_numbers_were_made_is_not(result):
     assert "verdicts" not in below
 
 
+def _named(result):
+    """The same result with a metric, a block and column groups of long names."""
+    name = Shown("longfn:" + "share_of_trigrams_in_the_cited_text_" * 2)
+    rows = [result.rows[0].model_copy(update={"metric": name}), *result.rows[1:]]
+    grid = _with(result.model_copy(update={"rows": rows}), 4)
+    blocks = tuple(replace(block, title=Shown(f"{name}: chance of full or partial")) for block in grid.blocks)
+    groups = tuple(ColumnGroup(Shown(f"Demo data, all, of the {unit} pairs"), 2) for unit in ("chunk", "citation"))
+    return [replace(grid, blocks=blocks), replace(grid, groups=groups), replace(grid, blocks=blocks, groups=groups)]
+
+
 @pytest.mark.slow
 def test_an_acl_page_takes_every_table_without_an_overfull_box(result, full, tmp_path):
     """The size of an ACL page: columns of 7.7 cm, 0.6 cm apart, 11 points; Computer Modern is wider than Times."""
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed")
     tables = [table_of(_with(result, number), controls) for number in (1, 2, 3, 5, 9) for controls in (False, True)]
+    tables += map(table_of, _named(result))
     page = r"\documentclass[11pt,a4paper,twocolumn]{article}\usepackage[margin=2.5cm]{geometry}\usepackage{booktabs}"
     text = "\n".join([page, r"\columnsep=0.6cm\begin{document}x", *tables, table_of(lay_out(full)), r"\end{document}"])
     (tmp_path / "page.tex").write_text(text, encoding="utf-8")
@@ -215,7 +227,8 @@ def test_a_long_name_is_broken_in_a_column_of_its_own(result):
     name = "our_lab/" + "very-long-checkpoint-name" * 4
     rows = [row.model_copy(update={"metric": name}) if number == 0 else row for number, row in enumerate(result.rows)]
     text = table_of(lay_out(result.model_copy(update={"rows": rows})))
-    assert r"\begin{tabular}{p{36em}" in text
+    (width,) = re.findall(r"tabular}\{p\{(\d+)pt\}r", text)
+    assert width == "162", "36 characters of 4.5 points, which keeps the columns in one table"
     assert r"\raggedright our\_\allowbreak{}lab/\allowbreak{}very-\allowbreak{}" in text
     assert r"\begin{tabular}{l" in table_of(lay_out(result))
     _check_balance(text)

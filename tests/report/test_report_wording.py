@@ -1,5 +1,8 @@
 """The words of a paper: names from cards, what measures are, and a mark that stands nearly everywhere."""
 
+import re
+from pathlib import Path
+
 from metaeval.analyses.paper_words import paper_wording
 from metaeval.report import notes
 from metaeval.report.formats import table_text
@@ -7,6 +10,9 @@ from metaeval.report.paper import score_table
 from metaeval.report.result import Column, Data, Result, Row, Value
 from metaeval.report.table import Note, Table, blocks_of
 from metaeval.report.wording import Wording
+from metaeval.shown import count
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_names_are_those_of_the_cards_longest_first_and_only_whole():
@@ -103,3 +109,35 @@ def test_human_labels_are_called_demo_only_where_all_are():
         for sets in ([("d", True)], [("d", True), ("e", False)], [("e", False)])
     ]
     assert titles == ["Against demo levels", "Against human or demo levels", "Against human levels"]
+
+
+PLURAL = re.compile(r"(?<!of )(?<!of the )(?<!than )(?<!than the )(?<!takes )(?<!most )\{[a-z][^{}\"]*:,\} ([a-z]+s)\b")
+LIMITS = {"bytes", "digits", "tokens", "groups", "rows"}
+"""Words of limits, of which there is never one."""
+
+
+def test_a_count_has_its_noun_in_the_right_number():
+    counts = {"1 reply": (1, "reply"), "2 replies": (2, "reply"), "1,200 keys": (1200, "key"), "0 rows": (0, "row")}
+    assert {text: count(*of) for text, of in counts.items()} == {text: text for text in counts}
+
+
+def test_messages_count_with_the_function_that_knows_the_number_one():
+    """`f"{n:,} replies"` says 1 replies; sums of what is always several are listed here."""
+    several = (
+        "of their gold",
+        "variants were tried",
+        "inputs are more",
+        "rows have",
+        "soft accuracy",
+        "answers; the first",
+    )
+    found = [
+        f"{path.name}: {line.strip()}"
+        for folder in ("metaeval",)
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if path.name not in ("sentences.py", "multiverse.py", "cost.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        for match in PLURAL.finditer(line)
+        if match[1] not in ("has", "is", *LIMITS) and not any(words in line for words in several)
+    ]
+    assert found == []

@@ -16,22 +16,11 @@ from metaeval.report.measures import Headline
 from metaeval.report.notes import letters, rank_interval
 from metaeval.report.result import Column, Result, Significance
 from metaeval.report.sentences import TESTS
-from metaeval.report.table import (
-    UNDEFINED,
-    Block,
-    Cell,
-    Note,
-    Record,
-    Table,
-    TableLine,
-    count,
-    format_p,
-    format_value,
-    plain,
-)
+from metaeval.report.table import UNDEFINED, Block, Cell, Note, Record, Table, TableLine, format_p, format_value, plain
 from metaeval.report.verdicts import alpha_of
 from metaeval.runs.evaluation import ProtocolSetup, evaluate
 from metaeval.runs.metric_scores import Panel, headline, judged
+from metaeval.shown import count
 from protocols.contrasts import Contrast, contrasts
 
 _TESTS = {"delong": "DeLong p", "williams": "Williams p", "steiger": "Steiger p"}

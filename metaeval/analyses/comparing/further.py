@@ -14,10 +14,11 @@ import numpy as np
 from metaeval.analyses.comparing.subgroups import by_part, check_division, statement_words
 from metaeval.errors import UserError
 from metaeval.report.cells import cell
-from metaeval.report.table import Note, Table, TableRow, count, known, plain
+from metaeval.report.table import Note, Table, TableRow, known, plain
 from metaeval.runs.evaluation import ProtocolSetup
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet
+from metaeval.shown import count
 from metaeval.stats.agreement import rank_correlation_matrix
 from metaeval.stats.arrays import Floats, Ints, ratio, weighted_sums
 from metaeval.stats.complementarity import Kind, Objective, StackGain, resampled_gains, stack_gain

@@ -15,10 +15,11 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.report.cells import cell, units
 from metaeval.report.result import Column
-from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Table, TableRow, count, format_value, known, plain
+from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Table, TableRow, format_value, known, plain
 from metaeval.runs.evaluation import ProtocolSetup, column_of, find_protocols, named_protocols
 from metaeval.runs.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.runs.prepared_run import Frame
+from metaeval.shown import count
 from metaeval.stats.influence import Influence, resampled
 from metaeval.stats.prediction_powered import wilson
 from metaeval.stats.resampling import bootstrap

@@ -22,11 +22,12 @@ from metaeval.files import safe_name
 from metaeval.report.cells import cell
 from metaeval.report.notes import numbers
 from metaeval.report.result import Column, Data, Interval, Value
-from metaeval.report.table import Cell, Note, Record, Scalar, Table, TableRow, count, format_p, format_value, plain
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, TableRow, format_p, format_value, plain
 from metaeval.report.uncertainty import level_and_method
 from metaeval.runs.evaluation import ProtocolSetup, column_of
 from metaeval.runs.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet, kind_of_data
+from metaeval.shown import count
 from metaeval.stats.arrays import Bools
 from metaeval.stats.influence import t_interval
 from metaeval.stats.significance import Pooled, pooled
@@ -111,7 +112,8 @@ def _values(by: str, panel: Panel, frame: Frame) -> PartNames:
     values = sorted(set(names))
     if len(values) > MOST_PARTS:
         raise UserError(
-            f"{frame.name} has {len(values):,} values of {shown(by)}, and a table at most {MOST_PARTS} parts: choose "
+            f"{frame.name} has {count(len(values), 'value')} of {shown(by)}, and a table at most "
+            f"{MOST_PARTS} parts: choose "
             "another --by."
         )
     return names, sorted(values, key=lambda name: (float(name) if _NUMBER.fullmatch(name) else math.inf, name))

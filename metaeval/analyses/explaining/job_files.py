@@ -19,9 +19,10 @@ from metaeval.analyses.explaining.explain import (
 from metaeval.analyses.suites.suite import recorded
 from metaeval.errors import UserError, unknown
 from metaeval.report.differences import Change, missing, record_changes, row_changes
-from metaeval.report.table import Table, count
+from metaeval.report.table import Table
 from metaeval.report.terminal import aligned
 from metaeval.runs.job_folder import LATEST, NAME, done_jobs, find_job, is_hash
+from metaeval.shown import count
 
 NUMBERS = "numbers"
 """The name under which the numbers of a table are compared."""
@@ -156,7 +157,7 @@ def sources_of(of: str, results: Path) -> list[str]:
     tables.
     """
     of = _source_of_file(of)
-    if not _is_job(of):
+    if not (_is_job(of) or (results / of / NAME).is_file()):
         return [of]
     job = find_job(Path(of), LATEST) if isdir(of) else find_job(results, of)
     signed_files = [path for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]

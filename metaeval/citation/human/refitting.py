@@ -16,6 +16,7 @@ from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions
 from metaeval.citation.human.model import HumanAnswer, HumanStatement, SpanValue, Valued, align
 from metaeval.citation.measures import ValueInterval, interval_by, means, replicates
 from metaeval.errors import UserError
+from metaeval.shown import count
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.correlations import pearson, rank_correlations
 from metaeval.stats.influence import COUNTS, SIGNED
@@ -160,8 +161,9 @@ def fit(
     groups, codes = np.unique([statement.group for statement in statements], return_inverse=True)
     if len(groups) < 2 or len({statement.rating for statement in statements}) < 2:
         raise UserError(
-            f"Coefficients cannot be fitted to {len(statements):,} statements with citations, edits and a rating in "
-            f"{len(groups):,} groups: give answers to two questions or more, with ratings that differ."
+            f"Coefficients cannot be fitted to {count(len(statements), 'statement')} with "
+            f"citations, edits and a rating in "
+            f"{count(len(groups), 'group')}: give answers to two questions or more, with ratings that differ."
         )
     n_folds = min(FOLDS, len(groups))
     fold_of_group = np.empty(len(groups), dtype=np.int64)

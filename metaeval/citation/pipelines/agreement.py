@@ -22,8 +22,9 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.report.cells import cell
 from metaeval.report.result import Column
-from metaeval.report.table import Note, count, plain
+from metaeval.report.table import Note, plain
 from metaeval.runs.evaluation import resampling_of
+from metaeval.shown import count
 
 _TWO = Column(key="", label="", digits=2)
 _PERCENT = Column(key="", label="", scale=100, digits=1)

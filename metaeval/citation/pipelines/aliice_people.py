@@ -26,7 +26,8 @@ from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.errors import UserError, unknown
 from metaeval.report.result import Column
-from metaeval.report.table import Cell, ColumnGroup, Note, Record, Table, count, format_value
+from metaeval.report.table import Cell, ColumnGroup, Note, Record, Table, format_value
+from metaeval.shown import count
 from metaeval.stats.arrays import Bools, Floats, Ints
 
 _ONE, _TWO = (Column(key="", label="", digits=digits) for digits in (1, 2))

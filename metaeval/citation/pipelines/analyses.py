@@ -80,10 +80,11 @@ class _WritesAnswers(Analysis):
     The setting `output` then is the form of the model's replies, as in every other pipeline.
     """
 
-    def options_of(self, settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> DeclaredOptions:
+    def options_of(self, settings: Mapping[str, Any], overrides: Sequence[str] | None = None) -> DeclaredOptions:
         """Return checked options, with the setting output as that of the chat model."""
-        prefixed = [f"{_CHAT}{text}" if text.partition("=")[0].strip() == "output" else text for text in overrides]
-        return super().options_of(settings, prefixed)
+        texts = overrides or ()
+        prefixed = [f"{_CHAT}{text}" if text.partition("=")[0].strip() == "output" else text for text in texts]
+        return super().options_of(settings, None if overrides is None else prefixed)
 
 
 def analysis_of(pipeline: Pipeline) -> Analysis:

@@ -42,10 +42,11 @@ from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import MakeBackends, Run
 from metaeval.citation.pipelines.provenance import Provenance, truncation, written_out
 from metaeval.report.result import Column
-from metaeval.report.table import Cell, Note, Record, Scalar, Table, count, format_value, plain
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, format_value, plain
 from metaeval.runs.cutoffs import judge_of
 from metaeval.runs.evaluation import resampling_of
 from metaeval.runs.metrics import LoadedMetrics, plug_in
+from metaeval.shown import count
 
 _Bounds = tuple[float | None, float | None]
 """The lower and upper bound of a value."""

@@ -143,7 +143,7 @@ def missing_text(lines: Sequence[CitationLine], unit: str) -> str:
     numbers = [line.sentence if unit == "sentence" else line.claim_number for line in without]
     first = [(line.answer, f"{unit} {number}", line.claim) for line, number in zip(without, numbers, strict=True)]
     reasons = Counter(line.reason for line in without)
-    return provenance.reasons(reasons, f"{len(lines):,} lines", first) if without else ""
+    return provenance.reasons(reasons, count(len(lines), "line"), first) if without else ""
 
 
 def row_tables(name: str, answers: Sequence[Record], lines: Sequence[CitationLine]) -> list[Table]:

@@ -11,6 +11,7 @@ from pydantic import Field
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, EncodingSettings, Progress
 from metaeval.citation.pipelines.pipeline import FilesToRead, FormatName, SourcesFile
 from metaeval.declared import Flag
+from metaeval.shown import count
 
 
 class FormatsOptions(DeclaredOptions):
@@ -54,7 +55,7 @@ def _convert(options: ConvertOptions, progress: Progress) -> Done:
         read=options.files,
         shown=(),
         outputs={output: partial(write_text, text=own_lines(answers))} if output else {},
-        written=[f"Written: {output} ({len(answers):,} answers)"] if output else [],
+        written=[f"Written: {output} ({count(len(answers), 'answer')})"] if output else [],
         value=[own_row(answer) for answer in answers],
     )
 

@@ -26,7 +26,8 @@ from metaeval.citation.readers.jsonl import lines_of, own_row
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.files import safe_name
-from metaeval.report.table import UNDEFINED, Note, Table, blocks_of, count, plain
+from metaeval.report.table import UNDEFINED, Note, Table, blocks_of, plain
+from metaeval.shown import count
 from metaeval.signature import signature
 
 MONEY = "USD for these replies"
@@ -134,7 +135,7 @@ def _estimate(read: _Written) -> str:
     stages = asking.STAGES[options.strategy]
     samples = f", {options.samples} samples of each" if options.samples > 1 else ""
     number = len(task.questions) // options.samples
-    lines = [f"{number:,} questions{samples}, strategy {options.strategy}"]
+    lines = [f"{count(number, 'question')}{samples}, strategy {options.strategy}"]
     first = generation.first_requests(task.questions, options, chat, task.shots)
     lines.append(f"{stages[0]}: {estimate_for(first, chat)}")
     if len(stages) > 1:

@@ -31,8 +31,9 @@ from metaeval.citation.pipelines.provenance import Provenance, listed
 from metaeval.citation.readers.jsonl import own_lines
 from metaeval.declared import Flag
 from metaeval.errors import UserError
-from metaeval.report.table import Note, Scalar, Table, count, plain
+from metaeval.report.table import Note, Scalar, Table, plain
 from metaeval.setting_types import one_of
+from metaeval.shown import count
 from metaeval.stats.influence import SHARES, SIGNED
 
 
@@ -85,7 +86,8 @@ def estimate_improve(read: ImprovedRounds) -> str:
     requests = [question.request for question in questions]
     editing = sum(question.module == "editing" for question in questions)
     return (
-        f"{len(read.run.answers):,} answers, to judge before any edit: {estimate_for(requests, read.judge.chat)}\n"
+        f"{count(len(read.run.answers), 'answer')}, to judge before any edit: "
+        f"{estimate_for(requests, read.judge.chat)}\n"
         f"then, in each of {read.run.options.rounds:,} rounds, at most {editing:,} requests of about the same size: "
         "for every answer that was changed, about its citations alone (their contexts too, where an edit moved a "
         "sentence's end)"

@@ -22,8 +22,9 @@ from metaeval.citation.pipelines.provenance import Provenance, uncertainty
 from metaeval.errors import UserError
 from metaeval.files import sha256_json
 from metaeval.report.result import Column, Data
-from metaeval.report.table import Cell, Note, Record, Table, count, plain
+from metaeval.report.table import Cell, Note, Record, Table, plain
 from metaeval.runs.evaluation import resampling_of
+from metaeval.shown import count
 from metaeval.stats.arrays import Floats, Ints
 
 _TWO = Column(key="", label="", digits=2)

@@ -15,8 +15,9 @@ from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.config import IntervalConfig
 from metaeval.corpus.sentences import language_note
 from metaeval.report.result import Column, Data, Interval, Ledger
-from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, blocks_of, count, plain, share
+from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, blocks_of, plain, share
 from metaeval.report.uncertainty import few_groups_of_sheet, interval_settings
+from metaeval.shown import count
 from metaeval.signature import resampled_fields, signature, versions
 
 _EXAMPLES = 3

@@ -31,9 +31,10 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.files import sha256_json
 from metaeval.report.cells import THREE, cell
-from metaeval.report.table import Note, Table, count, plain
+from metaeval.report.table import Note, Table, plain
 from metaeval.runs.evaluation import resampling_of
 from metaeval.setting_types import one_of
+from metaeval.shown import count
 
 MEASURES = (
     PipelineMeasure("pearson", "Pearson", "Pearson correlation with human ratings"),
@@ -118,7 +119,7 @@ def estimate_refit(read: ToRefit) -> str:
     if read.judge is None:
         return "People's edits are fitted, and no chat model is asked: nothing is paid."
     requests = [question.request for question in questions_of(read.answers, read.splits, read.judge.asking)]
-    return f"{len(read.people):,} answers to be edited: {estimate_for(requests, read.judge.chat)}"
+    return f"{count(len(read.people), 'answer')} to be edited: {estimate_for(requests, read.judge.chat)}"
 
 
 def refit(read: ToRefit, chat: Any) -> Layout:

@@ -30,7 +30,8 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.files import safe_name
 from metaeval.report.result import Column
-from metaeval.report.table import Note, Scalar, Table, count, format_value, plain, share
+from metaeval.report.table import Note, Scalar, Table, format_value, plain, share
+from metaeval.shown import count
 from metaeval.stats.arrays import Floats
 from metaeval.stats.influence import SIGNED
 from metaeval.stats.resampling import Draws
@@ -200,7 +201,7 @@ REWRITE = Pipeline(
     purpose="rewrites the claims",
     chat_options=RewriteOptions,
     read=_read,
-    estimate=lambda read: f"{len(read.cut):,} claims to rewrite: {rewriting.estimated(read.cut, read.run.chat)}",
+    estimate=lambda read: f"{count(len(read.cut), 'claim')} to rewrite: {rewriting.estimated(read.cut, read.run.chat)}",
     ask=_rewritten,
     judge=_judge,
 )

@@ -31,7 +31,8 @@ from metaeval.citation.scifi.statistics import cited_texts
 from metaeval.citation.scifi.wikipedia import read_articles, read_pages
 from metaeval.errors import UserError
 from metaeval.llm.exchange import ChatRequest, read_answer, read_prompt
-from metaeval.report.table import Note, Scalar, count, format_value, plain
+from metaeval.report.table import Note, Scalar, format_value, plain
+from metaeval.shown import count
 
 _FIELDS: Any = {
     name: (field.annotation, field)
@@ -82,7 +83,7 @@ def _read(run: Run) -> _Building:
 
 
 def _estimate(building: _Building) -> str:
-    return f"{len(building.samples):,} queries: {estimate_for(building.requests, building.run.chat)}"
+    return f"{count(len(building.samples), 'query')}: {estimate_for(building.requests, building.run.chat)}"
 
 
 def _ask(building: _Building, chat: Chat) -> _Building:
@@ -189,7 +190,7 @@ def export(options: DataExportOptions) -> Done:
         read=options.files,
         shown=(),
         outputs={options.output: partial(write_text, text=text)} if options.output else {},
-        written=[f"Written: {options.output} ({len(rows):,} samples)"] if options.output else [],
+        written=[f"Written: {options.output} ({count(len(rows), 'sample')})"] if options.output else [],
         warnings=[
             *([f"Left out without a question or a text: {count(lost, 'answer')}."] if lost else []),
             *(f"{name}: {number:,}" for name, number in notes.items()),

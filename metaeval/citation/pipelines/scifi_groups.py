@@ -14,7 +14,8 @@ from metaeval.citation.scifi.statistics import CitedTexts, cited_texts
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.report.result import Column
-from metaeval.report.table import Note, Table, count, format_value, plain
+from metaeval.report.table import Note, Table, format_value, plain
+from metaeval.shown import count
 
 TOP = 10
 """Number of values of a field of words that have a line, the most frequent first (Table 4)."""

@@ -31,6 +31,7 @@ from metaeval.report.cells import cell, rank
 from metaeval.report.result import Column
 from metaeval.report.table import Cell, Note, Rank, Record, Table, TableRow, format_value, plain
 from metaeval.setting_types import as_list
+from metaeval.shown import count
 from metaeval.stats.arrays import Floats, Ints, group_totals
 from metaeval.stats.influence import COUNTS
 from metaeval.stats.resampling import Draws
@@ -243,9 +244,9 @@ def _differences(assessed: Assessed, systems: Sequence[_System], around: Provena
         for strategy, (first, second) in _common(before, after, pair).items():
             rows = [assessed.run.panel.rows(each.number) for each in (first, second)]
             rows, lost = _on_common_groups(assessed, rows, pair)
-            left_out += [f"{pair} ({strategy}): {lost:,} answers to questions that only one of the two answered"] * (
-                lost > 0
-            )
+            left_out += [
+                f"{pair} ({strategy}): {count(lost, 'answer')} to questions that only one of the two answered"
+            ] * (lost > 0)
             ends = {key: _difference(assessed, statistic, rows).ends for key, statistic in measures.items()}
             cells = [cell(*ends[column.key], column, signed=True) for column in _COLUMNS]
             named = _System(second.number, f"{before[0].model} to {after[0].model}", strategy)

@@ -32,9 +32,10 @@ from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.report.result import Column
-from metaeval.report.table import ColumnGroup, Note, Scalar, Table, count, format_value, plain
+from metaeval.report.table import ColumnGroup, Note, Scalar, Table, format_value, plain
 from metaeval.runs.cutoffs import Cutoff, find_cutoff
 from metaeval.scoring.contract import Metric
+from metaeval.shown import count
 from metaeval.stats.influence import COUNTS, SHARES
 
 _GRADED = (0.0, 1.0, 1)

@@ -58,9 +58,10 @@ from metaeval.citation.support.pages import (
 from metaeval.citation.table import CitationLine, counts, unjudged
 from metaeval.errors import UserError, unknown
 from metaeval.report.result import Column
-from metaeval.report.table import Note, Table, count, format_value, plain
+from metaeval.report.table import Note, Table, format_value, plain
 from metaeval.runs.cutoffs import judge_of, read_thresholds
 from metaeval.runs.evaluation import resampling_of
+from metaeval.shown import count
 
 LABELS = "labels"
 """The name of the backend whose levels are those of the file."""

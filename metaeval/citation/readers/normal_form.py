@@ -14,6 +14,7 @@ from metaeval.citation.readers.placing import BRACKETS, EXACT, NO_SOURCE, NO_SOU
 from metaeval.citation.readers.source_texts import SourceTexts, names_of
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.errors import shown
+from metaeval.shown import count
 
 _LOST = (NOT_PLACED, NO_SOURCE)
 
@@ -49,11 +50,11 @@ class CitedReading:
         """Yield what was left out, with counts, as clauses."""
         for reason in _LOST:
             if number := self.reasons[reason]:
-                yield f"{number:,} citations {reason}"
+                yield f"{count(number, 'citation')} {reason}"
         if number := self.reasons[NO_SOURCES]:
-            yield f"{number:,} spans {NO_SOURCES}"
+            yield f"{count(number, 'span')} {NO_SOURCES}"
         if number := self.reasons[BRACKETS]:
-            yield f"{number:,} brackets of the texts are not citations in this format, and are read as round brackets"
+            yield f"{count(number, 'bracket')} of the texts read as round brackets: no citations in this format"
         yield from (f"{number:,} {reason}" for reason, number in self.left_out.items())
         if self.missing:
             named = ", ".join(shown(name, 80) for name in list(dict.fromkeys(self.missing[:99]))[:3])

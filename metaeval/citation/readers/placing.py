@@ -20,11 +20,11 @@ UNITS: Mapping[str, str] = {"code points": "", "bytes": "utf-8", "UTF-16 units":
 """Units of offsets, in the order in which they are tried, with the encoding that counts them."""
 
 EXACT = "the text"
-NOT_PLACED = "have offsets that fit the text in no unit"
+NOT_PLACED = "with offsets that fit the text in no unit"
 PLACED = "placed in "
 BRACKETS = "brackets"
-NO_SOURCE = "point at a source that the record does not list"
-NO_SOURCES = "name no source"
+NO_SOURCE = "pointing at a source that the record does not list"
+NO_SOURCES = "naming no source"
 
 _LONGEST_MARK = 2_000
 _CLOSING = frozenset(".!?…:;,。！？।॥۔؟\"'”’»)*_")

@@ -15,6 +15,7 @@ from metaeval.corpus.loaders.rows import DataRow
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
 from metaeval.reading import read_json
+from metaeval.shown import count
 
 _ARCHIVE = "https://huggingface.co/datasets/princeton-nlp/ALCE-data/resolve/main/ALCE-data.tar"
 """The archive that ALCE's own `download_data.sh` fetches."""
@@ -35,7 +36,7 @@ def questions_in(path: Path) -> int:
 
 def _load(published: int, split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     (path,) = paths.values()
-    held = f"{questions_in(path):,} questions ({published:,} are published)"
+    held = f"{count(questions_in(path), 'question')} ({published:,} are published)"
     raise UserError(
         f"{path} holds {held} with passages, and no answers to judge: answer them with 'metaeval cite generate {path}'."
     )
@@ -44,7 +45,7 @@ def _load(published: int, split: str, paths: Mapping[str, Path], options: Mappin
 def _declared(name: str, file: str, title: str, published: int, note: str, citation: str) -> Dataset:
     return Dataset(
         name=name,
-        title=f"{title}: {published:,} questions with 100 retrieved passages each, without answers",
+        title=f"{title}: {count(published, 'question')} with 100 retrieved passages each, without answers",
         origin="https://huggingface.co/datasets/princeton-nlp/ALCE-data",
         licence="not named in the archive; see the origin",
         schema="ALCE: a list of {question, docs, answer ...}",

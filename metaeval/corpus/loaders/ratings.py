@@ -51,6 +51,7 @@ from metaeval.data_tables import TypedTable, is_finite, name_column, number_of, 
 from metaeval.errors import UserError, shown, unknown
 from metaeval.own_tables import TABLES, read_table, table_of
 from metaeval.roles import RATINGS
+from metaeval.shown import count
 from metaeval.table_reading import skips_bad_cells
 
 _log = logging.getLogger("metaeval")
@@ -317,7 +318,7 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
 def _group_cure(table: TypedTable, fields: Sequence[str]) -> str:
     """Return what to type where rows share an article or a query; fields: headings, of which those that repeat fit."""
     repeated = {heading: len(table.coded(heading).names) for heading in fields}
-    fits = [f"{shown(name)} has {many:,} values" for name, many in repeated.items() if 1 < many < table.size / 2]
+    fits = [f"{shown(name)} has {count(many, 'value')}" for name, many in repeated.items() if 1 < many < table.size / 2]
     known = f" ({', '.join(fits[:3])})" if fits else ""
     return f"Where rows share an article or a query, name its column: --map group=COLUMN{known}."
 

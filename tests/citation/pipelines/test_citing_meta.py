@@ -395,7 +395,7 @@ def test_the_correlations_are_called_those_with_ratings_and_the_rules_say_what_i
         (
             {"answers": {"a": ("Ships [1].", "s", "g", [(0.5,)])}},
             (),
-            "holds 1 ratings, and metrics cannot be evaluated",
+            "holds 1 rating, and metrics cannot be evaluated",
         ),
         ({"answers": {"a": ("Ships.", "s", "g", [(None,)])}}, (), "holds 0 ratings"),
     ],

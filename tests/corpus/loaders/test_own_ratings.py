@@ -172,7 +172,7 @@ def test_rows_of_annotators_become_items(tmp_path, caplog):
         ("r2", "Q1", "Two.", 0.5, {"ann": 0.0, "bob": 1.0}),
     ]
     assert ratings.scores == {"m": {"r1": 0.5, "r2": 0.25}}
-    assert f"{path}: 2 items from 4 rows, 2 annotators, 1 ratings blank." in caplog.messages
+    assert f"{path}: 2 items from 4 rows, 2 annotators, 1 rating blank." in caplog.messages
 
 
 @pytest.mark.parametrize(

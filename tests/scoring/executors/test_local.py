@@ -288,13 +288,13 @@ def test_a_driver_that_is_killed_takes_its_workers_along(start):
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"devices": "0,x"}, r"Setting 'executor.devices' .*: '0,x' should be numbers with commas"),
+        ({"devices": "0,x"}, r"^executor\.devices: '0,x' should be numbers with commas"),
         ({"devices": "1,1"}, "'1,1' names a device twice"),
-        ({"name": "ray", "devices": "0"}, "'executor' in the settings: Ray places its actors on GPUs by itself"),
+        ({"name": "ray", "devices": "0"}, "^executor: Ray places its actors on GPUs by itself"),
         ({"workers": "2:4"}, r"A range of workers is of a Ray cluster: set executor\.name to ray \(--executor ray\)\."),
         ({"name": "ray", "workers": "4:2"}, r"executor\.workers is 4:2: the first should be 1 or more, and not above"),
         ({"address": "auto"}, r"executor\.address is of a Ray cluster: set executor\.name to ray \(--executor ray\)\."),
-        ({"workers": 2000}, "Setting 'executor.workers' .* should be less than or equal to 1024"),
+        ({"workers": 2000}, r"^executor\.workers is 2000: it should be less than or equal to 1024"),
     ],
 )
 def test_settings_are_checked(settings, sentence):

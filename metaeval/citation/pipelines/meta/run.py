@@ -60,11 +60,11 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.files import sha256_file
 from metaeval.report.result import Result
-from metaeval.report.table import count
 from metaeval.runs.columns import column_of
 from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.prepared_run import RatedSet
 from metaeval.runs.run import evaluate_columns
+from metaeval.shown import count
 
 RATINGS = "ratings.jsonl"
 """File of the ratings and all scores, which `metaeval evaluate -d ratings --data FILE` reads."""

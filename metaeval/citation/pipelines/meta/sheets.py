@@ -21,7 +21,8 @@ from metaeval.citation.pipelines.provenance import Provenance, data_of, in_steps
 from metaeval.files import sha256_json
 from metaeval.report.cells import THREE, cell
 from metaeval.report.result import Column, Data
-from metaeval.report.table import Cell, Note, Record, Scalar, Table, blocks_of, count, format_value, plain, share
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, blocks_of, format_value, plain, share
+from metaeval.shown import count
 
 _JUDGED: Mapping[str, CiteEvalMeasure] = {
     "citeeval:auto": "auto",
