@@ -81,8 +81,8 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
     from metaeval.report.cells import lay_out
     from metaeval.report.formats import printed, table_text, tables_in
     from metaeval.report.notebook import NotebookText
+    from metaeval.report.paper_names import Wording
     from metaeval.report.result import load_result
-    from metaeval.report.wording import Wording
     from metaeval.runs.job_folder import altered, find_job
 
     warnings: list[str] = []

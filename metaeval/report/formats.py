@@ -16,10 +16,10 @@ from metaeval.report import latex, markdown, terminal
 from metaeval.report.cells import lay_out
 from metaeval.report.html_report import Section, page_of
 from metaeval.report.multiverse import MULTIVERSE, load_multiverse, multiverse_tables
+from metaeval.report.paper_names import Wording
 from metaeval.report.result import SCHEMAS as RESULTS
 from metaeval.report.result import checked, load_result, read_versioned
 from metaeval.report.table import CONTROLS, NO_DATA, Table, plain
-from metaeval.report.wording import Wording
 
 SCHEMA = "metaeval-table/1"
 SCHEMAS = ("metaeval-sheet/1", SCHEMA)

@@ -10,12 +10,12 @@ from pathlib import Path
 from metaeval.config import ExecutorConfig, RunConfig
 from metaeval.errors import UserError
 from metaeval.llm.batch import write_batch
-from metaeval.runs.answers import expected_texts, reading
 from metaeval.runs.columns import named_metrics
 from metaeval.runs.doctor import Readiness, ReadinessState, readiness
 from metaeval.runs.evaluation import find_protocols, readable_protocols
 from metaeval.runs.metrics import NOT_ASKING, plug_in
 from metaeval.runs.prepared_run import pair_file, prepare
+from metaeval.runs.row_scores import expected_texts, reading
 from metaeval.scoring.backends.models import devices_of
 from metaeval.scoring.contract import Metric, TextPair
 from metaeval.scoring.engine import job_identity

@@ -18,7 +18,6 @@ from metaeval.errors import UserError
 from metaeval.files import AnyPath, sha256_json
 from metaeval.reading import parquet_library
 from metaeval.remote import location
-from metaeval.runs.answers import reading
 from metaeval.runs.columns import unscored_metrics
 from metaeval.runs.metrics import (
     LoadedMetrics,
@@ -30,6 +29,7 @@ from metaeval.runs.metrics import (
     worker_pool,
 )
 from metaeval.runs.prepared_run import Job, pair_file, pair_table, prepare
+from metaeval.runs.row_scores import reading
 from metaeval.scoring.contract import Combination, Metric, TextPair
 from metaeval.scoring.engine import context_of, job_identity
 from metaeval.scoring.executors.contract import BlockTask, Context

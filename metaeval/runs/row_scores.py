@@ -1,4 +1,4 @@
-"""A metric's answers to the rows of a job: what it reads, one answer per row, and joined chunks scored again."""
+"""A metric's scores of the rows of a job: the texts it reads, one score per row, and joined chunks scored again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from metaeval.scoring.store import ScoreStore
 
 
 @dataclass(frozen=True)
-class JobAnswers:
+class JobScores:
     """The scores of one metric for a job (its answers). rows: one per judged row; higher is more support.
 
     read: the answer to each unique (source, statement) that was scored. pairs: the answers to the pairs of the job,
@@ -43,9 +43,9 @@ def reading(job: Job, name: str, metrics: LoadedMetrics) -> Job:
     return job if all(reader.card.input_limit is None for reader in readers) else job.in_chunks
 
 
-def answer_rows(
+def score_rows(
     job: Job, metrics: LoadedMetrics, store: ScoreStore | None = None, progress: MetricProgress | None = None
-) -> Iterator[tuple[str, Metric, JobAnswers]]:
+) -> Iterator[tuple[str, Metric, JobScores]]:
     """Yield each metric with its answers to the rows of a job, in the order in which the metrics are scored."""
     metrics = metrics.settled(job.texts)
     in_chunks = [name for name in metrics.names if reading(job, name, metrics) is not job]
@@ -54,7 +54,7 @@ def answer_rows(
         for over, names in ((job, as_is), *([(job.in_chunks, in_chunks)] if in_chunks else [])):
             for name, metric, scored in score_in(pool, over.texts, metrics.only(names), store, progress):
                 rescore = partial(_rescore, pool, name, metric, metrics, store, progress)
-                yield name, metric, job_answers(over, scored, metric.card.direction, rescore)
+                yield name, metric, job_scores(over, scored, metric.card.direction, rescore)
 
 
 def _rescore(
@@ -74,9 +74,9 @@ def _rescore(
         return score_pairs(metric, texts, store, report, executed(pool, [name], [metric], metrics.config))
 
 
-def job_answers(
+def job_scores(
     job: Job, scored: ScoredPairs, direction: Literal[1, -1], rescore: Callable[[Sequence[TextPair]], ScoredPairs]
-) -> JobAnswers:
+) -> JobScores:
     """Aggregate a metric's answers to the pairs of a job to one answer per row.
 
     direction: 1 if higher scores mean more support, else -1. rescore: function that scores the joined chunks of a
@@ -86,7 +86,7 @@ def job_answers(
     rows = aggregate(scored.answers, job.rows, how, direction)
     read = dict(zip(job.texts, scored.answers, strict=True))
     if not joins(job, how):
-        return JobAnswers(rows, read.values(), scored.answers, scored.identity, None)
+        return JobScores(rows, read.values(), scored.answers, scored.identity, None)
     joined = {
         number: _join(job, row, best_members(scored.answers, row.members, how.most, direction))
         for number, row in enumerate(job.rows)
@@ -96,7 +96,7 @@ def job_answers(
     read |= zip(joined.values(), rescored.answers, strict=True)
     for number, answer in zip(joined, rescored.answers, strict=True):
         rows[number] = answer.oriented(direction)
-    return JobAnswers(rows, read.values(), scored.answers, scored.identity, rescored.identity)
+    return JobScores(rows, read.values(), scored.answers, scored.identity, rescored.identity)
 
 
 def joins(job: Job, how: Aggregation) -> bool:
