@@ -287,7 +287,7 @@ class Database(ABC):
         except (sqlite3.Error, OSError) as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the upper bits say in which way
             if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                advice = f"The file is damaged, or none of ours: move it away ({self.anew})"
+                advice = f"The file is damaged, or not a file of metaeval: move it away ({self.anew})"
             elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 advice = "Another run holds it: wait for that one"
             elif code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or isinstance(error, OSError):

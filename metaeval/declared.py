@@ -196,7 +196,7 @@ def validated(model: type[Model], values: Mapping[str, Any], where: str) -> Mode
 
 
 _LISTED = 20
-"""Known names that are listed beside one that is likely to be meant."""
+"""A message with a suggestion lists the known names too, if they are at most this many."""
 
 
 def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str:

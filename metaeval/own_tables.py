@@ -191,7 +191,7 @@ def _from_lines(path: Path, unit: str, lines: Iterable[Line]) -> TypedTable:
 
 
 def _padded(where: str, headings: Sequence[str], cells: list[Any], places: Sequence[str]) -> list[Any]:
-    """Return the cells of a line, padded to the number of headings; raises `UserError` for one without a heading.
+    """Return the cells of a line, padded to the number of headings; raises `UserError` for a cell without a heading.
 
     where: location of the line. places: locations of its cells, where they have their own.
     """

@@ -23,7 +23,7 @@ from metaeval.errors import UserError, install_extra, shown
 from metaeval.files import MOST_BYTES, AnyPath, declare, ending, read_bytes, read_most
 
 DEPTH = 100
-"""Most lists and objects that stand in one another. The deepest of the published files has 8."""
+"""Deepest nesting of lists and objects. The deepest of the published files has 8."""
 
 LARGEST = 2**63 - 1
 """The largest whole number: what 64 bits hold."""
@@ -148,7 +148,8 @@ def _check_depth(value: object) -> None:
 def gunzipped(content: bytes) -> bytes:
     """Return the content of a gzip file with all its members; other bytes are returned unchanged.
 
-    Raises `MalformedError` for a damaged file, and for one that grows to more than `EXPANSION` times its size.
+    Raises `MalformedError` for a damaged file, for one that grows to more than `most_expanded` bytes, and for a line of
+    more than `LONGEST_LINE` bytes.
     """
     if content[:2] != b"\x1f\x8b":
         return content
@@ -339,8 +340,8 @@ def _short(text: str) -> str:
 def csv_records(path: Path, then: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the rows of a CSV file with a header line, each with its location.
 
-    Raises `UserError`, with `then` as advice, when the file cannot be read, the header names a column twice, or a row
-    is longer or shorter than the header.
+    Raises `UserError`, with `then` as advice, when the file cannot be read, the header names a column twice, there is no
+    row, or one is longer or shorter than the header.
     """
     reader = csv.DictReader(io.StringIO(read_text(path, then), newline=""), strict=True)
     try:

@@ -20,7 +20,7 @@ from metaeval.reading import most_expanded
 from metaeval.shown import visible
 
 Line = tuple[int, list[Any], list[str]]
-"""A line of a file: its number, its cells, None where one is blank, and the places of these where they have some."""
+"""A line of a file: its number, its cells (None: blank), and a location for each cell, or an empty list."""
 
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=\"([^\"]{1,40})\"")
 

@@ -242,8 +242,9 @@ def signed_as(name: str, metric: Metric, identity: Mapping[str, Any]) -> str:
 
 
 def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> AlignedColumn:
-    """Return the column of a score file, by pair id, or by the ids of rows (citations, ratings: also with the
-    ending of pairs with whole documents).
+    """Return the column of a score file, whose ids are those of pairs or of rows (citations, ratings).
+
+    The ids of ratings may all have the ending of pairs with whole documents (`PAGE`).
 
     content: the file's content hash, for the signature. A rating that the file does not score is absent. Raises
     `UserError` for scores of unknown ids, and for scores of chunks where the setting `aggregate` joins chunks.
@@ -278,7 +279,7 @@ def score_path(name: str) -> Path:
 def column_of(
     name: str, per_row: Sequence[PairScore], fields: Mapping[str, object], ledger: Ledger | None = None
 ) -> AlignedColumn:
-    """Return a metric's column from one answer per judged row. fields: of its signature."""
+    """Return a metric's column from one score per judged row. fields: of its signature."""
     statuses = [answer.status for answer in per_row]
     cut = {row: answer.cut for row, answer in enumerate(per_row) if answer.cut}
     return AlignedColumn(name, "metric", _score_array(per_row), statuses, fields, ledger, cut=cut)
@@ -335,6 +336,6 @@ def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[AlignedColumn]:
         elif name in published:
             columns.append(published[name])
         else:
-            then = "Or give a score file (.jsonl or .parquet): the texts' sources are not in the files."
+            then = "Or give a score file (.jsonl or .parquet): a rated set has no sources for a metric to read."
             raise unknown(f"metric published with {rated.name}", name, published, then)
     return columns

@@ -312,14 +312,14 @@ _NO_VOTES = (
 
 
 def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedSet:
-    """Load the run's rated set (or take `ratings`); raises `UserError` for settings of cited documents."""
+    """Load the run's rated set (or take `ratings`); raises `UserError` as `check_rated` does."""
     check_rated(config)
     ratings, name, split = (ratings, ratings.name, "given") if ratings else load_ratings(config)
     return RatedSet(config, name, split, ratings)
 
 
 def check_rated(config: RunConfig) -> None:
-    """Raise `UserError` for settings of cited documents, which a set of rated texts does not have."""
+    """Raise `UserError` if `unit` or `pool` is not its default: they need cited documents, and rated texts cite none."""
     for setting, value, default in (("unit", config.unit, "chunk"), ("pool", config.pool, "own")):
         if value != default:
             raise UserError(
@@ -368,7 +368,7 @@ class Frame:
     codes from 0; None where a row names no system. excluded: number of excluded rows by reason. fields: those of
     the signature about the data. as_published: whether published values are about rows like these. judged: number of
     citations or ratings at each level, as loaded. held: (n,) share of an
-    evidence set that each row holds, 0 where unknown; None where no row is part of a larger judged text. warnings:
+    evidence set that each row holds, 0 where unknown; None where no row holds only a part of one. warnings:
     about the data, shown for every metric. levels: whether the gold is on the three-level scale. systems: the names of
     the systems' codes. crossed: whether intervals take systems as sampled too. votes: those that the gold is made of,
     where annotators are sampled too.

@@ -19,9 +19,9 @@ from metaeval.scoring.store import ScoreStore
 
 @dataclass(frozen=True)
 class JobScores:
-    """The scores of one metric for a job (its answers). rows: one per judged row; higher is more support.
+    """The scores of one metric for a job. rows: one per judged row; higher is more support.
 
-    read: the answer to each unique (source, statement) that was scored. pairs: the answers to the pairs of the job,
+    read: the score of each unique (source, statement) that the metric read. pairs: the scores of the pairs of the job,
     as the metric gave them. identity: the metric's identity for these pairs. joined: its identity for the joined
     chunks of a union; None where nothing was joined.
     """
@@ -38,7 +38,7 @@ def reading(job: Job, name: str, metrics: LoadedMetrics) -> Job:
     if not job.config.whole_pages or job.config.over_limit == "cut":
         return job
     metric = metrics[name]
-    # The members of a combination answer the same texts.
+    # The members of a combination score the same texts.
     readers = [metrics[member] for member in metric.members] if isinstance(metric, Combination) else [metric]
     return job if all(reader.card.input_limit is None for reader in readers) else job.in_chunks
 
@@ -46,7 +46,7 @@ def reading(job: Job, name: str, metrics: LoadedMetrics) -> Job:
 def score_rows(
     job: Job, metrics: LoadedMetrics, store: ScoreStore | None = None, progress: MetricProgress | None = None
 ) -> Iterator[tuple[str, Metric, JobScores]]:
-    """Yield each metric with its answers to the rows of a job, in the order in which the metrics are scored."""
+    """Yield each metric with its scores of the rows of a job, in the order in which the metrics are scored."""
     metrics = metrics.settled(job.texts)
     in_chunks = [name for name in metrics.names if reading(job, name, metrics) is not job]
     as_is = [name for name in metrics.names if name not in in_chunks]
@@ -77,7 +77,7 @@ def _rescore(
 def job_scores(
     job: Job, scored: ScoredPairs, direction: Literal[1, -1], rescore: Callable[[Sequence[TextPair]], ScoredPairs]
 ) -> JobScores:
-    """Aggregate a metric's answers to the pairs of a job to one answer per row.
+    """Aggregate a metric's scores of the pairs of a job to one score per row.
 
     direction: 1 if higher scores mean more support, else -1. rescore: function that scores the joined chunks of a
     union.

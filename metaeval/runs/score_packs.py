@@ -43,7 +43,7 @@ SHIPPED: Mapping[str, bool] = {
 }
 """Licences under which scores are shipped, and whether they allow commercial use."""
 UNCOUNTED = frozenset({"gensearch"})
-"""Data sets that count for nothing: in the public copy of gensearch each response was chosen for its contradictions."""
+"""Data sets on which packs are not accepted: in the public copy of gensearch each response was chosen for its contradictions."""
 
 Name = Annotated[str, Field(pattern=r"^\w[\w.+-]*$", max_length=100)]
 Short = Annotated[str, Field(min_length=1, max_length=300)]
@@ -99,11 +99,11 @@ class ReferenceSet(Strict):
 
     @property
     def card(self) -> Dataset:
-        """Return the data set's card; raises `UserError` for one that counts for nothing."""
+        """Return the data set's card; raises `UserError` for a demo, and for one of `UNCOUNTED`."""
         card, _, _ = find_dataset(self.dataset)
         if card.demo or card.name in UNCOUNTED:
             why = "its labels are made up" if card.demo else "the public copy is a biased sample"
-            raise UserError(f"{card.name} counts for nothing: {why}. Give a pack for another data set.")
+            raise UserError(f"Packs on {card.name} are not accepted: {why}. Give a pack for another data set.")
         return card
 
     def config(self, data: Path | None) -> RunConfig:
@@ -169,7 +169,7 @@ class ScorePack:
     def column(self, name: str, source: Job | RatedSet) -> AlignedColumn:
         """Return the scores on a set as a column of its data; raises `UserError` for unknown pairs.
 
-        Of scores of other data, pairs that are not in these data are left out.
+        If the scores are of other data (by their hash), pairs that are not in these data are left out.
         """
         file, ids = self.scores(name), row_ids(source)
         if self.card.scores[name].data != fingerprint_of(source):

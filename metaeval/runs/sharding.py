@@ -290,7 +290,7 @@ class VerifiedShards:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the scores agree within the tolerance of the device."""
+        """Return whether the scores are equal or, from another device model, differ by at most `TOLERANCE`."""
         return not self.differing if self.same_device else self.largest <= TOLERANCE
 
 
@@ -407,7 +407,7 @@ def batch_file(
     if ray and at_once:
         raise UserError("at_once limits the tasks of an array, and with --ray there is none: leave it out.")
     if ray and config.executor != ExecutorConfig():
-        raise UserError("The executor 'ray' chooses its own settings: leave the other settings of the executor out.")
+        raise UserError("With --ray, the batch file sets the executor: leave --executor and its settings (executor.*) out.")
     shardable(config)
     more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
     more = ["--executor", "ray", "--set", "executor.address=auto"] if ray else more
