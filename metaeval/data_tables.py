@@ -157,7 +157,7 @@ class TypedTable:
         return self.blanking({heading: self._absent_cells(heading) for heading in headings})
 
     def _absent_cells(self, heading: str) -> Rows:
-        """Return the rows with a word for a missing number (NaN, NA, none), if a column holds nothing else but numbers."""
+        """Return the rows with a word for a missing number (NaN, NA, none) in a column of nothing else but numbers."""
         cells = self.cells[heading]
         other, endless = np.isinf(cells.plain), cells.which_others(_is_endless)
         absent = other.any() and bool((cells.which_others(_is_no_number) | endless)[other].all())
@@ -208,8 +208,8 @@ class TypedTable:
         """Return the heading for each role that has one: the one in `chosen`, else the first of its usual names.
 
         roles: usual names by role, best first. chosen: headings by role, as the user maps them; None where the user
-        cannot. Raises `UserError` for an unknown heading, for one that is mapped to two roles it cannot both have, and for a required
-        role without a heading.
+        cannot. Raises `UserError` for an unknown heading, for one mapped to two roles that exclude each other, and for a
+        required role without a heading.
         """
         mapped = chosen or {}
         for heading in mapped.values():

@@ -340,8 +340,8 @@ def _short(text: str) -> str:
 def csv_records(path: Path, then: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the rows of a CSV file with a header line, each with its location.
 
-    Raises `UserError`, with `then` as advice, when the file cannot be read, the header names a column twice, there is no
-    row, or one is longer or shorter than the header.
+    Raises `UserError`, with `then` as advice, when the file cannot be read or has no rows, the header names a column
+    twice, or a row is longer or shorter than the header.
     """
     reader = csv.DictReader(io.StringIO(read_text(path, then), newline=""), strict=True)
     try:

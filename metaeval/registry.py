@@ -77,8 +77,8 @@ def name_of(kind: Kind, value: Any) -> Any:
     """Return the name by which `find` returns a function or class that Python gives: 'module:name', or its own name.
 
     An object that no module holds (it was defined in a notebook, at a prompt or inside a function) gets its own name,
-    under which only this process finds it. Anything else is returned unchanged. Raises `UserError` for a function without a name,
-    and for one that has the name of something registered.
+    under which only this process finds it. Anything else is returned unchanged. Raises `UserError` for a function
+    without a name, and for one that has the name of something registered.
     """
     if not isinstance(value, FunctionType | type):
         return value

@@ -99,7 +99,9 @@ class RemotePath:
             yield
         except OSError as error:
             reason = " ".join(str(error).split())[:200]
-            raise UserError(f"Cannot read or write {self}: {reason}. Files that are there are kept: check the address.") from error
+            raise UserError(
+                f"Cannot read or write {self}: {reason}. Files that are there are kept: check the address."
+            ) from error
 
 
 def location(path: Path | RemotePath | str) -> Path | RemotePath:

@@ -451,7 +451,7 @@ def _headline_cell(
 def _mark_notes(
     grid: Table, shown: Sequence[Headline], reasons: Mapping[str, str], left: int, level: str
 ) -> tuple[Note, ...]:
-    """Return the notes on the marks of a headline table. level: the sentence that replaces all marks `LEVEL`, if any."""
+    """Return the notes on the marks of a headline table. level: the sentence in place of all marks `LEVEL`, or ""."""
     used = {mark for line in grid.lines for cell in line.cells for mark in cell.marks}
     below = (
         Note("a", notes.shared_letter(used)),

@@ -60,7 +60,7 @@ def load_table(path: Path) -> Table:
     """Read a table's JSON; raises `UserError` that names the field that is wrong."""
     data, version = read_versioned(path)
     if version not in SCHEMAS:
-        raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}. Is it a table of an analysis?")
+        raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}: give the JSON file of a table.")
     return checked(Table, {name: value for name, value in data.items() if name != "schema"}, path)
 
 

@@ -30,7 +30,7 @@ _SMALL = 4.0
 _SEPARATION = 4
 
 _LONGEST = 72
-"""Characters of a name from which on their column is a paragraph of half as many em, in which they are broken."""
+"""Most characters of a name on one line; with a longer name, the column of names is a paragraph of half as many em."""
 
 _MISSING = frozenset({"not run", "not judged", "could be", "left out", "not read", "without facts"})
 _PRINTED = (frozenset(READING) | _MISSING) - {"perfect metric", "perfect detector"}

@@ -82,7 +82,7 @@ class Results(list[Result]):
     """The results of a run, one for each protocol (and data set): a list that shows its findings.
 
     A notebook shows the headline table with the findings; `print` gives the same as text. Each item is a `Result`,
-    whose table is `table(results[0])`.
+    whose table `metaeval.results.show(results[0])` prints.
     """
 
     def __init__(self, results: Iterable[Result], declarations: Declarations) -> None:

@@ -434,7 +434,7 @@ def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> Publis
 
 
 def published_files() -> list[Path]:
-    """Return the YAML files of published values; `UserError` where the user's file and another shipped one share a name."""
+    """Return the YAML files of published values; `UserError` where a shipped file and another one share a name."""
     return [path for name in variants("published") if (path := config_file("published", name))]
 
 

@@ -230,7 +230,7 @@ class LoadedMetrics:
     def fresh(self, name: str) -> Metric:
         """Return an unprepared metric of this name with the same options, which will hold the model.
 
-        A class of the user's with an `__init__` may load its model there: the first call returns the loaded metric itself.
+        A class of the user's with an `__init__` may load its model there: the first call returns that metric itself.
         """
         loaded = self[name]
         if loaded.origin and "__init__" in vars(type(loaded)) and name not in self._given:

@@ -319,7 +319,7 @@ def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedS
 
 
 def check_rated(config: RunConfig) -> None:
-    """Raise `UserError` if `unit` or `pool` is not its default: they need cited documents, and rated texts cite none."""
+    """Raise `UserError` if `unit` or `pool` is set: they need cited documents, and rated texts cite none."""
     for setting, value, default in (("unit", config.unit, "chunk"), ("pool", config.pool, "own")):
         if value != default:
             raise UserError(

@@ -43,7 +43,7 @@ SHIPPED: Mapping[str, bool] = {
 }
 """Licences under which scores are shipped, and whether they allow commercial use."""
 UNCOUNTED = frozenset({"gensearch"})
-"""Data sets on which packs are not accepted: in the public copy of gensearch each response was chosen for its contradictions."""
+"""Data sets without packs: in the public copy of gensearch each response was chosen for its contradictions."""
 
 Name = Annotated[str, Field(pattern=r"^\w[\w.+-]*$", max_length=100)]
 Short = Annotated[str, Field(min_length=1, max_length=300)]

@@ -407,7 +407,7 @@ def batch_file(
     if ray and at_once:
         raise UserError("at_once limits the tasks of an array, and with --ray there is none: leave it out.")
     if ray and config.executor != ExecutorConfig():
-        raise UserError("With --ray, the batch file sets the executor: leave --executor and its settings (executor.*) out.")
+        raise UserError("With --ray, the batch file sets the executor: leave --executor and executor.* out.")
     shardable(config)
     more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
     more = ["--executor", "ray", "--set", "executor.address=auto"] if ray else more

@@ -54,7 +54,7 @@ class PairTables:
 
 
 def check_comparison(config: RunConfig, margin: float) -> None:
-    """Raise `UserError`, before anything is scored, for a run without resamples or tests, and a margin not above 0."""
+    """Raise `UserError` for a run without resamples or tests, for alpha from 0.5 on, and for a margin not above 0."""
     if not (math.isfinite(margin) and margin > 0):
         raise UserError(f"The margin is {margin:g}; it must be a number above 0, for example 0.02.")
     if config.interval.resamples < 2:

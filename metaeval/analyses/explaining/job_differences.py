@@ -21,11 +21,11 @@ from metaeval.report.table import Table, count
 from metaeval.report.terminal import aligned
 
 NUMBERS = "numbers"
-"""The name under which the numbers of a table are compared."""
+"""The key, in the result of `compare`, of differing numbers of tables."""
 
 _SETTINGS = "settings"
 APART = (NUMBERS, _SETTINGS)
-"""Names that are not those of rows."""
+"""Keys in the result of `compare` that are not names of rows."""
 
 _ELSEWHERE = frozenset({"resamples", "level", "method"})  # settings of a table that have other names in signatures
 _NONE = frozenset({"as the profile", "paper"})  # values of a pipeline's options when all are defaults

@@ -50,7 +50,7 @@ def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tu
     of: what the user named, for the message. paths: its files.
     """
     if metric is not None and not is_file(paths[0]):
-        raise UserError("--metric selects rows of a result file, and a signature is not a file: leave --metric out.")
+        raise UserError("METRIC selects a row of a result file, and a signature has no rows: leave METRIC out.")
     texts = {
         (path, name): text
         for path in paths

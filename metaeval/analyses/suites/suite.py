@@ -44,7 +44,7 @@ def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple
     """Run every metric that can be run; return the evaluation (None where no metric is left) and the omissions.
 
     A metric is left out when it is wrong or incomplete here, when its weights can neither be found nor fetched, and
-    when it fails during the run; its scores until then are stored. A judge without a key is run where all its answers
+    when it fails during the run; its scores until then are stored. A judge without a key is run where all its scores
     are stored. Raises `UserError` for what is wrong with the data or the protocols.
     """
     protocols = find_protocols(config)
