@@ -208,8 +208,8 @@ class TypedTable:
         """Return the heading for each role that has one: the one in `chosen`, else the first of its usual names.
 
         roles: usual names by role, best first. chosen: headings by role, as the user maps them; None where the user
-        cannot. Raises `UserError` for an unknown heading, for one mapped to two roles that exclude each other, and for a
-        required role without a heading.
+        cannot. Raises `UserError` for an unknown heading, for one mapped to two roles that exclude each other, and for
+        a required role without a heading.
         """
         mapped = chosen or {}
         for heading in mapped.values():

@@ -91,7 +91,9 @@ def _joined(boards: tuple[Board, Board], denominator: int) -> _SharedRuns:
     first, other = boards
     runs = tuple(sorted(first.values.keys() & other.values.keys()))
     if len(runs) < FEWEST:
-        raise UserError(f"{first.name} and {other.name} share {len(runs)} runs; {FEWEST} are needed.")
+        raise UserError(
+            f"{first.name} and {other.name} share {len(runs)} runs; {FEWEST} are needed, named alike in both."
+        )
     topics = sorted({*first.topics, *other.topics}) if all(board.topics for board in boards) else []
     cells = [
         np.array([[board.values[run].get(topic, np.nan) for topic in topics] for run in runs]).reshape(len(runs), -1)

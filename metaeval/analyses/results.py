@@ -101,7 +101,7 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
             return Done(value=text, warnings=warnings)
         tables = [table for path in files for table in tables_in(path)]
         if not tables:
-            raise UserError(f"{job.name} holds no table that can be written as {form}.")
+            raise UserError(f"{job.name} holds no table that can be written as {form}: choose another job.")
     wording = paper_wording() if form == "latex" else Wording()
     text = NotebookText("\n".join(table_text(table, form, options.controls, wording) for table in tables))
     return Done(shown=tables if form == "text" else text, whole=True, value=text, warnings=warnings)

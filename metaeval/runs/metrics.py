@@ -151,7 +151,9 @@ def _check_class(name: str, kind: Any) -> None:
             "metaeval.Metric."
         )
     if inspect.isabstract(kind):
-        raise UserError(f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}().")
+        raise UserError(
+            f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}(): add it there."
+        )
     card = getattr(kind, "card", None)
     if not isinstance(card, MetricCard):
         raise UserError(f"Metric {name!r} has no card: set card = MetricCard(name=..., ...) on its class.")

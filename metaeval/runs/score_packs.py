@@ -205,7 +205,7 @@ def read_pack(folder: Path) -> ScorePack:
     """Read the card of a pack."""
     path = folder / CARD
     if not path.is_file():
-        raise UserError(f"{folder} is not a pack: it has no {CARD}.")
+        raise UserError(f"{folder} is not a pack, as it has no {CARD}: give the folder of a pack.")
     return ScorePack(folder, validated(PackCard, read_yaml(path), str(path)))
 
 

@@ -62,7 +62,7 @@ def check_comparison(config: RunConfig, margin: float) -> None:
     if not config.comparison.permutations:
         raise UserError("A comparison needs tests, and comparison.permutations is 0: try 1000.")
     if not config.comparison.alpha < 0.5:
-        raise UserError(f"comparison.alpha is {config.comparison.alpha:g}; equivalence needs one below 0.5.")
+        raise UserError(f"comparison.alpha is {config.comparison.alpha:g}; equivalence needs one below 0.5: try 0.05.")
 
 
 def compare_pairs(panel: Panel, protocol_setup: ProtocolSetup, margin: float) -> PairTables:
@@ -76,7 +76,7 @@ def compare_pairs(panel: Panel, protocol_setup: ProtocolSetup, margin: float) ->
     result = evaluate(frame, panel.columns, protocol, options, panel.config)
     tested = result.significance
     if tested is None:
-        raise UserError("Nothing was compared: the tests are switched off.")
+        raise UserError("Nothing was compared, since comparison.permutations is 0: try 1000.")
     metrics = {column.name: judged(frame, column) for column in panel.columns}
     keys = list(dict.fromkeys(pair.measure for pair in tested.comparisons))
     pair_contrasts = contrasts(protocol, options, panel.resampling, metrics, keys, margin, tested.alpha)

@@ -251,7 +251,9 @@ def _simulated(
     try:
         pair = paired(task, *rows, (middle + half, middle - half))
     except ValueError as error:
-        raise UserError(f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}.") from error
+        raise UserError(
+            f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}. Try another --difference."
+        ) from error
     effect = difference / (spread.standard_error * math.sqrt(spread.groups)) if spread.standard_error else None
     return simulated_power(task, pair, alpha, POWERS, SAMPLES, effect)
 
@@ -286,14 +288,14 @@ def _spread(
     pair = {column.name: judged(frame, column) for column in panel.columns}
     known_here = protocol.evaluate(pair[panel.columns[0].name], panel.resampling, options).estimates
     if measure.key not in known_here:
-        raise UserError(f"{measure.label} is not a measure of {frame.name}: it has {', '.join(known_here)}.")
+        raise UserError(f"{measure.label} is not a measure of {frame.name}: choose among {', '.join(known_here)}.")
     (spread_by_measure,) = spreads(protocol, options, panel.resampling, pair, [measure.key]).values()
     spread = spread_by_measure.get(measure.key)
     if spread is None or np.isnan(spread.observed):
         why = known_here[measure.key].note or "for one of the two"
         raise UserError(f"{measure.label} is undefined on {frame.name} ({why}): choose another measure.")
     if spread.groups < 2:
-        raise UserError(f"{frame.name} has one group: a pilot needs 2 or more.")
+        raise UserError(f"{frame.name} has one group, and a pilot needs 2 or more: choose other data.")
     first, second = pair.values()
     both = both_scored(first, second)
     rows = first.rows(both), second.rows(both)

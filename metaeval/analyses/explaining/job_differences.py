@@ -169,6 +169,6 @@ def differences(
         files.append({f"{folder}{path.name}": str(path) for folder, path in zip(folders, paths, strict=True)})
     shared = [name for name in files[0] if name in files[1]]
     if not shared:
-        raise UserError(f"The jobs {first} and {second} have no result file of the same name to compare.")
+        raise UserError(f"The jobs {first} and {second} share no name of a result file: give two jobs of one command.")
     changes = {name.removesuffix(".json"): compare(files[0][name], files[1][name], metric) for name in shared}
     return changes, [[name for name in names if name not in shared] for names in files]
