@@ -365,13 +365,13 @@ class Frame:
     """The n rows with known gold, in the order of their ids, with facts about the data that results report.
 
     numbers: (n,) the row's number in every column. gold: (n,) float64. group, pool: (n,) codes from 0; retrieval ranks
-    the rows of each pool. system: (n,) codes from 0; None where a row names no system. excluded: number of excluded rows by reason. fields: those of
-    the signature about the data. as_published: whether published values are about rows like these. judged: number of
-    citations or ratings at each level, as loaded. held: (n,) share of an
-    evidence set that each row holds, 0 where unknown; None where no row holds only a part of one. warnings:
-    about the data, shown for every metric. levels: whether the gold is on the three-level scale. systems: the names of
-    the systems' codes. crossed: whether intervals take systems as sampled too. votes: the annotators' votes that the
-    gold is computed from, where annotators are sampled too.
+    the rows of each pool. system: (n,) codes from 0; None where a row names no system. excluded: number of excluded
+    rows by reason. fields: those of the signature about the data. as_published: whether published values are about rows
+    like these. judged: number of citations or ratings at each level, as loaded. held: (n,) share of an evidence set
+    that each row holds, 0 where unknown; None where no row holds only a part of one. warnings: about the data, shown
+    for every metric. levels: whether the gold is on the three-level scale. systems: the names of the systems' codes.
+    crossed: whether intervals take systems as sampled too. votes: the annotators' votes that the gold is computed from,
+    where annotators are sampled too.
     """
 
     name: str
