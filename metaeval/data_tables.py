@@ -29,7 +29,7 @@ IsCell = Callable[[Any], bool]
 
 _VALUES = frozenset({"gold", "score", "level", "probability", "status", "tokens", "cut"})
 _TEXTS = frozenset({"source", "statement", "text"})
-"""A column with one of these values has no second role. One column cannot be two of these texts, but also a group."""
+"""Roles whose column cannot be shared: a value (`_VALUES`) with no other role, a text (`_TEXTS`) with no other text."""
 
 # What programs write where they have no number.
 _NO_NUMBER = frozenset("nan na n/a #n/a null none nil".split())

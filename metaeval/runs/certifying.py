@@ -82,7 +82,7 @@ def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], r
     groups = np.unique(scored.group)
     influence = influence_of_one(task, scored, groups)
     if influence is None or not influence.standard_error > 0:
-        raise ValueError("the measure is the same without any of the groups, or undefined without one of them")
+        raise ValueError("the measure is the same, or undefined, whichever group is left out")
     fitted = fit_scores(scored.score, scored.gold, scored.group)
     model = calibrated(task, scored, fitted, task.value(scored))
     resampling = resampling_of(config)

@@ -336,6 +336,6 @@ def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[AlignedColumn]:
         elif name in published:
             columns.append(published[name])
         else:
-            then = "Or give a score file (.jsonl or .parquet): a rated set has no sources for a metric to read."
+            then = "Or give a score file (.jsonl or .parquet): here no metric is run on a rated set."
             raise unknown(f"metric published with {rated.name}", name, published, then)
     return columns
