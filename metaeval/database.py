@@ -71,8 +71,8 @@ class Compacted:
 class Database(ABC):
     """One SQLite file that several runs may share; used by one thread at a time.
 
-    kind: what the file is called in sentences. option: how another file is named. anew: what a run does about rows
-    that are lost. table: the table whose rows are checked; key: its primary key. steps: functions that change the
+    kind: what the file is called in sentences. option: the option that names another file. anew: what a run does
+    about lost rows. table: the table whose rows are checked; key: its primary key. steps: functions that change the
     tables, the n-th from schema version n to n + 1; version 0 is an empty file, or the tables from before there were
     versions.
 

@@ -451,7 +451,7 @@ def _within(path: AnyPath, most: int, batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _bounded_batches(file: Any, parquet: Any, rows: int, names: list[str] | None = None) -> Iterator[Any]:
-    """Yield batches of at most `rows` rows, and fewer where a long text could stand in each: it is stored once."""
+    """Yield batches of at most `rows` rows, fewer where each could hold a long text, which a file stores once."""
     library = parquet_library()
     fields = [field for field in parquet.schema_arrow if names is None or field.name in names]
     kinds = library.types

@@ -107,7 +107,7 @@ def _lines() -> MetricProgress:
 
 
 def _begins(wave: _Wave | None, done: int, total: int) -> bool:
-    """Return whether a new call of a metric begins: the first, one with another total, or one that counts again."""
+    """Return whether a new call of a metric begins: the first call, another total, or a count that restarts."""
     return wave is None or total != wave.total or done < wave.done or wave.done == wave.total
 
 

@@ -74,7 +74,7 @@ def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], r
     """Simulate the coverage of the first metric's intervals, and the error rate of tests of two equal metrics.
 
     task: measure and protocol. rows: by metric, with NaN for unscored rows. runs: number of samples. The second
-    metric is scaled to the first one's value; without one, a copy of the first takes its place. Raises ValueError
+    metric is scaled to the value of the first; if there is none, it is a copy of the first. Raises ValueError
     where the measure is undefined, or does not vary.
     """
     (name, judgements), *others = rows.items()

@@ -26,12 +26,12 @@ from metaeval.scoring.store import ScoreStore, pair_key
 
 @dataclass(frozen=True)
 class Planned:
-    """The work that a run would do for one metric: its state, unique pairs, stored ones, and the cost of the others.
+    """The work that a run would do for one metric: its state, unique pairs, and the cost of those without a score.
 
-    stored: None if unknown, because the checkpoint is not here. estimate: the cost; empty for metrics that only
-    take time. blocks: number of blocks of the plan that lack a score. tokens: of the unscored texts, at four
-    characters each. time: the expected time with its basis, if the speed was measured here; empty for metrics with
-    a cost.
+    stored: pairs with a stored score; None if unknown, because the checkpoint is not here. estimate: the cost; empty
+    for metrics that only take time. blocks: number of blocks of the plan that lack a score. tokens: of the unscored
+    texts, at four characters each. time: the expected time with its basis, if the speed was measured here; empty for
+    metrics with a cost.
     """
 
     name: str

@@ -156,7 +156,7 @@ class ScorePack:
         return self.outdated or ("other data" if self.card.scores[name].data != data else "")
 
     def scores(self, name: str) -> ScoreFile:
-        """Read the scores on a set; raises `UserError` for a file that is not one of `pair, score, status`."""
+        """Read the scores on a set; raises `UserError` for other columns than `pair, score, status`."""
         path = self.folder / self.card.scores[name].file
         rows = _rows(path)
         if extra := sorted(rows[0][1].keys() ^ set(HEADINGS.values())):

@@ -62,7 +62,7 @@ TOLERANCE = 1e-5
 class _Sharded:
     """The work on one or more metrics in shards: identities, and the plan of blocks with their texts.
 
-    window: the block of a large table, if the pairs are one.
+    window: the block of a large table that the pairs are from, if any.
     """
 
     identities: Sequence[Mapping[str, Any]]
@@ -124,7 +124,7 @@ def export_shard(
 
 @dataclass(frozen=True)
 class _Part:
-    """The data that are planned as one job: a run's, or the texts of a table of pairs, or of one block of it.
+    """The data that are planned as one job: those of a run, the texts of a table of pairs, or one block of the table.
 
     stored: returns the stored plan with blocks of some size, where there is one. window: which block. determined:
     returns the stored options that the texts determine for a metric.
@@ -159,7 +159,7 @@ class _Part:
 def _parts(
     metrics: LoadedMetrics, progress: MetricProgress | None = None, plans: AnyPath | None = None
 ) -> Iterator[_Part]:
-    """Yield the data of a run. plans: the folder in which plans of tables are stored; None plans them here, anew."""
+    """Yield the data of a run. plans: the folder in which plans of tables are stored; None: plans are made here."""
     stored = pair_table(metrics.config, partial(PlannedTable, plans)) if plans else None
     table = stored.file if stored else pair_file(metrics.config)
     if table is None:

@@ -92,7 +92,7 @@ def protocol_of(config: RunConfig, key: str, name: str = "") -> ProtocolSetup:
 
 
 def raw_difference(difference: float, measure: Measure) -> float:
-    """Return a difference, given in the units of the measure's table, as a raw one.
+    """Return a difference, given in the units of the measure's table, as a raw difference.
 
     Raises `UserError` where it is off the measure's scale.
     """

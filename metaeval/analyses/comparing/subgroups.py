@@ -62,8 +62,8 @@ class Subgroup:
 def check_division(by: str, config: RunConfig) -> str:
     """Return the name of a division of the rows (`by`), such as "length".
 
-    Raises `UserError` for an unknown one, and one that the run's unit does not have. Fields of ratings are checked
-    by `parts_of`, when their file has been read.
+    Raises `UserError` for an unknown division, and for position where the unit is not chunk. Fields of ratings are
+    checked by `parts_of`, when their file has been read.
     """
     if by == "position" and config.unit != "chunk":
         raise UserError(

@@ -145,7 +145,7 @@ def system_bars(bars: Sequence[SystemBar], columns: Sequence[Column], level: flo
 def share_bars(shares: Mapping[str, tuple[int, int]], xlabel: str, ylabel: str, title: str = "") -> Figure:
     """Draw a bar for each name, as high as its share; both numbers of the share stand above it.
 
-    shares: (part, whole) by name. Raises `UserError` if it is empty.
+    shares: (part, whole) by name. Raises `UserError` if `shares` is empty.
     """
     if not shares:
         raise UserError("A figure of shares needs at least one share: the mapping of shares is empty.")
