@@ -126,13 +126,13 @@ def evaluate_scores(
 
 def results_of(evaluated: runs.EvaluatedRun) -> Results:
     """Return the results of a run, and warn of the protocols that were left out."""
-    for protocol, reason in evaluated.left_out.items():
-        _log.warning("Left out: %s: %s", protocol, reason)
+    left_out = [f"Left out: {protocol}: {reason}" for protocol, reason in evaluated.left_out.items()]
+    for sentence in left_out:
+        _log.warning("%s", sentence)
     known = registry.names("protocol")
     names = dict.fromkeys(result.protocol for result in evaluated.results)
-    return Results(
-        evaluated.results, declarations_of(registry.find("protocol", name) for name in names if name in known)
-    )
+    declarations = declarations_of(registry.find("protocol", name) for name in names if name in known)
+    return Results(evaluated.results, declarations, left_out)
 
 
 def _answers(name: str, values: Mapping[str, float | None]) -> dict[str, PairScore]:

@@ -248,10 +248,7 @@ def name_column(role: str) -> str:
 
 
 def warn_of_swap(name: str, columns: Mapping[str, str], lengths: Sequence[tuple[int, int]]) -> None:
-    """Warn if statements are far longer than their sources, as they are if the two columns are swapped.
-
-    columns: headings by role. lengths: of the source and the statement of some rows.
-    """
+    """Warn if statements are far longer than their sources, as they are if the two columns are swapped."""
     if not lengths:
         return
     source, statement = (median(side) for side in zip(*lengths, strict=True))

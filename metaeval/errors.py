@@ -57,10 +57,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def unknown(kind: str, name: str, known: Iterable[str], then: str = "") -> UserError:
-    """Return the error for an unknown name: the name, the nearest known one, the known names, and advice (`then`).
-
-    kind: what it is a name of.
-    """
+    """Return the error for an unknown name: the name, the nearest known one, the known names, and advice (`then`)."""
     names = sorted(known)
     listed = ", ".join(names) if names else "none"
     return UserError(

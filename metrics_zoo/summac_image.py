@@ -188,10 +188,7 @@ class Passes:
         self._sizes = sizes
 
     def image(self, pair: tuple[str, str], read: Units, claimed: Units) -> NLIImage:
-        """Return the NLI image of a (source, statement): the matrix of the model's outputs for their units.
-
-        read, claimed: the units of source and statement.
-        """
+        """Return the NLI image of a (source, statement): the matrix of the model's outputs for their units."""
         sources, statements = self._counts(read.kept), self._counts(claimed.kept)
         dropped = int(self._counts([*read.dropped, *claimed.dropped]).sum())
         tokens = dropped + int(sources.sum() + statements.sum())

@@ -76,10 +76,7 @@ class YesNoMetric(T5Metric):
 def ask_prompts(
     prompts: Sequence[PromptIds], statements: Sequence[str], ask: Callable[[list[list[int]]], Sequence[Reply]]
 ) -> list[tuple[PromptIds, Status, Reply | None]]:
-    """Return each prompt with its status and the model's answer, which is None where the status is not OK.
-
-    ask: returns an answer for each of several prompts (as token ids), in order.
-    """
+    """Return each prompt with its status and the model's answer, which is None where the status is not OK."""
     # EMPTY without words in the statement, TOO_LONG where the limit leaves a prompt no room.
     statuses = [
         Status.EMPTY if not statement.strip() else Status.OK if prompt.ids else Status.TOO_LONG

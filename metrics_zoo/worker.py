@@ -211,10 +211,7 @@ class Worker(Metric):
         return PairScore(answer.score, Status(answer.status), answer.tokens, answer.cut)
 
     def _line(self, kind: type[Kind], when: str) -> Kind:
-        """Return the worker's next line as a `kind`; raises `UserError` if there is none or it is malformed.
-
-        when: what was sent before, for the message.
-        """
+        """Return the worker's next line as a `kind`; raises `UserError` if there is none or it is malformed."""
         try:
             line = self._process.read(self.options.timeout)
         except ProgramEndedError:

@@ -337,10 +337,7 @@ def _less(values: Floats, expected: Expected) -> Floats:
 
 
 def _tested_by_draw(apart: Floats, rows: int, resampling: Resampling) -> Difference:
-    """Return the test of differences (1 + R,) under resamples, of which the first is the input's.
-
-    rows: their number.
-    """
+    """Return the test of differences (1 + R,) under resamples, of which the first is the input's."""
     if np.isnan(apart[0]):
         return Difference(rows, None, note="undefined for one of the two")
     interval = percentile_interval(apart[1:], resampling.level)

@@ -178,10 +178,7 @@ def _duplicates(corpus: Corpus, job: Job) -> Duplicates:
 
 
 def _in_several_groups(texts: Sequence[tuple[str, str]]) -> tuple[int, int]:
-    """Return the number of distinct texts that occur in several groups, and the number of their occurrences.
-
-    texts: (text, group).
-    """
+    """Return the number of distinct texts that occur in several groups, and the number of their occurrences."""
     groups: dict[str, set[str]] = defaultdict(set)
     for text, group in texts:
         groups[text].add(group)

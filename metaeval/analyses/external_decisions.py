@@ -94,10 +94,7 @@ def native_decisions(
 def native_decisions_sheet(
     panel: Panel, frame: Frame, options: Mapping[str, str], metrics: Sequence[LevelProbabilities]
 ) -> Table:
-    """Return the table of the own decisions of metrics that give probabilities; errors as in `native_decisions`.
-
-    options: of the decision protocol.
-    """
+    """Return the table of the own decisions of metrics that give probabilities; errors as in `native_decisions`."""
     titles = {key: title for key, (title, _) in MEASURES.items()}
     titles |= {f"brier, {target}": f"Brier score, {target}" for target in TARGETS}
     rows: list[TableRow] = []

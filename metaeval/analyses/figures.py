@@ -91,10 +91,7 @@ def _of_jobs(options: FiguresOptions, jobs: list[DoneJob]) -> Done:
 def _write(
     options: FiguresOptions, name: str, identity: Sequence[str], drawn: JobFigures, recipe: Mapping[str, Any]
 ) -> tuple[Path, str]:
-    """Write figures without making this job the latest; return their folder, and a text about its contents.
-
-    name, identity: what the folder is named after and hashed from. drawn: the figures. recipe: of the manifest.
-    """
+    """Write figures without making this job the latest; return their folder, and a text about its contents."""
     from metaeval.analyses.suites.cost import write_costs
     from metaeval.analyses.suites.figures import write_figures
     from metaeval.runs.job_folder import Command, job_folder, write_manifests

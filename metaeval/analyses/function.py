@@ -21,10 +21,7 @@ _log = logging.getLogger("metaeval")
 
 
 def function_of(registered: str, name: str) -> Any:
-    """Return the Python function of a registered analysis, or the functions of a group.
-
-    registered: name of the analysis or group. name: name of the function.
-    """
+    """Return the Python function of a registered analysis, or the functions of a group."""
     if registered in registry.names("analysis"):
         return make_function(registry.find("analysis", registered), name)
     return CalledGroup(registered) if registered in USUAL else FunctionGroup(registered)

@@ -161,10 +161,7 @@ def _decision_measures(panel: Panel, predicted: Ints, gold: Ints, group: Ints) -
 def calibration_sheet(
     panel: Panel, thresholds: Sequence[MetricThreshold], target: str, objective: str, folds: int
 ) -> Table:
-    """Return the table of learnt thresholds with their out-of-fold measures, and of declared thresholds.
-
-    target, objective, folds: as in `calibrate`.
-    """
+    """Return the table of learnt thresholds with their out-of-fold measures, and of declared thresholds."""
     frame = decision_frame(panel)
     records: list[Record] = []
     learnt: list[TableRow] = []

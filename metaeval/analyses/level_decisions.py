@@ -158,10 +158,7 @@ class DecisionComparison:
         return cell(self.first), cell(self.second), cell(self.difference, self.low, self.high, signed=True)
 
     def record(self, first: str, second: str, difference: str) -> dict[str, float | None]:
-        """Return both values, their difference and its interval as a record.
-
-        first, second, difference: names of the fields.
-        """
+        """Return both values, their difference and its interval as a record."""
         return dict(zip((first, second, difference, "low", "high"), astuple(self), strict=True))
 
 

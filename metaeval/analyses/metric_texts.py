@@ -18,10 +18,7 @@ from metaeval.scoring.verification_pairs import (
 
 
 def verified_text(verified: VerificationReport, compared: OfficialComparison | None) -> NotebookText:
-    """Return the report of `metrics verify`: the scores of the test pairs, and a line for each comparison.
-
-    compared: the comparison with the official package, if it was asked for.
-    """
+    """Return the report of `metrics verify`: the scores of the test pairs, and a line for each comparison."""
     return NotebookText("\n".join([*_table(verified, compared), "", *_verdicts(verified, compared)]))
 
 

@@ -87,10 +87,7 @@ def _certified(options: PlanOptions, progress: Progress) -> Done:
 
 
 def _labels(options: PlanOptions, half_width: float) -> Done:
-    """Return the number of labels that an interval of a share needs; nothing is scored or written.
-
-    half_width: largest half-width of the interval.
-    """
+    """Return the number of labels that an interval of a share needs; nothing is scored or written."""
     from metaeval.analyses.comparing.planning import PLANNED, labels_needed
     from metaeval.report.table import Table, blocks_of, count
 

@@ -60,10 +60,7 @@ def _run(options: ResultsExportOptions, progress: Progress) -> Done:
 
 
 def _write(job: Path, texts: Mapping[Path, str], folder: Path) -> Sequence[Path]:
-    """Write the texts to their paths, and list those in the folder of the job in its manifest.
-
-    folder: of the output.
-    """
+    """Write the texts to their paths, and list those in the folder of the job in its manifest."""
     from metaeval.files import write_texts
     from metaeval.runs.job_folder import list_exported
 

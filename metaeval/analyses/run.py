@@ -138,7 +138,7 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
         sentences=findings(in_headline(results, declarations), declarations),
         cautions=cautions(results),
         warnings=left_out if chosen else [],
-        value=Results(results, declarations),
+        value=Results(results, declarations, left_out),
         after=lambda _: [*([] if chosen else left_out), *next_step(options, config, outcome, declarations)],
     )
 
@@ -191,10 +191,7 @@ def next_step(
 def _comparison(
     protocol: str, groups: int, leading: Sequence[str], metrics: Sequence[str], rated: bool
 ) -> tuple[list[str], str]:
-    """Return the next command for the leading metrics, as words, and its purpose; empty where there is none.
-
-    metrics: all metrics, as they are typed. rated: whether the data are ratings.
-    """
+    """Return the next command for the leading metrics, as words, and its purpose; empty where there is none."""
     if len(metrics) == 1:
         other = "bm25" if list(metrics) == ["overlap"] else "overlap"
         return ([], "") if rated else (["compare", leading[0], other], "whether it differs from another metric")

@@ -20,10 +20,7 @@ from metaeval.reading import MalformedError, parse_yaml
 def words_of(
     options: AnalysisOptions, names: Iterable[str], takes: type[DeclaredOptions], short: bool = False
 ) -> list[str]:
-    """Return the command-line words of the settings file, and of each setting that differs from it or its default.
-
-    names: the settings. takes: options of the other command. short: whether short forms of options are used.
-    """
+    """Return the command-line words of the settings file, and of each setting that differs from it or its default."""
     kind = type(options)
     trust = {"trust_config": getattr(options, "trust_config", None)}
     usual = load_settings(kind, options.config, trust) if options.config else kind.model_construct()

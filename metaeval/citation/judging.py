@@ -11,7 +11,15 @@ from typing import Any, Literal
 
 from metaeval.citation import measures
 from metaeval.citation.alce import correctness
-from metaeval.citation.alce.citations import AlceOptions, alce_lines, alce_options, alce_signature, statements
+from metaeval.citation.alce.citations import (
+    MAUVE_MODEL,
+    READER,
+    AlceOptions,
+    alce_lines,
+    alce_options,
+    alce_signature,
+    statements,
+)
 from metaeval.citation.alce.qa_model import extractive_reader
 from metaeval.citation.aliice.claim_options import Profile, aliice_profile
 from metaeval.citation.aliice.claims import MARK, AnswerClaims, read_answers
@@ -112,10 +120,7 @@ class PipelineReading:
         return {**{key: measures.means(values, ranges[key]) for key, values in self.values.items()}, **self.pooled}
 
     def judge(self, entails: Entails, soft: bool) -> PipelineJudgement:
-        """Return the verdicts of a backend on the answers.
-
-        soft: its scores are degrees of support, without verdicts.
-        """
+        """Return the verdicts of a backend on the answers."""
         lines = self.lines(entails)
         if soft:
             degrees = measures.soften(self.answers, lines, entails, self.untitled, self.zero)
@@ -173,8 +178,8 @@ def read_claims(
     splitter: str = "auto",
     units: str = "sentences",
     measures: Sequence[str] = (),
-    reader: str = correctness.READER,
-    mauve_model: str = correctness.MAUVE_MODEL,
+    reader: str = READER,
+    mauve_model: str = MAUVE_MODEL,
     changes: Mapping[str, Any] = MappingProxyType({}),
 ) -> PipelineReading:
     """Return the answers as a pipeline reads them: sentences, and for ALiiCE their parses and claims.

@@ -205,10 +205,7 @@ def harmonic(recall: Statistic, precision: Statistic) -> Statistic:
 
 
 def variation(numbers: Sequence[Sequence[float]]) -> Statistic:
-    """Return the coefficient of variation (population) of numbers pooled over answers.
-
-    numbers: those of each answer.
-    """
+    """Return the coefficient of variation (population) of numbers pooled over answers."""
     pooled = [x for row in numbers for x in row]
     # Squares of the distances from the pooled mean: with squares of the numbers, most digits would cancel.
     pivot = sum(pooled) / len(pooled) if pooled else 0.0
@@ -366,10 +363,7 @@ def soften(
 
 
 def settled(line: CitationLine, degrees: CitationLine) -> CitationLine:
-    """Return a line of a soft backend for the citation table: without a verdict, but judged where it has degrees.
-
-    degrees: the line with degrees of support.
-    """
+    """Return a line of a soft backend for the citation table: without a verdict, but judged where it has degrees."""
     judged = line.state == "unjudged" and not degrees.reason
     return replace(line, state="judged" if judged else line.state, reason=degrees.reason)
 

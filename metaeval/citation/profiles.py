@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from metaeval.errors import unknown
+from metaeval.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -30,6 +30,13 @@ def differing(options: DataclassInstance, base: DataclassInstance) -> list[str]:
     """Return NAME=VALUE of each option that differs from the base."""
     values = {option.name: getattr(options, option.name) for option in fields(options)}
     return [f"{name}={value}" for name, value in values.items() if value != getattr(base, name)]
+
+
+def check_limits(options: DataclassInstance, *names: str) -> None:
+    """Raise `UserError` for an option of these that is a number below 1."""
+    for name in names:
+        if (value := getattr(options, name)) is not None and value < 1:
+            raise UserError(f"{name} is {value}; allowed: a whole number from 1, or none.")
 
 
 def changed_profile(

@@ -50,10 +50,7 @@ def find_place(
 
 
 def premise(passages: Sequence[Passage], untitled: Untitled = "text only") -> str:
-    """Return the passages joined to one premise: a title line and the text of each, with line breaks between.
-
-    untitled: what stands for a missing title.
-    """
+    """Return the passages joined to one premise: a title line and the text of each, with line breaks between."""
     return "\n".join(
         f"Title: {passage.title}\n{passage.text}" if passage.title or untitled == "title line" else passage.text
         for passage in passages

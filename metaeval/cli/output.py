@@ -274,10 +274,7 @@ def show_card(lines: Sequence[tuple[str, str]]) -> None:
 
 
 def _show(table: RichTable, rows: Sequence[Sequence[str]], aligned_under: Sequence[str] | None) -> None:
-    """Print rows in a table; if the output is not a terminal, as unwrapped lines.
-
-    aligned_under: headings of these lines, if any.
-    """
+    """Print rows in a table; if the output is not a terminal, as unwrapped lines."""
     from rich.console import Console
     from rich.text import Text
 

@@ -14,9 +14,6 @@ from metaeval.citation.model import Answer, NliPair, Verdict, writable
 from metaeval.citation.table import CitationLine, ClaimQuestion, Untitled, find_place, judge, mark_precision, premise
 from metaeval.stats.arrays import Floats
 
-TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
-"""The pipelines whose questions people can answer."""
-
 ClaimMeasure = Literal["recall", "precision"]
 
 ItemJudge = Callable[[int], bool | None]
@@ -41,10 +38,7 @@ class ClaimQuestions:
     counts: bool
 
     def value(self, measure: ClaimMeasure, says: ItemJudge, untitled: Untitled) -> float | None:
-        """Return a judge's recall (0 or 1) or mean precision of the marks; None if a necessary verdict is missing.
-
-        says: returns the judge's verdict on an item.
-        """
+        """Return a judge's recall (0 or 1) or mean precision of the marks; None if a necessary verdict is missing."""
 
         def entails(pairs: Sequence[NliPair]) -> list[Verdict]:
             return [Verdict(says(self.items[pair])) for pair in pairs]

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from metaeval.citation.pipelines.claims_tables import TITLES
 from metaeval.config import RunConfig
-from metaeval.decisions.claims import TITLES, Claims
+from metaeval.decisions.claims import Claims
 from metaeval.decisions.items import CitationItems, items_of
 from metaeval.decisions.labels import agreement, check_sample, judged, labels_of_each
 from metaeval.decisions.measures import (

@@ -271,10 +271,7 @@ def check_sheet(outcome: GateCheck) -> Table:
 
 
 def junit(outcome: GateCheck, fail_on_drift: bool = False) -> str:
-    """Return JUnit XML: a test of the unsupported share and of each kind of drift, with the flagged citations.
-
-    fail_on_drift: whether drift fails its test.
-    """
+    """Return JUnit XML: a test of the unsupported share and of each kind of drift, with the flagged citations."""
     tests = [("unsupported share", not outcome.passed, verdict(outcome))]
     for drift in outcome.drift:
         message = f"{'drift: ' if drift.drifted else ''}{drift}"

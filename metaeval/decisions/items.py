@@ -15,6 +15,7 @@ import numpy as np
 
 from metaeval.citation.alce.citations import PAPER, statements
 from metaeval.citation.model import Answer, group_of, writable
+from metaeval.citation.pipelines.claims_tables import TITLES
 from metaeval.citation.readers.answers import (
     answers_of,
     answers_of_table,
@@ -33,7 +34,7 @@ from metaeval.corpus.jsonl import UNJUDGED, read_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
 from metaeval.corpus.pairs import PAIRS_SCHEMA
 from metaeval.data_tables import TypedTable, is_finite, plain_heading, warn_of_swap
-from metaeval.decisions.claims import TITLES, Claims, claims_of
+from metaeval.decisions.claims import Claims, claims_of
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import sha256_json
 from metaeval.own_tables import TABLES, read_table, table_of
@@ -332,10 +333,7 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
 def _of_table(
     table: TypedTable, name: str, mapping: Mapping[str, str], sources: Path | None
 ) -> CitationItems | tuple[Sequence[Answer], str]:
-    """Return the rows of a table as items, or, if it has no statements, as answers with marks and passages.
-
-    mapping: the column of each role. sources: texts of sources that the answers lack.
-    """
+    """Return the rows of a table as items, or, if it has no statements, as answers with marks and passages."""
     if not mapping and vectara_rows(table):
         return answers_of_table(table, sources), name
     columns = cited_columns(table, mapping)

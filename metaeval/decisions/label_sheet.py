@@ -155,10 +155,7 @@ def check_output(path: Path) -> None:
 
 
 def write_questions(drawn: Drawn, path: Path, existing: ItemLabels | None = None) -> None:
-    """Write the items to label as CSV, TSV, XLSX, JSON lines or a page (.html), atomically; never overwrite a file.
-
-    existing: labels that are written first, with the probabilities of both draws.
-    """
+    """Write the items to label as CSV, TSV, XLSX, JSON lines or a page (.html), atomically; never overwrite a file."""
     check_output(path)
     if path.suffix.lower() == PAGE:
         if existing:

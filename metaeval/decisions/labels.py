@@ -101,10 +101,7 @@ def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | No
 
 
 def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping[str, str] | None) -> list[ItemLabels]:
-    """Return the labels of each file; one file of labels may label both, if their ids differ or name the file.
-
-    mapping: the column of each role.
-    """
+    """Return the labels of each file; one file of labels may label both, if their ids differ or name the file."""
     if len(files) == 1:
         return [labels_of(labels, files[0], mapping)]
     if labels is None:

@@ -13,8 +13,9 @@ from typing import get_args
 import numpy as np
 
 from metaeval.citation.model import group_of
+from metaeval.citation.pipelines.claims_tables import TITLES
 from metaeval.corpus.model import SupportLevel
-from metaeval.decisions.claims import TITLES, ClaimMeasure
+from metaeval.decisions.claims import ClaimMeasure
 from metaeval.decisions.items import CitationItems
 from metaeval.decisions.labels import ItemLabels, LabelledItems
 from metaeval.decisions.scores import filled
@@ -88,10 +89,7 @@ class LabelRows:
 
 
 def citation_rows(side: LabelSide, three: bool) -> dict[str, LabelRows]:
-    """Return the rows of the shares of citations by level, and of recall if the labels determine it.
-
-    three: whether any label is partial.
-    """
+    """Return the rows of the shares of citations by level, and of recall if the labels determine it."""
     labelled, groups = side.judged, side.items.groups
     rows = {
         name: LabelRows(labelled.label(*levels), side.score, labelled.sample, groups, _metric_only(side, levels))

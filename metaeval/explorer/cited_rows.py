@@ -67,10 +67,7 @@ def _judges(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _statement_claims(row: Mapping[str, Any], column: str, reason: str) -> Iterator[Mapping[str, Any]]:
-    """Yield a statement of CiteEval as a claim with its citations.
-
-    column: of the verdict. reason: why it is missing.
-    """
+    """Yield a statement of CiteEval as a claim with its citations."""
     recall, numbers = _recall(row[column]), _numbers(row)
     where = {"answer": row["answer"], "sentence_start": row["start"], "sentence_end": row["end"]}
     verdict = {"claim": row["text"], "score": row[column], "recall": recall}

@@ -318,10 +318,7 @@ class _Shown:
 
 
 def judged_job(folder: Path, view: View, head: Mapping[str, Any]) -> Job:
-    """Return the job of a folder, with its data read again; raises `UserError` where they give other pairs now.
-
-    head: first line of the pair file.
-    """
+    """Return the job of a folder, with its data read again; raises `UserError` where they give other pairs now."""
     job = _prepared(folder, view, prepare)
     for key in ("unit", "chunks", "pool"):
         if (judged := head["job"].get(key)) != str(job.fields[key]):
@@ -396,10 +393,7 @@ def _loaded(name: str, config: RunConfig, view: View) -> Metric | None:
 
 
 def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]:
-    """Return sentences about how the data differ from those judged: other files, or another reader version.
-
-    fields: of the data now. head: first line of the pair file.
-    """
+    """Return sentences about how the data differ from those judged: other files, or another reader version."""
     judged, here = str(head["job"].get("data")), str(fields["data"])
     if judged.rpartition("@")[2] == here.rpartition("@")[2]:  # a file may have another name now
         return []
@@ -409,10 +403,7 @@ def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]
 
 
 def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any]:
-    """Return a column's name, scale and threshold, with the sign reversed where lower scores mean more support.
-
-    control: whether the column is a control.
-    """
+    """Return a column's name, scale and threshold, with the sign reversed where lower scores mean more support."""
     about: dict[str, Any] = {"name": name, "control": control, "low": None, "high": None}
     about |= {"threshold": None, "from": "", "summary": ""}
     if metric is None:

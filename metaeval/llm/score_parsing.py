@@ -69,10 +69,7 @@ def _score_of(match: re.Match[str], offset: int, scale: Scale) -> FoundScore | N
 
 
 def _verdict(line: str, start: int) -> tuple[re.Match[str], int] | None:
-    """Return the match of a line that is a verdict, and its offset in the text; None for other lines.
-
-    start: offset of the line.
-    """
+    """Return the match of a line that is a verdict, and its offset in the text; None for other lines."""
     bare = line.strip().strip("*_` \t")
     match = _VERDICT.fullmatch(bare) if len(bare) <= 80 else None  # characters; no verdict is longer
     return (match, start + line.index(bare)) if match else None

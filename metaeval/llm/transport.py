@@ -173,10 +173,7 @@ class Transport:
     def _broken(self, error: Exception) -> Fault:
         """Return the fault of a broken connection: a server that was never reached, that hangs, or that hung up."""
         if isinstance(error, aiohttp.ClientConnectorError | aiohttp.InvalidURL):
-            # Connection refused, Name or service not known: the system's words for it.
-            number = getattr(error, "errno", None)
-            words = os.strerror(number) if number and number > 0 else getattr(error, "strerror", "")
-            return Fault(Cause.UNREACHABLE, str(words or error))
+            return Fault(Cause.UNREACHABLE, _reason(error))
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             return Fault(Cause.UNREACHABLE, f"no connection within {min(self._seconds, _CONNECT_SECONDS):g} s")
         if isinstance(error, TimeoutError):
@@ -201,6 +198,17 @@ class Transport:
     def _scrubbed(self, text: str) -> str:
         """Return a server's message without the key, in case it repeats it."""
         return text.replace(self._endpoint.key, "***") if self._endpoint.key else text
+
+
+def _reason(error: Exception) -> str:
+    """Return why a server was not reached: the system's words (Connection refused), or those of the TLS library."""
+    cause = getattr(error, "os_error", error)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {cause.verify_message}; SSL_CERT_FILE names a file of more authorities"
+    if isinstance(cause, ssl.SSLError):
+        return f"no TLS connection: {cause.reason or cause}; does the server expect http instead of https?"
+    number = getattr(cause, "errno", None)
+    return str((os.strerror(number) if number and number > 0 else getattr(cause, "strerror", "")) or error)
 
 
 def _codec(response: aiohttp.ClientResponse) -> str:

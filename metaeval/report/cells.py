@@ -14,11 +14,13 @@ from metaeval.report.result import Column, Comparison, Data, Result, Row, Signif
 from metaeval.report.table import (
     CONTROLS,
     UNDEFINED,
+    Block,
     Cell,
     ColumnGroup,
     Note,
     Rank,
     Table,
+    TableLine,
     TableRow,
     blocks_of,
     count,
@@ -273,10 +275,7 @@ def ability_columns(result: Result, declarations: Declarations) -> list[Column]:
 
 
 def _levels_grid(result: Result, declarations: Declarations, most: int) -> Table:
-    """Return the first table of a run: a column for each pair of levels, and whether a metric beats word overlap.
-
-    most: largest number of metrics shown.
-    """
+    """Return the first table of a run: a column for each pair of levels, and whether a metric beats word overlap."""
     shown = [Headline(result, column) for column in ability_columns(result, declarations)]
     (ranking,) = headlines([result], declarations)
     names, left = _names([ranking], most)
@@ -295,10 +294,11 @@ def _levels_grid(result: Result, declarations: Declarations, most: int) -> Table
         cells += [_verdict(ranking, row, against) for _ in verdict if against]
         lines.append((CONTROLS if row in controls else "", plain(row.metric), cells))
     blocks = blocks_of(lines)
+    unscored = notes.unscored(blocks, any(head.fewer for head in heads))
     groups = ", ".join(f"{plain(row.metric)} ({row.control})" for row in controls)
     intervals = result.interval.resamples > 0
     below = (
-        notes.unscored(blocks, any(head.fewer for head in heads)),
+        unscored,
         *(Note(number, reason) for reason, number in reasons.items()),
         Note("", sentences.INTERVALS_BESIDE.format(level=100 * result.interval.level) if intervals else ""),
         Note("", sentences.BETTER_BY_MEAN.format(measure=plain(ranking.column.label)) if verdict else ""),
@@ -310,10 +310,31 @@ def _levels_grid(result: Result, declarations: Declarations, most: int) -> Table
         title=result.data.wording(plain(result.title)),
         subtitle=_subtitle([result]),
         headings=(*(plain(headline.column.label) for headline in shown), *verdict),
-        blocks=blocks,
+        blocks=_marked_by_name(blocks, len(heads)),
         legend=legend(head.ranks for head in heads),
         footnotes=tuple(note for note in below if note.text),
     )
+
+
+def _marked_by_name(blocks: Iterable[Block], columns: int) -> tuple[Block, ...]:
+    """Return the blocks with `UNSCORED` once, behind a line's name, where all its values, at least two, have it.
+
+    columns: the number of columns with values; those behind them have words.
+    """
+    marked = []
+    for block in blocks:
+        lines = []
+        for line in block.lines:
+            values = [cell for cell in line.cells[:columns] if cell.number not in ("", UNDEFINED)]
+            if len(values) > 1 and all(notes.UNSCORED in cell.marks for cell in values):
+                line = TableLine(f"{line.name} {notes.UNSCORED}", tuple(map(_without_unscored, line.cells)))
+            lines.append(line)
+        marked.append(replace(block, lines=tuple(lines)))
+    return tuple(marked)
+
+
+def _without_unscored(cell: Cell) -> Cell:
+    return replace(cell, marks=tuple(mark for mark in cell.marks if mark != notes.UNSCORED))
 
 
 def _plain_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> Cell:
@@ -424,6 +445,7 @@ def _with_lines(
     }
     return replace(
         grid,
+        blocks=_marked_by_name(grid.blocks, len(heads)),
         legend=legend(head.ranks for head in heads),
         footnotes=_mark_notes(grid, shown, reasons, left, level),
         footer=tuple(Note(label, text) for label, text in abouts.items() if text) if len(names) <= _EXPLAINED else (),

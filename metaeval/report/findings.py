@@ -103,10 +103,7 @@ def _leading(shown: Sequence[Headline], every: Sequence[Headline]) -> list[str]:
 
 
 def _column_counts(claim: str, names_of_columns: Sequence[Collection[str]]) -> str:
-    """Return the number of columns in which a claim holds, for each metric.
-
-    names_of_columns: its metrics in each column.
-    """
+    """Return the number of columns in which a claim holds, for each metric."""
     columns = Counter(name for names in names_of_columns for name in names)
     by_number = grouped((number, name) for name, number in columns.most_common())
     counts = [f"{listed(names)} in {number}" for number, names in by_number.items()]

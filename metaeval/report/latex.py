@@ -79,10 +79,7 @@ def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
 
 
 def _below(grid: Table, part: Sequence[int], last: bool) -> tuple[list[Note], list[Note], list[str]]:
-    """Return what is printed below a table: the meaning of marks, other notes (if it is the `last`), and comments.
-
-    part: indices of its columns.
-    """
+    """Return what is printed below a table: the meaning of marks, other notes (if it is the `last`), and comments."""
     used = {mark for line in grid.lines for position in part for mark in line.cells[position].marks}
     marks = [note for note in grid.footnotes if note.label in used]
     reading = [note for note in grid.footer if note.label in _PRINTED and last]
@@ -176,10 +173,7 @@ def _tabular(grid: Table, part: Sequence[int], beside: bool) -> list[str]:
 
 
 def _over(grid: Table, part: Sequence[int], span: int) -> list[str]:
-    """Return the lines of column-group headings, each with a rule.
-
-    part: indices of columns. span: LaTeX columns of each.
-    """
+    """Return the lines of column-group headings, each with a rule."""
     if not grid.groups:
         return []
     owners = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
@@ -237,10 +231,7 @@ def _marks(marks: Sequence[Shown]) -> str:
 
 
 def _notes(notes: Sequence[Note], colon: str) -> list[str]:
-    """Return one paragraph for each note, below the tabular and as wide as the text.
-
-    colon: text between label and note.
-    """
+    """Return one paragraph for each note, below the tabular and as wide as the text."""
     if not notes:
         return []
     lines = []

@@ -82,17 +82,22 @@ class Results(list[Result]):
     """The results of a run, one for each protocol (and data set): a list that shows its findings.
 
     A notebook shows the headline table with the findings; `print` gives the same as text. Each item is a `Result`,
-    whose table `metaeval.results.show(results[0])` prints.
+    whose table `metaeval.results.show(results[0])` prints. left_out: sentences on the protocols that have no result, with
+    the reason.
     """
 
-    def __init__(self, results: Iterable[Result], declarations: Declarations) -> None:
+    def __init__(self, results: Iterable[Result], declarations: Declarations, left_out: Sequence[str] = ()) -> None:
         super().__init__(results)
+        self.left_out = list(left_out)
         self._declarations = declarations
 
     @property
     def findings(self) -> list[str]:
-        """Return the findings of the run and their limits, as sentences."""
-        return [*findings(in_headline(self, self._declarations), self._declarations), *cautions(self)] if self else []
+        """Return the findings of the run, their limits and what was left out, as sentences."""
+        if not self:
+            return self.left_out
+        sentences = findings(in_headline(self, self._declarations), self._declarations)
+        return [*sentences, *cautions(self), *self.left_out]
 
     def to_frame(self) -> Any:
         """Return a data frame with a row for each metric, control and measure, as the CSV files have it."""

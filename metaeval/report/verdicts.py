@@ -89,17 +89,11 @@ def below_control(headline: Headline, row: Row, control: Row) -> bool:
 
 
 def best_control(headline: Headline, oracles: Collection[str]) -> Row | None:
-    """Return the control with the highest value, or None.
-
-    oracles: controls that know the gold labels, which are left out.
-    """
+    """Return the control with the highest value, or None."""
     return max(controls_of(headline, oracles), key=lambda row: headline.value(row).value or 0.0, default=None)
 
 
 def controls_of(headline: Headline, oracles: Collection[str]) -> list[Row]:
-    """Return the controls with a value, including metrics that are controls.
-
-    oracles: controls that know the gold labels, which are left out.
-    """
+    """Return the controls with a value, including metrics that are controls."""
     rows = (row for row in headline.result.rows if (row.kind == "control" or row.control) and row.metric not in oracles)
     return [row for row in rows if headline.value(row).value is not None]

@@ -137,10 +137,7 @@ def _written(
     pair: ModelledRows,
     runs: int,
 ) -> Certificate:
-    """Return the certificate of a simulation, with tests of two metrics of equal value if the measure has a test.
-
-    simulated: the coverage. pair: the two metrics. runs: number of samples.
-    """
+    """Return the certificate of a simulation, with tests of two metrics of equal value if the measure has a test."""
     alpha, tests = config.comparison.alpha, Share(0, 0)
     if config.comparison.permutations and task.protocol.measure(task.key).normal:
         tests = rejected(p_values(task, pair, permutations_for(alpha), runs), alpha)
@@ -161,10 +158,7 @@ def _written(
 def certified(
     result: Result, choice: ProtocolSetup, frame: Frame, columns: Sequence[AlignedColumn], config: RunConfig
 ) -> Result:
-    """Return the result with the certificate of the leading metric under the headline measure, if it has one.
-
-    choice: the protocol and its options.
-    """
+    """Return the result with the certificate of the leading metric under the headline measure, if it has one."""
     protocol, options = choice
     key = protocol.ranked_by([column.key for column in result.columns])
     values = {row.metric: row.values[key].value for row in result.rows if row.kind == "metric" and key in row.values}

@@ -71,11 +71,7 @@ def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
 
 
 def expected_time(pace: ScoringPace, tokens: int, blocks: int, executor: ExecutorConfig, devices: int) -> str:
-    """Return, as text, how long the tokens take, the basis of this estimate, and its assumption about workers.
-
-    pace: measured speed. blocks: number of unscored blocks. devices: number of devices that the executor names; 0
-    for none.
-    """
+    """Return, as text, how long the tokens take, the basis of this estimate, and its assumption about workers."""
     seconds = tokens * pace.seconds / pace.tokens
     rests = (
         f"{pace.tokens / pace.seconds:,.0f} tokens a second, measured here in {duration(pace.seconds)} ({pace.device})"

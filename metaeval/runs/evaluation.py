@@ -197,10 +197,7 @@ def evaluate(
 
 
 def _interval(frame: Frame, config: RunConfig, outcomes: Sequence[Outcome], keys: Sequence[str]) -> results.Interval:
-    """Return the settings of the intervals, with effective numbers if more than groups is taken as sampled.
-
-    outcomes: of the metrics. keys: the measures.
-    """
+    """Return the settings of the intervals, with effective numbers if more than groups is taken as sampled."""
     interval = results.Interval(**config.interval.model_dump())
     if not config.interval.also:
         return interval
@@ -244,10 +241,7 @@ def _expected(
     options: Mapping[str, str],
     blind: Mapping[str, str],
 ) -> Outcome:
-    """Return the outcome of random scores, with expected values in place of the drawn ones where they are known.
-
-    blind: measures that are undefined, with the reason.
-    """
+    """Return the outcome of random scores, with expected values in place of the drawn ones where they are known."""
     drawn = protocol.evaluate(judgements, replace(resampling, n=0), options)
     defined = [key for key, estimate in drawn.estimates.items() if estimate.value is not None and key not in blind]
     known = chance(protocol, judgements, options, defined)

@@ -254,10 +254,7 @@ def close_job(
     written: Sequence[Path],
     read: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the manifests of the job's folder and of other written folders, and let RESULTS/latest point to the job.
-
-    read: further fields of the manifest.
-    """
+    """Write the manifests of the job's folder and of other written folders, and let RESULTS/latest point to the job."""
     write_manifests(config, command, data, written, read, folder)
     pointer = config.results / LATEST
     link = pointer.with_name(f".{LATEST}.{os.getpid()}")
@@ -323,10 +320,7 @@ def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any
 def _rated_rows(
     ratings: RatingColumns, group: Coded[str], system: Coded[str], numbers: NDArray[np.intp]
 ) -> list[Iterable[str]]:
-    """Return ratings as JSON lines without their ends; a field is encoded for all rows together, which is faster.
-
-    group, system: fields of the rows. numbers: the rows' numbers in the ratings.
-    """
+    """Return ratings as JSON lines without their ends; a field is encoded for all rows together, which is faster."""
     ids, gold = map(encode_basestring, ratings.id[numbers].tolist()), numerals(ratings.gold[numbers])
     known = group[numbers].tolist(), system[numbers].tolist()
     return ['{"id": ', ids, ', "group": ', known[0], ', "system": ', known[1], ', "rating": ', gold]

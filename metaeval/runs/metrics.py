@@ -243,12 +243,11 @@ class LoadedMetrics:
         metric.origin = loaded.origin
         return metric
 
-    def settled(self, pairs: Collection[TextPair]) -> LoadedMetrics:
-        """Return the same metrics with the options that a job's texts determine."""
-        return self.determined({name: metric.settled(pairs) for name, metric in self.by_name.items()})
-
-    def determined(self, options: Mapping[str, Mapping[str, Any]]) -> LoadedMetrics:
-        """Return the same metrics with these options of each, by its name."""
+    def settled(
+        self, pairs: Collection[TextPair], stored: Callable[[Metric], Mapping[str, Any]] | None = None
+    ) -> LoadedMetrics:
+        """Return the same metrics with the options that a job's texts determine, or those that `stored` returns."""
+        options = {name: stored(each) if stored else each.settled(pairs) for name, each in self.by_name.items()}
         by_name = {name: settled(metric, (), options[name]) for name, metric in self.by_name.items()}
         known = self.config.metric_options
         changed = {name: {**known.get(name, {}), **chosen} for name, chosen in options.items() if chosen}

@@ -220,10 +220,7 @@ def faults(
     sources: Mapping[str, Job | RatedSet],
     others: Sequence[ScorePack],
 ) -> Iterator[str]:
-    """Yield a sentence for each fault of a pack.
-
-    sources: the data by set, where they could be loaded. others: the packs that the pack joins.
-    """
+    """Yield a sentence for each fault of a pack."""
     card = pack.card
     if card.commercial != SHIPPED.get(card.licence, card.commercial):
         yield f"commercial is {str(card.commercial).lower()}, which is not what the licence {card.licence} says."

@@ -139,9 +139,7 @@ class _Part:
 
     def settled(self, loaded: LoadedMetrics) -> LoadedMetrics:
         """Return the metrics with the options that the part's texts determine, as one process would have them."""
-        if self.determined:
-            return loaded.determined({name: self.determined(metric) for name, metric in loaded.by_name.items()})
-        return loaded.settled(self.whole.texts if self.whole else self.texts)
+        return loaded.settled(self.whole.texts if self.whole else self.texts, self.determined)
 
     def job(self, group: Sequence[str], loaded: LoadedMetrics, metrics: Sequence[Metric]) -> _Sharded:
         """Return the work on a group of metrics. group: their names in `loaded`. metrics: the metrics themselves."""

@@ -96,10 +96,7 @@ class _Share:
 
 
 def settled(metric: Metric, pairs: Collection[TextPair], options: Mapping[str, Any] | None = None) -> Metric:
-    """Return the metric with the options that a job's texts determine; the same one if there are none.
-
-    options: these, if they are known already.
-    """
+    """Return the metric with the options that a job's texts determine; the same one if there are none."""
     options = metric.settled(pairs) if options is None else options
     if not options:
         return metric

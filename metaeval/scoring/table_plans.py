@@ -90,10 +90,7 @@ class PlannedTable:
         return self._once(partial(self._stored, path, number, block_tokens), partial(self._plan, sizes))
 
     def determined(self, number: int, sizes: Sequence[int], metric: Metric) -> Mapping[str, Any]:
-        """Return the options that a window's texts determine; the first process that needs them stores them.
-
-        sizes: as in `window`, of which there is at least one.
-        """
+        """Return the options that a window's texts determine; the first process that needs them stores them."""
         if type(metric).settled is Metric.settled:
             return {}
         path = self.place / f"options-{number:06}-{sha256_json(metric.identity())[:16]}.json"

@@ -93,6 +93,13 @@ def _check_counts(counts: Floats) -> None:
 Distance = Literal["nominal", "interval"]
 
 
+def _check_matrix(values: Floats, what: str) -> None:
+    if values.ndim != 2:
+        raise ValueError(f"{what}, got shape {values.shape}")
+    if np.isinf(values).any():
+        raise ValueError(f"{what}, finite or NaN, got an infinity")
+
+
 def krippendorff_alpha(ratings: Floats, distance: Distance) -> float:
     """Return Krippendorff's alpha, 1 - observed / expected disagreement, from ratings (units, raters), NaN if missing.
 
@@ -109,10 +116,7 @@ def alpha_by_groups(ratings: Floats, group: Ints, n_groups: int, distance: Dista
 
     Undefined as `krippendorff_alpha`, which raises ValueError for the same; so do group codes of another length.
     """
-    if ratings.ndim != 2:
-        raise ValueError(f"ratings must be units by raters, got shape {ratings.shape}")
-    if np.isinf(ratings).any():
-        raise ValueError("ratings must be finite, or NaN where there is none, got an infinity")
+    _check_matrix(ratings, "ratings must be units by raters")
     arrays.check_lengths(units=np.arange(len(ratings)), group=group)
     arrays.check_codes("group", group, n_groups)
     there = ~np.isnan(ratings)
@@ -157,10 +161,7 @@ def rank_correlation_matrix(scores: Floats) -> Floats:
     Each pair is ranked on the rows that both have scored. NaN where either is constant there, on the diagonal too.
     Agrees with scipy's `spearmanr` on complete rows. Raises ValueError on infinity or if scores are not (m, n).
     """
-    if scores.ndim != 2:
-        raise ValueError(f"scores must be a matrix of metrics by rows, got shape {scores.shape}")
-    if np.isinf(scores).any():
-        raise ValueError("scores must be finite or NaN, got an infinity")
+    _check_matrix(scores, "scores must be a matrix of metrics by rows")
     scored = ~np.isnan(scores)
     m = scores.shape[0]
     matrix = np.full((m, m), np.nan)
@@ -193,10 +194,7 @@ def pair_signs(values: Floats) -> Floats:
     Values that differ by no more than rounding count as tied. NaN where either value is. Raises ValueError if values
     are not (m, R) or hold an infinity.
     """
-    if values.ndim != 2:
-        raise ValueError(f"values must be systems by resamples, got shape {values.shape}")
-    if np.isinf(values).any():
-        raise ValueError("values must be finite or NaN, got an infinity")
+    _check_matrix(values, "values must be systems by resamples")
     first, second = np.triu_indices(values.shape[0], 1)
     difference = values[first] - values[second]
     # The same mean, summed over other rows, can differ in the last bits.

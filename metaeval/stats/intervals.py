@@ -91,10 +91,7 @@ def _found(values: Floats, left_out: Floats | None, rows: Ints, resampling: Resa
 def studentised_interval(
     influence: Influence | None, groups: int, resampling: Resampling
 ) -> tuple[tuple[float, float] | None, str, float | None]:
-    """Return the interval from influence values, a note on why there is none, and the effective groups.
-
-    groups: number of groups of the measure's rows.
-    """
+    """Return the interval from influence values, a note on why there is none, and the effective groups."""
     if not resampling.n:
         return None, "", None
     if groups < 2:

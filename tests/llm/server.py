@@ -11,6 +11,7 @@ import asyncio
 import json
 import random
 import re
+import ssl
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -72,13 +73,28 @@ class ChatServer:
 
     seed: which attempts at which prompt meet a fault, and which fault, whatever the order in which they come.
     latency: seconds, or a function of the request's body; until: a function of it that is true when it may be answered.
+    certificate: a PEM file with certificate and key, to serve https with.
     """
 
     def __init__(
-        self, answer=judge, faults=0.0, kinds=FAULTS, latency=0.0, until=None, key=None, model=None, seed=0, hang=30.0
+        self,
+        answer=judge,
+        faults=0.0,
+        kinds=FAULTS,
+        latency=0.0,
+        until=None,
+        key=None,
+        model=None,
+        seed=0,
+        hang=30.0,
+        certificate=None,
     ):
         self.answer, self.faults, self.kinds, self.latency, self.until = answer, faults, kinds, latency, until
         self.key, self.model, self.hang, self.seed = key, model, hang, seed
+        self.tls = None
+        if certificate:
+            self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.tls.load_cert_chain(certificate)
         self.attempts = Counter()  # by prompt
         self.completed = Counter()  # by prompt: answers made, each of which would be paid for
         self.faulted = Counter()  # by kind
@@ -91,7 +107,7 @@ class ChatServer:
         self.loop = asyncio.new_event_loop()
 
         async def start():
-            self.server = await asyncio.start_server(self.serve, "127.0.0.1", 0, backlog=1024)
+            self.server = await asyncio.start_server(self.serve, "127.0.0.1", 0, backlog=1024, ssl=self.tls)
             self.port = self.server.sockets[0].getsockname()[1]
             ready.set()
 

@@ -4,9 +4,11 @@ import asyncio
 import gzip
 import json
 import re
+import socketserver
 import threading
 import time
 from email.utils import formatdate
+from pathlib import Path
 
 import pytest
 
@@ -180,6 +182,28 @@ def test_an_address_where_nothing_listens_is_said_at_once(new_session, question)
     with pytest.raises(UserError, match=r"Cannot reach http://127\.0\.0\.1:9/v1 \(Connection refused\)"):
         session.ask([question(str(number)) for number in range(50)])
     assert session.ledger.retries.total() == 0  # each of which would wait
+
+
+def test_a_certificate_that_is_not_trusted_is_said(fake, new_session, question):
+    own = Path(__file__).with_name("localhost.pem")  # made with `openssl req -x509 -subj /CN=localhost`
+    with (
+        fake.ChatServer(certificate=own) as server,
+        pytest.raises(UserError, match="certificate is not trusted: self-signed certificate; SSL_CERT_FILE"),
+    ):
+        new_session(server.url.replace("http:", "https:")).ask([question("a")])
+
+
+def test_https_to_a_server_of_http_is_said(new_session, question):
+    class Plain(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Plain) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        session = new_session(f"https://127.0.0.1:{server.server_address[1]}/v1")
+        with pytest.raises(UserError, match=r"no TLS connection: .*; does the server expect http instead of https"):
+            session.ask([question("a")])
+        server.shutdown()
 
 
 def test_a_server_that_goes_away_is_waited_for_and_then_given_up(fake, new_session, question):

@@ -9,14 +9,20 @@ from metaeval.report.notes import UNSCORED
 SETTINGS = {"protocols": ["classification"], "controls": False, "interval": {"resamples": 20}}
 
 
-def evaluated(unscored):
-    """Return the result of a metric that is the gold and leaves out rows, and of two metrics on all rows."""
+def results_with(unscored):
+    """Return the results of a metric that is the gold and leaves out rows, and of two metrics on all rows."""
     pairs = [pair for pair in metaeval.pairs() if pair.level is not None]
     gold = {pair.pair_id: float(pair.level) for pair in pairs}
     half = {name: score if len(name) % 2 else 1.0 for name, score in gold.items()}
     some = dict(list(gold.items())[unscored:])
-    (result,) = metaeval.evaluate_scores({"some": some, "half": half, "worst": dict.fromkeys(gold, 0.0)}, **SETTINGS)
-    return result, len(gold)
+    scores = {"some": some, "half": half, "worst": dict.fromkeys(gold, 0.0)}
+    return metaeval.evaluate_scores(scores, **SETTINGS), len(gold)
+
+
+def evaluated(unscored):
+    """Return the result of `results_with` and the number of rows."""
+    (result,), n = results_with(unscored)
+    return result, n
 
 
 def test_a_metric_on_fewer_rows_is_marked_at_each_number_and_not_ranked():
@@ -29,6 +35,13 @@ def test_a_metric_on_fewer_rows_is_marked_at_each_number_and_not_ranked():
     (note,) = [note for note in table.footnotes if note.label == UNSCORED]
     ((name, text),) = note.items
     assert (name, text.split(";")[0]) == ("some", f"{n - 5:,} of {n:,}")
+
+
+def test_a_headline_table_marks_it_once_at_the_name():
+    lines = repr(results_with(5)[0]).splitlines()
+    (some,) = [line for line in lines if line.startswith(" some ")]
+    assert (some.split()[1], some.count(UNSCORED)) == (UNSCORED, 1)
+    assert not any(UNSCORED in line for line in lines if line.startswith((" half ", " worst ")))
 
 
 def test_every_form_of_the_table_says_so():

@@ -100,10 +100,7 @@ def compare_pairs(panel: Panel, protocol_setup: ProtocolSetup, margin: float) ->
 
 
 def ranking(result: Result, keys: Sequence[str]) -> Note:
-    """Return a note with the metrics in order of their value under each measure, with letters and rank intervals.
-
-    keys: the measures.
-    """
+    """Return a note with the metrics in order of their value under each measure, with letters and rank intervals."""
     entries = []
     for column in result.columns:
         if column.key not in keys:
@@ -124,10 +121,7 @@ def ranking(result: Result, keys: Sequence[str]) -> Note:
 def _grid(
     result: Result, tested: Significance, pair_contrasts: Sequence[Contrast], keys: Sequence[str], margin: float
 ) -> Table:
-    """Return the table of pairs with further columns: closed-form tests, equivalence, groups needed.
-
-    tested: the tests of the result. keys: the measures. margin: as in `compare_pairs`.
-    """
+    """Return the table of pairs with further columns: closed-form tests, equivalence, groups needed."""
     columns = [column for column in result.columns if column.key in keys]
     plain_grid = comparison_grid(result, keys)
     pair_contrasts = [contrast for contrast in pair_contrasts if contrast.measure in keys]

@@ -170,10 +170,7 @@ def _notes(properties: Sequence[str], names: Sequence[str]) -> list[Note]:
 
 
 def agreement_sheet(panel: Panel, protocol_setup: ProtocolSetup) -> Table:
-    """Return the Spearman correlations of the scores of every two metrics, on the rows that both scored.
-
-    protocol_setup: the protocol whose rows are used, and its options.
-    """
+    """Return the Spearman correlations of the scores of every two metrics, on the rows that both scored."""
     frame = panel.source.frame(protocol_setup[0])
     scores = np.array([column.score[frame.numbers] for column in panel.columns])
     matrix = rank_correlation_matrix(scores)

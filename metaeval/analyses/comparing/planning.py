@@ -243,10 +243,7 @@ SAMPLES = 200
 def _simulated(
     task: Task, rows: tuple[Judgements, Judgements], frame: Frame, alpha: float, spread: Spread, difference: float
 ) -> Power:
-    """Simulate the power for a true difference, with the two metrics' values at equal distance from their mean.
-
-    task: measure and protocol. spread: of the observed difference.
-    """
+    """Simulate the power for a true difference, with the two metrics' values at equal distance from their mean."""
     middle, half = sum(map(task.value, rows)) / 2, math.copysign(difference / 2, spread.observed)
     try:
         pair = paired(task, *rows, (middle + half, middle - half))

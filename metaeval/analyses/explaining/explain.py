@@ -111,10 +111,7 @@ def _earlier_interval(name: str, value: str) -> Iterator[str]:
 
 
 def choice_meaning(field: str, name: str, value: str, fields: Mapping[str, str]) -> Meaning:
-    """Return the meaning of the choice `name` in a field that holds several; an empty one for an unknown choice.
-
-    fields: all fields of the signature.
-    """
+    """Return the meaning of the choice `name` in a field that holds several; an empty one for an unknown choice."""
     if text := prompt_words(name, value):
         return Meaning(text, prompt_setting(name))
     text = option_words(name, value, chat=field != "asking" or "questions" in fields)

@@ -191,11 +191,7 @@ def read_judged_scores(folder: Path) -> JudgedScores:
 
 
 def score_figures(folder: Path, config: RunConfig, looks: Mapping[str, Look]) -> dict[str, Figure]:
-    """Return figures of a job's scores by the names of their files, without those that its rows do not allow.
-
-    config: the job's settings, from which the metrics' thresholds are read. looks: colour and marker of each
-    metric.
-    """
+    """Return figures of a job's scores by the names of their files, without those that its rows do not allow."""
     from metaeval.report.figures import scores as drawing
 
     scored = read_judged_scores(folder)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from metaeval.citation.model import Answer, Claim, Entails
-from metaeval.citation.profiles import by_profile, changed_profile, differing, profile_of
+from metaeval.citation.profiles import by_profile, changed_profile, check_limits, differing, profile_of
 from metaeval.citation.sentences import (
     PLAIN,
     UNCLOSED,
@@ -33,7 +33,12 @@ from metaeval.citation.table import (
     judged_lines,
 )
 from metaeval.corpus.sentences import RULES, SentenceSplitter
-from metaeval.errors import UserError
+
+READER = "gaotianyu1350/roberta-large-squad"
+"""The question-answering model of the published scores."""
+
+MAUVE_MODEL = "gpt2-large"
+"""The model whose last hidden state represents a text in the published scores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +87,7 @@ class AlceOptions:
     """Commas at which list items end: those outside marks, or all."""
 
     def __post_init__(self) -> None:
-        for option in ("at_most", "bound"):
-            value = getattr(self, option)
-            if value is not None and value < 1:
-                raise UserError(f"{option} is {value}; allowed: a whole number from 1, or none.")
+        check_limits(self, "at_most", "bound")
 
 
 PAPER = AlceOptions()

@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from metaeval.citation.alce.citations import PAPER, AlceOptions, clean
+from metaeval.citation.alce.citations import MAUVE_MODEL, PAPER, AlceOptions, clean
 from metaeval.citation.measures import AnswerShare, f1
 from metaeval.citation.model import Answer, Entails
 from metaeval.citation.sentences import prepare
@@ -172,9 +172,6 @@ def answer_values(
     return {name: column for name, column in values.items() if any(value is not None for value in column)}
 
 
-READER = "gaotianyu1350/roberta-large-squad"
-"""The question-answering model of the published scores."""
-
 QaReader = Callable[[Sequence[tuple[str, str]]], Sequence[str]]
 """Reads pairs of question and context and returns short answers, in order; empty where the context holds none."""
 
@@ -233,9 +230,6 @@ def reader_values(
     scores = [reader_scores(answer_gold, list(islice(predictions, len(answer_gold)))) for answer_gold in gold]
     return {name: [answer_scores.get(name) for answer_scores in scores] for name in READER_MEASURES}
 
-
-MAUVE_MODEL = "gpt2-large"
-"""The model whose last hidden state represents a text in the published scores."""
 
 SEED = 25
 """The default of the package mauve-text, which the released code keeps."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from metaeval.citation.profiles import by_profile, changed_profile, differing, profile_of
+from metaeval.citation.profiles import by_profile, changed_profile, check_limits, differing, profile_of
 from metaeval.citation.sentences import PLAIN, Leading, MarkStyles
 from metaeval.citation.table import Untitled, Zero
-from metaeval.errors import UserError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +78,7 @@ class Profile:
     ROUGE-L, which the paper names."""
 
     def __post_init__(self) -> None:
-        for option in ("longest", "bound"):
-            value = getattr(self, option)
-            if value is not None and value < 1:
-                raise UserError(f"{option} is {value}; allowed: a whole number from 1, or none.")
+        check_limits(self, "longest", "bound")
 
     @property
     def signature(self) -> str:

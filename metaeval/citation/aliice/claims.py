@@ -362,10 +362,7 @@ def _written(text: str, parse: Parse, names: Mapping[int, str], places: Sequence
 
 
 def _node_of(group: CitationGroup, words: tuple[str, ...], parse: Parse) -> int | None:
-    """Return the nearest token that contains a group's word or is contained in it; of equally near ones the first.
-
-    words: of the sentence.
-    """
+    """Return the nearest token that contains a group's word or is contained in it; of equally near ones the first."""
     if group.word >= len(words):
         return None
     word = words[group.word]
@@ -406,10 +403,7 @@ def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace:
 
 
 def _text(parse: Parse, places: Sequence[int], glued: frozenset[int]) -> str:
-    """Return the tokens at these indices joined by spaces, except before a glued token that follows its neighbour.
-
-    glued: indices from `_glued`.
-    """
+    """Return the tokens at these indices joined by spaces, except before a glued token that follows its neighbour."""
     written = ""
     for at, place in enumerate(places):
         follows = places[at - 1] == place - 1 or parse.tokens[place] == ","

@@ -11,10 +11,7 @@ from metaeval.citation.table import CitationLine, CitedMark, CitedStatement, fin
 
 
 def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profile) -> list[CitationLine]:
-    """Return the citation table of all answers (`judged_lines`); an uncited claim has no recall.
-
-    read: the answers with their claims. entails: gives the verdicts.
-    """
+    """Return the citation table of all answers (`judged_lines`); an uncited claim has no recall."""
     stated = [
         [_statement(claim, each.answer, number, profile) for number, claim in enumerate(each.claims, start=1)]
         for each in read

@@ -204,6 +204,11 @@ class QuestionKind:
         return None if body is None else str(body[self.field])
 
 
+def prompts_of(kinds: Iterable[QuestionKind]) -> list[str]:
+    """Return NAME@FINGERPRINT of the prompt of each kind of question."""
+    return [f"{kind.name}@{kind.prompt().fingerprint}" for kind in kinds]
+
+
 @dataclass(frozen=True, slots=True)
 class Inquiry:
     """A question about a statement, with its chat request. response, statement, citation: indices, or None."""
@@ -473,10 +478,7 @@ def _cited_passages(
 def _labelled(
     splits: Sequence[Split], labels: Mapping[_Where, str | None], states: Mapping[_Where, State]
 ) -> list[list[AttrStatement]]:
-    """Return the labels of every statement's citations, and the outcomes of the questions about them.
-
-    labels, states: by the indices of response, statement and citation.
-    """
+    """Return the labels of every statement's citations, and the outcomes of the questions about them."""
 
     def of(number: int, place: int, statement: ResponseStatement) -> AttrStatement:
         keys = [(number, place, citation) for citation in range(len(statement.citations))]

@@ -110,10 +110,7 @@ def improved(
 def judged_round(
     answers: Sequence[Answer], splits: Sequence[Split], ask: Ask, asking: Asking, options: CiteEvalOptions = PAPER
 ) -> Round:
-    """Judge the citations of some answers, apply the judge's edits, and return both.
-
-    ask: sends requests and returns replies. asking: options of the requests.
-    """
+    """Judge the citations of some answers, apply the judge's edits, and return both."""
     results = evaluate(answers, splits, ask, asking, options).results
     edits = [
         improved(answer, split, result.judged.edits, options)

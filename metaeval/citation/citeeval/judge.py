@@ -150,10 +150,7 @@ def read_tags(
 
 
 def _once(entries: Sequence[tuple[int, T]], numbers: Collection[int], problems: Counter[str]) -> dict[int, T]:
-    """Return the entries by statement, for requested statements that occur once; count the others in `problems`.
-
-    numbers: of the requested statements.
-    """
+    """Return the entries by statement, for requested statements that occur once; count the others in `problems`."""
     times = Counter(number for number, _ in entries)
     problems["no such statement"] += sum(number not in numbers for number, _ in entries)
     problems["said twice"] += sum(number in numbers and count > 1 for number, count in times.items())

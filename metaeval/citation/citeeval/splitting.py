@@ -81,10 +81,7 @@ def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: S
 def _sentences(
     reading: LocatedText, answer: Answer, options: CiteEvalOptions, splitter: SentenceSplitter
 ) -> tuple[list[LocatedText], list[LocatedText]]:
-    """Return the sentences, and the marks outside them: before the first one, or dropped by the released code.
-
-    reading: the answer's text with offsets.
-    """
+    """Return the sentences, and the marks outside them: before the first one, or dropped by the released code."""
     cut = [split(line, splitter) for line in _lines(reading, answer, options)]
     if options.leading == "released":
         placed, alone = _moved_as_released(cut, answer, options)

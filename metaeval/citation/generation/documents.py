@@ -73,10 +73,7 @@ def fit(documents: Sequence[ShownDocument], options: GenerationOptions, each: in
 
 
 def level(lengths: Sequence[int], total: int) -> int:
-    """Return the greatest size, from 1, to which documents can be cut so that they fit `total`.
-
-    lengths: the documents' sizes.
-    """
+    """Return the greatest size, from 1, to which documents can be cut so that they fit `total`."""
     left, open_ = total, len(lengths)
     for length in sorted(lengths):
         if length * open_ > left:

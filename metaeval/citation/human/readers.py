@@ -106,10 +106,7 @@ def _expertqa(rows: Sequence[DataRow]) -> HumanSet:
 
 
 def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanStatement]]) -> HumanSet:
-    """Return responses with their published statements and citations; the statements' offsets are not published.
-
-    files: of the responses. people: the judgements, by response.
-    """
+    """Return responses with their published statements and citations; the statements' offsets are not published."""
     answers: dict[str, HumanAnswer] = {}
     judged: dict[str, Sequence[HumanStatement]] = {}
     splits: dict[str, Split] = {}

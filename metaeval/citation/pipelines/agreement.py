@@ -80,10 +80,7 @@ def _judge(read: tuple[Run, list[LabelledAnswer] | LabelTable], backends: pipeli
 
 
 def _compare(run: Run, labelled: Sequence[LabelledAnswer], backends: pipeline.MakeBackends) -> pipeline.Layout:
-    """Compare every rater with the human labels, first for sentences, then for citations.
-
-    backends: makes the metrics that also rate.
-    """
+    """Compare every rater with the human labels, first for sentences, then for citations."""
     judges = list(backends())
     labels = gather_labels(labelled, {judge.name: judge.entails for judge in judges}, run.splitter)
     if not labels["sentence"].raters:

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from metaeval.citation.alce import correctness
-from metaeval.citation.alce.citations import AlceOptions
+from metaeval.citation.alce.citations import MAUVE_MODEL, AlceOptions
 from metaeval.citation.aliice.claim_options import Profile, aliice_profile
 from metaeval.citation.human.label_columns import LabelTable
 from metaeval.citation.judging import MAUVE, WITHIN, PipelineReading, Whole, read_claims
@@ -27,14 +27,8 @@ from metaeval.citation.model import Answer
 from metaeval.citation.panel import SystemPanel
 from metaeval.citation.pipelines.agreement import as_texts
 from metaeval.citation.pipelines.aliice_people import answers_of, people_sheet, read_people
-from metaeval.citation.pipelines.claims_tables import (
-    MEASURES,
-    RECALL,
-    CitedAnswers,
-    PremiseName,
-    judge,
-    provenance_of,
-)
+from metaeval.citation.pipelines.claims_sheets import RECALL, CitedAnswers, judge, provenance_of
+from metaeval.citation.pipelines.claims_tables import MEASURES, TITLES, PremiseName
 from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import (
     PIPELINE,
@@ -134,7 +128,7 @@ class TablesCommand(JudgedByMetrics):
         Field(default=(), description="Columns of labels: utility, citation_utility, recall, precision. Repeatable.")
     )
     mauve_model: Annotated[str, Flag("MODEL")] = Field(
-        default=correctness.MAUVE_MODEL, description="Model of the fluency: hub id or folder; none: no fluency."
+        default=MAUVE_MODEL, description="Model of the fluency: hub id or folder; none: no fluency."
     )
 
     @model_validator(mode="before")
@@ -331,7 +325,7 @@ def _all_answers(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance, d
         rows = aliice.panel.rows(number)
         values = _both(aliice, alce, rows)
         records = [
-            {**record, "line": f"{data}: {system}" if data else system, PIPELINE: _TITLES[name]}
+            {**record, "line": f"{data}: {system}" if data else system, PIPELINE: TITLES[name]}
             for (name, key), value in values.items()
             for record in _records(system, int(rows.size), {key: value})
         ]
@@ -339,9 +333,6 @@ def _all_answers(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance, d
     reading = Note("reading", "as Figure 4 of the ALiiCE paper: all answers; ALCE by its profile aliice")
     title = "All answers: recall and precision (%)"
     return _beside(around, alce).lines("figure-4", title, _HEADINGS, table, [reading], _GROUPS)
-
-
-_TITLES: Mapping[str, str] = {"aliice": "ALiiCE", "alce": "ALCE"}
 
 
 TABLES = Pipeline(

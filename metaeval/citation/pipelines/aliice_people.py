@@ -20,7 +20,7 @@ from metaeval.citation.human.label_columns import (
 from metaeval.citation.judging import WITHIN
 from metaeval.citation.measures import AnswerShare, ValueInterval, macro, means
 from metaeval.citation.model import Answer
-from metaeval.citation.pipelines.claims_tables import RECALL, CitedAnswers
+from metaeval.citation.pipelines.claims_sheets import RECALL, CitedAnswers
 from metaeval.citation.pipelines.label_sheets import label_columns
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance

@@ -131,7 +131,7 @@ def _options(kind: type[PipelineOptions], scores: bool, asks: bool) -> type[Decl
         groups = [_JudgesAlone, *groups] if scores else groups
         untyped |= {"budget"}
     read_first = sorted(kind.model_fields.items(), key=lambda item: not flag_of(item[1]).argument)
-    fields: Any = {name: _field(field) for name, field in read_first}
+    fields: Any = {name: _field(field, name in kind.hidden) for name, field in read_first}
     model: Any = create_model(
         kind.__name__, __base__=tuple(groups), __module__=kind.__module__, __doc__=kind.__doc__, **fields
     )
@@ -140,15 +140,16 @@ def _options(kind: type[PipelineOptions], scores: bool, asks: bool) -> type[Decl
     return options
 
 
-def _field(field: FieldInfo) -> tuple[Any, Any]:
+def _field(field: FieldInfo, hidden: bool) -> tuple[Any, Any]:
     """Return the type and the field of an option; one that names files also accepts answers as objects."""
     kind: Any = field.annotation
     known = [part for part in field.metadata if not isinstance(part, Flag)]
-    if flag_of(field).argument and Path in kinds_of(kind):
-        kind = Annotated[tuple[Any, ...], BeforeValidator(_read_from)] if flag_of(field).multiple else FileOrObject
+    flag = replace(flag_of(field), hidden=hidden or flag_of(field).hidden)
+    if flag.argument and Path in kinds_of(kind):
+        kind = Annotated[tuple[Any, ...], BeforeValidator(_read_from)] if flag.multiple else FileOrObject
         known = []
     default = {} if field.is_required() else {"default": field.get_default(call_default_factory=True)}
-    return Annotated[(kind, *known, flag_of(field))], Field(description=field.description, **default)
+    return Annotated[(kind, *known, flag)], Field(description=field.description, **default)
 
 
 def _read_from(value: Any) -> Any:

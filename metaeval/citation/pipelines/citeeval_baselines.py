@@ -24,6 +24,7 @@ from metaeval.citation.citeeval.baselines import (
     lqac_response,
     modes_of,
     most_probable_label,
+    prompts_of,
     response_triple,
     response_value,
     supposed,
@@ -35,7 +36,7 @@ from metaeval.citation.citeeval.score_rules import BaselineOptions, CitedScenari
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.measures import SystemEstimate, estimate, group_codes, means
 from metaeval.citation.model import NliPair
-from metaeval.citation.pipelines.claims_tables import F1, PRECISION, RECALL
+from metaeval.citation.pipelines.claims_sheets import F1, PRECISION, RECALL
 from metaeval.citation.pipelines.layout import Entry, scores_grid
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import MakeBackends, Run
@@ -164,10 +165,7 @@ class ScoredBaseline:
     unread: Sequence[tuple[str, str]] = ()
 
     def of_statement(self, number: int, place: int) -> Record:
-        """Return the cells of a statement's row, with "?" for the missing judgement of a citation.
-
-        number, place: indices of the answer and of the statement in it.
-        """
+        """Return the cells of a statement's row, with "?" for the missing judgement of a citation."""
         words = self.words[number][place] if self.words else {}
         return {**words, **self.cells(self.statements[number][place])} if self.statements else {}
 
@@ -214,10 +212,7 @@ def baseline_questions(rated: RatedAnswers, numbers: Sequence[int]) -> dict[str,
 def baseline_sheets(
     rated: RatedAnswers, scored: Sequence[ScoredBaseline], around: Provenance, judge_note: Mapping[str, Note]
 ) -> list[Table]:
-    """Return a table for each baseline of the run. around: what all tables share.
-
-    judge_note: the note on the chat model, by baseline.
-    """
+    """Return a table for each baseline of the run. around: what all tables share."""
     names = dict.fromkeys(baseline.baseline for baseline in scored)
     return [
         _sheet(rated, [baseline for baseline in scored if baseline.baseline == name], around, judge_note)
@@ -245,9 +240,8 @@ def _autoais(rated: RatedAnswers, backend: Backend) -> ScoredBaseline:
 
 def _asked(rated: RatedAnswers, kinds: Sequence[QuestionKind]) -> Mapping[str, Scalar]:
     """Return the signature fields of a baseline that the chat model judges. kinds: of its questions."""
-    prompts = [f"{kind.name}@{kind.prompt().fingerprint}" for kind in kinds]
     limit = rated.reading.baseline_options.baseline_max_tokens
-    return asked_fields(rated.reading.judge.asking, rated.models, prompts, max_tokens=limit)
+    return asked_fields(rated.reading.judge.asking, rated.models, prompts_of(kinds), max_tokens=limit)
 
 
 def _lqac(

@@ -115,10 +115,7 @@ def entailment(
 
 
 def _texts(source: str, chunking: Chunking | None) -> list[str]:
-    """Return the texts that the metric reads of a premise; one without words stays as it is.
-
-    chunking: how the premise is cut; None: not at all.
-    """
+    """Return the texts that the metric reads of a premise; one without words stays as it is."""
     if chunking is None:
         return [source]
     return [chunk.text for chunk in chunk_document(Document("premise", source), chunking)] or [source]

@@ -9,31 +9,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, cast, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from metaeval import registry
 from metaeval.citation.chat import ChatOptions, replayed_model
 from metaeval.citation.model import Answer
-from metaeval.citation.panel import SystemPanel, panel_of
-from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.config import RunConfig
-from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag, option_docs, validated
 from metaeval.errors import UserError, did_you_mean
 from metaeval.reading import MalformedError, parse_yaml
-from metaeval.report.result import Column, Result
-from metaeval.report.table import Table
-from metaeval.runs.cutoffs import Cutoff, find_cutoff
-from metaeval.runs.evaluation import resampling_of
-from metaeval.runs.metrics import LoadedMetrics, MetricProgress
-from metaeval.scoring.contract import Metric
 from metaeval.setting_types import metric_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from metaeval.citation.panel import SystemPanel
+    from metaeval.citation.pipelines.metric_verdicts import Backend
+    from metaeval.corpus.sentences import SentenceSplitter
+    from metaeval.report.result import Column, Result
+    from metaeval.report.table import Table
+    from metaeval.runs.cutoffs import Cutoff
+    from metaeval.runs.metrics import LoadedMetrics, MetricProgress
 
 Kind = TypeVar("Kind", bound=ChatOptions)
 
@@ -125,9 +125,6 @@ Threshold = Annotated[
 SetOptions = Mapping[str, Mapping[str, Any]]
 """Options that are set with --set, by owner and field."""
 
-FindCutoff = Callable[[str, Metric, Mapping[str, float | None], Sequence[Path]], Cutoff]
-"""Returns the cut-off of a metric, from its name, the metric, typed thresholds, and calibration files."""
-
 ScenarioName = Annotated[
     str, Flag("NAME"), Field(description="Statements that count: full (all) or cited (those with citations).")
 ]
@@ -155,10 +152,12 @@ ParserName = Annotated[
 class PipelineOptions(BaseModel):
     """Options of a pipeline: each field is an option of its command and a keyword of its function.
 
-    untyped: the fields that the command takes only with --set, beside those of the base classes.
+    untyped: the fields that the command takes only with --set, beside those of the base classes. hidden: those that
+    its help leaves out.
     """
 
     untyped: ClassVar[frozenset[str]] = frozenset()
+    hidden: ClassVar[frozenset[str]] = frozenset()
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -250,15 +249,7 @@ class AsksChat(PipelineOptions):
 class RarelyAsksChat(AsksChat):
     """Base of options of a pipeline whose chat model is beside its purpose: the help leaves its options out."""
 
-    base_url: Annotated[str | None, Flag("URL", hidden=True)] = Field(
-        default=None, description="Address of the model's server (default: OpenAI's); several are separated by commas."
-    )
-    record: Annotated[Path | None, Flag("FILE", output=True, hidden=True)] = Field(
-        default=None, description="File to save the model's replies to, for --replay."
-    )
-    replay: Annotated[Path | None, Flag("FILE", hidden=True)] = Field(
-        default=None, description="Saved replies to use instead of asking the model; costs nothing."
-    )
+    hidden = frozenset({"base_url", "record", "replay"})
 
 
 def chat_options(
@@ -303,6 +294,8 @@ class PipelineMeasure:
     @property
     def column(self) -> Column:
         """The column that prints it."""
+        from metaeval.report.result import Column
+
         return Column(key=self.key, label=self.label, scale=self.scale, digits=self.digits)
 
 
@@ -332,6 +325,9 @@ class Run:
     @cached_property
     def panel(self) -> SystemPanel:
         """The answers with their systems and groups."""
+        from metaeval.citation.panel import panel_of
+        from metaeval.runs.evaluation import resampling_of
+
         return panel_of(self.answers, resampling_of(self.config))
 
 
@@ -356,11 +352,20 @@ class Layout:
     warnings: Sequence[str] = ()
 
 
-MakeBackends = Callable[..., Iterator[Backend]]
+MakeBackends: TypeAlias = "Callable[..., Iterator[Backend]]"
 """Yields the run's backends one after the other; each call makes new ones.
 
 Optional arguments: the cut-offs, how a group's passages are read (`Premise`), and a callback for progress.
 """
+
+
+def step(place: str) -> Callable[..., Any]:
+    """Return a function of another module, MODULE:NAME, which is imported when the function is first called.
+
+    With it a declaration, and so the help of its command, costs nothing of what a run imports.
+    """
+    module, _, name = place.partition(":")
+    return lambda *parts, **options: getattr(import_module(f"metaeval.{module}"), name)(*parts, **options)
 
 
 @dataclass(frozen=True)
@@ -406,7 +411,7 @@ class Pipeline:
     signed: Sequence[type] = ()
     prompts: Mapping[str, tuple[str, Path]] = field(default_factory=dict)
     tree: Callable[[str, str], tuple[Figure, str, list[str]]] | None = None
-    cutoff: Callable[..., Cutoff] | None = lambda *read, set_options: find_cutoff(*read)
+    cutoff: Callable[..., Cutoff] | None = lambda *read, set_options: step("runs.cutoffs:find_cutoff")(*read)
     asks: Callable[[AsksChat, SetOptions], bool] = lambda choice, set_options: choice.names_model
     defaults: Mapping[str, Any] = field(default_factory=dict)
     drawn: tuple[str, str] | tuple[str, str, str] = ("system", "backend")

@@ -166,9 +166,9 @@ def written_out(options: Mapping[str, object]) -> str:
     return ",".join(f"{name}={value}" for name, value in options.items())
 
 
-def by_backend(label: str, texts: Iterable[tuple[Backend, str]]) -> Note:
-    """Return a note with a text for each backend; backends with an empty text are left out."""
-    return Note(label, "", tuple((plain(backend.name), text) for backend, text in texts if text))
+def by_backend(label: str, texts: Iterable[tuple[str, str]]) -> Note:
+    """Return a note with a text for each backend, by name; backends with an empty text are left out."""
+    return Note(label, "", tuple((plain(name), text) for name, text in texts if text))
 
 
 def verdicts(backends: Iterable[Backend], soft: str, decided: str) -> Note:
@@ -182,7 +182,7 @@ def verdicts(backends: Iterable[Backend], soft: str, decided: str) -> Note:
         how = soft if cutoff.value is None else decided.format(f"{cutoff.value:g}", cutoff.source)
         return f"{how}; {count(backend.ledger.pairs, 'pair')}"
 
-    return by_backend("verdicts", ((backend, text(backend)) for backend in backends))
+    return by_backend("verdicts", ((backend.name, text(backend)) for backend in backends))
 
 
 def by_system(panel: SystemPanel, texts_of: Callable[[int], Sequence[str]]) -> str:
@@ -196,10 +196,7 @@ def by_system(panel: SystemPanel, texts_of: Callable[[int], Sequence[str]]) -> s
 
 
 def uncertainty(interval: IntervalConfig, groups: int | None = None, more: str = "") -> Note:
-    """Return the note on how intervals are computed. groups: number of groups; None where it differs between values.
-
-    more: further text.
-    """
+    """Return the note on how intervals are computed. groups: number of groups; None where it differs between values."""
     drawn = Interval(**interval.model_dump())
     few = "" if groups is None else few_groups_of_sheet(drawn, groups)
     return Note("uncertainty", f"{interval_settings(drawn, groups)}{more}{f' ({few})' if few else ''}")
@@ -223,4 +220,4 @@ def truncation(backends: Iterable[Backend]) -> Note:
         pairs, tokens = share(read.cut_pairs, read.pairs), share(read.cut_tokens, read.tokens)
         return f"{pairs} of pairs are longer than the metric reads; {tokens} of tokens cut" if read.cut_pairs else ""
 
-    return by_backend("truncation", ((backend, text(backend.ledger)) for backend in backends))
+    return by_backend("truncation", ((backend.name, text(backend.ledger)) for backend in backends))

@@ -22,10 +22,7 @@ _EXPLAINED = 3
 
 
 def ranking_sheets(rankings: Rankings, around: Provenance, name: str, agreement: str) -> list[Table]:
-    """Return the tables of ranks and of agreement; none with a single backend or system.
-
-    around: what all tables share. name, agreement: names of the two tables.
-    """
+    """Return the tables of ranks and of agreement; none with a single backend or system."""
     if not rankings.comparable:
         return []
     of_measures = {
@@ -68,10 +65,7 @@ def _agreements(rankings: Rankings, around: Provenance, name: str) -> Table:
 
 
 def flip_sheets(rankings: Rankings, around: Provenance) -> list[Table]:
-    """Return the tables of pairs of systems that change order, and of the causes; none where no pair does.
-
-    around: what all tables share.
-    """
+    """Return the tables of pairs of systems that change order, and of the causes; none where no pair does."""
     all_flips = flips(rankings)
     # The printed order is by the share of resamples; that of the records is not.
     strongest = sorted(all_flips, key=lambda flip: -(flip.share_of_resamples or 0.0))

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from metaeval.citation.pipelines.pipeline import Layout
 from metaeval.config import RunConfig
 from metaeval.files import declare, inputs_protected, sha256_file, write_texts
 from metaeval.report.formats import write_page, write_rows, write_table
 from metaeval.report.frame import frame
 from metaeval.report.html_report import table_of
-from metaeval.report.result import Result, save_result
+from metaeval.report.result import save_result
 from metaeval.report.table import Note, Record, Table
 from metaeval.report.terminal import text_of
 from metaeval.runs.job_folder import Command, close_job
@@ -20,16 +21,13 @@ from metaeval.runs.job_folder import Command, close_job
 _ON_MISSING = ("not judged", "could be", "left out", "not read", "without facts")
 
 
-@dataclass(frozen=True, eq=False)
-class PipelineResult:
-    """The result of a citation pipeline.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PipelineResult(Layout):
+    """The result of a citation pipeline: what it has laid out, by name, in the folder of its job.
 
-    folder: folder of the files. tables: tables by name, in reading order; a name with a slash puts the table in a
-    subfolder. rows: what was judged, record by record, by names such as "answers" and, with a backend,
-    "answers:overlap". files: further texts, by path. shown: the tables that the command prints (None: all). results:
-    results of protocols, by subfolder. inputs: the files that were read, of the format `form`. value: what the Python
-    function returns (None: this result). warnings: sentences about what is left out. recipe: what `metaeval results
-    rerun` reads; empty where answers were objects.
+    tables: in reading order; a name with a slash puts the table in a subfolder. rows: what was judged, record by
+    record. shown: the tables that the command prints (None: all). inputs: the files that were read, of the format
+    `form`. recipe: what `metaeval results rerun` reads; empty where answers were objects.
     """
 
     command: Command
@@ -38,14 +36,9 @@ class PipelineResult:
     config: RunConfig
     folder: Path
     tables: Mapping[str, Table]
-    rows: Mapping[str, Table] = field(default_factory=dict)
-    files: Mapping[Path, str] = field(default_factory=dict)
-    shown: Sequence[Table] | None = None
-    results: Mapping[str, Sequence[Result]] = field(default_factory=dict)
+    rows: Mapping[str, Table]
     inputs: Sequence[Path] = ()
     form: str = "auto"
-    value: Any = None
-    warnings: Sequence[str] = ()
     recipe: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:

@@ -7,7 +7,7 @@ that were sent again, is only logged.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache, partial
@@ -19,7 +19,6 @@ from metaeval.citation.model import Answer
 from metaeval.citation.pipelines.metric_verdicts import Backend, Premise, entailment
 from metaeval.citation.pipelines.pipeline import (
     AsksChat,
-    FindCutoff,
     JudgedByMetrics,
     Pipeline,
     PipelineOptions,
@@ -41,7 +40,11 @@ from metaeval.runs.columns import named_metrics
 from metaeval.runs.cutoffs import Cutoff, find_cutoff, judge_of, read_thresholds
 from metaeval.runs.job_folder import Command, changed, job_folder
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress, load_metrics, worker_pool
+from metaeval.scoring.contract import Metric
 from metaeval.scoring.store import ScoreStore
+
+FindCutoff = Callable[[str, Metric, Mapping[str, float | None], Sequence[Path]], Cutoff]
+"""Returns the cut-off of a metric, from its name, the metric, typed thresholds, and calibration files."""
 
 _log = logging.getLogger(__name__)
 
@@ -63,23 +66,23 @@ def run_pipeline(run: Run) -> PipelineResult:
     command = Command(run.pipeline.command, {**changed(run.options), **({"set": set_options} if set_options else {})})
     config = laid.config or run.config
     folder = job_folder(usual.parent, [usual.name], signatures, command, config)
-    inside = {path: path.is_relative_to(usual) for path in laid.files}
-    return PipelineResult(
-        command=command,
-        pipeline=run.pipeline.name,
-        name=run.name,
-        config=config,
-        folder=folder,
-        tables=tables,
-        rows=laid.rows if isinstance(laid.rows, Mapping) else {table.name: named(table) for table in laid.rows},
-        files={folder / path.relative_to(usual) if inside[path] else path: text for path, text in laid.files.items()},
-        shown=laid.shown,
-        results=laid.results,
-        inputs=run.options.read_files,
-        form=getattr(run.options, "format", "auto"),
-        value=laid.value,
-        warnings=laid.warnings,
-    )
+
+    def moved(path: Path) -> Path:
+        return folder / path.relative_to(usual) if path.is_relative_to(usual) else path
+
+    whole: dict[str, Any] = {
+        "command": command,
+        "pipeline": run.pipeline.name,
+        "name": run.name,
+        "config": config,
+        "folder": folder,
+        "tables": tables,
+        "rows": laid.rows if isinstance(laid.rows, Mapping) else {table.name: named(table) for table in laid.rows},
+        "files": {moved(path): text for path, text in laid.files.items()},
+        "inputs": run.options.read_files,
+        "form": getattr(run.options, "format", "auto"),
+    }
+    return PipelineResult(**(vars(laid) | whole))
 
 
 def named(rows: Table) -> Table:

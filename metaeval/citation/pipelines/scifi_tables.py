@@ -139,10 +139,7 @@ def fact_cutoff(
     calibrations: Sequence[Path],
     set_options: pipeline.SetOptions,
 ) -> Cutoff:
-    """Return the cut-off of a backend: soft where its scores are the values of facts, else a threshold.
-
-    thresholds, calibrations: the user's.
-    """
+    """Return the cut-off of a backend: soft where its scores are the values of facts, else a threshold."""
     entailment, card = options_of(set_options).entailment, metric.card
     graded = (card.low, card.high, card.direction) == _GRADED
     as_it_is = entailment == "probability" or (entailment == "auto" and graded)
@@ -300,6 +297,7 @@ def provenance_of(assessed: Assessed) -> Provenance:
     fields: dict[str, Scalar] = {"pipeline": "scifi", "options": options.signature, "splitter": run.splitter.name}
     fields |= {"facts": facts_made, **({"answered_as": models} if models else {})}
     sentences = sum(len(answer.sentences) for answer in read)
+    of_backends = [(backend.name, scored) for backend, scored in assessed.both]
     settings = f"{options.signature}, splitter={run.splitter.name}".replace(",", ", ")
     notes = (
         provenance.warning(run.panel, assessed.backends),
@@ -308,8 +306,8 @@ def provenance_of(assessed: Assessed) -> Provenance:
         Note("facts", plain(facts_made) + (f", answered as {plain(models)}" if models else "")),
         provenance.verdicts(assessed.backends, _AS_IT_IS, _DECIDED),
         provenance.truncation(assessed.backends),
-        provenance.by_backend("not judged", ((backend, missing_values(scored)) for backend, scored in assessed.both)),
-        provenance.by_backend("could be", ((backend, _bounds(assessed, scored)) for backend, scored in assessed.both)),
+        provenance.by_backend("not judged", ((name, missing_values(each)) for name, each in of_backends)),
+        provenance.by_backend("could be", ((name, _bounds(assessed, each)) for name, each in of_backends)),
         Note("without facts", _lost_sentences(assessed)),
         Note("assignment", _assignment(assessed)),
         Note("problems", provenance.counted(sum((answer.problems for answer in read), Counter()))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from metaeval.citation import measures
@@ -13,7 +13,7 @@ from metaeval.citation.measures import AnswerShare, Statistic
 from metaeval.citation.model import Answer, Verdict, answer_cells, group_of
 from metaeval.citation.panel import Rankings, SystemPanel, panel_of, values_of
 from metaeval.citation.pipelines import pipeline, provenance
-from metaeval.citation.pipelines.claims_tables import marks_text
+from metaeval.citation.pipelines.claims_sheets import marks_text, missing_text, row_tables
 from metaeval.citation.pipelines.layout import Entry
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import Pipeline, Run
@@ -55,7 +55,7 @@ from metaeval.citation.support.pages import (
     verdicts_request,
     without_repeats,
 )
-from metaeval.citation.table import CitationLine, counts, sentence_rows, unjudged
+from metaeval.citation.table import CitationLine, counts, unjudged
 from metaeval.errors import UserError, unknown
 from metaeval.report.result import Column
 from metaeval.report.table import Note, Table, count, format_value, plain
@@ -317,11 +317,7 @@ def _rows(read: SupportRead, judged: SupportJudgement, values: Values) -> list[T
         {**answer_cells(answer), **{key: of_answers[number] for key, of_answers in values.items()}}
         for number, answer in enumerate(read.panel.answers)
     ]
-    return [
-        Table(name=f"answers:{judged.name}", records=answers),
-        Table(name=f"sentences:{judged.name}", records=sentence_rows(judged.lines)),
-        Table(name=f"citations:{judged.name}", records=[asdict(line) for line in judged.lines]),
-    ]
+    return row_tables(judged.name, answers, judged.lines)
 
 
 def _provenance(read: SupportRead, judged: Sequence[SupportJudgement]) -> Provenance:
@@ -340,8 +336,8 @@ def _provenance(read: SupportRead, judged: Sequence[SupportJudgement]) -> Proven
         provenance.verdicts(backends, "soft: levels are scores", "full support from {} on ({})"),
         Note("partial support", "", tuple((plain(name), f"from {cut} on") for name, cut in least.items())),
         provenance.truncation(backends),
-        Note("not judged", "", tuple((plain(each.name), text) for each in judged if (text := _missing(each)))),
-        Note("could be", "", tuple((plain(each.name), text) for each in judged if (text := _bounds(read, each)))),
+        provenance.by_backend("not judged", ((each.name, missing_text(each.lines, "statement")) for each in judged)),
+        provenance.by_backend("could be", ((each.name, _bounds(read, each)) for each in judged)),
         Note("left out", f"{count(absent, 'topic')} without an answer of a system: TREC counts 0" if absent else ""),
         Note("marks", marks_text(lines)),
         provenance.uncertainty(run.config.interval, data.groups),
@@ -359,13 +355,6 @@ def _page_fields(read: SupportRead) -> dict[str, str]:
     chat = {name: str(value) for name, value in read.run.chat.identity().items()}
     answered = {"answered_as": ", ".join(read.models)} if read.models else {}
     return {**chat, "repeats": read.page_options.repeats, **wordings, **answered}
-
-
-def _missing(judged: SupportJudgement) -> str:
-    if not (without := unjudged(judged.lines)):
-        return ""
-    first = [(line.answer, f"statement {line.claim_number}", line.claim) for line in without]
-    return provenance.reasons(Counter(line.reason for line in without), f"{len(judged.lines):,} lines", first)
 
 
 def _bounds(read: SupportRead, judged: SupportJudgement) -> str:

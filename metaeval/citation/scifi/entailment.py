@@ -265,10 +265,7 @@ def _draft(
     options: ScifiOptions,
     cut: Callable[[tuple[tuple[int, Passage], ...]], list[PremiseChunk]],
 ) -> tuple[FactLine, list[_Premise]]:
-    """Return a fact's line with its citation, and its premises; without premises the line is complete.
-
-    each: the fact's answer. cut: cuts cited passages into chunks.
-    """
+    """Return a fact's line with its citation, and its premises; without premises the line is complete."""
     sentence, passages = each.sentences[fact.sentence - 1], each.answer.passages
     placed, text, origins = within_reach(each, fact, options)
     unknown = fact.trouble and len(text.groups) > 1

@@ -96,10 +96,7 @@ def _claim_segment(text: str, claim: int, words: Sequence[Sequence[int]], spans:
 
 
 def _closed(text: str, start: int, end: int) -> _Span:
-    """Return a stretch of text with the adjacent bracket or quotation mark that matches one inside it.
-
-    start, end: offsets of the stretch.
-    """
+    """Return a stretch of text with the adjacent bracket or quotation mark that matches one inside it."""
     inside = text[start:end]
     for opening, closing in _PAIRS:
         missing = inside.count(opening) - inside.count(closing)
@@ -429,10 +426,7 @@ def _segment(
 def _reference(
     material: _Material, facts_of: Mapping[str, ReplyFacts], problems: Counter[str]
 ) -> ReferenceFacts | None:
-    """Return the facts of an answer's reference; problems of the replies about it are added to `problems`.
-
-    facts_of: the facts of each text.
-    """
+    """Return the facts of an answer's reference; problems of the replies about it are added to `problems`."""
     if material.reference_facts is not None:
         return ReferenceFacts(material.reference_facts)
     if material.reference_sentences is None:

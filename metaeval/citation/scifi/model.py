@@ -401,10 +401,7 @@ def _runs(sentence: str, text: str, likeness: float) -> Iterator[tuple[int, int,
 
 
 def _seen(units: Sequence[Iterable[str]], wanted: Mapping[str, int]) -> Ints:
-    """Return the cumulative counts of words before every unit of a text, and at its end: (units + 1, wanted).
-
-    wanted: the words that are counted.
-    """
+    """Return the cumulative counts of words before every unit of a text, and at its end: (units + 1, wanted)."""
     column = {entry: place for place, entry in enumerate(wanted)}
     counts = np.zeros((len(units) + 1, len(column)), dtype=np.int64)
     for row, unit in enumerate(units, start=1):

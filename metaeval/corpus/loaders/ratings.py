@@ -113,10 +113,7 @@ def ratings_of(table: TypedTable, options: Mapping[str, str] = MappingProxyType(
 
 
 def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> Ratings:
-    """Return the rated set called `name`, with the chosen dimension of its gold, binarised if the options say so.
-
-    where: the input, for messages. chosen: the options.
-    """
+    """Return the rated set called `name`, with the chosen dimension of its gold, binarised if the options say so."""
     dimension, limit = chosen.get("gold", ""), chosen.get("cut")
     if limit is not None and not is_finite(limit):
         raise UserError(
@@ -323,10 +320,7 @@ def _read_columns(
     scores: Sequence[str],
     fields: Sequence[str],
 ) -> _Read:
-    """Return the rated texts in the rows of a table.
-
-    roles: headings by role. dimensions: dimension of the gold by heading. votes, scores, fields: headings.
-    """
+    """Return the rated texts in the rows of a table."""
     n = table.size
     coded = {role: table.coded(roles[role]) for role in (*_OPTIONAL, "group") if role in roles}
     others = {heading: table.coded(heading) for heading in fields}
@@ -378,10 +372,7 @@ def _numbers_of(table: TypedTable, headings: Sequence[str]) -> dict[str, Floats]
 
 
 def _merged(table: TypedTable, read: _Read, roles: Mapping[str, str]) -> _Read:
-    """Return the rows with those of the same id merged into one, which has the votes of their annotators.
-
-    roles: headings by role.
-    """
+    """Return the rows with those of the same id merged into one, which has the votes of their annotators."""
     gold = np.column_stack([np.full(len(read.rows), np.nan), *read.gold.values()])
     if (np.count_nonzero(~np.isnan(gold), axis=1) > 1).any():
         raise UserError(

@@ -112,10 +112,7 @@ def _complete(checkpoint: Checkpoint, folder: Path) -> ModelFolder:
 
 
 def _unmet(folder: Path, files: tuple[str, ...]) -> list[str]:
-    """Return what a transformers folder lacks: a configuration, weights, or weight files that its index names.
-
-    files: those that are needed; empty for all of the folder.
-    """
+    """Return what a transformers folder lacks: a configuration, weights, or weight files that its index names."""
     missing = [] if "config.json" in files else ["config.json"]
     if not any(name.endswith(_WEIGHTS) for name in files):
         missing.append("its weights (model.safetensors or pytorch_model.bin)")

@@ -227,10 +227,7 @@ class PromptTokens:
         return PromptIds(ids, tokens, tokens - len(ids))
 
     def _without_source_end(self, leading: str, trailing: str) -> list[int]:
-        """Return the ids of the prompt with the end of the source cut to fit the limit; empty if it does not fit.
-
-        leading, trailing: the two parts of the filled template.
-        """
+        """Return the ids of the prompt with the end of the source cut to fit the limit; empty if it does not fit."""
         parts = [self._known(self._part(leading)), self._known(self._last(trailing))]
         side = 0 if self._one == "source" else 1
         excess = len(parts[0]) + len(parts[1]) + len(self._ends) - (self._limit or 0)

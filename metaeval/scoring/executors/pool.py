@@ -181,10 +181,7 @@ class Pool(ABC):
         return self.pack({"pairs": pairs, "wanted": list(task.wanted)})
 
     def _listen(self, waiting: deque[Piece]) -> Iterator[ScoredBlock]:
-        """Wait for workers' messages, and yield the blocks that they complete; a dead worker's pieces are put back.
-
-        waiting: pieces that are sent first.
-        """
+        """Wait for workers' messages, and yield the blocks that they complete; a dead worker's pieces are put back."""
         error = ""
         for number in self.wait(self._children):
             child = self._children[number]

@@ -5,7 +5,7 @@ import pytest
 from metaeval.citation.judging import read_claims
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.panel import agreements, flips, parts
-from metaeval.citation.pipelines.claims_tables import citation_sheets, judge, rankings
+from metaeval.citation.pipelines.claims_sheets import citation_sheets, judge, rankings
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.config import RunConfig
 from metaeval.runs.cutoffs import Cutoff

@@ -11,7 +11,7 @@ from typing import Any
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.gold_claims import EXACT, TOKEN_F1
 from metaeval.citation.chat import Chat, ChatOptions, estimate_for
-from metaeval.citation.citeeval.baselines import KINDS, LABEL, MODES, TRIPLE, Baseline, Open, autoais
+from metaeval.citation.citeeval.baselines import KINDS, LABEL, MODES, TRIPLE, Baseline, Open, autoais, prompts_of
 from metaeval.citation.citeeval.evaluate import ResponseValues, ask_baselines, evaluate, inquiries_of
 from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.score_rules import (
@@ -35,7 +35,7 @@ from metaeval.citation.human.values import (
 from metaeval.citation.judging import PipelineReading, read_claims
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import find_parser
-from metaeval.citation.pipelines.claims_tables import judge
+from metaeval.citation.pipelines.claims_sheets import judge
 from metaeval.citation.pipelines.meta.model import (
     BY_CHAT,
     BY_METRIC,
@@ -323,12 +323,11 @@ def chat_baseline_measures(
 ) -> list[Measurement]:
     """Return the measures of a baseline that the chat model judged. values: of each statement of each answer."""
     kinds, columns = ([LABEL], MODES) if name == "attrscore" else (KINDS, TRIPLE)
-    prompts = [f"{kind.name}@{kind.prompt().fingerprint}" for kind in kinds]
     fields = {
         "pipeline": name,
         **({"otherwise": read.baselines.otherwise} if name == "attrscore" else {}),
         "splitter": "as published" if read.human.splits else read.splitter.name,
-        **asked_fields(asking, models, prompts, max_tokens=read.baselines.baseline_max_tokens),
+        **asked_fields(asking, models, prompts_of(kinds), max_tokens=read.baselines.baseline_max_tokens),
     }
     return _signed(name, fields, baseline_values(read.answers, read.splits, values, columns))
 
