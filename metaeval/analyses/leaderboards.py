@@ -35,7 +35,7 @@ class LeaderboardOptions(DeclaredOptions):
     people: Annotated[Path, Flag("FILE", argument=True)]
     """Leaderboard by people: a file, or a folder with a file for each run."""
     metric: Annotated[Path, Flag("FILE", argument=True)]
-    """Leaderboard by a metric, likewise."""
+    """Leaderboard by a metric, in one of the same forms."""
     measure: Annotated[str, Flag("NAME", hidden=True)] = ""
     """Measure of the leaderboard by people, if it holds several."""
     metric_measure: Annotated[str, Flag("NAME", hidden=True)] = ""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from metaeval.runs.metrics import MetricProgress
 
 ASKING = "asking "
-"""What the name of a chat model begins with, of which replies are counted (see `metaeval.citation.chat`)."""
+"""The beginning of a name whose progress counts replies of a chat model (see `metaeval.citation.chat`)."""
 
 COMBINATIONS = "combinations"
 """What is counted where metrics are ranked under every combination of choices."""
@@ -127,10 +127,10 @@ def _unit(metric: str) -> str:
 
 
 _WIDEST = 100
-"""Characters of a line of running text on a terminal."""
+"""Most characters of a line of running text on a terminal."""
 
 _CAUTIONS = 1
-"""Notes of caution that are printed; the rest stands below the tables."""
+"""Number of cautions that are printed; the others are in report.html."""
 
 
 def say(text: object, err: bool = False) -> None:
