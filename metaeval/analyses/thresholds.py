@@ -104,7 +104,8 @@ def _on_other_data(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
 
     if any(name.startswith(FILE_PREFIX) for name in run.metrics):
         raise UserError(
-            "--to scores a second data set, which a score file cannot: name METRIC instead, as in 'thresholds overlap'."
+            "--to needs metrics that score the second data set, and a score file does not: type metaeval thresholds "
+            "METRIC --to NAME, with names of metrics."
         )
     named_settings = {"dataset": options.to} if isinstance(options.to, str) else {"dataset": run.dataset, **options.to}
     there = {
