@@ -32,7 +32,7 @@ from metaeval.shown import count
 _log = logging.getLogger("metaeval")
 
 _WHOLE = 5
-"""Answers that are shown one and all."""
+"""Largest number of scores that `repr` shows in full."""
 
 # Every function raises `metaeval.errors.UserError` (one sentence) for anything wrong in settings, data or scores.
 
@@ -45,7 +45,7 @@ def load_corpus(dataset: str = "mini", **settings: Any) -> Corpus:
 
 
 class Answers(list[PairScore]):
-    """A metric's answers, one `PairScore` per pair: a list with a short `repr` and a method that makes a data frame."""
+    """A metric's scores, one `PairScore` per pair: a list with a short `repr` and a method that makes a data frame."""
 
     def to_frame(self) -> Any:
         """Return a data frame with a row for each pair: score, status, tokens, cut."""
@@ -61,7 +61,7 @@ class Answers(list[PairScore]):
 def score(
     metric: str | Callable[..., Any], sources: Sequence[str], statements: Sequence[str], **options: Any
 ) -> Answers:
-    """Score texts of your own with a metric, one answer per (source, statement). Nothing is stored.
+    """Score texts of your own with a metric: one score per (source, statement). Nothing is stored.
 
     metric: its name, or a function or class.
     """
@@ -101,7 +101,7 @@ def evaluate_scores(
 
     scores can be a data frame of pandas or polars, or a list of mappings, with a column of pair ids and one of scores
     for each metric; columns={"pair_id": HEADING, "score": HEADING} says which they are. Pair ids are those of `pairs`
-    with the same settings. None, or an id left out, is a missing score: it is counted, and never a number.
+    with the same settings. None, or an id left out, is a missing score: it is counted, and never replaced by a number.
     With a rated set, by name or as `ratings`, ids are rating ids, and the scores that were published with it are
     evaluated too.
     """

@@ -66,9 +66,9 @@ def numerals(numbers: NDArray[np.float64]) -> list[str]:
 
 
 def interleaved(*parts: str | Iterable[str]) -> str:
-    """Return the rows as one text, each made of one part after the other.
+    """Return all rows as one text. A row is its parts in their order, without a separator.
 
-    A part is a text for all rows, or a column of texts.
+    A part is a text that all rows share, or a column of texts.
     """
     columns = (repeat(part) if isinstance(part, str) else part for part in parts)
     return "".join(chain.from_iterable(zip(*columns, strict=False)))
@@ -266,7 +266,7 @@ class Cells:
 
 
 def number_in(value: Any) -> float:
-    """Return a value as a number; `ValueError` for a text with other digits than 0 to 9 (٣) or with 1_000's mark."""
+    """Return a value as a number; `ValueError` for other text, also for digits like ٣ and underscores as in 1_000."""
     if isinstance(value, str) and ("_" in value or not value.strip().isascii()):
         raise ValueError(value)
     return float(value)

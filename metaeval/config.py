@@ -84,7 +84,7 @@ class EvidenceConfig(Strict):
 
     @property
     def by_sentence(self) -> float:
-        """The threshold by which evidence is shown within chunks."""
+        """Return the threshold that places evidence in sentences for display: 0.5 where `place` is chunk."""
         return self.threshold if self.place == "sentence" else 0.5
 
     @classmethod
@@ -124,7 +124,7 @@ class IntervalConfig(Strict):
     cluster: Literal["group", "group,system"] = "group"
     """What is sampled: groups, for these very systems; or group,system: systems too, which cross the groups."""
     annotators: bool = False
-    """Take annotators as sampled too, from votes whose mean or median is the gold."""
+    """Take annotators as sampled too; the gold has to be the mean or median of their votes."""
     certify: bool = Field(default=False, exclude=True)
     """Simulate under each table, on data built like its own, how often the leading metric's intervals hold the true
     value (seconds to minutes; no other number depends on it)."""
@@ -242,7 +242,7 @@ class ExecutorConfig(Strict):
 TrustConfig = Annotated[
     bool, Flag(hidden=True), Field(exclude=True, description="Let config files name code, keys and addresses.")
 ]
-"""What is typed beside a file alone: neither a file nor what is written of a run holds it."""
+"""Trust in a configuration file: it is typed, never read from a file, and not recorded with a run."""
 
 
 def _columns(value: Any) -> Any:
@@ -403,7 +403,7 @@ class BatchSettings(Strict):
     """Settings of a batch: requests that are written to a file instead of sent, and the replies to them."""
 
     batch: Annotated[Path | None, Flag("FILE", name="replies")] = Field(default=None, exclude=True)
-    """Output of that batch; nothing is sent."""
+    """Replies to a batch of requests that was written earlier; nothing is sent."""
 
 
 class ResultsSettings(Strict):

@@ -1,4 +1,4 @@
-"""YAML files of settings: where those of a name are looked for, how an experiment is read, and what it may ask for.
+"""YAML files of settings: where a named file is searched, how an experiment is read, and which settings need trust.
 
 A file runs no code, reads no key, sends none away and writes nothing outside the folder, unless somebody trusts it.
 """
@@ -131,7 +131,7 @@ def read_experiment(path: Path, typed: Mapping[str, Any], kind: str = "experimen
     """Return the settings in a file, or in the shipped file of that name, after a check that they run no code.
 
     typed: settings that override those of the file, and may name code. Raises `UserError` for an unknown name, and for
-    a name that both a shipped file and another file have.
+    a name that a shipped file and another file with other content have.
     """
     named = None if path.parent.parts else config_file(kind, path.name)
     file = _one_file(

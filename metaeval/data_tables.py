@@ -29,7 +29,7 @@ IsCell = Callable[[Any], bool]
 
 _VALUES = frozenset({"gold", "score", "level", "probability", "status", "tokens", "cut"})
 _TEXTS = frozenset({"source", "statement", "text"})
-"""Roles whose column has no other use: values, and texts beside another text. A text or an id may also be a group."""
+"""Roles whose column cannot be shared: a value (`_VALUES`) with no other role, a text (`_TEXTS`) with no other text."""
 
 # What programs write where they have no number.
 _NO_NUMBER = frozenset("nan na n/a #n/a null none nil".split())
@@ -149,11 +149,15 @@ class TypedTable:
         return self.blanking({heading: self._bad_cells(heading, is_word) for heading in headings}, otherwise)
 
     def without_absent(self, headings: Iterable[str]) -> TypedTable:
-        """As `of_numbers`, of cells that stand for a missing number alone: "none" is also the word of a level."""
+        """Blank the cells for a missing number (NaN, NA, none) in columns that otherwise hold only numbers.
+
+        Raises `UserError` for the first such cell, unless the command skips bad cells. A column that holds nothing but
+        "none" is left as it is: this can be the name of a level.
+        """
         return self.blanking({heading: self._absent_cells(heading) for heading in headings})
 
     def _absent_cells(self, heading: str) -> Rows:
-        """Return the rows of a column of numbers whose cell stands for a missing one (NaN, NA, None), if all do."""
+        """Return the rows with a word for a missing number (NaN, NA, none) in a column of nothing else but numbers."""
         cells = self.cells[heading]
         other, endless = np.isinf(cells.plain), cells.which_others(_is_endless)
         absent = other.any() and bool((cells.which_others(_is_no_number) | endless)[other].all())
@@ -189,9 +193,9 @@ class TypedTable:
         return replace(self, cells={**self.cells, **{name: self.cells[name].blanked(bad[name]) for name in bad}})
 
     def like(self, names: Iterable[str]) -> list[str]:
-        """Return the headings with one of these usual names, in the order of the names; (...) in a heading is left out.
+        """Return the headings that equal one of these usual names, in the order of the names.
 
-        Headings that are a name as they stand come before those that are one without what stands in brackets.
+        Headings that equal a name only without their part in brackets, as in "score (0-1)", come last.
         """
         whole = {plain_heading(heading): heading for heading in reversed(self.headings)}
         bare = {plain_heading(_BRACKETED.sub("", heading)): heading for heading in reversed(self.headings)}
@@ -204,8 +208,8 @@ class TypedTable:
         """Return the heading for each role that has one: the one in `chosen`, else the first of its usual names.
 
         roles: usual names by role, best first. chosen: headings by role, as the user maps them; None where the user
-        cannot. Raises `UserError` for an unknown heading, for one that cannot have two of its roles, and for a required
-        role without a heading.
+        cannot. Raises `UserError` for an unknown heading, for one mapped to two roles that exclude each other, and for
+        a required role without a heading.
         """
         mapped = chosen or {}
         for heading in mapped.values():

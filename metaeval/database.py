@@ -71,8 +71,8 @@ class Compacted:
 class Database(ABC):
     """One SQLite file that several runs may share; used by one thread at a time.
 
-    kind: what the file is called in sentences. option: how another file is named. anew: what a run does about rows
-    that are lost. table: the table whose rows are checked; key: its primary key. steps: functions that change the
+    kind: what the file is called in sentences. option: the option that names another file. anew: what a run does
+    about lost rows. table: the table whose rows are checked; key: its primary key. steps: functions that change the
     tables, the n-th from schema version n to n + 1; version 0 is an empty file, or the tables from before there were
     versions.
 
@@ -287,7 +287,7 @@ class Database(ABC):
         except (sqlite3.Error, OSError) as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the upper bits say in which way
             if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                advice = f"The file is damaged, or none of ours: move it away ({self.anew})"
+                advice = f"The file is damaged, or not a file of metaeval: move it away ({self.anew})"
             elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 advice = "Another run holds it: wait for that one"
             elif code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or isinstance(error, OSError):

@@ -214,7 +214,7 @@ def _subject(field: str, where: str, spelled: Mapping[str, str]) -> tuple[str, s
 
 
 _LISTED = 20
-"""Known names that are listed beside one that is likely to be meant."""
+"""A message with a suggestion lists the known names too, if they are at most this many."""
 
 
 def _sentence(model: type[BaseModel], error: ValidationError, where: str, spelled: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Files: whole or not at all, hashes, canonical JSON, and the cache of what can be fetched or asked for again."""
+"""Files: atomic writes, inputs that may not be overwritten, hashes, canonical JSON, and the cache folder."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def _from_lines(path: Path, unit: str, lines: Iterable[Line]) -> TypedTable:
 
 
 def _padded(where: str, headings: Sequence[str], cells: list[Any], places: Sequence[str]) -> list[Any]:
-    """Return the cells of a line, padded to the number of headings; raises `UserError` for one without a heading."""
+    """Return the cells of a line, padded to the number of headings; raises `UserError` for a cell without a heading."""
     if len(cells) > len(headings) or "" in headings:
         for number, cell in enumerate(cells):
             if cell is not None and (number >= len(headings) or not headings[number]):

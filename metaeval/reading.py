@@ -24,7 +24,7 @@ from metaeval.files import MOST_BYTES, AnyPath, declare, ending, read_bytes, rea
 from metaeval.shown import count
 
 DEPTH = 100
-"""Most lists and objects that stand in one another. The deepest of the published files has 8."""
+"""Deepest nesting of lists and objects. The deepest of the published files has 8."""
 
 LARGEST = 2**63 - 1
 """The largest whole number: what 64 bits hold."""
@@ -149,7 +149,8 @@ def _check_depth(value: object) -> None:
 def gunzipped(content: bytes) -> bytes:
     """Return the content of a gzip file with all its members; other bytes are returned unchanged.
 
-    Raises `MalformedError` for a damaged file, and for one that grows to more than `EXPANSION` times its size.
+    Raises `MalformedError` for a damaged file, for one that grows to more than `most_expanded` bytes, and for a line of
+    more than `LONGEST_LINE` bytes.
     """
     if content[:2] != b"\x1f\x8b":
         return content
@@ -340,8 +341,8 @@ def _short(text: str) -> str:
 def csv_records(path: Path, then: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the rows of a CSV file with a header line, each with its location.
 
-    Raises `UserError`, with `then` as advice, when the file cannot be read, the header names a column twice, or a row
-    is longer or shorter than the header.
+    Raises `UserError`, with `then` as advice, when the file cannot be read or has no rows, the header names a column
+    twice, or a row is longer or shorter than the header.
     """
     reader = csv.DictReader(io.StringIO(read_text(path, then), newline=""), strict=True)
     try:
@@ -451,7 +452,7 @@ def _within(path: AnyPath, most: int, batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _bounded_batches(file: Any, parquet: Any, rows: int, names: list[str] | None = None) -> Iterator[Any]:
-    """Yield batches of at most `rows` rows, and fewer where a long text could stand in each: it is stored once."""
+    """Yield batches of at most `rows` rows, fewer where each could hold a long text, which a file stores once."""
     library = parquet_library()
     fields = [field for field in parquet.schema_arrow if names is None or field.name in names]
     kinds = library.types

@@ -1,4 +1,4 @@
-"""Names to things: metrics, data sets, protocols, pipelines and analyses are entry points, imported when asked for."""
+"""The registry: metrics, data sets, protocols, pipelines and analyses are entry points, imported when first used."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _GROUPS: dict[Kind, str] = {
     "analysis": "metaeval.analyses",
 }
 _ADAPTED: dict[Kind, tuple[str, Kind]] = {"analysis": ("cite.", "pipeline")}
-"""A kind whose things are also made of those of another kind: the prefix of their names, and that kind.
+"""Kinds that also contain adapted objects of another kind: the prefix of their names, and that kind.
 
-The entry point of the prefix and a star is the adapter.
+The entry point named PREFIX* holds the adapter.
 """
 LIST_COMMAND: dict[Kind, str] = {
     "metric": "Type 'metaeval metrics list'.",
@@ -35,7 +35,7 @@ LIST_COMMAND: dict[Kind, str] = {
     "pipeline": "",
     "analysis": "",
 }
-"""What a sentence about an unknown name ends with."""
+"""The end of the message about an unknown name."""
 _GIVEN: dict[tuple[Kind, str], Any] = {}
 """Functions and classes that Python gave in place of a name, and that no module has under theirs."""
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -76,9 +76,9 @@ def find(kind: Kind, name: str, asked_in: Path | None = None, code: bool = False
 def name_of(kind: Kind, value: Any) -> Any:
     """Return the name by which `find` returns a function or class that Python gives: 'module:name', or its own name.
 
-    Its own is that of what no module holds: it was defined in a notebook, at a prompt or inside a function, and no
-    other process finds it. Anything else is returned unchanged. Raises `UserError` for a function without a name,
-    and for one that has the name of something registered.
+    An object that no module holds (it was defined in a notebook, at a prompt or inside a function) gets its own name,
+    under which only this process finds it. Anything else is returned unchanged. Raises `UserError` for a function
+    without a name, and for one that has the name of something registered.
     """
     if not isinstance(value, FunctionType | type):
         return value

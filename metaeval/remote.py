@@ -99,13 +99,15 @@ class RemotePath:
             yield
         except OSError as error:
             reason = " ".join(str(error).split())[:200]
-            raise UserError(f"Cannot read or write {self}: {reason}. What is written stays.") from error
+            raise UserError(
+                f"Cannot read or write {self}: {reason}. Files that are there are kept: check the address."
+            ) from error
 
 
 def location(path: Path | RemotePath | str) -> Path | RemotePath:
-    """Return an address of a remote file system as such, and any other path, and file://, as a path.
+    """Return a `RemotePath` for an address of a remote file system, and a `Path` for file:// and any other path.
 
-    Raises `UserError` for an address that holds keys, and without the extra 'parquet'.
+    Raises `UserError` for an address with keys or unknown parameters, and where pyarrow is missing or cannot open it.
     """
     if isinstance(path, RemotePath):
         return path
@@ -118,8 +120,8 @@ def location(path: Path | RemotePath | str) -> Path | RemotePath:
     parts = urlsplit(f"{scheme}://{rest}")
     if "@" in parts.netloc or any(name not in _PARAMETERS for name, _ in parse_qsl(parts.query, True)):
         raise UserError(
-            f"An address of {scheme} holds a bucket, a path and of parameters {', '.join(_PARAMETERS)}: give keys in "
-            "the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for s3)."
+            f"An address of {scheme} may hold a bucket, a path, and the parameters {', '.join(_PARAMETERS)}: leave out "
+            "all else, and give keys in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for s3)."
         )
     remote = RemotePath(scheme, PurePosixPath(parts.netloc + unquote(parts.path)), parts.query)
     with remote._sentences():

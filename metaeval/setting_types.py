@@ -46,10 +46,10 @@ def as_numbers(value: Any) -> Any:
 
 
 Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
-"""Texts, each whole; one stands alone."""
+"""A list of texts; a single text is a list of one, and is not cut at its commas."""
 
 Numbers = Annotated[tuple[float, ...], BeforeValidator(as_numbers)]
-"""Numbers; a string is cut at its commas, and a number stands alone."""
+"""A list of numbers; a string is cut at its commas, and a single number is a list of one."""
 
 OptionText = Annotated[str, Field(coerce_numbers_to_str=True)]
 """An option's value as text; `--set dataset_options.k=5` is read as YAML, and gives a number."""

@@ -20,7 +20,7 @@ from metaeval.reading import most_expanded
 from metaeval.shown import visible
 
 Line = tuple[int, list[Any], list[str]]
-"""A line of a file: its number, its cells, None where one is blank, and the places of these where they have some."""
+"""A line of a file: its number, its cells (None: blank), and a location for each cell, or an empty list."""
 
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=\"([^\"]{1,40})\"")
 
@@ -43,7 +43,7 @@ def _openpyxl(otherwise: str) -> Any:
 
 
 def sheet_lines(path: Path) -> Iterator[Line]:
-    """Yield the rows of the one sheet of a file that has any, without those that are empty.
+    """Yield the rows that are not empty, of the only sheet of a file that has such rows.
 
     Raises `UserError` for another file, one that grows too large, several sheets with rows, and merged cells.
     """
@@ -79,7 +79,7 @@ def sheet_lines(path: Path) -> Iterator[Line]:
 
 
 def _has_rows(sheet: Any) -> bool:
-    """Return whether a sheet has a cell with content other than its first one; what it says of its size is not used."""
+    """Return whether a sheet has content outside its first cell; the size that it declares is not used."""
     sheet.reset_dimensions()
     rows = enumerate(sheet.iter_rows())
     return any(cell.value is not None and (row or column) for row, cells in rows for column, cell in enumerate(cells))

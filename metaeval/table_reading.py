@@ -12,7 +12,7 @@ _READING: ContextVar[tuple[str, bool]] = ContextVar("metaeval-tables", default=(
 
 @contextmanager
 def reading_tables(encoding: str = "", skip_bad_cells: bool = False) -> Iterator[None]:
-    """Read tables in this block so. encoding: of CSV files ("": UTF-8, or what is detected).
+    """Set how tables are read in this block. encoding: of CSV files ("": UTF-8, or what is detected).
 
     skip_bad_cells: leave cells that are not numbers blank, in columns of numbers, instead of an error.
     """

@@ -309,7 +309,7 @@ def database_of(make: Callable[[Path], object]) -> bytes:
 def readers() -> list[Reader]:
     """Every way in."""
     from metaeval.analyses.explaining.explain import read_source
-    from metaeval.analyses.explaining.job_files import compare
+    from metaeval.analyses.explaining.job_differences import compare
     from metaeval.citation.alce.labels import read_labels
     from metaeval.citation.citeeval.editing import read_coefficients
     from metaeval.citation.human.readers import read_human, read_human_set, read_score_file, read_statements

@@ -190,7 +190,7 @@ class Done:
     Fields for the screen and the caller:
     shown: what is printed, by its type (see `metaeval.cli.output.show`), instead of the tables and the value; sentences
     and cautions are printed below it. whole: whether tables are printed with their signatures. verdict: lines that are
-    printed even with --quiet. written: the same about files that the user named, printed once these are written.
+    printed even with --quiet. written: lines about files that the user named, printed once these are written.
     warnings: sentences about what is left out. after: returns, from the job's folder, the lines that the command prints
     last. value: return value of the Python function (None: the tables). exit_code: exit code of the command.
     """

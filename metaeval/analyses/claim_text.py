@@ -14,7 +14,7 @@ from metaeval.shown import count
 from metaeval.stats.choices import BINARY, GRADED
 
 LONGEST = 500
-"""Characters of a claim."""
+"""Most characters of a claim."""
 
 NAMES: Mapping[str, str] = {
     **dict.fromkeys(("auc", "auroc", "rocauc", "rocaucscore", "aucroc"), "auc"),

@@ -49,7 +49,7 @@ def _run(options: EvaluateOptions, progress: Progress) -> Done:
     run, ratings = _scores(options)
     if not run.metrics and ratings is None and kind_of_data(run) == "corpus":
         table = f" Ratings and scores in one table: -d ratings --data {run.data}." if run.data else ""
-        raise UserError(f"No score file is given, and {run.dataset} has no published scores.{table}")
+        raise UserError(f"No score file is given, and {run.dataset} has no published scores: give a score file.{table}")
     if options.by or options.annotators:
         return _sheets(options, run, ratings)
     return evaluated(options, run, run_scores(run, progress, ratings), "evaluate")

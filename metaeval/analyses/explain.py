@@ -23,7 +23,7 @@ class ExplainOptions(ResultsSettings, DeclaredOptions):
 
 def _run(options: ExplainOptions, progress: Progress) -> Done:
     from metaeval.analyses.explaining.explain import explain, read_signature
-    from metaeval.analyses.explaining.job_files import row_signatures, sources_of, titled
+    from metaeval.analyses.explaining.signature_sources import row_signatures, sources_of, titled
     from metaeval.report.table import Table
 
     paths = sources_of(options.of, options.results)
@@ -116,7 +116,7 @@ def _rows(leaves: Mapping[str, Sequence[Leaf]]) -> list[object]:
 def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
     """Return the commands of the jobs that hold the rows, from their manifests, and the files that changed since."""
     from metaeval.analyses.explaining.explain import is_file
-    from metaeval.analyses.explaining.job_files import jobs_with
+    from metaeval.analyses.explaining.signature_sources import jobs_with
     from metaeval.analyses.job import RECIPE, changed_files, current
     from metaeval.analyses.words import command_of
     from metaeval.runs.job_folder import NAME, lost_objects, read_manifest

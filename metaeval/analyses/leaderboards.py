@@ -35,7 +35,7 @@ class LeaderboardOptions(DeclaredOptions):
     people: Annotated[Path, Flag("FILE", argument=True)]
     """Leaderboard by people: a file, or a folder with a file for each run."""
     metric: Annotated[Path, Flag("FILE", argument=True)]
-    """Leaderboard by a metric, likewise."""
+    """Leaderboard by a metric, in one of the same forms."""
     measure: Annotated[str, Flag("NAME", hidden=True)] = ""
     """Measure of the leaderboard by people, if it holds several."""
     metric_measure: Annotated[str, Flag("NAME", hidden=True)] = ""
@@ -91,7 +91,9 @@ def _joined(boards: tuple[Board, Board], denominator: int) -> _SharedRuns:
     first, other = boards
     runs = tuple(sorted(first.values.keys() & other.values.keys()))
     if len(runs) < FEWEST:
-        raise UserError(f"{first.name} and {other.name} share {len(runs)} runs; {FEWEST} are needed.")
+        raise UserError(
+            f"{first.name} and {other.name} share {len(runs)} runs; {FEWEST} are needed, named alike in both."
+        )
     topics = sorted({*first.topics, *other.topics}) if all(board.topics for board in boards) else []
     cells = [
         np.array([[board.values[run].get(topic, np.nan) for topic in topics] for run in runs]).reshape(len(runs), -1)

@@ -8,7 +8,7 @@ from typing import Any
 
 from metaeval import registry
 from metaeval.errors import UserError
-from metaeval.report.wording import Wording
+from metaeval.report.paper_names import Wording
 
 
 def paper_wording() -> Wording:

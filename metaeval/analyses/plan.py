@@ -60,7 +60,7 @@ def _run(options: PlanOptions, progress: Progress) -> Done:
     run = options.run()
     if not options.names_metrics or len(run.metrics) != 2:
         names = ", ".join(run.metrics) if options.names_metrics else "none"
-        raise UserError(f"A plan compares exactly two metrics; given: {names}.")
+        raise UserError(f"A plan compares exactly two metrics; given: {names}. Type two names.")
     protocol = planned(run, options.measure, options.difference, options.protocol)
     panel = load_panel(run, True, progress=progress)
     return Done(config=run, panels=[panel], sheets=[plan_sheet(panel, protocol, options.measure, options.difference)])

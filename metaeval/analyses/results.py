@@ -81,8 +81,8 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
     from metaeval.report.cells import lay_out
     from metaeval.report.formats import printed, table_text, tables_in
     from metaeval.report.notebook import NotebookText
+    from metaeval.report.paper_names import Wording
     from metaeval.report.result import load_result
-    from metaeval.report.wording import Wording
     from metaeval.runs.job_folder import altered, find_job
 
     warnings: list[str] = []
@@ -101,7 +101,7 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
             return Done(value=text, warnings=warnings)
         tables = [table for path in files for table in tables_in(path)]
         if not tables:
-            raise UserError(f"{job.name} holds no table that can be written as {form}.")
+            raise UserError(f"{job.name} holds no table that can be written as {form}: choose another job.")
     wording = paper_wording() if form == "latex" else Wording()
     text = NotebookText("\n".join(table_text(table, form, options.controls, wording) for table in tables))
     return Done(shown=tables if form == "text" else text, whole=True, value=text, warnings=warnings)

@@ -22,7 +22,8 @@ class DiffOptions(ResultsSettings, DeclaredOptions):
 
 def _run(options: DiffOptions, progress: Progress) -> Done:
     from metaeval.analyses.explaining.explain import is_file
-    from metaeval.analyses.explaining.job_files import difference_lines, differences, folder_of
+    from metaeval.analyses.explaining.job_differences import difference_lines, differences
+    from metaeval.analyses.explaining.signature_sources import folder_of
     from metaeval.report.differences import missing
     from metaeval.report.notebook import Changes
     from metaeval.runs.job_folder import altered

@@ -103,7 +103,10 @@ def _on_other_data(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
     from metaeval.runs.prepared_run import find_dataset
 
     if any(name.startswith(FILE_PREFIX) for name in run.metrics):
-        raise UserError("--to scores a second data set, which a score file cannot do: give metrics by name.")
+        raise UserError(
+            "--to needs metrics that score the second data set, and a score file does not: type metaeval thresholds "
+            "METRIC --to NAME, with names of metrics."
+        )
     named_settings = {"dataset": options.to} if isinstance(options.to, str) else {"dataset": run.dataset, **options.to}
     there = {
         "split": options.to_split,
@@ -118,7 +121,7 @@ def _on_other_data(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
 
 THRESHOLDS = Analysis(
     name="thresholds",
-    summary="Turn scores into decisions, and evaluate the thresholds.",
+    summary="Decide the level of support from scores; learn thresholds.",
     about="""By default scores decide between the levels, with thresholds from the other folds of the data (--set
 protocol_options.decision.folds=10, ...objective=balanced-accuracy). With --learn: the threshold from which a
 metric says "supported" is learnt from all rows, and evaluated by cross-validation over groups; the unit is citation,

@@ -93,7 +93,7 @@ class DeclaredGroup(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the command names in the order of the help, then other registered ones.
 
-        A list for people leaves out tables-scifi, which the help of tables names.
+        The help leaves out names such as tables-scifi, which the help of `tables` gives.
         """
         names = list(dict.fromkeys([*super().list_commands(ctx), *names_in(self.group)]))
         return [name for name in names if not self._listing or name.partition("-")[0] in (name, "")]

@@ -21,7 +21,7 @@ _REGISTERED: Mapping[str, Literal["metric", "dataset", "protocol"]] = {
     **{"dataset": "dataset", "datasets": "dataset", "protocols": "protocol"},
     **{"metrics": "metric", "names": "metric", "nli": "metric"},
 }
-"""The kind of what stands in a field by its registered name."""
+"""Fields that hold registered names, and of which kind these are."""
 
 
 def _completion(

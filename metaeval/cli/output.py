@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from metaeval.runs.metrics import MetricProgress
 
 ASKING = "asking "
-"""What the name of a chat model begins with, of which replies are counted (see `metaeval.citation.chat`)."""
+"""The beginning of a name whose progress counts replies of a chat model (see `metaeval.citation.chat`)."""
 
 COMBINATIONS = "combinations"
 """What is counted where metrics are ranked under every combination of choices."""
@@ -107,7 +107,7 @@ def _lines() -> MetricProgress:
 
 
 def _begins(wave: _Wave | None, done: int, total: int) -> bool:
-    """Return whether a new call of a metric begins: the first, one with another total, or one that counts again."""
+    """Return whether a new call of a metric begins: the first call, another total, or a count that restarts."""
     return wave is None or total != wave.total or done < wave.done or wave.done == wave.total
 
 
@@ -127,10 +127,10 @@ def _unit(metric: str) -> str:
 
 
 _WIDEST = 100
-"""Characters of a line of running text on a terminal."""
+"""Most characters of a line of running text on a terminal."""
 
 _CAUTIONS = 1
-"""Notes of caution that are printed; the rest stands below the tables."""
+"""Number of cautions that are printed; the others are in report.html."""
 
 
 def say(text: object, err: bool = False) -> None:

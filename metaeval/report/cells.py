@@ -157,7 +157,7 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
     if tested is None or not tested.comparisons:
         raise UserError(
             f"The {result.protocol} result of {data.name!r} compares no pairs of metrics: run at least "
-            "two metrics together, with resampling."
+            "two metrics together, with comparison.permutations above 0."
         )
     reasons = notes.numbers(_reason(pair) for pair in tested.comparisons if pair.p is None)
     # One number of rows is said once; several are a column.
@@ -404,7 +404,7 @@ def _subtitle(results: Sequence[Result]) -> str:
 
 
 def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
-    """Return the names of the first `most` metrics in the results' order, and how many are left out."""
+    """Return the names of at most `most` metrics, of more the best by the first measure, and how many are left out."""
     names = list(dict.fromkeys(row.metric for headline in shown for row in metrics_of(headline.result)))
     if len(names) <= most:
         return names, 0
@@ -473,7 +473,7 @@ def _headline_cell(
 def _mark_notes(
     grid: Table, shown: Sequence[Headline], reasons: Mapping[str, str], left: int, level: str
 ) -> tuple[Note, ...]:
-    """Return the notes on the marks of a headline table. level: what is said once in place of `LEVEL`, if it is."""
+    """Return the notes on the marks of a headline table. level: the sentence in place of all marks `LEVEL`, or ""."""
     used = {mark for line in grid.lines for cell in line.cells for mark in cell.marks}
     below = (
         Note("a", notes.shared_letter(used)),

@@ -3,7 +3,7 @@
 No number is estimated here. A sentence claims a difference only where an adjusted test shows it, as the marks of the
 tables do. It says "not" where the test does not show it, and makes no claim where nothing was tested. Each column has a
 family of tests, and a page has sentences on several: so that they seldom err together, the headline measure is a gate.
-Which metrics lead is said where one of them is above chance there, and the abilities of those metrics that are.
+By it, leading metrics are named only where one is above chance, and abilities only of metrics that are above chance.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _claim(claim: str, names: Sequence[str], tested: Collection[str], metrics: i
 
 
 def _first_value(ability: _Ability) -> str:
-    """Return the value of the first metric that has the ability, with its interval."""
+    """Return the value of the first tested metric under the measure of the ability, with its interval."""
     column, value = ability.column, value_of(ability.tested[0], ability.column)
     ends = " to ".join(format_value(end, column) for end in (value.low, value.high) if end is not None)
     return f"{plain(column.label)} {format_value(value.value, column)}{f', interval {ends}' if ends else ''}"

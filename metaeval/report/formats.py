@@ -16,10 +16,10 @@ from metaeval.report import latex, markdown, terminal
 from metaeval.report.cells import lay_out
 from metaeval.report.html_report import Section, page_of
 from metaeval.report.multiverse import MULTIVERSE, load_multiverse, multiverse_tables
+from metaeval.report.paper_names import Wording
 from metaeval.report.result import SCHEMAS as RESULTS
 from metaeval.report.result import checked, load_result, read_versioned
 from metaeval.report.table import CONTROLS, NO_DATA, Table, plain
-from metaeval.report.wording import Wording
 
 SCHEMA = "metaeval-table/1"
 SCHEMAS = ("metaeval-sheet/1", SCHEMA)
@@ -60,7 +60,7 @@ def load_table(path: Path) -> Table:
     """Read a table's JSON; raises `UserError` that names the field that is wrong."""
     data, version = read_versioned(path)
     if version not in SCHEMAS:
-        raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}. Is it a table of an analysis?")
+        raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}: give the JSON file of a table.")
     return checked(Table, {name: value for name, value in data.items() if name != "schema"}, path)
 
 

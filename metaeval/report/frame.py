@@ -32,7 +32,7 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> Any:
 
 
 def rows_html(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the first rows as an HTML table under their fields, and the number of the others."""
+    """Return the first rows as an HTML table under their fields, and the number of rows left out."""
     lines = [list(rows[0]) if rows else [], *(list(row.values()) for row in rows[:ROWS])]
     cells = ["".join(f"<td>{html.escape(Shown(str(cell)))}</td>" for cell in line) for line in lines]
     more = f"<p>{len(rows) - ROWS:,} more.</p>" if len(rows) > ROWS else ""

@@ -103,7 +103,8 @@ class Results(list[Result], WrittenOnce):
     """The results of a run, one for each protocol (and data set): a list that shows its findings.
 
     A notebook shows the headline table with the findings; `print` gives the same as text. Each item is a `Result`,
-    whose table is `table(results[0])`. left_out: sentences on the protocols that have no result, with the reason.
+    whose table `metaeval.results.show(results[0])` prints. left_out: sentences that say which protocols have no result,
+    and why.
     """
 
     def __init__(self, results: Iterable[Result], declarations: Declarations, left_out: Sequence[str] = ()) -> None:

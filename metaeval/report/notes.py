@@ -160,7 +160,7 @@ def _controls_not_beaten(row: Row, columns: Sequence[Column]) -> str:
 
 
 def _unscored(row: Row, columns: Sequence[Column], fewer: Mapping[str, str]) -> str:
-    """Return how many rows a metric scored if others scored more, then the values that the others could lead to."""
+    """Return how many rows a metric scored if others scored more, then what unscored rows could make of values."""
     marked = row.kind == "metric" and any(value_of(row, column).value is not None for column in columns)
     counts = fewer.get(row.metric, "") if marked else ""
     return "; ".join(filter(None, (counts, _ranges(row, columns, "bounds"))))

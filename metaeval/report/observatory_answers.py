@@ -53,7 +53,7 @@ LANGUAGES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class MetricAnswer:
-    """An answer: the metrics, the cheapest first, why, and what the data do not say."""
+    """The metrics to use for a task, language and budget, cheapest first; why, and what the data do not say."""
 
     task: str
     language: str

@@ -202,7 +202,7 @@ def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout:
 
 
 def _title(results: Sequence[Result]) -> str:
-    """Return the title of one protocol's results; it calls demo labels so where all labels are, and else names both."""
+    """Return the title of one protocol's results; "human" in it becomes "demo", or both words, for demo data."""
     title = next((result.title for result in results if not result.data.demo), results[0].title)
     return plain(Data.wording_of([result.data for result in results], title))
 
@@ -238,7 +238,7 @@ class _Measured(NamedTuple):
         return [mine, paper][: len(self.headings)]
 
     def padded(self, first: Cell) -> list[Cell]:
-        """Return a cell of the first of its columns, blank in the others."""
+        """Return the cells of the measure's columns: `first`, then blank cells."""
         return [first, *(Cell("") for _ in self.headings[1:])]
 
 

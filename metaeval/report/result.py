@@ -342,8 +342,8 @@ class Result(_ResultModel):
     """One protocol's table over one data set and unit of analysis.
 
     ceilings: for each measure that ties in the gold hold below 1, what a perfect metric of each kind (continuous,
-    three-level, binary) would reach. perfect: what perfect detectors would reach, None where rows are the texts that
-    annotators judged. published: where the `published` values come from. published_elsewhere: how their data or rule
+    three-level, binary) would reach. perfect: what perfect detectors would reach, None where no row holds only a part
+    of an evidence set. published: where the `published` values come from. published_elsewhere: how their data or rule
     differ from these; empty where they are the same. certificate: None unless it was asked for.
     """
 
@@ -445,7 +445,7 @@ def load_result(path: Path) -> Result:
         )
     if version not in SCHEMAS:
         known = ", ".join(map(repr, SCHEMAS))
-        raise UserError(f"{path}: schema is {version!r}; this version reads {known}. Is it a metaeval result file?")
+        raise UserError(f"{path}: schema is {version!r}; this version reads {known}: give a result file (.json).")
     # Version 2 only adds fields that may be absent.
     result = checked(Result, {**data, "rows": _without_clusters(data.get("rows")), "schema": SCHEMA}, path)
     tests = result.significance

@@ -60,7 +60,7 @@ DEMO = "the labels were written for this package: report no metric's quality fro
 """The note on demo data in every table, page and list of findings."""
 
 TableRow = tuple[str, str, Sequence["Cell | str"]]
-"""A line of a table as it is made: the title of its block, its name, and its cells; a text is a cell of it."""
+"""A line of a table as it is made: the title of its block, its name, and its cells, or texts that cells print."""
 
 
 def blocks_of(rows: Iterable[TableRow]) -> tuple[Block, ...]:
@@ -174,8 +174,8 @@ def value_of(row: Row, column: Column) -> Value:
 
 
 def format_value(value: float | None, column: Column) -> str:
-    """Return a value as printed: times the column's scale, with its digits; a dash when undefined."""
-    if value is None:
+    """Return a value as printed: times the column's scale, with its digits; a dash for None and NaN."""
+    if value is None or math.isnan(value):
         return UNDEFINED
     text = f"{value * column.scale:.{column.digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text

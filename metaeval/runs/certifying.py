@@ -74,7 +74,7 @@ def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], r
     """Simulate the coverage of the first metric's intervals, and the error rate of tests of two equal metrics.
 
     task: measure and protocol. rows: by metric, with NaN for unscored rows. runs: number of samples. The second
-    metric is scaled to the first one's value; without one, a copy of the first takes its place. Raises ValueError
+    metric is scaled to the value of the first; if there is none, it is a copy of the first. Raises ValueError
     where the measure is undefined, or does not vary.
     """
     (name, judgements), *others = rows.items()
@@ -82,7 +82,7 @@ def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], r
     groups = np.unique(scored.group)
     influence = influence_of_one(task, scored, groups)
     if influence is None or not influence.standard_error > 0:
-        raise ValueError("no group moves the measure, or it is undefined without one")
+        raise ValueError("the measure is the same, or undefined, whichever group is left out")
     fitted = fit_scores(scored.score, scored.gold, scored.group)
     model = calibrated(task, scored, fitted, task.value(scored))
     resampling = resampling_of(config)
@@ -188,14 +188,14 @@ def designed_rows(config: RunConfig, groups: int, sizes: Sequence[float], levels
     are assigned to the rows at random, with the run's seed.
     """
     if not 2 <= groups <= 1_000_000:
-        raise UserError(f"--groups is {groups}; a plan takes 2 to 1,000,000 groups.")
+        raise UserError(f"groups is {groups}; a plan takes 2 to 1,000,000 groups.")
     if not all(size >= 1 and size == int(size) for size in sizes):
-        raise UserError(f"--sizes is {_listed(sizes)}; allowed: whole numbers of rows, 1 or more each.")
+        raise UserError(f"sizes is {_listed(sizes)}; allowed: whole numbers of rows, 1 or more each.")
     if groups * sum(sizes) / len(sizes) > MOST_ROWS:
         raise UserError(f"A plan has at most {MOST_ROWS:,} rows: give fewer groups, or fewer rows in each.")
     if len(levels) not in (2, 3) or min(levels) <= 0:
         raise UserError(
-            f"--levels is {_listed(levels)}; allowed: two or three shares above 0, the highest level first, for "
+            f"levels is {_listed(levels)}; allowed: two or three shares above 0, the highest level first, for "
             "example 50,50."
         )
     group = np.repeat(np.arange(groups), [int(sizes[number % len(sizes)]) for number in range(groups)])
@@ -241,7 +241,7 @@ def planned_panel(
     for value, share in product(values, icc):
         raw_value(value, measure)
         if not 0 <= share < 1:
-            raise UserError(f"--icc is {share:g}; allowed: a correlation within a group, from 0 to below 1.")
+            raise UserError(f"icc is {share:g}; allowed: a correlation within a group, from 0 to below 1.")
         name = f"{measure.label} {format_value(value / measure.scale, column_of(measure))}, ICC {share:g}"
         scores, absent = np.full(len(numbers), np.nan), [Status.ABSENT] * len(numbers)
         columns.append(AlignedColumn(name, "metric", scores, absent, {PLANNED: f"{value:.15g},{share:.15g}"}))
@@ -320,7 +320,9 @@ def _measure(protocol: Protocol, frame: Frame, key: str) -> Measure:
     shown = protocol.shown(unscored)
     measure = protocol.measure(key or protocol.ranked_by(shown))
     if why := measure.blind(unscored):
-        raise UserError(f"{measure.label} does not distinguish metrics on {frame.name}: {why}.")
+        raise UserError(
+            f"{measure.label} does not distinguish metrics on {frame.name}: {why}. Choose another --measure."
+        )
     return measure
 
 

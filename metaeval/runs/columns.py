@@ -23,9 +23,9 @@ from metaeval.errors import UserError, unknown
 from metaeval.files import sha256_file, sha256_json
 from metaeval.report.result import Ledger
 from metaeval.roles import SCORES
-from metaeval.runs.answers import JobAnswers, answer_rows, job_answers, joins, reading
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress, load_metrics
 from metaeval.runs.prepared_run import Job, RatedSet, find_dataset
+from metaeval.runs.row_scores import JobScores, job_scores, joins, reading, score_rows
 from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import Metric, PairScore, Status
 from metaeval.scoring.controls import CONTROLS, OVERLAP, REFERENCE_MODEL, SYSTEM, rated_controls
@@ -109,8 +109,8 @@ def scored_columns(job: Job, metrics: LoadedMetrics, progress: MetricProgress | 
     """
     with ScoreStore(job.config.store_path) if metrics.names else nullcontext() as store:
         scored = {
-            name: _metric_column(job, name, metric, metrics, answers)
-            for name, metric, answers in answer_rows(job, metrics, store, progress)
+            name: _metric_column(job, name, metric, metrics, scores)
+            for name, metric, scores in score_rows(job, metrics, store, progress)
         }
     columns: list[AlignedColumn] = []
     for name in dict.fromkeys(job.config.metrics):
@@ -181,7 +181,7 @@ def trivial_columns(job: Job, overlap: bool = True) -> Iterator[AlignedColumn]:
         if job.config.unit == "chunk" or name != "chunk position":
             yield _control_column(name, control(job.rows))
     if overlap:
-        yield _control_column(OVERLAP, _score_array(_control_answers(job, OVERLAP)))
+        yield _control_column(OVERLAP, _score_array(_control_rows(job, OVERLAP)))
 
 
 def _control_column(name: str, score: NDArray[np.float64]) -> AlignedColumn:
@@ -200,11 +200,11 @@ def _reference_scores(job: Job) -> NDArray[np.float64] | None:
             *(REFERENCE_MODEL, f"{len(job.texts):,}"),
         )
         return None
-    return _score_array(_control_answers(job, REFERENCE_MODEL))
+    return _score_array(_control_rows(job, REFERENCE_MODEL))
 
 
-def _control_answers(job: Job, name: str) -> list[PairScore]:
-    return job_answers(
+def _control_rows(job: Job, name: str) -> list[PairScore]:
+    return job_scores(
         job, _control_scores(name, tuple(job.texts)), 1, lambda texts: _control_scores(name, tuple(texts))
     ).rows
 
@@ -225,16 +225,16 @@ def is_fitted_on(metric: Metric, job: Job) -> bool:
     return any(f"{job.name}/{split}" in metric.card.fitted_on for split in job.split.split(JOINED))
 
 
-def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, answers: JobAnswers) -> AlignedColumn:
-    identity = answers.identity
+def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, scores: JobScores) -> AlignedColumn:
+    identity = scores.identity
     fields: dict[str, object] = {"metric": signed_as(name, metric, identity), **metric.provenance()}
     if job.config.whole_pages:
         fields["reads"] = "pages" if reading(job, name, metrics) is job else "chunks"
     if "members" in identity:
         fields["members"] = f"sha256:{sha256_json(identity['members'])[:12]}"
     if "corpus" in identity:
-        fields["over-sources"] = "+".join(part["corpus"][:12] for part in (identity, answers.joined) if part)
-    column = column_of(name, answers.rows, fields, ledger_of(answers.read))
+        fields["over-sources"] = "+".join(part["corpus"][:12] for part in (identity, scores.joined) if part)
+    column = column_of(name, scores.rows, fields, ledger_of(scores.read))
     return replace(column, warnings=(FITTED.format(job.name, job.split),)) if is_fitted_on(metric, job) else column
 
 
@@ -246,8 +246,9 @@ def signed_as(name: str, metric: Metric, identity: Mapping[str, Any]) -> str:
 
 
 def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> AlignedColumn:
-    """Return the column of a score file, by pair id, or by the ids of rows (citations, ratings: also with the
-    ending of pairs with whole documents).
+    """Return the column of a score file, whose ids are those of pairs or of rows (citations, ratings).
+
+    The ids of ratings may all have the ending of pairs with whole documents (`PAGE`).
 
     content: the file's content hash, for the signature. A rating that the file does not score is absent. Raises
     `UserError` for scores of unknown ids, and for scores of chunks where the setting `aggregate` joins chunks.
@@ -264,13 +265,13 @@ def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Align
         per_row = [answer.oriented(sign) for answer in align(file, row_ids)]
     else:
         how = read_aggregation(source.config.aggregate)
-        answers = align(file, [pair.pair_id for pair in source.pairs])
+        pair_scores = align(file, [pair.pair_id for pair in source.pairs])
         if joins(source, how):
             raise UserError(
                 f"aggregate={source.config.aggregate} scores several chunks joined into one text, and {file.path} has "
                 "only scores of single chunks: give a score for each citation_id, or set aggregate=mean:K."
             )
-        per_row = aggregate(answers, source.rows, how, sign)
+        per_row = aggregate(pair_scores, source.rows, how, sign)
     return column_of(file.metric, per_row, file.signed(content))
 
 
@@ -282,23 +283,23 @@ def score_path(name: str) -> Path:
 def column_of(
     name: str, per_row: Sequence[PairScore], fields: Mapping[str, object], ledger: Ledger | None = None
 ) -> AlignedColumn:
-    """Return a metric's column from one answer per judged row. fields: of its signature."""
+    """Return a metric's column from one score per judged row. fields: of its signature."""
     statuses = [answer.status for answer in per_row]
     cut = {row: answer.cut for row, answer in enumerate(per_row) if answer.cut}
     return AlignedColumn(name, "metric", _score_array(per_row), statuses, fields, ledger, cut=cut)
 
 
-def _score_array(answers: Sequence[PairScore]) -> NDArray[np.float64]:
-    return np.array([np.nan if answer.score is None else answer.score for answer in answers], dtype=np.float64)
+def _score_array(scores: Sequence[PairScore]) -> NDArray[np.float64]:
+    return np.array([np.nan if pair.score is None else pair.score for pair in scores], dtype=np.float64)
 
 
-def ledger_of(answers: Collection[PairScore]) -> Ledger:
+def ledger_of(scores: Collection[PairScore]) -> Ledger:
     """Return the counts of pairs and tokens that a metric read, and of tokens that its input limit cut off."""
     return Ledger(
-        pairs=len(answers),
-        tokens=sum(answer.tokens for answer in answers),
-        cut_pairs=sum(answer.cut > 0 for answer in answers),
-        cut_tokens=sum(answer.cut for answer in answers),
+        pairs=len(scores),
+        tokens=sum(pair.tokens for pair in scores),
+        cut_pairs=sum(pair.cut > 0 for pair in scores),
+        cut_tokens=sum(pair.cut for pair in scores),
     )
 
 
@@ -339,6 +340,6 @@ def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[AlignedColumn]:
         elif name in published:
             columns.append(published[name])
         else:
-            then = "Or give a score file (.jsonl or .parquet): the texts' sources are not in the files."
+            then = "Or give a score file (.jsonl or .parquet): here no metric is run on a rated set."
             raise unknown(f"metric published with {rated.name}", name, published, then)
     return columns

@@ -145,7 +145,7 @@ _TRAPPED = ("setuptools", "minicheck")
 
 @dataclass(frozen=True)
 class Folder:
-    """A cache folder. because: why it is this one. free: free bytes of its disk."""
+    """A cache folder. because: why this folder is used. free: free bytes of its disk."""
 
     path: str
     because: str

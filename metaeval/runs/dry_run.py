@@ -10,12 +10,12 @@ from pathlib import Path
 from metaeval.config import ExecutorConfig, RunConfig
 from metaeval.errors import UserError
 from metaeval.llm.batch import write_batch
-from metaeval.runs.answers import expected_texts, reading
 from metaeval.runs.columns import named_metrics
 from metaeval.runs.doctor import Readiness, ReadinessState, readiness
 from metaeval.runs.evaluation import find_protocols, readable_protocols
 from metaeval.runs.metrics import NOT_ASKING, plug_in
 from metaeval.runs.prepared_run import pair_file, prepare
+from metaeval.runs.row_scores import expected_texts, reading
 from metaeval.scoring.backends.models import devices_of
 from metaeval.scoring.contract import Metric, TextPair
 from metaeval.scoring.engine import job_identity
@@ -26,12 +26,12 @@ from metaeval.scoring.store import ScoreStore, pair_key
 
 @dataclass(frozen=True)
 class Planned:
-    """The work that a run would do for one metric: its state, unique pairs, stored ones, and the cost of the others.
+    """The work that a run would do for one metric: its state, unique pairs, and the cost of those without a score.
 
-    stored: None if unknown, because the checkpoint is not here. estimate: the cost; empty for metrics that only
-    take time. blocks: number of blocks of the plan that lack a score. tokens: of the unscored texts, at four
-    characters each. time: the expected time with its basis, if the speed was measured here; empty for metrics with
-    a cost.
+    stored: pairs with a stored score; None if unknown, because the checkpoint is not here. estimate: the cost; empty
+    for metrics that only take time. blocks: number of blocks of the plan that lack a score. tokens: of the unscored
+    texts, at four characters each. time: the expected time with its basis, if the speed was measured here; empty for
+    metrics with a cost.
     """
 
     name: str

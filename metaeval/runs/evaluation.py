@@ -336,8 +336,8 @@ def perfect(
 ) -> Perfect | None:
     """Return the defined values of perfect detectors under the measures `keys`, without intervals.
 
-    None where annotators judged the rows themselves: citations, rated texts, documents of one chunk, and data without
-    evidence.
+    None where no row holds only a part of an evidence set, as with citations, rated texts, documents of one chunk, and
+    data without evidence.
     """
     if frame.held is None:
         return None
@@ -369,7 +369,7 @@ class PublishedPaper(Strict):
         split: all              optional: the split of the values
         unit: rating            chunk, citation or rating
         source: where the values are from
-        levels: {full: 10}      optional: counts of the judged pairs; other data are told by other counts
+        levels: {full: 10}      optional: counts of the judged pairs; a run with other counts is reported to differ
         rule: {chunks: ...}     optional: fields of the signature that the values hold for
         tables:
           correlation:          a protocol
@@ -429,7 +429,7 @@ def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> Publis
 
 
 def published_files() -> list[Path]:
-    """Return the YAML files of published values, the user's first; `UserError` for the name of a shipped file."""
+    """Return the YAML files of published values; `UserError` where a shipped file and another one share a name."""
     return [path for name in variants("published") if (path := config_file("published", name))]
 
 

@@ -170,13 +170,13 @@ def settings_of(folder: Path) -> dict[str, Any]:
 def completed_run(settings: Mapping[str, Any], where: str, trust: bool) -> RunConfig:
     """Return the configuration of a completed run from its manifest.
 
-    Its intervals are not recomputed, so that their method may be one of earlier versions.
+    Settings of intervals are left out, since they may name a method that only earlier versions compute.
     """
     return validated(RunConfig, {**settings, "interval": {}, "trust_config": trust}, where)
 
 
 def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the hashes of a manifest's files by name, with earlier and exported ones, without other folders."""
+    """Return the hashes of a manifest's files by name, also earlier and exported ones, but none of other folders."""
     listed = [manifest.get(key) for key in ("earlier", "exported", "files")]
     named = [pair for hashes in listed if isinstance(hashes, dict) for pair in hashes.items()]
     return {name: str(value) for name, value in named if Path(name).name == name}
@@ -391,7 +391,7 @@ def is_hash(text: str) -> bool:
 
 
 def done_jobs(results: Path) -> list[DoneJob]:
-    """Return every job below a results folder, the newest first; a job has a manifest."""
+    """Return every job below a results folder (a folder NAME-HASH with a manifest), the newest first."""
     jobs = [
         _done(results, path.parent)
         for path in sorted(results.rglob(NAME))
@@ -420,7 +420,7 @@ def _done(results: Path, folder: Path) -> DoneJob:
 def find_job(results: Path, name: str) -> DoneJob:
     """Find a job by its name, the beginning of its name or of its hash, its folder, or `latest`.
 
-    Raises `UserError` that lists the known jobs.
+    Raises `UserError` where no job, or several, have this name; it lists them.
     """
     jobs = done_jobs(results)
     if name == LATEST and jobs:

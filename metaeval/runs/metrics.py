@@ -65,7 +65,7 @@ def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
 def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Execute:
     """Return a function that scores metrics which share a job, in the pool or (for some metrics) in this process.
 
-    The measured speed is stored.
+    The measured speed is stored, except that of Ray's workers, which may be other machines.
     """
     # What Python gave is found in this process alone.
     here_alone = any(registry.is_given("metric", name) for name in names)
@@ -151,7 +151,9 @@ def _check_class(name: str, kind: Any) -> None:
             "metaeval.Metric."
         )
     if inspect.isabstract(kind):
-        raise UserError(f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}().")
+        raise UserError(
+            f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}(): add it there."
+        )
     card = getattr(kind, "card", None)
     if not isinstance(card, MetricCard):
         raise UserError(f"Metric {name!r} has no card: set card = MetricCard(name=..., ...) on its class.")
@@ -192,7 +194,7 @@ def able_defaults(config: RunConfig) -> RunConfig:
     return config.model_copy(update={"metrics": able})
 
 
-NOT_ASKING = "None of {} asks a chat model: {} is for judges (llm-discrete)."
+NOT_ASKING = "None of {} asks a chat model, as {} requires: leave it out, or give a judge (llm-discrete)."
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +232,7 @@ class LoadedMetrics:
     def fresh(self, name: str) -> Metric:
         """Return an unprepared metric of this name with the same options, which will hold the model.
 
-        A class of the user's with an `__init__` may load its model there, so that the loaded one is given, once.
+        A class of the user's with an `__init__` may load its model there: the first call returns that metric itself.
         """
         loaded = self[name]
         if loaded.origin and "__init__" in vars(type(loaded)) and name not in self._given:

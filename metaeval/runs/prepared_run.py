@@ -313,14 +313,14 @@ _NO_VOTES = (
 
 
 def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedSet:
-    """Load the run's rated set (or take `ratings`); raises `UserError` for settings of cited documents."""
+    """Load the run's rated set (or take `ratings`); raises `UserError` as `check_rated` does."""
     check_rated(config)
     ratings, name, split = (ratings, ratings.name, "given") if ratings else load_ratings(config)
     return RatedSet(config, name, split, ratings)
 
 
 def check_rated(config: RunConfig) -> None:
-    """Raise `UserError` for settings of cited documents, which a set of rated texts does not have."""
+    """Raise `UserError` if `unit` or `pool` is set: they need cited documents, and rated texts cite none."""
     for setting, value, default in (("unit", config.unit, "chunk"), ("pool", config.pool, "own")):
         if value != default:
             raise UserError(
@@ -365,13 +365,13 @@ Codes = NDArray[np.int64]
 class Frame:
     """The n rows with known gold, in the order of their ids, with facts about the data that results report.
 
-    numbers: (n,) the row's number in every column. gold: (n,) float64. group, pool: (n,) codes from 0. system: (n,)
-    codes from 0; None where a row names no system. excluded: number of excluded rows by reason. fields: those of
-    the signature about the data. as_published: whether published values are about rows like these. judged: number of
-    citations or ratings at each level, as loaded. held: (n,) share of an
-    evidence set that each row holds, 0 where unknown; None where no row is part of a larger judged text. warnings:
-    about the data, shown for every metric. levels: whether the gold is on the three-level scale. systems: the names of
-    the systems' codes. crossed: whether intervals take systems as sampled too. votes: those that the gold is made of,
+    numbers: (n,) the row's number in every column. gold: (n,) float64. group, pool: (n,) codes from 0; retrieval ranks
+    the rows of each pool. system: (n,) codes from 0; None where a row names no system. excluded: number of excluded
+    rows by reason. fields: those of the signature about the data. as_published: whether published values are about rows
+    like these. judged: number of citations or ratings at each level, as loaded. held: (n,) share of an evidence set
+    that each row holds, 0 where unknown; None where no row holds only a part of one. warnings: about the data, shown
+    for every metric. levels: whether the gold is on the three-level scale. systems: the names of the systems' codes.
+    crossed: whether intervals take systems as sampled too. votes: the annotators' votes that the gold is computed from,
     where annotators are sampled too.
     """
 

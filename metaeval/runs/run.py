@@ -25,7 +25,6 @@ from metaeval.report.html_report import Picture, explorer_line, judged, page
 from metaeval.report.measures import metrics_of
 from metaeval.report.result import Result, save_result
 from metaeval.report.table import plain
-from metaeval.runs.answers import answer_rows, reading
 from metaeval.runs.columns import (
     AlignedColumn,
     named_metrics,
@@ -38,6 +37,7 @@ from metaeval.runs.evaluation import ProtocolSetup, declarations_of, evaluate, f
 from metaeval.runs.job_folder import PAIRS, Command, close_job, job_folder, write_pairs
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress, score_in, worker_pool
 from metaeval.runs.prepared_run import Job, RatedSet, kind_of_data, pair_file, prepare, prepare_ratings
+from metaeval.runs.row_scores import reading, score_rows
 from metaeval.runs.significance import as_one_family
 from metaeval.scoring.large_tables import PairFile
 from metaeval.scoring.scorefile import score_writer, write_manifest, write_scores
@@ -281,12 +281,12 @@ def export_scores(
     declare("output", *(_score_path(folder, name, suffix) for name in metrics.names))
     job = prepare(config)
     with ScoreStore(config.store_path) as store:
-        for name, metric, scored in answer_rows(job, metrics, store, progress):
+        for name, metric, scored in score_rows(job, metrics, store, progress):
             path = _score_path(folder, name, suffix)
             # Rows are written where the job's pairs lack their scores: for joined chunks, and chunks of a page.
             by_row = scored.joined is not None or reading(job, name, metrics) is not job
             ids = [row.id for row in job.rows] if by_row else [pair.pair_id for pair in job.pairs]
-            answers = scored.rows if by_row else scored.pairs
+            scores = scored.rows if by_row else scored.pairs
             manifest = {
                 "metric": name,
                 "direction": 1 if by_row else metric.card.direction,
@@ -294,9 +294,9 @@ def export_scores(
                 "pairs": len(ids),
                 "job": {key: str(value) for key, value in job.fields.items()},
             }
-            write_scores(path, ids, answers, manifest)
-            missing = sum(answer.score is None for answer in answers)
-            yield ScoreFileWritten(name, path, len(answers), missing)
+            write_scores(path, ids, scores, manifest)
+            missing = sum(pair.score is None for pair in scores)
+            yield ScoreFileWritten(name, path, len(scores), missing)
 
 
 def _score_path(folder: Path, name: str, suffix: str) -> Path:

@@ -43,7 +43,7 @@ SHIPPED: Mapping[str, bool] = {
 }
 """Licences under which scores are shipped, and whether they allow commercial use."""
 UNCOUNTED = frozenset({"gensearch"})
-"""Data sets that count for nothing: in the public copy of gensearch each response was chosen for its contradictions."""
+"""Data sets without packs: in the public copy of gensearch each response was chosen for its contradictions."""
 
 Name = Annotated[str, Field(pattern=r"^\w[\w.+-]*$", max_length=100)]
 Short = Annotated[str, Field(min_length=1, max_length=300)]
@@ -99,11 +99,11 @@ class ReferenceSet(Strict):
 
     @property
     def card(self) -> Dataset:
-        """Return the data set's card; raises `UserError` for one that counts for nothing."""
+        """Return the data set's card; raises `UserError` for a demo, and for one of `UNCOUNTED`."""
         card, _, _ = find_dataset(self.dataset)
         if card.demo or card.name in UNCOUNTED:
             why = "its labels are made up" if card.demo else "the public copy is a biased sample"
-            raise UserError(f"{card.name} counts for nothing: {why}. Give a pack for another data set.")
+            raise UserError(f"Packs on {card.name} are not accepted: {why}. Give a pack for another data set.")
         return card
 
     def config(self, data: Path | None) -> RunConfig:
@@ -156,7 +156,7 @@ class ScorePack:
         return self.outdated or ("other data" if self.card.scores[name].data != data else "")
 
     def scores(self, name: str) -> ScoreFile:
-        """Read the scores on a set; raises `UserError` for a file that is not one of `pair, score, status`."""
+        """Read the scores on a set; raises `UserError` for other columns than `pair, score, status`."""
         path = self.folder / self.card.scores[name].file
         rows = _rows(path)
         if extra := sorted(rows[0][1].keys() ^ set(HEADINGS.values())):
@@ -169,7 +169,7 @@ class ScorePack:
     def column(self, name: str, source: Job | RatedSet) -> AlignedColumn:
         """Return the scores on a set as a column of its data; raises `UserError` for unknown pairs.
 
-        Of scores of other data, pairs that are not in these data are left out.
+        If the scores are of other data (by their hash), pairs that are not in these data are left out.
         """
         file, ids = self.scores(name), row_ids(source)
         if self.card.scores[name].data != fingerprint_of(source):
@@ -205,7 +205,7 @@ def read_pack(folder: Path) -> ScorePack:
     """Read the card of a pack."""
     path = folder / CARD
     if not path.is_file():
-        raise UserError(f"{folder} is not a pack: it has no {CARD}.")
+        raise UserError(f"{folder} is not a pack, as it has no {CARD}: give the folder of a pack.")
     return ScorePack(folder, validated(PackCard, read_yaml(path), str(path)))
 
 

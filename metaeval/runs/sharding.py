@@ -17,7 +17,6 @@ from metaeval.errors import UserError
 from metaeval.files import AnyPath, sha256_json
 from metaeval.reading import parquet_library
 from metaeval.remote import location
-from metaeval.runs.answers import reading
 from metaeval.runs.columns import unscored_metrics
 from metaeval.runs.metrics import (
     LoadedMetrics,
@@ -29,6 +28,7 @@ from metaeval.runs.metrics import (
     worker_pool,
 )
 from metaeval.runs.prepared_run import Job, pair_file, pair_table, prepare
+from metaeval.runs.row_scores import reading
 from metaeval.scoring.contract import Combination, Metric, TextPair
 from metaeval.scoring.engine import context_of, job_identity
 from metaeval.scoring.executors.contract import BlockTask, Context
@@ -61,7 +61,7 @@ TOLERANCE = 1e-5
 class _Sharded:
     """The work on one or more metrics in shards: identities, and the plan of blocks with their texts.
 
-    window: the block of a large table, if the pairs are one.
+    window: the block of a large table that the pairs are from, if any.
     """
 
     identities: Sequence[Mapping[str, Any]]
@@ -123,7 +123,7 @@ def export_shard(
 
 @dataclass(frozen=True)
 class _Part:
-    """The data that are planned as one job: a run's, or the texts of a table of pairs, or of one block of it.
+    """The data that are planned as one job: those of a run, the texts of a table of pairs, or one block of the table.
 
     stored: returns the stored plan with blocks of some size, where there is one. window: which block. determined:
     returns the stored options that the texts determine for a metric.
@@ -156,7 +156,7 @@ class _Part:
 def _parts(
     metrics: LoadedMetrics, progress: MetricProgress | None = None, plans: AnyPath | None = None
 ) -> Iterator[_Part]:
-    """Yield the data of a run. plans: the folder in which plans of tables are stored; None plans them here, anew."""
+    """Yield the data of a run. plans: the folder in which plans of tables are stored; None: plans are made here."""
     stored = pair_table(metrics.config, partial(PlannedTable, plans)) if plans else None
     table = stored.file if stored else pair_file(metrics.config)
     if table is None:
@@ -285,7 +285,7 @@ class VerifiedShards:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the scores agree within the tolerance of the device."""
+        """Return whether the scores are equal or, from another device model, differ by at most `TOLERANCE`."""
         return not self.differing if self.same_device else self.largest <= TOLERANCE
 
 
@@ -402,7 +402,7 @@ def batch_file(
     if ray and at_once:
         raise UserError("at_once limits the tasks of an array, and with --ray there is none: leave it out.")
     if ray and config.executor != ExecutorConfig():
-        raise UserError("The executor 'ray' chooses its own settings: leave the other settings of the executor out.")
+        raise UserError("With --ray, the batch file sets the executor: leave --executor and executor.* out.")
     shardable(config)
     more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
     more = ["--executor", "ray", "--set", "executor.address=auto"] if ray else more

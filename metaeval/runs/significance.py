@@ -39,8 +39,9 @@ def significance(
     """Compare each pair of metrics (by name, with their judgements and outcomes) under the measures `keys`.
 
     against: for each metric, the controls that it is compared with; None in place of a control stands for the expected
-    value of random scores. tables: number of tables of the suite. Returns None without anything to compare, or without
-    permutations, which stand for any test. More permutations are made where Holm's adjustment could not reach `alpha`.
+    value of random scores. tables: number of tables of the suite. Returns None without anything to compare, or where
+    `permutations` is 0, which turns off both kinds of tests. More permutations are made where Holm's adjustment could
+    not reach `alpha`.
     """
     pairs = list(combinations(tested, 2))
     against_controls = sum(map(len, (against or {}).values()))
@@ -97,7 +98,7 @@ def _comparison(key: str, pair: tuple[str, str], difference: Difference) -> Comp
 
 
 def as_one_family(tables: Sequence[Result]) -> list[Result]:
-    """Return the results of a suite with the p-values of all their tests adjusted as one family."""
+    """Return a suite's results with p-values adjusted over all tables: pairs as one family, controls as another."""
     together = iter(adjusted([result.significance for result in tables if result.significance], None))
     significances = [next(together) if result.significance else None for result in tables]
     return [

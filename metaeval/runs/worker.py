@@ -57,7 +57,7 @@ class Scorer:
         logging.getLogger("metaeval").addHandler(self._warnings)
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the reply to a job or one of its blocks, with warnings; a `UserError` is replied as a sentence."""
+        """Return the reply to a job or one of its blocks, with warnings; the reply to a `UserError` is its sentence."""
         try:
             answer = self.begin(message) if "recipe" in message else self.score(message)
         except UserError as error:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from metaeval.analyses.explaining.explain import explain, meaning, option_words, owners, read_signature, read_source
-from metaeval.analyses.explaining.job_files import compare, sources_of
+from metaeval.analyses.explaining.job_differences import compare
+from metaeval.analyses.explaining.signature_sources import sources_of
 from metaeval.citation.pipelines.pipeline import fields_of
 from metaeval.config import EARLIER_INTERVALS, RunConfig, load_run
 from metaeval.declared import option_docs

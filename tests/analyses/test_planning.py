@@ -144,9 +144,9 @@ def test_labels_for_an_interval_of_a_share_are_those_of_wilsons_formula(half_wid
     [
         ((0.0, 0.5), "--half-width is 0; allowed: above 0 and below 0.5"),
         ((0.5, 0.5), "--half-width is 0.5; allowed"),
-        ((0.1, 0.0), "--share is 0; allowed: above 0 and below 1"),
-        ((0.1, 1.0), "--share is 1; allowed"),
-        ((0.1, 0.5, 1), "--items is 1; allowed: 2 or more"),
+        ((0.1, 0.0), "share is 0; allowed: above 0 and below 1"),
+        ((0.1, 1.0), "share is 1; allowed"),
+        ((0.1, 0.5, 1), "items is 1; allowed: 2 or more"),
     ],
 )
 def test_labels_cannot_be_planned_beyond_the_bounds(settings, said):

@@ -167,7 +167,7 @@ def test_a_judge_of_a_pipeline_is_answered_in_batches(refused, ran, fake, conten
         ran(*command, *judge, *own)
     assert contents(tmp_path / "results" / "latest") == contents(tmp_path / "asked" / "latest")
     for option in ("requests", "batch"):
-        assert f"None of overlap asks a chat model: --set {option} is for judges" in refused(
+        assert f"None of overlap asks a chat model, as --set {option} requires" in refused(
             "cite", "alce", "answers.jsonl", "--nli", "overlap", "-s", f"{option}=got0.jsonl"
         )
 
@@ -284,8 +284,8 @@ def test_replies_of_openai_and_of_vllm_are_read_alike(pairs, fake, tmp_path, cap
 @pytest.mark.parametrize(
     ("typed", "sentence"),
     [
-        ("run -m overlap --replies got.jsonl", "None of overlap asks a chat model: --replies is for judges"),
-        ("run -m overlap --requests ask.jsonl", "None of overlap asks a chat model: --requests is for judges"),
+        ("run -m overlap --replies got.jsonl", "None of overlap asks a chat model, as --replies requires"),
+        ("run -m overlap --requests ask.jsonl", "None of overlap asks a chat model, as --requests requires"),
         ("score -m llm-discrete --replies gone.jsonl", "Cannot read gone.jsonl: No such file or directory; give the"),
         ("score -m llm-discrete --replies answers.jsonl", "answers.jsonl holds no line of a batch's output, {"),
         ("cite scifi answers.jsonl --replay a -s requests=b", "Replies can come from --replay or from a batch"),

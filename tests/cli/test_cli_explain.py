@@ -154,7 +154,7 @@ def test_unknown_fields_are_shown_and_stop_nothing(ran):
         (("results", "explain", "hello"), "Not a signature"),
         (("results", "explain", ""), "Not a signature"),
         (("results", "explain", "nowhere.json"), "Cannot read nowhere.json"),
-        (("results", "explain", "unit:chunk", "overlap"), "--metric selects rows of a result file"),
+        (("results", "explain", "unit:chunk", "overlap"), "METRIC selects a row of a result file"),
         (("results", "diff", "unit:chunk", "hello"), "Not a signature"),
         (("results", "diff", "unit:chunk", "nowhere.json"), "Cannot read nowhere.json"),
     ],

@@ -132,7 +132,9 @@ def test_what_needs_documents_points_to_evaluate(refused, command):
 
 
 def test_a_data_set_without_published_scores_needs_a_score_file(refused):
-    assert "No score file is given, and wice has no published scores." in refused("evaluate", "-d", "wice")
+    assert "No score file is given, and wice has no published scores: give a score file." in refused(
+        "evaluate", "-d", "wice"
+    )
 
 
 @published_files

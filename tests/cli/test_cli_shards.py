@@ -509,7 +509,7 @@ def test_parts_name_the_device_of_the_worker_that_scored_them(cli, ran, score, m
 
 def test_a_batch_file_of_ray_runs_on_the_first_node_and_hands_the_signal_on(ran, refused, corpus, tmp_path):
     command = ("shards", "slurm", "-m", "toys:Company", *corpus, "--tasks", "2", "--ray")
-    assert refused(*command, "-s", "executor=ray").startswith("The executor 'ray' chooses its own settings")
+    assert refused(*command, "-s", "executor=ray").startswith("With --ray, the batch file sets the executor")
     ended = ran(*command, "--gpus", "4")
     assert "#SBATCH --nodes=2\n" in ended.out
     assert "--array" not in ended.out

@@ -198,7 +198,7 @@ def test_a_store_that_is_no_database_is_left_alone(refused, small, tmp_path):
 
     said = refused("run", "-m", "overlap", *small, "--store", store)
 
-    assert "notes.txt: file is not a database. The file is damaged, or none of ours" in said
+    assert "notes.txt: file is not a database. The file is damaged, or not a file of metaeval" in said
     assert "--store FILE" in said
     assert store.read_text() == "my notes, " * 1000
 

@@ -36,6 +36,11 @@ def test_a_printed_number_is_within_half_a_unit_of_its_last_digit(value, scale, 
     assert not (text.startswith("-") and float(text) == 0)
 
 
+@pytest.mark.parametrize("value", [None, float("nan"), float("-nan")])
+def test_an_undefined_number_is_a_dash(value):
+    assert format_value(value, Column(key="k", label="K", scale=100.0, digits=1)) == "–"
+
+
 def test_metrics_stand_above_controls_whatever_the_order_in_the_result(result):
     grid = lay_out(result.model_copy(update={"rows": result.rows[::-1]}))
     assert [line.name for line in grid.blocks[0].lines] == ["judge[bold]_3|x%", "minilm-bertscore"]

@@ -103,5 +103,5 @@ def test_a_result_of_one_metric_has_no_pairs(result):
         comparison_grid(result)
     assert str(caught.value) == (
         "The retrieval result of 'x_y%[wice]' compares no pairs of metrics: run at least two metrics together, "
-        "with resampling."
+        "with comparison.permutations above 0."
     )

@@ -41,7 +41,7 @@ def test_another_schema(tmp_path, document):
     version = document.get("schema") if isinstance(document, dict) else None
     known = "'metaeval-result/1', 'metaeval-result/2'"
     assert _error(tmp_path / "r.json", document) == (
-        f": schema is {version!r}; this version reads {known}. Is it a metaeval result file?"
+        f": schema is {version!r}; this version reads {known}: give a result file (.json)."
     )
 
 

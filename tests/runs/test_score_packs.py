@@ -242,7 +242,7 @@ def test_a_pack_of_unknown_demo_or_biased_data_is_refused(folder, pack, source):
         add(folder, where)
     for dataset, why in (("mini", "its labels are made up"), ("gensearch", "a biased sample")):
         (folder / "sets.yaml").write_text(json.dumps({"own": {"title": "Own", "dataset": dataset, "unit": "page"}}))
-        with pytest.raises(UserError, match=f"{dataset} counts for nothing: .*{why}"):
+        with pytest.raises(UserError, match=f"Packs on {dataset} are not accepted: .*{why}"):
             add(folder, pack(good(source)))
 
 

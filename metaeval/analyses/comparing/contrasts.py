@@ -43,7 +43,7 @@ class PairTables:
 
 
 def check_comparison(config: RunConfig, margin: float) -> None:
-    """Raise `UserError`, before anything is scored, for a run without resamples or tests, and a margin not above 0."""
+    """Raise `UserError` for a run without resamples or tests, for alpha from 0.5 on, and for a margin not above 0."""
     if not (math.isfinite(margin) and margin > 0):
         raise UserError(f"The margin is {margin:g}; it must be a number above 0, for example 0.02.")
     if config.interval.resamples < 2:
@@ -51,7 +51,7 @@ def check_comparison(config: RunConfig, margin: float) -> None:
     if not config.comparison.permutations:
         raise UserError("A comparison needs tests, and comparison.permutations is 0: try 1000.")
     if not config.comparison.alpha < 0.5:
-        raise UserError(f"comparison.alpha is {config.comparison.alpha:g}; equivalence needs one below 0.5.")
+        raise UserError(f"comparison.alpha is {config.comparison.alpha:g}; equivalence needs one below 0.5: try 0.05.")
 
 
 def compare_pairs(panel: Panel, protocol_setup: ProtocolSetup, margin: float) -> PairTables:
@@ -65,7 +65,7 @@ def compare_pairs(panel: Panel, protocol_setup: ProtocolSetup, margin: float) ->
     result = evaluate(frame, panel.columns, protocol, options, panel.config)
     tested = result.significance
     if tested is None:
-        raise UserError("Nothing was compared: the tests are switched off.")
+        raise UserError("Nothing was compared, since comparison.permutations is 0: try 1000.")
     metrics = {column.name: judged(frame, column) for column in panel.columns}
     keys = list(dict.fromkeys(pair.measure for pair in tested.comparisons))
     pair_contrasts = contrasts(protocol, options, panel.resampling, metrics, keys, margin, tested.alpha)

@@ -221,7 +221,7 @@ class Gain:
 
     single, stack, gain: values of the best single metric and of the stack, and their difference; means over
     `PARTITIONS` partitions into folds. low, high: cluster interval of the gain. least, most: range of the gain over
-    the partitions. best_single, best_stack: the one chosen in most folds, with the share of these folds.
+    the partitions. best_single, best_stack: the metric, and the stack, chosen in most folds, with the share of folds.
     """
 
     objective: str
@@ -240,7 +240,7 @@ class Gain:
 
 
 def complementarity_sheet(panel: Panel, protocol_setup: ProtocolSetup) -> Table:
-    """Return the gains of stacking the best pair, and all metrics, over the best single one, on rows that all scored.
+    """Return the gains of a stack of the best pair, and of all, over the best single metric, on rows that all scored.
 
     Raises `UserError` with fewer groups than folds.
     """

@@ -36,11 +36,11 @@ DEFAULT_PROTOCOL = "classification"
 
 @dataclass(frozen=True)
 class Need:
-    """The sample with which a true difference is significant with probability `power`, with the pilot's rows a group.
+    """The sample with which a true difference is significant with probability `power`; groups are as large as here.
 
     power_now: power with the pilot's groups, with its Monte Carlo error. groups: None where neither the simulation
-    nor the pilot's standard error shows the difference; low and high: for the standard errors of 95 % of resampled
-    pilots. citations: None where the data have none. extrapolated: more groups than were simulated.
+    nor the pilot's standard error shows the difference; groups_low, groups_high: from the standard errors of 95 % of
+    resampled pilots. citations: None where the data have none. extrapolated: more groups than were simulated.
     """
 
     difference: float
@@ -88,12 +88,12 @@ def protocol_of(config: RunConfig, key: str, name: str = "") -> ProtocolSetup:
         raise UserError(f"Measure {key!r} belongs to several protocols, {' and '.join(owners)}: name one with -p.")
     protocol, options = find_protocols(config.model_copy(update={"protocols": tuple(owners)}))[0]
     if protocol.no_plan:
-        raise UserError(f"Protocol {protocol.name} cannot be planned for: {protocol.no_plan}")
+        raise UserError(f"No plan can be made under {protocol.name}: {protocol.no_plan} Choose another --protocol.")
     return protocol, options
 
 
 def raw_difference(difference: float, measure: Measure) -> float:
-    """Return a difference, given in the units of the measure's table, as a raw one.
+    """Return a difference, given in the units of the measure's table, as a raw difference.
 
     Raises `UserError` where it is off the measure's scale.
     """
@@ -144,7 +144,7 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
     first, second = panel.columns
     measure = protocol.measure(key) if key else headline(protocol, frame, first)
     if why := measure.blind(judged(frame, first)):
-        raise UserError(f"{measure.label} cannot compare metrics on {frame.name}: {why}.")
+        raise UserError(f"{measure.label} cannot compare metrics on {frame.name}: {why}. Choose another --measure.")
     spread, influence, pair = _spread(panel, protocol_setup, frame, measure)
     if spread.standard_error is None:
         raise UserError(
@@ -249,7 +249,9 @@ def _simulated(
     try:
         pair = paired(task, *rows, (middle + half, middle - half))
     except ValueError as error:
-        raise UserError(f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}.") from error
+        raise UserError(
+            f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}. Try another --difference."
+        ) from error
     effect = difference / (spread.standard_error * math.sqrt(spread.groups)) if spread.standard_error else None
     return simulated_power(task, pair, alpha, POWERS, SAMPLES, effect)
 
@@ -284,14 +286,14 @@ def _spread(
     pair = {column.name: judged(frame, column) for column in panel.columns}
     known_here = protocol.evaluate(pair[panel.columns[0].name], panel.resampling, options).estimates
     if measure.key not in known_here:
-        raise UserError(f"{measure.label} is not a measure of {frame.name}: it has {', '.join(known_here)}.")
+        raise UserError(f"{measure.label} is not a measure of {frame.name}: choose among {', '.join(known_here)}.")
     (spread_by_measure,) = spreads(protocol, options, panel.resampling, pair, [measure.key]).values()
     spread = spread_by_measure.get(measure.key)
     if spread is None or np.isnan(spread.observed):
         why = known_here[measure.key].note or "for one of the two"
         raise UserError(f"{measure.label} is undefined on {frame.name} ({why}): choose another measure.")
     if spread.groups < 2:
-        raise UserError(f"{frame.name} has one group: a pilot needs 2 or more.")
+        raise UserError(f"{frame.name} has one group, and a pilot needs 2 or more: choose other data.")
     first, second = pair.values()
     both = both_scored(first, second)
     rows = first.rows(both), second.rows(both)
@@ -338,9 +340,9 @@ def labels_needed(half_width: float, share: float, items: int | None = None) -> 
             f"--half-width is {half_width:g}; allowed: above 0 and below 0.5 (0.1: plus or minus 10 points)."
         )
     if not 0 < share < 1:
-        raise UserError(f"--share is {share:g}; allowed: above 0 and below 1.")
+        raise UserError(f"share is {share:g}; allowed: above 0 and below 1.")
     if items is not None and items < 2:
-        raise UserError(f"--items is {items}; allowed: 2 or more.")
+        raise UserError(f"items is {items}; allowed: 2 or more.")
     most = items or _COUNTABLE
 
     def reached(n: int) -> bool:

@@ -63,8 +63,8 @@ class Subgroup:
 def check_division(by: str, config: RunConfig) -> str:
     """Return the name of a division of the rows (`by`), such as "length".
 
-    Raises `UserError` for an unknown one, and one that the run's unit does not have. Fields of ratings are checked
-    by `parts_of`, when their file has been read.
+    Raises `UserError` for an unknown division, and for position where the unit is not chunk. Fields of ratings are
+    checked by `parts_of`, when their file has been read.
     """
     if by == "position" and config.unit != "chunk":
         raise UserError(
@@ -76,7 +76,7 @@ def check_division(by: str, config: RunConfig) -> str:
 
 
 def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Subgroup]:
-    """Return a protocol's rows, all together and then divided into subgroups.
+    """Return a protocol's rows, whole and divided into subgroups; by data set or dimension, only the subgroups.
 
     panels: one panel, or for by="dataset" one for each data set. Raises `UserError` where the data do not have the
     division.
@@ -139,7 +139,8 @@ def statement_words(panel: Panel, frame: Frame) -> NDArray[np.int64]:
         texts = [source.rows[number].statement for number in frame.numbers]
     if not all(texts):
         raise UserError(
-            f"{frame.name} lacks the text of some rated rows, so that their lengths are unknown: choose another --by."
+            f"{frame.name} lacks the text of some rated rows, so that their lengths are unknown: leave --by length and "
+            "--bias out."
         )
     return np.array([len(text.split()) for text in texts], dtype=np.int64)
 
@@ -147,7 +148,7 @@ def statement_words(panel: Panel, frame: Frame) -> NDArray[np.int64]:
 def _lengths(panel: Panel, frame: Frame) -> PartNames:
     """Return the division of rows into quarters by the length in words of their statement or rated text.
 
-    A text counts once in the quarters.
+    A statement with several rows counts once where the quarters are cut.
     """
     words = distinct = statement_words(panel, frame)
     source = panel.source

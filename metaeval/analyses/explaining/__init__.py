@@ -1,1 +1,1 @@
-"""Explanations of signatures, comparisons of jobs, and the page of options."""
+"""Explanations of signatures, and differences between signatures, result files or jobs."""

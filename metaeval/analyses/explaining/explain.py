@@ -258,12 +258,12 @@ def explain(fields: Mapping[str, str]) -> list[ExplainedField]:
 
 
 def is_file(text: str) -> bool:
-    """Return whether a text is the path of a result file: no signature ends in .json, or is a file that exists."""
+    """Return whether a text is a path, not a signature or a job: it ends in .json, or a file of this name exists."""
     return text.endswith(".json") or ("|" not in text and Path(text).is_file())
 
 
 SCORE_FILES = (".jsonl", ".parquet", ".csv", ".tsv", ".xlsx")
-"""Endings of files of scores, of which nothing can be explained without the tables that they give."""
+"""Endings of files of scores or rows, which hold no signatures to explain."""
 
 
 def read_source(text: str, row: str | None = None) -> SignatureSource:

@@ -14,13 +14,13 @@ from metaeval.errors import UserError
 from metaeval.files import write_text
 from metaeval.reading import read_json
 from metaeval.report.result import Result
-from metaeval.runs.answers import answer_rows, reading
 from metaeval.runs.columns import FILE_PREFIX, named_metrics
 from metaeval.runs.doctor import ReadinessState, readiness
 from metaeval.runs.evaluation import find_protocols, named_protocols, readable_protocols
 from metaeval.runs.job_folder import Command, job_folder
 from metaeval.runs.metrics import MetricProgress, load_metrics, plug_in
 from metaeval.runs.prepared_run import Job, prepare
+from metaeval.runs.row_scores import reading, score_rows
 from metaeval.runs.run import EvaluatedRun, run, run_folder
 from metaeval.scoring.engine import job_identity
 from metaeval.scoring.store import ScoreStore, pair_key
@@ -44,7 +44,7 @@ def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple
     """Run every metric that can be run; return the evaluation (None where no metric is left) and the omissions.
 
     A metric is left out when it is wrong or incomplete here, when its weights can neither be found nor fetched, and
-    when it fails during the run; its scores until then are stored. A judge without a key is run where all its answers
+    when it fails during the run; its scores until then are stored. A judge without a key is run where all its scores
     are stored. Raises `UserError` for what is wrong with the data or the protocols.
     """
     protocols = find_protocols(config)
@@ -61,7 +61,7 @@ def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple
 
             def exhaust(name: str, store: ScoreStore) -> None:
                 if not name.startswith(FILE_PREFIX):
-                    list(answer_rows(job, load_metrics([name], config), store, progress))
+                    list(score_rows(job, load_metrics([name], config), store, progress))
 
             # Each metric scores alone, into the store: those that complete are run.
             able, failed = _sort_out(config, able, exhaust)

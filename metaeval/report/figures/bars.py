@@ -22,10 +22,10 @@ _SHOWN = ("random", "constant", "overlap", "support-mini", "chunk position", "le
 
 @styled()
 def measure_bars(result: Result, looks: Mapping[str, Look] | None = None) -> Figure:
-    """Return a figure of a protocol's measures: a panel for each measure, a bar for every metric.
+    """Return a figure of a protocol's first four measures: a panel for each measure, a bar for every metric.
 
     Whiskers are intervals. A tick to either side of a bar's end marks the worst and the best order of tied scores;
-    the bar is their expectation. Vertical lines are controls, each under its panel's measure. looks: colour and
+    the bar is their expectation. Vertical lines are the main controls (`_SHOWN`), at most five. looks: colour and
     marker of each metric (default: by its position). Raises `UserError` for a result without metrics.
     """
     from matplotlib.lines import Line2D
@@ -143,12 +143,12 @@ def system_bars(bars: Sequence[SystemBar], columns: Sequence[Column], level: flo
 
 @styled()
 def share_bars(shares: Mapping[str, tuple[int, int]], xlabel: str, ylabel: str, title: str = "") -> Figure:
-    """Return a bar for each name, as high as its share; both numbers of the share stand above it.
+    """Draw a bar for each name, as high as its share; both numbers of the share stand above it.
 
-    shares: (part, whole) by name. Raises `UserError` where there is none.
+    shares: (part, whole) by name. Raises `UserError` if `shares` is empty.
     """
     if not shares:
-        raise UserError("A figure of shares needs marked evidence: the data have none.")
+        raise UserError("A figure of shares needs at least one share: the mapping of shares is empty.")
     figure, plot = axes(1.5 + 0.85 * len(shares), 3.0)
     heights = [100 * part / whole if whole else 0.0 for part, whole in shares.values()]
     plot.bar(range(len(shares)), heights, width=0.62, color=COLOURS[0], edgecolor=INK, linewidth=0.5)

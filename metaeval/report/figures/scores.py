@@ -60,7 +60,7 @@ def roc_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look],
     """Draw ROC curves, a panel for each pair of levels, a curve for each metric; a marker is the metric's threshold.
 
     curves: by the pair of levels ("full from none"). looks: colour and marker of each metric. Raises `UserError`
-    where there is none.
+    where there is no curve.
     """
     shown = {name: of_pair for name, of_pair in curves.items() if of_pair}
     if not shown:
@@ -90,7 +90,7 @@ def roc_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look],
 def score_distributions(histograms: Mapping[str, Sequence[Histogram]], title: str = "") -> Figure:
     """Draw score distributions, a panel for each metric, a step line for each level; markers above are medians.
 
-    histograms: by metric; at most three levels. Raises `UserError` where there is none.
+    histograms: by metric; at most three levels. Raises `UserError` without histograms.
     """
     if not histograms:
         raise UserError("A figure of distributions needs scores, and no metric has any.")
@@ -116,7 +116,7 @@ def score_distributions(histograms: Mapping[str, Sequence[Histogram]], title: st
 def reliability(bins_of: Mapping[str, Sequence[Bins]], title: str = "") -> Figure:
     """Draw reliability diagrams, a panel for each metric: mean outcome in each bin of scores, with rows as bars.
 
-    bins_of: by metric; at most three outcomes. Raises `UserError` where there is none.
+    bins_of: by metric; at most three outcomes. Raises `UserError` without bins.
     """
     if not bins_of:
         raise UserError("A reliability diagram needs a metric whose scores all lie between 0 and 1, and there is none.")

@@ -17,9 +17,9 @@ import pytest
 from metaeval.config import ExecutorConfig, RunConfig, load_run
 from metaeval.errors import UserError
 from metaeval.runs import metrics
-from metaeval.runs.answers import answer_rows
 from metaeval.runs.metrics import load_metrics, score_metrics
 from metaeval.runs.prepared_run import prepare
+from metaeval.runs.row_scores import score_rows
 from metaeval.scoring.contract import Status
 from metaeval.scoring.executors import local
 from metaeval.scoring.pace import known_pace
@@ -83,7 +83,7 @@ def test_joined_chunks_are_scored_by_the_workers_that_are_there(folder):
 
     def answers(workers):
         job = prepare(union.model_copy(update={"executor": ExecutorConfig(workers=workers)}))
-        ((_, _, found),) = answer_rows(job, load_metrics(["toys:Company"], job.config))
+        ((_, _, found),) = score_rows(job, load_metrics(["toys:Company"], job.config))
         assert found.joined
         return found.rows
 

@@ -1,35 +1,32 @@
-"""Sources of explanations (signatures, result files, all files of a job), and differences between two of them."""
+"""Differences between two signatures, result files or jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from os.path import isdir
 from pathlib import Path
 
 from metaeval import signature as signatures
 from metaeval.analyses.explaining.explain import (
     SignatureSource,
     choice_meaning,
-    holds_signatures,
     is_file,
     meaning,
     read_signature,
     read_source,
 )
-from metaeval.analyses.suites.suite import recorded
-from metaeval.errors import UserError, unknown
+from metaeval.analyses.explaining.signature_sources import is_job, source_of_file, sources_of
+from metaeval.errors import UserError
 from metaeval.report.differences import Change, missing, record_changes, row_changes
 from metaeval.report.table import Table
 from metaeval.report.terminal import aligned
-from metaeval.runs.job_folder import LATEST, NAME, done_jobs, find_job, is_hash
 from metaeval.shown import count
 
 NUMBERS = "numbers"
-"""The name under which the numbers of a table are compared."""
+"""The key, in the result of `compare`, of differing numbers of tables."""
 
 _SETTINGS = "settings"
 APART = (NUMBERS, _SETTINGS)
-"""Names that are not those of rows."""
+"""Keys in the result of `compare` that are not names of rows."""
 
 _ELSEWHERE = frozenset({"resamples", "level", "method"})  # settings of a table that have other names in signatures
 _NONE = frozenset({"as the profile", "paper"})  # values of a pipeline's options when all are defaults
@@ -149,66 +146,6 @@ def _table(changes: Sequence[Change]) -> list[str]:
     return aligned(rows, indent="  ")
 
 
-def sources_of(of: str, results: Path) -> list[str]:
-    """Return the result files and tables that the user's text `of` names: those of a job, or one file or signature.
-
-    A folder stands for the latest job in it; a table as text, CSV, Markdown or LaTeX for the file of its numbers;
-    any other file of a job, such as its report, for the job. Raises `UserError` for a job without results and
-    tables.
-    """
-    of = _source_of_file(of)
-    if not (_is_job(of) or (results / of / NAME).is_file()):
-        return [of]
-    job = find_job(Path(of), LATEST) if isdir(of) else find_job(results, of)
-    signed_files = [path for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]
-    paths = [str(path) for path in signed_files or recorded(job.folder) if holds_signatures(path)]
-    if not paths:
-        raise UserError(
-            f"{job.folder} holds no result file and no table: choose another job (see 'metaeval results list')."
-        )
-    return paths
-
-
-def jobs_with(signature: str, results: Path) -> list[Path]:
-    """Return the folder of the latest job that holds this signature, in a list; empty where no job does."""
-    wanted = read_signature(signature)
-    for folder in dict.fromkeys(job.folder for job in done_jobs(results)):
-        for path in sorted(folder.rglob("*.json")):
-            if holds_signatures(path) and any(
-                read_signature(text) == wanted for text in read_source(str(path)).signatures.values()
-            ):
-                return [path.parent]
-    return []
-
-
-def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tuple[str, str], str]:
-    """Return the signature of each row, or of one metric's, by file and row; raises `UserError` if there is none.
-
-    of: what the user named, for the message. paths: its files.
-    """
-    if metric is not None and not is_file(paths[0]):
-        raise UserError("--metric selects rows of a result file, and a signature is not a file: leave --metric out.")
-    texts = {
-        (path, name): text
-        for path in paths
-        for name, text in read_source(path, metric if len(paths) == 1 else None).signatures.items()
-        if metric is None or name == metric
-    }
-    if not texts and metric is not None:
-        raise unknown(f"row of {of}:", metric, {name for path in paths for name in read_source(path).signatures})
-    if not texts:
-        raise UserError(f"{of} holds no signature: see its field 'settings' for what its numbers depend on.")
-    return texts
-
-
-def titled(paths: Sequence[str], path: str, row: str) -> str:
-    """Return the name of a row, with its file and job if `paths` has several, so that it is unique."""
-    if len(paths) < 2:
-        return row
-    several = len({Path(name).parent for name in paths}) > 1
-    return f"{row} ({Path(path).parent.name}/{Path(path).stem})" if several else f"{row} ({Path(path).stem})"
-
-
 def differences(
     first: str, second: str, metric: str | None, results: Path
 ) -> tuple[dict[str, dict[str, list[Change]]], list[list[str]]]:
@@ -218,8 +155,8 @@ def differences(
     by file. Raises `UserError` as `compare` does, and where a job is compared with a file, or the jobs have no file
     of the same name.
     """
-    first, second = _source_of_file(first), _source_of_file(second)
-    others = [text for text in (first, second) if not _is_job(text)]
+    first, second = source_of_file(first), source_of_file(second)
+    others = [text for text in (first, second) if not is_job(text)]
     if len(others) == 2:
         return {"": compare(first, second, metric)}, [[], []]
     if others:
@@ -233,27 +170,6 @@ def differences(
         files.append({f"{folder}{path.name}": str(path) for folder, path in zip(folders, paths, strict=True)})
     shared = [name for name in files[0] if name in files[1]]
     if not shared:
-        raise UserError(f"The jobs {first} and {second} have no result file of the same name to compare.")
+        raise UserError(f"The jobs {first} and {second} share no name of a result file: give two jobs of one command.")
     changes = {name.removesuffix(".json"): compare(files[0][name], files[1][name], metric) for name in shared}
     return changes, [[name for name in names if name not in shared] for names in files]
-
-
-def folder_of(of: str, results: Path) -> list[Path]:
-    """Return the folder of a job or of a file, in a list; empty for a signature."""
-    if _is_job(of):
-        return [(find_job(Path(of), LATEST) if isdir(of) else find_job(results, of)).folder]
-    return [Path(of).parent] if is_file(of) else []
-
-
-def _is_job(of: str) -> bool:
-    return (of == LATEST or is_hash(of) or isdir(of)) and not is_file(of)
-
-
-def _source_of_file(of: str) -> str:
-    """Return the JSON file of a table in another format, the folder of another file of a job, or else the text."""
-    if not is_file(of) or of.endswith(".json"):
-        return of
-    numbers = Path(of).with_suffix(".json")
-    if numbers.is_file() and holds_signatures(numbers):
-        return str(numbers)
-    return str(Path(of).parent) if (Path(of).parent / NAME).is_file() else of

@@ -1,4 +1,4 @@
-"""A metric's answers to the rows of a job: what it reads, one answer per row, and joined chunks scored again."""
+"""A metric's scores of the rows of a job: the texts it reads, one score per row, and joined chunks scored again."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from metaeval.scoring.store import ScoreStore
 
 
 @dataclass(frozen=True)
-class JobAnswers:
-    """The scores of one metric for a job (its answers). rows: one per judged row; higher is more support.
+class JobScores:
+    """The scores of one metric for a job. rows: one per judged row; higher is more support.
 
-    read: the answer to each unique (source, statement) that was scored. pairs: the answers to the pairs of the job,
+    read: the score of each unique (source, statement) that the metric read. pairs: the scores of the pairs of the job,
     as the metric gave them. identity: the metric's identity for these pairs. joined: its identity for the joined
     chunks of a union; None where nothing was joined.
     """
@@ -38,15 +38,15 @@ def reading(job: Job, name: str, metrics: LoadedMetrics) -> Job:
     if not job.config.whole_pages or job.config.over_limit == "cut":
         return job
     metric = metrics[name]
-    # The members of a combination answer the same texts.
+    # The members of a combination score the same texts.
     readers = [metrics[member] for member in metric.members] if isinstance(metric, Combination) else [metric]
     return job if all(reader.card.input_limit is None for reader in readers) else job.in_chunks
 
 
-def answer_rows(
+def score_rows(
     job: Job, metrics: LoadedMetrics, store: ScoreStore | None = None, progress: MetricProgress | None = None
-) -> Iterator[tuple[str, Metric, JobAnswers]]:
-    """Yield each metric with its answers to the rows of a job, in the order in which the metrics are scored."""
+) -> Iterator[tuple[str, Metric, JobScores]]:
+    """Yield each metric with its scores of the rows of a job, in the order in which the metrics are scored."""
     metrics = metrics.settled(job.texts)
     in_chunks = [name for name in metrics.names if reading(job, name, metrics) is not job]
     as_is = [name for name in metrics.names if name not in in_chunks]
@@ -54,7 +54,7 @@ def answer_rows(
         for over, names in ((job, as_is), *([(job.in_chunks, in_chunks)] if in_chunks else [])):
             for name, metric, scored in score_in(pool, over.texts, metrics.only(names), store, progress):
                 rescore = partial(_rescore, pool, name, metric, metrics, store, progress)
-                yield name, metric, job_answers(over, scored, metric.card.direction, rescore)
+                yield name, metric, job_scores(over, scored, metric.card.direction, rescore)
 
 
 def _rescore(
@@ -74,10 +74,10 @@ def _rescore(
         return score_pairs(metric, texts, store, report, executed(pool, [name], [metric], metrics.config))
 
 
-def job_answers(
+def job_scores(
     job: Job, scored: ScoredPairs, direction: Literal[1, -1], rescore: Callable[[Sequence[TextPair]], ScoredPairs]
-) -> JobAnswers:
-    """Aggregate a metric's answers to the pairs of a job to one answer per row.
+) -> JobScores:
+    """Aggregate a metric's scores of the pairs of a job to one score per row.
 
     direction: 1 if higher scores mean more support, else -1. rescore: function that scores the joined chunks of a
     union.
@@ -86,7 +86,7 @@ def job_answers(
     rows = aggregate(scored.answers, job.rows, how, direction)
     read = dict(zip(job.texts, scored.answers, strict=True))
     if not joins(job, how):
-        return JobAnswers(rows, read.values(), scored.answers, scored.identity, None)
+        return JobScores(rows, read.values(), scored.answers, scored.identity, None)
     joined = {
         number: _join(job, row, best_members(scored.answers, row.members, how.most, direction))
         for number, row in enumerate(job.rows)
@@ -96,7 +96,7 @@ def job_answers(
     read |= zip(joined.values(), rescored.answers, strict=True)
     for number, answer in zip(joined, rescored.answers, strict=True):
         rows[number] = answer.oriented(direction)
-    return JobAnswers(rows, read.values(), scored.answers, scored.identity, rescored.identity)
+    return JobScores(rows, read.values(), scored.answers, scored.identity, rescored.identity)
 
 
 def joins(job: Job, how: Aggregation) -> bool:

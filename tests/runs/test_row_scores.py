@@ -10,10 +10,10 @@ import metaeval
 from metaeval import Metric, MetricCard, PairScore
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.runs.answers import answer_rows, expected_texts
 from metaeval.runs.dry_run import plan
 from metaeval.runs.metrics import load_metric, load_metrics
 from metaeval.runs.prepared_run import prepare
+from metaeval.runs.row_scores import expected_texts, score_rows
 from metaeval.runs.run import export_scores, run
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -53,7 +53,7 @@ FORTY = f"{__name__.rpartition('.')[2]}:Forty"
 
 
 def rows_of(config):
-    return {name: found for name, _, found in answer_rows(prepare(config), load_metrics(config.metrics, config))}
+    return {name: found for name, _, found in score_rows(prepare(config), load_metrics(config.metrics, config))}
 
 
 def test_a_union_is_the_score_of_the_best_chunks_joined_in_the_order_of_the_page(of_mini):

@@ -7,9 +7,9 @@ from metaeval.analyses.paper_words import paper_wording
 from metaeval.report import notes
 from metaeval.report.formats import table_text
 from metaeval.report.paper import score_table
+from metaeval.report.paper_names import Wording
 from metaeval.report.result import Column, Data, Result, Row, Value
 from metaeval.report.table import Note, Table, blocks_of
-from metaeval.report.wording import Wording
 from metaeval.shown import count
 
 ROOT = Path(__file__).parents[2]
