@@ -100,9 +100,10 @@ def test_english_scores_are_those_of_earlier_versions_to_the_last_digit(name, op
     ("language", "values"),
     [
         # An independent script, of the words and chunks before languages were read: they are English's, and those of
-        # bm25 and support-mini in languages of Latin script.
+        # bm25 and support-mini in languages of Latin script. German support-mini was 71.2 in the chunks of rules-3,
+        # which cut sentences behind ordinals and abbreviations; nothing else moved with rules-4.
         ("en", {"overlap": 62.7, "rouge": 62.4, "bm25": 60.0, "support-mini": 64.4}),
-        ("de", {"bm25": 67.7, "support-mini": 71.2}),
+        ("de", {"bm25": 67.7, "support-mini": 71.4}),
         ("es", {"bm25": 59.3, "support-mini": 67.6}),
         ("fr", {"bm25": 63.5, "support-mini": 71.3}),
         ("hi", {}),
