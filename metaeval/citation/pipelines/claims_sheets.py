@@ -26,8 +26,9 @@ from metaeval.citation.pipelines.rankings import flip_sheets, ranking_sheets
 from metaeval.citation.table import CitationLine, counts, sentence_rows, unjudged
 from metaeval.config import RunConfig
 from metaeval.report.result import Column
-from metaeval.report.table import Note, Record, Table, count, format_value, plain
+from metaeval.report.table import Note, Record, Table, format_value, plain
 from metaeval.runs.evaluation import resampling_of
+from metaeval.shown import count
 
 HEADLINES = RECALL, PRECISION, F1 = tuple(measure.column for measure in MEASURES)
 _SOFT = "soft: recall is the mean score of claims, precision that of single citations"
