@@ -213,7 +213,7 @@ def test_training_samples_are_messages(tmp_path, monkeypatch):
     assert assistant["content"] in ("Text 2 [1].", "Text 2 [2].")
     with pytest.raises(UserError, match='"b" has no text that cites a document'):
         data.export("c.jsonl", negatives=1, output="out.jsonl")
-    with pytest.raises(UserError, match="No answer has a question and a text"):
+    with pytest.raises(UserError, match="A training sample needs a question"):
         data.export("b.jsonl", output="out.jsonl")
 
 
