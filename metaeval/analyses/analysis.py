@@ -20,7 +20,7 @@ from metaeval.config import RunConfig
 from metaeval.config_files import refuse_repeated
 from metaeval.declared import Flag, flag_of, kinds_of, option_of
 from metaeval.errors import UserError
-from metaeval.setting_types import Names
+from metaeval.setting_types import MetricNames
 from metaeval.table_reading import reading_tables
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class RowOptions(ScoredOptions):
 
     untyped = frozenset({"executor", "store", "budget", "pool"})
 
-    metrics: Annotated[Names, AfterValidator(_score_files), Flag("METRIC", multiple=True, argument=True)] = (
+    metrics: Annotated[MetricNames, AfterValidator(_score_files), Flag("METRIC", multiple=True, argument=True)] = (
         groups.OFFLINE_METRICS
     )
     """Metrics by name, or score files (.csv, .jsonl ...)."""

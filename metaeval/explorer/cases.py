@@ -20,7 +20,7 @@ from metaeval.corpus.model import SupportLevel
 from metaeval.declared import Flag
 from metaeval.errors import UserError, unknown
 from metaeval.files import write_text
-from metaeval.setting_types import Names, one_of
+from metaeval.setting_types import MetricNames, one_of
 from metaeval.shown import Shown, count
 
 FORMATS = ("terminal", "markdown", "latex", "jsonl")
@@ -31,7 +31,7 @@ class CasesOptions(ResultsSettings, DeclaredOptions):
 
     job: Annotated[FileOrName, Flag("JOB", argument=True)] = "latest"
     """Job: latest, a name of 'results list', its beginning, or its hash."""
-    metrics: Annotated[Names, Flag("NAMES", "-m")] = ()
+    metrics: Annotated[MetricNames, Flag("NAMES", "-m")] = ()
     """Metrics of the job (default: all but controls)."""
     cases: Annotated[int, Flag("N"), Field(ge=1)] = 3
     """Most cases of a metric in each direction."""

@@ -195,3 +195,18 @@ def test_a_decorated_function_stays_a_function():
 
     assert plain("a", "b") == 1.0
     assert metric_of_function(plain) is metric_of_function(plain)
+
+
+def test_functions_are_compared_with_each_other_and_with_registered_metrics():
+    def length(source, statement):
+        return float(len(statement))
+
+    def shared(source, statement):
+        return float(len(set(source) & set(statement)))
+
+    settings = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}, "protocols": ["classification"]}
+    compared = metaeval.compare(length, shared, "overlap", **settings)
+    names = {(row["one"], row["other"]) for row in compared["classification-pairs"].records}
+    assert {frozenset(pair) for pair in names} == {
+        frozenset(pair) for pair in (("length", "shared"), ("length", "overlap"), ("shared", "overlap"))
+    }
