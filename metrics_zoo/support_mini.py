@@ -219,7 +219,10 @@ class SupportModel:
 
     @staticmethod
     def _shares(statement: StatementWords, cosines: FloatArray) -> FloatArray:
-        """Return the coverage of each statement word, from cosines; a number is covered only by the same number."""
+        """Return the coverage, in [0, 1], of each statement word by each source unit, in the shape of `cosines`.
+
+        cosines: (statement words, source sentences or words). A number is covered only by the same number.
+        """
         shares: FloatArray = np.clip((cosines - _UNLIKE) / (_ALIKE - _UNLIKE), 0, 1)
         shares[statement.number] = cosines[statement.number] > _SAME
         return shares

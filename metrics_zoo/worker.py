@@ -97,7 +97,7 @@ def _split(command: str) -> str:
 
 
 class WorkerOptions(MetricOptions):
-    """Options of a worker."""
+    """Options of the metric `worker:COMMAND`, which is the user's own program."""
 
     runtime: ClassVar[frozenset[str]] = frozenset({"timeout"})
 

@@ -17,7 +17,7 @@ from metaeval.stats.resampling import Draws, Prepared, replicate, value
 from metaeval.stats.significance import delong
 from protocols.clusters import by_clusters
 from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
+from protocols.measure_estimates import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
 LEVELS = {2.0: "FULL", 1.0: "PARTIAL", 0.0: "NONE"}
 PAIRS = {"fs_ns": (2.0, 0.0), "fs_ps": (2.0, 1.0), "ps_ns": (1.0, 0.0)}

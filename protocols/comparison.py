@@ -14,7 +14,7 @@ from metaeval.stats.resampling import bootstrap, percentile_interval, swaps
 from metaeval.stats.significance import bootstrap_p
 from metaeval.stats.ties import midranks
 from protocols.contract import Influences, Judgements, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import jackknifed, regroup
+from protocols.measure_estimates import jackknifed, regroup
 
 Tested = tuple[Judgements, Outcome]
 """The judgements of a metric or a control, and its protocol's outcome on them."""

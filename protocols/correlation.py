@@ -27,7 +27,7 @@ from protocols.contract import (
     Replicates,
     Resampling,
 )
-from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
+from protocols.measure_estimates import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
 MOST_LEFT_OUT = 1000
 """Groups up to which a measure without a one-pass jackknife is recomputed without each."""

@@ -18,7 +18,7 @@ from metaeval.stats.resampling import Draws, replicate
 from protocols.classification import LEVELS, OTHER_LEVEL, off_the_levels
 from protocols.clusters import by_clusters
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome
+from protocols.measure_estimates import NO_SCORES, Qualities, jackknifed, opened, outcome
 
 MEASURES: Mapping[str, Callable[[Floats], Floats]] = {
     "macro_f1": measures.macro_f1,

@@ -14,7 +14,7 @@ from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Draws, replicate, value
 from protocols.clusters import by_clusters
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
+from protocols.measure_estimates import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
 KEYS = ("consistency", "pairwise")
 TIED = {"lost": 0.0, "half": 0.5}

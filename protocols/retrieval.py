@@ -14,7 +14,7 @@ from metaeval.stats.bounds import extreme_ranks
 from metaeval.stats.resampling import Draws, replicate
 from protocols.clusters import by_clusters
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
+from protocols.measure_estimates import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
 NO_SUPPORT = "pool without a supporting candidate"
 SUPPORT_UNSCORED = "pool whose supporting candidates are all unscored"

@@ -24,7 +24,7 @@ from metaeval.stats.score_model import ScoreModel, correlations_of, draw, fit_sc
 from metaeval.stats.significance import power_at, required_groups
 from protocols.comparison import exchange_p_values, influence_of, minus
 from protocols.contract import Judgements, Protocol, Resampling
-from protocols.estimation import regroup
+from protocols.measure_estimates import regroup
 
 CLASSES = (0.0, 6.0, 30.0, 60.0, math.inf)
 """Ends of the classes of effective groups: intervals of one class hold the true value about equally often."""

@@ -26,7 +26,7 @@ from protocols.contract import (
     Replicates,
     Resampling,
 )
-from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome
+from protocols.measure_estimates import NO_SCORES, Qualities, jackknifed, opened, outcome
 
 BY_SYSTEM = tuple(f"sys_{name}" for name in COEFFICIENTS)
 BY_INPUT = tuple(f"input_{name}" for name in COEFFICIENTS)

@@ -14,7 +14,7 @@ from metaeval.stats.arrays import Floats
 from metaeval.stats.resampling import Draws, Prepared, replicate, value
 from protocols.clusters import by_clusters
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
+from protocols.measure_estimates import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
 MOST = 10
 """Gold values that verdicts can be compared with."""

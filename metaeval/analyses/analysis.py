@@ -319,7 +319,7 @@ GROUPS: Mapping[str, str] = {
     "cite": "Judge the citations in answers: ALCE, ALiiCE, SCiFi, CiteEval.",
     "gate": "Fit a pass/fail gate on labels; check releases of a system.",
     "data": "Show, fetch, verify, convert, validate and audit data sets.",
-    "metrics": "List, show and check metrics; serve one to another machine.",
+    "metrics": "List, show and check metrics; serve one over stdin/stdout.",
     "shards": "Plan, show, merge and verify the shards of a job.",
     "results": "Show, explain, export, plot, compare, rerun or delete runs.",
     "store": "Verify and compact the stores of scores and replies.",

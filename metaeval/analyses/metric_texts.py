@@ -18,7 +18,10 @@ from metaeval.scoring.verification import (
 
 
 def verified_text(verified: VerificationReport, compared: OfficialComparison | None) -> NotebookText:
-    """Return the report of `metrics verify`: the scores of the test pairs, and a line for each comparison."""
+    """Return the report of `metrics verify`: scores of the test pairs, with their differences from other scores.
+
+    These are scores of one pair at a time, published scores and, with `compared`, scores of the official package.
+    """
     return NotebookText("\n".join([*_table(verified, compared), "", *_verdicts(verified, compared)]))
 
 

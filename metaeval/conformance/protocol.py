@@ -159,7 +159,7 @@ def one_group_has_no_interval(subject: ProtocolSubject) -> None:
         need(
             estimate.low is None and (estimate.value is None or estimate.note),
             f"{key} has an interval, or no note, where all rows come from one group: return low=None, high=None and a "
-            "note (protocols.estimation.outcome does).",
+            "note (protocols.measure_estimates.outcome does).",
         )
 
 
@@ -194,13 +194,13 @@ def order_of_rows_is_irrelevant(subject: ProtocolSubject) -> None:
 def names_of_groups_are_irrelevant(subject: ProtocolSubject) -> None:
     """Check that other group codes do not change the estimates."""
     both = subject.run(EDGES["sparse group codes"]), subject.run(EDGES["plain"])
-    _same(*both, "Renumbering the groups", "renumber those present first (protocols.estimation.opened does)")
+    _same(*both, "Renumbering the groups", "renumber those present first (protocols.measure_estimates.opened does)")
 
 
 def bad_input_is_refused(subject: ProtocolSubject) -> None:
     """Check that infinite scores, gold that is not finite, and impossible resampling raise ValueError."""
     plain = EDGES["plain"]
-    then = "has to raise a ValueError of one sentence (protocols.estimation.opened does)."
+    then = "has to raise a ValueError of one sentence (protocols.measure_estimates.opened does)."
     for bad in (np.inf, -np.inf):
         rows = dataclasses.replace(plain, score=np.where(np.arange(300) == 4, bad, plain.score))
         raises(ValueError, partial(subject.run, rows), f"A score of {bad} {then}")

@@ -115,11 +115,12 @@ def check_allowed(max_unsupported: float) -> None:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A metric that may be chosen for a gate. chosen: its last threshold within the limits; None if there is none.
+    """A metric that may be chosen for a gate.
 
-    passes: whether `chosen` also flags few enough supported citations. best: the threshold with the fewest misses
-    among those that do not flag too many. more: number of further unsupported labels with which the metric would pass
-    with probability .8; None: no number would do.
+    chosen: the lowest threshold before the first, from the highest down, that breaks the limit on missed unsupported
+    citations; None if the first one breaks it. passes: whether `chosen` also flags few enough supported citations.
+    best: the threshold with the fewest misses among those that do not flag too many. more: number of further
+    unsupported labels with which the metric would pass with probability .8; None: no number would do.
     """
 
     metric: str

@@ -94,8 +94,8 @@ def judged(frame: Frame, column: AlignedColumn) -> Judgements:
     return frame.judgements(column.score[frame.numbers])
 
 
-def headline(protocol: Protocol, frame: Frame, column: AlignedColumn) -> Measure:
-    """Return the measure by which the protocol ranks metrics on these rows."""
+def headline_measure(protocol: Protocol, frame: Frame, column: AlignedColumn) -> Measure:
+    """Return which measure (key, label, scale) the protocol ranks metrics by on these rows; not its value."""
     return protocol.measure(protocol.ranked_by(protocol.shown(judged(frame, column))))
 
 

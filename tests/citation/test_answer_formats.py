@@ -8,7 +8,7 @@ import pytest
 
 import metaeval
 from metaeval.citation.readers.answers import FORMATS, form_of_answers, gather, read_answers, read_questions
-from metaeval.citation.readers.normal_form import read_cited
+from metaeval.citation.readers.cited_to_answers import read_cited
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.decisions.items import items_of
 from metaeval.errors import UserError

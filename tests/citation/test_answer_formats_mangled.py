@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaeval.citation.readers.answers import FORMATS, form_of_answers
-from metaeval.citation.readers.normal_form import read_cited
+from metaeval.citation.readers.cited_to_answers import read_cited
 from metaeval.citation.readers.placing import EXACT, NOT_PLACED, PLACED
 from metaeval.citation.sentences import find_marks
 from metaeval.corpus.loaders.rows import DataRow

@@ -80,7 +80,7 @@ def test_a_dump_is_read_like_a_folder(wiki, tmp_path):
         assert (title, text) == ("A & B", "One.<ref>[http://x.test x]</ref>")
     assert [each.citations for each in paragraphs_of(title, text)] == [((4, "http://x.test"),)]
     (tmp_path / "cut.xml").write_bytes(dump[:-20])
-    with pytest.raises(UserError, match="not a readable XML dump"):
+    with pytest.raises(UserError, match="not a readable MediaWiki XML dump"):
         list(read_articles(tmp_path / "cut.xml"))
 
 

@@ -26,8 +26,8 @@ from metaeval.citation.support.definitions import (
 from metaeval.citation.support.judging import labels_of, support_statements
 from metaeval.citation.support.labels import fact_level, longcite_level
 from metaeval.citation.support.measures import StatementLevels
+from metaeval.citation.support.open_rag_eval_segments import parts_between_marks
 from metaeval.citation.support.pages import read_kept, read_verdicts
-from metaeval.citation.support.parts import parts_between_marks
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError

@@ -19,7 +19,7 @@ from metaeval.report.sentences import TESTS
 from metaeval.report.table import UNDEFINED, Block, Cell, Note, Record, Table, TableLine, format_p, format_value, plain
 from metaeval.report.verdicts import alpha_of
 from metaeval.runs.evaluation import ProtocolSetup, evaluate
-from metaeval.runs.metric_scores import Panel, headline, judged
+from metaeval.runs.metric_scores import Panel, headline_measure, judged
 from metaeval.shown import count
 from protocols.contrasts import Contrast, contrasts
 
@@ -69,7 +69,7 @@ def compare_pairs(panel: Panel, protocol_setup: ProtocolSetup, margin: float) ->
     metrics = {column.name: judged(frame, column) for column in panel.columns}
     keys = list(dict.fromkeys(pair.measure for pair in tested.comparisons))
     pair_contrasts = contrasts(protocol, options, panel.resampling, metrics, keys, margin, tested.alpha)
-    key = headline(protocol, frame, panel.columns[0]).key
+    key = headline_measure(protocol, frame, panel.columns[0]).key
     sheet = replace(
         _grid(result, tested, pair_contrasts, keys, margin),
         name=f"{protocol.name}-pairs",

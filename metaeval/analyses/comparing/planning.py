@@ -17,7 +17,7 @@ from metaeval.report.cells import cell, units
 from metaeval.report.result import Column
 from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Table, TableRow, format_value, known, plain
 from metaeval.runs.evaluation import ProtocolSetup, column_of, find_protocols, named_protocols
-from metaeval.runs.metric_scores import Panel, headline, judged, make_sheet
+from metaeval.runs.metric_scores import Panel, headline_measure, judged, make_sheet
 from metaeval.runs.prepared_run import Frame
 from metaeval.shown import count
 from metaeval.stats.influence import Influence, resampled
@@ -65,7 +65,7 @@ def planned(config: RunConfig, key: str, differences: Sequence[float], name: str
     if config.interval.resamples < 2:
         raise UserError(f"A plan needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
     if config.interval.also:
-        raise UserError(f"A plan takes groups alone as sampled: leave {config.interval.also} out.")
+        raise UserError(f"A plan resamples groups only, not systems or annotators: leave {config.interval.also} out.")
     protocol, options = protocol_of(config, key, name)
     measure = protocol.measure(key or protocol.headline or protocol.measures[0].key)
     for difference in differences:
@@ -142,7 +142,7 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
     protocol, options = protocol_setup
     frame = panel.source.frame(protocol)
     first, second = panel.columns
-    measure = protocol.measure(key) if key else headline(protocol, frame, first)
+    measure = protocol.measure(key) if key else headline_measure(protocol, frame, first)
     if why := measure.blind(judged(frame, first)):
         raise UserError(f"{measure.label} cannot compare metrics on {frame.name}: {why}. Choose another --measure.")
     spread, influence, pair = _spread(panel, protocol_setup, frame, measure)

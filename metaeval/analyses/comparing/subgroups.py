@@ -25,7 +25,7 @@ from metaeval.report.result import Column, Data, Interval, Value
 from metaeval.report.table import Cell, Note, Record, Scalar, Table, TableRow, format_p, format_value, plain
 from metaeval.report.uncertainty import level_and_method
 from metaeval.runs.evaluation import ProtocolSetup, column_of
-from metaeval.runs.metric_scores import Panel, headline, judged, make_sheet
+from metaeval.runs.metric_scores import Panel, headline_measure, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet, kind_of_data
 from metaeval.shown import count
 from metaeval.stats.arrays import Bools
@@ -226,7 +226,7 @@ def readable_by(panels: Sequence[Panel], by: str) -> list[ProtocolSetup]:
 
 def _sheet(panels: Sequence[Panel], protocol_setup: ProtocolSetup, by: str, parts: Sequence[Subgroup]) -> Table:
     protocol, options = protocol_setup
-    measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
+    measure = headline_measure(protocol, parts[0].frame, parts[0].panel.columns[0])
     column = column_of(measure)
     records = [record for part in parts for record in _records(part, protocol_setup, by, measure.key)]
     reasons = numbers(Value(value=None, note=str(record["note"])) for record in records if record["value"] is None)
@@ -335,7 +335,7 @@ def across(parts: Sequence[Subgroup], protocol_setup: ProtocolSetup) -> tuple[li
     parts: one for each data set. A data set on which the difference has no standard error is left out.
     """
     protocol, options = protocol_setup
-    measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
+    measure = headline_measure(protocol, parts[0].frame, parts[0].panel.columns[0])
     column = column_of(measure)
     pooled_pairs: list[PairMetaAnalysis] = []
     lacking: dict[str, str] = {}

@@ -44,8 +44,9 @@ class ResponseStatement:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The statements of a response. no_answer: the response says that it found none; this is then its only statement.
+    """The statements of a response.
 
+    no_answer: the response says that it found no answer; `NO_ANSWER` then stands for it as the only statement.
     unread: marks that belong to no statement: before all statements, or in a response without an answer.
     """
 

@@ -58,7 +58,7 @@ def label_sheets(run: Run, table: LabelTable) -> list[Table]:
     against, around = run.options.against, _provenance(run, table)
     readers = dict.fromkeys(reader for labels in table.sets for reader in labels.readers)
     if against is not None and against not in readers:
-        raise UserError(f"--against {against} is not a reader of these labels: give one of {', '.join(readers)}.")
+        raise UserError(f"--against {against} names no column of labels: give one of {', '.join(readers)}.")
     people = [labels.of_readers([reader for reader in labels.readers if reader != against]) for labels in table.sets]
     only = replace(table, sets=people)
     return [_pairs(run, table, around), _by_system(run, only, around), _shares(run, only, around)]

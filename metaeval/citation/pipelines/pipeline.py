@@ -335,10 +335,11 @@ class Run:
 class Layout:
     """The output of a pipeline: tables (a mapping gives them other names than their own), rows and files.
 
-    rows: records of answers, sentences, statements, facts or citations, in tables whose name says what they are, and
-    the backend, as in "answers:overlap"; in a mapping by such names, where a table's own name is that of its file.
-    results: results of protocols, by subfolder. config, folder: those of the result, where they differ from the run's.
-    value: what the Python function returns instead of the result. warnings: sentences about what is left out.
+    rows: tables of records of answers, sentences, statements, facts or citations. In a sequence, a table's name is what
+    they are and the backend, as in "answers:overlap"; in a mapping this is the key, and the table's name is that of its
+    file. shown: the tables that the command prints; None: all of them. results: results of protocols, by subfolder.
+    config, folder: those of the result, where they differ from the run's. value: what the Python function returns
+    instead of the result. warnings: sentences about what is left out.
     """
 
     tables: Sequence[Table] | Mapping[str, Table]

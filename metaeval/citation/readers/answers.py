@@ -12,13 +12,13 @@ from typing import Any
 from metaeval import own_tables
 from metaeval.citation.model import Answer, Passage, check_ids, writable
 from metaeval.citation.readers.citebench import CITEBENCH, SYSTEM
+from metaeval.citation.readers.cited_to_answers import read_cited, with_texts
 from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, lacking, unwrapped
 from metaeval.citation.readers.formats.contexts import VECTARA, vectara_rows
 from metaeval.citation.readers.formats.registry import RECORD_FORMATS
 from metaeval.citation.readers.jsonl import FIELDS, read_own, shorter
 from metaeval.citation.readers.judgements import JUDGED_FORMATS
-from metaeval.citation.readers.normal_form import read_cited, with_texts
 from metaeval.citation.readers.scifi import read_scifi
 from metaeval.citation.readers.tables import answers_in, cited_columns
 from metaeval.corpus.loaders.rows import DataRow, read_rows

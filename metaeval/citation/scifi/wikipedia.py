@@ -74,7 +74,7 @@ def _dumped(path: Path) -> Iterator[tuple[str, str]]:
                     yield texts.get("title", ""), texts.get("text", "")
                 element.clear()
         except (ElementTree.ParseError, OSError, EOFError) as error:
-            raise UserError(f"{path} is not a readable XML dump of MediaWiki ({error}): fetch it again.") from error
+            raise UserError(f"{path} is not a readable MediaWiki XML dump ({error}): download it again.") from error
 
 
 def paragraphs_of(page: str, wikitext: str) -> list[Paragraph]:

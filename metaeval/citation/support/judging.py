@@ -10,7 +10,7 @@ from metaeval.citation.model import NO_TEXT, Answer, Claim, Entails, Mark, NliPa
 from metaeval.citation.sentences import find_marks
 from metaeval.citation.support.labels import FIELD, SCALE, Reading, labelled
 from metaeval.citation.support.measures import Level, StatementLevels
-from metaeval.citation.support.parts import parts_between_marks
+from metaeval.citation.support.open_rag_eval_segments import parts_between_marks
 from metaeval.citation.table import CitationLine, CitedMark, find_place, premise, verdicts_on
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.corpus.sentences import RULES, SentenceSplitter

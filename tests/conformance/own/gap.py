@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from protocols.contract import Measure, Option, Protocol
-from protocols.estimation import NO_SCORES, Qualities, opened, outcome
+from protocols.measure_estimates import NO_SCORES, Qualities, opened, outcome
 
 
 def replicates(rows, n_groups, draws, options, keys):

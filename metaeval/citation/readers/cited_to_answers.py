@@ -1,4 +1,4 @@
-"""From the normal form of cited answers to `Answer`, with counts of all that was left out on the way."""
+"""Converts `CitedText`, which every reader of a format returns, to `Answer`, and counts what was left out."""
 
 from __future__ import annotations
 
