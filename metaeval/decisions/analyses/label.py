@@ -66,7 +66,7 @@ def _run(options: LabelOptions, progress: Progress) -> Done:
         check_output(output)
     if options.form != "support" and options.existing_labels is not None:
         raise UserError(
-            f"Existing labels can only be extended in the form support: leave out --existing-labels, or "
+            "Existing labels can only be extended in the form support: leave out --existing-labels, or "
             f"form={options.form}."
         )
     run = options.run(metrics=(options.metric,))
