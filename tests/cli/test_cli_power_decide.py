@@ -104,7 +104,7 @@ def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(ran, monk
         (("overlap", "-s", "to_split=dev"), "name it with --to"),
         (("overlap", "--to", "wcie"), "Did you mean 'wice'"),
         (("overlap", "--to", "mini", "-s", "to_unit=chnk"), "'chnk'"),
-        (("some.jsonl", "--to", "mini"), "give metrics by name"),
+        (("some.jsonl", "--to", "mini"), "with names of metrics"),
         (("overlap", "--set", "protocol_options.decision.folds=4"), "folds is '4'"),
     ],
 )
