@@ -233,5 +233,5 @@ def write_table(
 
 
 def _in_line(cell: Any) -> Any:
-    """Return a cell without line breaks and tabs."""
+    """Return a text cell on one line, with single spaces for white space and unprintable characters."""
     return " ".join(visible(cell).split()) if isinstance(cell, str) else cell

@@ -131,7 +131,7 @@ def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
         noted = read_manifest(folder)
         recipe = noted.get(RECIPE)
         if lost := lost_objects(noted):
-            cautions.append(f"No command repeats {folder}, because the metric {lost}.")
+            cautions.append(f"No command repeats {folder}, because {lost}.")
             continue
         if not isinstance(recipe, dict):
             cautions.append(f"{folder} was written without a recipe, by an earlier version: see {folder / NAME}.")

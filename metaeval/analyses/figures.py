@@ -109,7 +109,9 @@ def _of_sentence(options: FiguresOptions, sentence: str) -> Done:
     from metaeval.analyses.suites.figures import JobFigures
 
     if "jobs" in options.model_fields_set or options.cost:
-        raise UserError("--sentence draws a sentence instead of jobs: leave out --sentence, or JOB and --cost.")
+        raise UserError(
+            "--sentence draws the tree of a sentence instead of jobs: leave out --sentence, or JOB and --cost."
+        )
     analyses = (registry.find("analysis", name) for name in registry.names("analysis") if name.startswith("cite."))
     tree, made_by, lines = next(analysis.tree for analysis in analyses if analysis.tree)(sentence, options.parser)
     drawn = JobFigures({"tree": tree}, {})

@@ -53,7 +53,7 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     noted = read_manifest(job.folder)
     recipe = noted.get(RECIPE)
     if lost := lost_objects(noted):
-        raise UserError(f"{job.name} cannot be rerun, because the metric {lost}.")
+        raise UserError(f"{job.name} cannot be rerun, because {lost}.")
     if not isinstance(recipe, dict):
         raise UserError(
             f"{job.name} cannot be rerun, because its command line was not recorded (by an earlier "

@@ -121,7 +121,7 @@ def _on_other_data(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
 
 THRESHOLDS = Analysis(
     name="thresholds",
-    summary="Decide the level of support from scores; learn thresholds.",
+    summary="Evaluate decisions between support levels; learn thresholds.",
     about="""By default scores decide between the levels, with thresholds from the other folds of the data (--set
 protocol_options.decision.folds=10, ...objective=balanced-accuracy). With --learn: the threshold from which a
 metric says "supported" is learnt from all rows, and evaluated by cross-validation over groups; the unit is citation,

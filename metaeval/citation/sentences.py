@@ -158,7 +158,7 @@ class LocatedText:
     at: tuple[int, ...]
 
     def part(self, start: int, end: int) -> LocatedText:
-        """Return the characters from start to end."""
+        """Return the characters from start to end, with their offsets."""
         return LocatedText(self.text[start:end], self.at[start:end])
 
     def stripped(self) -> LocatedText:

@@ -32,7 +32,10 @@ class LabelQuestion:
 
 
 def label_question(column: str, words: str, answers: Mapping[str, str], keys: Sequence[str] = ()) -> LabelQuestion:
-    """Return a question; answers: words by value. keys: of the page (default: numbers, the value where it is one)."""
+    """Return a question. answers: the words of each button, by the column's value.
+
+    keys: those to press on the page (default: the value where it is a number, else 1, 2 ...).
+    """
     names = keys or [value if value.isdigit() else str(number) for number, value in enumerate(answers, start=1)]
     pairs = zip(names, answers.items(), strict=True)
     return LabelQuestion(column, words, tuple(Choice(key, value, text) for key, (value, text) in pairs))

@@ -142,9 +142,9 @@ class ChatClient:
             await server.transport.close()
 
     def _each_once(self, requests: Sequence[ChatRequest], keys: list[bytes]) -> Iterator[tuple[bytes, ChatRequest]]:
-        """Yield the distinct requests with their keys, hashed one by one when needed.
+        """Yield the key and the request of each distinct request; each key is computed when its request is taken.
 
-        keys: list to which all are appended.
+        keys: list to which the key of every request is appended, of repeated ones too.
         """
         taken = set()
         for request in requests:

@@ -99,9 +99,9 @@ def lost_objects(manifest: Mapping[str, Any]) -> str:
     if not isinstance(names, list) or not names:
         return ""
     listed, typed = " and ".join(map(repr, names)), ",".join(f"FILE:{name}" for name in names)
-    kind = "is an object" if len(names) == 1 else "are objects"
+    kind = f"the metric {listed} is an object" if len(names) == 1 else f"the metrics {listed} are objects"
     option = "--nli" if str(manifest.get("command")).startswith("cite") else "-m"
-    return f"{listed} {kind} of the Python session that ran it: save the code in FILE.py, and type {option} {typed}"
+    return f"{kind} of the Python session that ran it: save its code in FILE.py, and run again with {option} {typed}"
 
 
 def write_manifests(

@@ -90,7 +90,7 @@ def load_panel(
 
 
 def judged(frame: Frame, column: AlignedColumn) -> Judgements:
-    """Return a metric's scores with the gold labels of the same rows."""
+    """Return a protocol's input: a metric's scores (NaN where missing) and the gold of all rows that have one."""
     return frame.judgements(column.score[frame.numbers])
 
 

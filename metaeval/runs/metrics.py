@@ -287,7 +287,7 @@ class LoadedMetrics:
             else:
                 continue
             raise UserError(
-                f"{name!r} {why}, and {table.path} is scored in {len(table.starts)} blocks of at most "
+                f"{name!r} {why}, and {table.path} is scored in {len(table.starts)} windows of at most "
                 f"{WINDOW_ROWS:,} rows: leave the metric out, or split the file."
             )
 

@@ -55,7 +55,7 @@ def scaled(values: Floats) -> Floats:
 
 
 def strips(width: int, height: int) -> list[slice]:
-    """Return slices of `width` columns, so narrow that arrays of `height` rows stay small."""
+    """Return slices that together cover `width` columns, each so narrow that `height` rows of it stay small."""
     columns = max(1, STRIP_FLOATS // max(height, 1))
     return [slice(at, min(at + columns, width)) for at in range(0, width, columns)]
 

@@ -8,7 +8,7 @@ from metaeval import cite
 from metaeval.citation.generation.generate import first_requests
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.model import Answer, Passage
-from metaeval.citation.scifi.statistics import cited_texts
+from metaeval.citation.scifi.statistics import citation_counts
 from metaeval.errors import UserError
 from tests.citation.generation_made import CHAT, prompt_of
 
@@ -29,8 +29,8 @@ def letters(tmp_path_factory):
 def test_statistics_count_the_tokens_of_a_tokenizer(letters):
     answer = Answer("a", "He swam [1] in May [2]. It rained.", (Passage("x"),))
     # "He swam in May." has 2 + 4 + 2 + 3 + 1 letters and marks, "It rained." 2 + 6 + 1; of words and marks 5 + 3.
-    assert cited_texts([answer]).tokens == 8
-    assert cited_texts([answer], tokenizer=letters).tokens == 12 + 9
+    assert citation_counts([answer]).tokens == 8
+    assert citation_counts([answer], tokenizer=letters).tokens == 12 + 9
 
 
 def test_table_1_says_which_tokenizer_counted(letters):

@@ -56,7 +56,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A claim and its rewording by the model; text is None unless the state is "rewritten"."""
+    """A claim cut out of its sentence, and the chat model's rewrite of it; text: None unless it is "rewritten"."""
 
     fragment: Fragment
     state: RewritingState

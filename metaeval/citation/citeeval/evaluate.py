@@ -334,7 +334,7 @@ Why = Literal["out of range", "zero", "unparsable", "of no statement"]
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A citation mark that cites no passage: the response's id, the mark's offset, and the reason."""
+    """A citation mark that is not counted: the response's id, the mark's offset, and the reason."""
 
     answer: str
     start: int

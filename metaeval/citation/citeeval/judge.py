@@ -252,8 +252,8 @@ def load_prompts(asking: Asking) -> dict[Module, Prompt]:
     for module, file in zip(MODULES, (asking.attribution_file, asking.editing_file), strict=True):
         if file is None and asking.output == "tags":
             raise UserError(
-                f"The prompt of {module} asks for JSON, not for tags: give a prompt file that asks for tags "
-                f"as {module}_file, or set output=json."
+                f"The built-in prompt of {module} asks for JSON, not for tags: give a prompt of your own that asks for "
+                f"tags (--set {module}_file=FILE), or set output=json."
             )
         name = _EDITING[asking.mode][0] if module == "editing" else module
         prompts[module] = read_prompt(file or PROMPTS / f"{name}.txt", PLACES)

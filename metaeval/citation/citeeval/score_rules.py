@@ -88,7 +88,9 @@ def citeeval_options(profile: str = "paper", **changes: Any) -> CiteEvalOptions:
     """Return a profile with some options changed. Raises `UserError` for an unknown name or a number out of range."""
     options = changed_profile(PROFILES, profile, changes, "CiteEval")
     if options.highest is not None and options.highest < 1:
-        raise UserError(f"highest (largest number read as a citation) is {options.highest}; allowed: from 1, or none.")
+        raise UserError(
+            f"highest (largest number read as a citation) is {options.highest}; allowed: from 1, or none (all)."
+        )
     if options.merge_below < 0:
         raise UserError(f"merge_below is {options.merge_below}; allowed: a whole number from 0.")
     if not 0 <= options.weight <= 1:

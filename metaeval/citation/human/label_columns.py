@@ -50,7 +50,7 @@ class LabelSet:
         return replace(self, readers=readers, codes=self.codes[:, places])
 
     def values(self, rows: Ints) -> Floats:
-        """Return the labels of some units as numbers, NaN where missing; the categories' indices for words."""
+        """Return the labels of some rows, (rows, annotators), as numbers: NaN where missing, indices of words."""
         numbers = np.arange(len(self.categories), dtype=np.float64) if self.numbers is None else self.numbers
         codes = self.codes[rows]
         return np.where(codes == MISSING, np.nan, numbers[np.maximum(codes, 0)])

@@ -201,7 +201,7 @@ def judge_baselines(rated: RatedAnswers, backends: MakeBackends) -> list[ScoredB
 
 
 def baseline_questions(rated: RatedAnswers, numbers: Sequence[int]) -> dict[str, int]:
-    """Return counts of the baselines' questions about some answers (by index), by baseline and outcome."""
+    """Return counts of the requests that baselines sent about some answers (`numbers`), by baseline and outcome."""
     totals: Counter[str] = Counter()
     for name, answers in (("lqac", rated.evaluated.lqac), ("attrscore", rated.evaluated.attrscore)):
         if answers is not None:

@@ -54,7 +54,7 @@ def label_columns(texts: Sequence[str], files: int) -> dict[str, list[str]]:
 
 
 def label_sheets(run: Run, table: LabelTable) -> list[Table]:
-    """Return the tables; the reader `against` (a metric) is compared with each other, and is not one of the people."""
+    """Return the tables; the column `against` (a metric) is compared with each annotator, and is not one of them."""
     against, around = run.options.against, _provenance(run, table)
     readers = dict.fromkeys(reader for labels in table.sets for reader in labels.readers)
     if against is not None and against not in readers:

@@ -27,7 +27,7 @@ from metaeval.citation.pipelines.scifi_paper import STATISTICS, statistics_readi
 from metaeval.citation.readers.answers import gather
 from metaeval.citation.scifi.facts import PROMPTS, read_line
 from metaeval.citation.scifi.samples import ScifiSample, candidates, chosen, split
-from metaeval.citation.scifi.statistics import cited_texts
+from metaeval.citation.scifi.statistics import citation_counts
 from metaeval.citation.scifi.wikipedia import read_articles, read_pages
 from metaeval.errors import UserError
 from metaeval.llm.exchange import ChatRequest, read_answer, read_prompt
@@ -111,7 +111,7 @@ def _lay_out(building: _Building) -> Layout:
     lost = {name: n for name, n in building.counts.items() if n and (" left out: " in name or "without a text" in name)}
     table = TableLines()
     for name, samples in {**parts, "all": building.samples}.items():
-        counted = cited_texts([sample.answer for sample in samples], splitter=run.splitter)
+        counted = citation_counts([sample.answer for sample in samples], splitter=run.splitter)
         values = {"samples": counted.samples, "sentences": counted.sentences, **counted.shares}
         cells = [format_value(values[column.key], column) for column in STATISTICS]
         table.add("", name, cells, *({"split": name, "measure": key, "value": value} for key, value in values.items()))

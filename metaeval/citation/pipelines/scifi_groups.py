@@ -10,7 +10,7 @@ from metaeval.citation.model import Answer
 from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.scifi.model import ScifiOptions
-from metaeval.citation.scifi.statistics import CitedTexts, cited_texts
+from metaeval.citation.scifi.statistics import CitationCounts, citation_counts
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.report.result import Column
@@ -52,7 +52,7 @@ def group_table(
         names = sorted({field for answer in answers for field in answer.reference})
         fields = ", ".join(shown(field, 30) for field in names) or "no field"
         raise UserError(f"No text has {shown(name)} in its 'reference'.{did_you_mean(name, names)} There: {fields}.")
-    counted = [cited_texts([answer], options, splitter) for answer in answers]
+    counted = [citation_counts([answer], options, splitter) for answer in answers]
     numbers = {place: float(each) for place in known for each in values[place] if _is_number(each)}
     numeric = len(numbers) == len(known)
     groups = _bins(numbers) if numeric else _most_frequent({place: values[place] for place in known})
@@ -63,7 +63,7 @@ def group_table(
             "samples": len(texts),
             "share": len(texts) / len(known),
             FEATURING: sum(text.inside > 0 for text in texts) / len(texts),
-            **sum(texts, CitedTexts()).shares,
+            **sum(texts, CitationCounts()).shares,
         }
         cells = [format_value(of_group[column.key], column) for column in _COLUMNS]
         record = {"system": label, "backend": name, "low": None, "high": None}

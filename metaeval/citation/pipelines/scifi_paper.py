@@ -23,7 +23,7 @@ from metaeval.citation.pipelines.scifi_tables import (
     value_facts,
 )
 from metaeval.citation.scifi import shares
-from metaeval.citation.scifi.statistics import cited_texts
+from metaeval.citation.scifi.statistics import citation_counts
 from metaeval.declared import Flag
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import safe_name
@@ -160,7 +160,7 @@ def _of_answers(assessed: Assessed) -> Provenance:
     if assessed.scored:
         return replace(provenance_of(assessed), kind="scifi-paper")
     run = assessed.run
-    marks = cited_texts(run.answers, assessed.options, run.splitter).marks
+    marks = citation_counts(run.answers, assessed.options, run.splitter).marks
     data = data_of(run.name, "scifi", run.answers, 0, marks)
     fields = {"pipeline": "tables-scifi", "splitter": run.splitter.name, "leading": assessed.options.leading}
     note = judged(run.panel, data, (marks, "citation mark"))
@@ -172,7 +172,7 @@ def _statistics(assessed: Assessed, systems: Sequence[_System], around: Provenan
     table, panel, run = TableLines(), assessed.run.panel, assessed.run
     for system in systems:
         answers = [panel.answers[row] for row in panel.rows(system.number)]
-        counted = cited_texts(answers, assessed.options, run.splitter, run.options.tokenizer)
+        counted = citation_counts(answers, assessed.options, run.splitter, run.options.tokenizer)
         values = {"samples": counted.samples, "sentences": counted.sentences, **counted.shares}
         name = panel.systems[system.number]
         cells = [format_value(values[column.key], column) for column in STATISTICS]

@@ -150,7 +150,7 @@ def fact_cutoff(
         cutoff = find_cutoff(name, metric, thresholds, calibrations)
     if cutoff.value is None and entailment == "binary":
         raise UserError(
-            f"entailment=binary needs a threshold, and {name!r} is used without one: give a threshold, or "
+            f"entailment=binary needs a threshold, and 'soft' gives {name!r} none: give --threshold {name}=X, or "
             "leave out entailment=binary."
         )
     if cutoff.value is None and not graded:

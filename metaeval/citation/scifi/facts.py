@@ -53,7 +53,7 @@ _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("‘", "’"))
 
 
 def with_groups(sentence: Sentence) -> LocatedText:
-    """Return the sentence with one plain citation mark for each of its groups, at the group's offset."""
+    """Return the sentence with marks [1], [2] ... inserted, one for each of its citation groups, at its offset."""
     text, end = whole(sentence.text), 0
     pieces: list[LocatedText] = []
     for number, group in enumerate(sentence.groups, start=1):

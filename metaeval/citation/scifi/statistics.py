@@ -17,8 +17,8 @@ _SIGN = re.compile(r"[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class CitedTexts:
-    """Counts over texts, one a sample. tokens: without citation marks.
+class CitationCounts:
+    """Counts over texts with citations, each of them a sample. tokens: without citation marks.
 
     cited: sentences with a citation; several: with more than one. marks: citations. inside: those that another word of
     their sentence follows; free: those of `inside` with a word on either side, away from punctuation.
@@ -33,8 +33,8 @@ class CitedTexts:
     inside: int = 0
     free: int = 0
 
-    def __add__(self, other: CitedTexts) -> CitedTexts:
-        return CitedTexts(*map(add, astuple(self), astuple(other)))
+    def __add__(self, other: CitationCounts) -> CitationCounts:
+        return CitationCounts(*map(add, astuple(self), astuple(other)))
 
     @property
     def shares(self) -> Mapping[str, float | None]:
@@ -60,13 +60,13 @@ def _count_tokens(text: str) -> int:
     return len(words_of(text)) + signs
 
 
-def cited_texts(
+def citation_counts(
     answers: Sequence[Answer],
     options: ScifiOptions = DEFAULTS,
     splitter: SentenceSplitter = RULES,
     tokenizer: str = "words",
-) -> CitedTexts:
-    """Return the counts over the texts of some answers. tokenizer: see `token_counter`; it reads sentence by sentence.
+) -> CitationCounts:
+    """Return counts of tokens, sentences and citations in some answers. tokenizer: see `token_counter`, by sentence.
 
     Raises `UserError` for a tokenizer that cannot be loaded.
     """
@@ -74,7 +74,7 @@ def cited_texts(
     sentences = [sentence for answer in answers for sentence in read_sentences(answer, options, splitter)]
     marks = [sum(len(group.marks) for group in sentence.groups) for sentence in sentences]
     inside = [_inside(sentence, group) for sentence in sentences for group in sentence.groups for _ in group.marks]
-    return CitedTexts(
+    return CitationCounts(
         samples=len(answers),
         tokens=sum(count(sentence.text) for sentence in sentences),
         sentences=len(sentences),

@@ -22,7 +22,7 @@ SUPPORT: Mapping[str | None, SupportLevel | None] = {
 
 
 class EvidencePassage(NamedTuple):
-    """One evidence entry, published as "[1] url" or "[1] url", a blank line and the passage."""
+    """An evidence entry of a claim, parsed from "[1] url" and, after a blank line, the passage, which may be empty."""
 
     url: str
     text: str

@@ -65,7 +65,9 @@ def _corpus(draft: CorpusDraft, cited: list[_Cited], published: Mapping[str, flo
         if row.text("docid") in wanted
     }
     if not segments:
-        raise UserError(f"{sources} holds none of the {len(wanted):,} cited segments: give MS MARCO v2.1's segments.")
+        raise UserError(
+            f"{sources} holds none of the {len(wanted):,} cited segments: give a JSONL of MS MARCO v2.1 segments."
+        )
     for citation in cited:
         if (row := segments.get(citation.segment)) is None:
             draft.drop(NO_SEGMENT)

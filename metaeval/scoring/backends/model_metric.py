@@ -115,7 +115,7 @@ class ModelMetric(Metric):
         return 16 * (int(self.options.batch_tokens) or self.cpu_batch)
 
     def identity(self) -> dict[str, Any]:
-        """Return the metric's identity with `weights`, the fingerprint of the model's files."""
+        """Return the metric's identity, with `weights` (the files' fingerprint) for checkpoint, revision and dtype."""
         identity = super().identity()
         for name in ("checkpoint", "revision", "dtype"):  # the fingerprint and the option hold the same
             del identity[name]

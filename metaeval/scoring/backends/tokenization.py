@@ -18,7 +18,7 @@ _PROBES = ("The cat sat.", "It did not, a dog said 3 times.")
 
 
 class PairIds(NamedTuple):
-    """A model's input for a pair: token ids, segment ids, number of tokens, and how many of them were cut off."""
+    """A model's input for a pair: token ids, segment ids, number of tokens before the cut, and number cut off."""
 
     ids: list[int]
     segments: list[int]

@@ -327,7 +327,7 @@ def test_settings_are_told_apart_and_checked():
         ("weight=much", "weight should be a valid number"),
         ("weight=3", "weight is 3.0; allowed: a number from 0 to 1"),
         ("output=xml", "output should be 'json_schema', 'json' or 'tags'"),
-        ("output=tags", "The prompt of attribution asks for JSON, not for tags"),
+        ("output=tags", "The built-in prompt of attribution asks for JSON, not for tags"),
         ("extra={", "not YAML"),
         ("extra={messages: []}", "extra may not set messages, which metaeval sets itself: leave it out of extra"),
         ("extra={stop: x, seed: 3, model: y}", "extra may not set model, seed"),

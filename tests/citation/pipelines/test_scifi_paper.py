@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from metaeval import cite
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.pipelines.scifi_paper import split_name
-from metaeval.citation.scifi.statistics import cited_texts
+from metaeval.citation.scifi.statistics import citation_counts
 from metaeval.cli.app import app
 from metaeval.errors import UserError
 from metaeval.report.formats import table_text
@@ -127,7 +127,7 @@ def test_statistics_are_counted_by_hand():
         "She ran, [1] then sat [2][3].",  # 6 tokens; 3 marks, one inside at a comma
         "They left.",  # 3 tokens
     ]
-    counted = cited_texts([Answer(str(n), text, (Passage("x"),)) for n, text in enumerate(texts)])
+    counted = citation_counts([Answer(str(n), text, (Passage("x"),)) for n, text in enumerate(texts)])
     assert (counted.samples, counted.sentences, counted.cited, counted.several) == (3, 4, 2, 2)
     assert (counted.marks, counted.inside, counted.free) == (5, 2, 1)
     assert counted.shares == {
@@ -141,7 +141,7 @@ def test_statistics_are_counted_by_hand():
 
 
 def test_tokens_of_hindi_are_whole_words():
-    counted = cited_texts([Answer("a", "नदी [1] में पानी बढ़ा। फिर रुका।", (Passage("x"),))])
+    counted = citation_counts([Answer("a", "नदी [1] में पानी बढ़ा। फिर रुका।", (Passage("x"),))])
     assert counted.tokens == 5 + 3  # four words and a danda; two words and a danda
     assert (counted.inside, counted.free) == (1, 1)
 
@@ -150,7 +150,7 @@ def test_nothing_is_judged_for_statistics_alone():
     result = cite.tables_scifi(MADE, table=1)
     assert list(result.tables) == ["table-1"]
     assert len(result.tables["table-1"].lines) == 5
-    assert set(cited_texts([]).shares.values()) == {None}
+    assert set(citation_counts([]).shares.values()) == {None}
 
 
 @pytest.mark.parametrize(
