@@ -5,6 +5,7 @@ A file runs no code, reads no key, sends none away and writes nothing outside th
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -15,6 +16,8 @@ from metaeval import registry
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import read_bytes
 from metaeval.reading import MalformedError, parse_yaml, read_yaml
+
+_log = logging.getLogger("metaeval")
 
 
 class UntrustedError(UserError):
@@ -236,15 +239,17 @@ def spelled(names: Iterable[str], overrides: Sequence[str], spell: Form) -> dict
 
 
 def refuse_repeated(settings: Mapping[str, Any], overrides: Sequence[str], spell: Form) -> None:
-    """Raise `UserError` for a setting that two overrides set, or an override and an option.
+    """Raise `UserError` for a setting that an override and an option set.
+
+    Of two overrides the later one counts, so that a script can be given further ones, and a warning says so.
 
     settings: those that were given as options, by name. spell: returns how a name is typed as an option.
     """
     seen: dict[str, str] = {}
     for override in overrides:
         key = override_key(override)
-        if key in seen:
-            raise UserError(f"--set {key} is given twice, as {seen[key]} and as {override}: give it once.")
+        if seen.get(key, override) != override:
+            _log.warning("--set %s replaces --set %s.", override, seen[key])
         if settings.get(key) is not None:
             raise UserError(f"{key!r} is given twice, as {spell(key)} and as --set {override}: give it once.")
         seen[key] = override

@@ -86,7 +86,7 @@ class AnalysisOptions(DeclaredOptions):
     """Options of an analysis; the file `config` can give their values."""
 
     config: Annotated[Path | None, Flag("FILE", "-c")] = None
-    """YAML file of settings, or name of a shipped experiment."""
+    """YAML file of settings, or a shipped experiment."""
 
 
 class EncodingSettings(groups.Strict):

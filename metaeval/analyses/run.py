@@ -220,7 +220,7 @@ all of them. What cannot be run is left out and named; without a data set the ex
         "run",
         "run -p classification -m minilm-bertscore -d wice",
         "run -m overlap -s chunk.size=100 -s interval.seed=3",
-        "run -m my_module:my_metric       (a function or class in my_module.py)",
+        "run -m my_module:my_metric       (a function or class of yours)",
         "run --suite -d wice,factcheck_gpt -m overlap,rouge",
         "run -m llm-discrete --dry-run    (what it would ask and cost)",
     ],

@@ -73,7 +73,7 @@ def test_differences_are_numbers_with_commas():
     assert PlanOptions(difference=" 1, 2.5,").difference == (1.0, 2.5)
     assert PlanOptions(difference=2).difference == (2.0,)
     for text in ("1;2", ","):
-        with pytest.raises(UserError, match=f"'difference'.*it takes numbers with commas.*got '{text}'"):
+        with pytest.raises(UserError, match=f"difference: it takes numbers with commas.*got '{text}'"):
             PLAN.options_of({"difference": text})
     with pytest.raises(UserError, match=r"^difference\[1\] is inf: it should be a finite number"):
         PLAN.options_of({"difference": "1,inf"})

@@ -10,7 +10,7 @@ from metaeval import database
 from metaeval.llm.exchange import ChatRequest, read_reply
 from metaeval.llm.replies import ReplyStore
 
-RUN = ("run", "-m", "overlap", "-p", "classification", "-s", "interval.resamples=0")
+RUN = ("run", "-m", "overlap", "-p", "classification")
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ def sources_of(of: str, results: Path) -> list[str]:
     tables.
     """
     of = source_of_file(of)
-    if not (is_job(of) or (results / of / NAME).is_file()):
+    is_name = "|" not in of and (results / of / NAME).is_file()  # a signature can be longer than a path may be
+    if not (is_job(of) or is_name):
         return [of]
     job = find_job(Path(of), LATEST) if isdir(of) else find_job(results, of)
     signed_files = [path for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]
