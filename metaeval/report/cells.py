@@ -163,6 +163,7 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
     # One number of rows is said once; several are a column.
     rows = {pair.rows for pair in tested.comparisons}
     apart = len(rows) > 1
+    adjusted = tested.tests != 1  # p of a single test is adjusted over nothing
 
     lines: list[TableRow] = []
     shown = [column for column in result.columns if measures is None or column.key in measures]
@@ -172,7 +173,8 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
         cells: list[Cell | str] = [
             cell(pair.difference, pair.low, pair.high, column, signed=True),
             Cell(format_p(pair.p), marks=(reasons[notes.reason_of(_reason(pair))],) if pair.p is None else ()),
-            *(format_p(pair.holm), format_p(pair.bh), *([f"{pair.rows:,}"] if apart else [])),
+            *([format_p(pair.holm), format_p(pair.bh)] if adjusted else []),
+            *([f"{pair.rows:,}"] if apart else []),
         ]
         name = f"{plain(pair.one)} {_order_sign(pair, tested.alpha)} {plain(pair.other)}"
         lines.append((plain(column.label), name, cells))
@@ -180,12 +182,12 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
         key=("pairs", result.protocol, data.name, data.split, result.unit, *(measures or ())),
         title=f"{plain(result.title)}: pairs of metrics",
         subtitle=place_of(data, units(result.unit)),
-        headings=("difference", "p", "Holm", "BH", *(["rows"] if apart else [])),
+        headings=("difference", "p", *(["Holm", "BH"] if adjusted else []), *(["rows"] if apart else [])),
         blocks=blocks_of(lines),
         footnotes=tuple(Note(number, reason) for reason, number in reasons.items()),
         footer=(
             Note("reading", _reading(tested)),
-            Note("test", notes.settings(tested) + f", seed {tested.seed}; BH: Benjamini-Hochberg"),
+            Note("test", notes.settings(tested) + f", seed {tested.seed}{'; BH: Benjamini-Hochberg' * adjusted}"),
             Note("rows", "those that both metrics scored" if apart else f"{rows.pop():,}, scored by both metrics"),
             *(note for note in notes.footer(result) if note.label in ("data", "settings", "uncertainty")),
         ),
@@ -213,8 +215,9 @@ def _reason(pair: Comparison) -> Value:
 
 
 def _reading(tested: Significance) -> str:
+    p = "p" if tested.tests == 1 else "Holm-adjusted p"
     meanings = {
-        ">": f"a > b: different, a better (Holm-adjusted p at most {tested.alpha:g})",
+        ">": f"a > b: different, a better ({p} at most {tested.alpha:g})",
         "≈": "a ≈ b: not significantly different, which does not show them equal",
         "?": "a ? b: not tested",
     }

@@ -69,8 +69,9 @@ def test_the_first_screen_has_the_headline_pairs_and_what_they_mean(ran, monkeyp
     assert len(lines) <= 40
     blocks = [line.strip() for line in lines if line.strip() in ("mean ROC-AUC", "Spearman", "NDCG@5")]
     assert blocks == ["mean ROC-AUC", "Spearman", "NDCG@5"]
-    number = "p itself: one test" if len(metrics) == 2 else "over 3 tests of a column"
-    assert number in ended.out
+    is_one = len(metrics) == 2
+    assert ("of one test, not adjusted" if is_one else "over 3 tests of a column") in ended.out
+    assert ("Holm" in ended.out) is not is_one
     # What the sentences say is what the files hold.
     alike = {record["spearman"] for record in load_table(FOLDER / "agreement.json").records}
     text = " ".join(ended.out.split())

@@ -98,6 +98,15 @@ def test_numbers_of_rows_are_a_column_only_when_they_differ(full):
     assert [line.cells[-1].number for line in several.lines] == ["100", "100", "101"]
 
 
+def test_p_of_a_single_test_is_not_called_adjusted(full):
+    single = full.model_copy(update={"significance": full.significance.model_copy(update={"tests": 1})})
+    grid = comparison_grid(single)
+    assert grid.headings == ("difference", "p")
+    assert [cell.number for cell in grid.lines[0].cells] == ["-0.027", "0.0504"]
+    assert "a better (p at most 0.05)" in grid.footer[0].text
+    assert not any("Benjamini" in note.text for note in grid.footer)
+
+
 def test_a_result_of_one_metric_has_no_pairs(result):
     with pytest.raises(UserError) as caught:
         comparison_grid(result)

@@ -180,23 +180,28 @@ def _notes(
     return tuple(note for note in notes if note.text)
 
 
-_SHOWN = ("difference", "Holm", "groups needed")
 _OBJECTIVES = {"spearman": "Spearman", "auc": "ROC-AUC of the top level against the rest"}
 _CORRELATION = Column(key="", label="", digits=2)
+
+
+def _shown(adjusted: bool) -> tuple[str, str, str]:
+    return "difference", "Holm" if adjusted else "p", "groups needed"
 
 
 def headline_pairs(pairs: Sequence[PairTables]) -> Table:
     """Return one table of the headline measures of all protocols: difference, adjusted p, and groups needed."""
     first = pairs[0].headline
+    adjusted = any("Holm" in tables.headline.headings for tables in pairs)
     blocks = []
     for tables in pairs:
-        places = [tables.headline.headings.index(name) for name in _SHOWN]
+        headings = tables.headline.headings
+        places = [headings.index(name) for name in _shown("Holm" in headings)]
         blocks += [
             Block(block.title, tuple(replace(line, cells=tuple(line.cells[n] for n in places)) for line in block.lines))
             for block in tables.headline.blocks
         ]
     of_first = {str(note.label): note for note in first.footer}
-    readings = (Note("reading", _reading(pairs, blocks)), Note("Holm", _holm(pairs[0].result)))
+    readings = (Note("reading", _reading(pairs, blocks)), _adjustment(pairs))
     ranks = of_first["ranks"] if len(pairs) == 1 else Note()  # of several protocols the files hold them
     notes = (of_first.get("shown", Note()), *readings, ranks, of_first.get("needed", Note()))
     used = {mark for block in blocks for line in block.lines for cell in line.cells for mark in cell.marks}
@@ -204,7 +209,7 @@ def headline_pairs(pairs: Sequence[PairTables]) -> Table:
         first,
         key=("pairs",),
         title="Pairs of metrics",
-        headings=_SHOWN,
+        headings=_shown(adjusted),
         blocks=tuple(blocks),
         footnotes=tuple(note for note in first.footnotes if note.label in used),
         footer=tuple(note for note in notes if note.text),
@@ -220,12 +225,14 @@ def _reading(pairs: Sequence[PairTables], blocks: Sequence[Block]) -> str:
     return "; ".join(part for part in parts if part.split()[1] in signs)
 
 
-def _holm(result: Result) -> str:
-    """Return, as text, the family of tests over which p is adjusted."""
-    tested = result.significance
-    if tested is None:
-        return ""
-    return f"over {count(tested.tests, 'test')} of a {tested.family}" if tested.tests > 1 else "p itself: one test"
+def _adjustment(pairs: Sequence[PairTables]) -> Note:
+    """Return a note on the family of tests over which p is adjusted, the largest of all protocols."""
+    tables = [tables.result.significance for tables in pairs if tables.result.significance]
+    if (tested := max(tables, key=lambda tested: tested.tests, default=None)) is None:
+        return Note()
+    if tested.tests == 1:
+        return Note("p", "of one test, not adjusted")
+    return Note("Holm", f"over {count(tested.tests, 'test')} of a {tested.family}")
 
 
 def comparison_findings(pairs: Sequence[PairTables], others: Sequence[Table]) -> list[str]:
