@@ -24,13 +24,13 @@ class ViewOptions(OutputSettings, DeclaredOptions):
     """Jobs as 'results list' names them, or their folders (default: latest)."""
     output: Annotated[Path, Flag("FILE", "-o", output=True)] = Path("view.html")
     """Page to write (default: view.html)."""
-    data: Annotated[Path | None, Flag("PATH")] = None
+    data: Annotated[Path | None, Flag("PATH", hidden=True)] = None
     """Folder that holds the published files (jsonl, ratings, answers of 'cite': your file)."""
     max_pairs: Annotated[int, Flag("N"), Field(ge=1)] = 5000
     """Most pairs of a job on the page; above it statements are sampled."""
     explain: Annotated[MetricNames, Flag("NAMES")] = ()
     """Metrics that read a model and are to explain their scores too."""
-    all: Annotated[bool, Flag(hidden=True)] = False
+    all: Annotated[bool, Flag()] = False
     """Every job of the results folder that has pairs, side by side."""
     open: Annotated[bool, Flag()] = False
     """Open the page in the browser."""

@@ -561,6 +561,11 @@ def test_chunks_of_a_statement_are_numbered_within_it_and_its_document(open_page
     assert any("," in text for text in shown) == any(number > 1 for number in several.values()), "documents are named"
 
 
+def test_the_page_of_every_run_is_listed_among_the_options(cli):
+    listed = cli("view", "--help").out.partition("Options:\n")[2]
+    assert {"--all", "--open", "--explain"} <= set(listed.split())
+
+
 def test_every_run_of_a_folder_is_on_one_page(open_page, mini, cli, tmp_path):
     shutil.copytree(mini[0].parent, tmp_path / "r")
     words = ("run", "-m", "overlap", "-p", "correlation", "-s", "controls=false", "-s", "interval.resamples=20", "-q")
