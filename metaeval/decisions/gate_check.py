@@ -89,7 +89,8 @@ class GateCheck:
     """The result of checking a release with a gate.
 
     flagged: share of citations below the threshold, (value, low, high). unsupported: the share corrected for the
-    metric's errors, with one-sided bounds. passed: whether the lower bound is at most the gate's `max_unsupported`.
+    metric's errors, with one-sided bounds. passed: whether the lower bound is at most the gate's `max_unsupported`,
+    which does not show that the share is (see `shown_within`).
     below: ids and scores of the flagged items, the lowest score first.
     """
 
@@ -107,6 +108,11 @@ class GateCheck:
         """Return the signature, which holds everything on which the outcome depends."""
         fields = {"gate": self.gate.hash[:12], "max-unsupported": self.gate.max_unsupported}
         return signature({"data": self.items.signed, **fields, **versions("metaeval", "numpy", "scipy")})
+
+    @property
+    def shown_within(self) -> bool:
+        """Return whether the upper bound is at most the gate's `max_unsupported`; if not, a pass shows only doubt."""
+        return self.unsupported[2] <= self.gate.max_unsupported
 
     @property
     def drifted(self) -> bool:
@@ -218,15 +224,16 @@ def average(gate: Gate) -> str:
 def verdict(outcome: GateCheck, fail_on_drift: bool = False) -> str:
     """Return the outcome of a check in one sentence. fail_on_drift: whether drift is a reason to fail."""
     value, low, high = outcome.unsupported
-    most = outcome.gate.max_unsupported
-    is_known = value == value
-    share = f"{100 * value:.1f} % of the citations are unsupported" if is_known else "the unsupported share is unknown"
-    ends = f"{100 * low:.1f} to {100 * high:.1f} %, corrected for {plain(outcome.gate.metric)}'s errors"
+    allowed = f"the {100 * outcome.gate.max_unsupported:g} % that the gate allows"
+    share = f"estimated {100 * value:.1f} % unsupported" if value == value else "the unsupported share is unknown"
+    share += f" ({100 * low:.1f} to {100 * high:.1f} %, corrected for {plain(outcome.gate.metric)}'s errors)"
     if not outcome.passed:
-        return f"FAILED: {share} ({ends}); the gate allows {100 * most:g} %."
+        return f"FAILED: shown to exceed {allowed}: {share}."
     if outcome.drifted and fail_on_drift:
-        return f"FAILED: the release does not look like the fitting set; {share} ({ends})."
-    return f"PASSED: not significantly above the {100 * most:g} % that the gate allows; {share} ({ends})."
+        return f"FAILED: the release does not look like the fitting set; {share}."
+    if outcome.shown_within:
+        return f"PASSED: shown not to exceed {allowed}: {share}."
+    return f"UNDECIDED, which is not a failure: not shown to exceed {allowed}, nor to stay within it: {share}."
 
 
 def check_sheet(outcome: GateCheck) -> Table:
@@ -234,9 +241,10 @@ def check_sheet(outcome: GateCheck) -> Table:
     gate = outcome.gate
     value, low, high = outcome.unsupported
     known = None if value != value else value
+    shown_is = "within" if outcome.shown_within else "undecided" if outcome.passed else "more"
     lines: list[TableRow] = [
-        ("", "flagged", (cell(*outcome.flagged, PERCENT), UNDEFINED)),
-        ("", "unsupported (corrected)", (cell(known, low, high, PERCENT), f"{100 * gate.max_unsupported:g}")),
+        ("", "flagged", (cell(*outcome.flagged, PERCENT), UNDEFINED, UNDEFINED)),
+        ("", "unsupported (corrected)", (cell(known, low, high, PERCENT), f"{100 * gate.max_unsupported:g}", shown_is)),
     ]
     notes = [
         Note(
@@ -258,13 +266,14 @@ def check_sheet(outcome: GateCheck) -> Table:
         "gate-check",
         "Release against the gate (%)",
         data_of(outcome.items),
-        ("share of citations", ("here", "allowed"), blocks_of(lines)),
+        ("share of citations", ("here", "allowed", "shown"), blocks_of(lines)),
         [
             {
                 **{"metric": gate.metric, "threshold": gate.threshold, "gate": gate.hash},
                 **dict(zip(("flagged", "flagged_low", "flagged_high"), outcome.flagged, strict=True)),
                 **{"unsupported": known, "unsupported_low": low, "unsupported_high": high},
                 **{"max_unsupported": gate.max_unsupported, "passed": outcome.passed, "drifted": outcome.drifted},
+                "shown_within": outcome.shown_within,
                 **{"citations": len(outcome.items.rows), "unscored": outcome.unscored},
             }
         ],

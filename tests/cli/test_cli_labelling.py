@@ -267,17 +267,33 @@ def test_a_release_passes_or_fails_by_what_is_unsupported(cli, ran, gate):
     table("good.csv", 400, 0.1, 2, level=False)
     table("bad.csv", 400, 0.5, 3, level=False)
     good = ran("gate", "check", "good.csv", "gate.json", "--junit", "g.xml", "--markdown", "pr.md")
-    assert "PASSED: not significantly above the " in good.out
+    assert "PASSED: shown not to exceed the 20 % " in good.out
     suite = ElementTree.parse("g.xml").getroot()
     assert (suite.get("failures"), suite.get("tests")) == ("0", "4")
     assert Path("pr.md").read_text().startswith("PASSED: ")
     bad = cli("gate", "check", "bad.csv", "gate.json", "--junit", "g.xml")
     assert bad.code == 1
-    assert "FAILED:" in bad.out
+    assert "FAILED: shown to exceed the 20 % that the gate allows: estimated " in " ".join(bad.out.split())
     assert ElementTree.parse("g.xml").getroot().get("failures") == "1"
     (record,) = load_table(Path("results/latest/gate-check.json")).records
     assert record["unsupported_low"] < 0.5 < record["unsupported_high"]
     ran("gate", "check", "bad.csv", "gate.json", "--max-unsupported", "0.7")
+
+
+def test_a_release_of_which_little_is_known_is_neither_passed_nor_failed(cli, gate):
+    table("few.csv", 24, 0.35, 11, level=False)
+    ended = cli("gate", "check", "few.csv", "gate.json", "--junit", "g.xml", "--markdown", "pr.md")
+    (record,) = load_table(Path("results/latest/gate-check.json")).records
+    assert record["unsupported_low"] <= 0.2 < record["unsupported"] < record["unsupported_high"]
+    assert (ended.code, record["passed"], record["shown_within"]) == (0, True, False)
+    text = Path("pr.md").read_text()
+    estimate = f"estimated {100 * record['unsupported']:.1f} % unsupported ({100 * record['unsupported_low']:.1f} to "
+    assert text.startswith("UNDECIDED, which is not a failure: not shown to exceed the 20 % that the gate allows, nor ")
+    assert estimate in text
+    assert text.partition("\n")[0] in " ".join(ended.out.split())
+    assert "PASSED" not in ended.out + text + Path("g.xml").read_text()
+    assert ElementTree.parse("g.xml").getroot().get("failures") == "0"
+    assert "undecided" in Path("results/latest/report.html").read_text()
 
 
 def test_a_gate_reads_the_texts_of_sources_from_a_file(ran, answers):
