@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -35,7 +35,7 @@ _SETTINGS = ("chunk", "aggregate", "metric_options")
 
 @dataclass(frozen=True)
 class Fitted(Recorded):
-    """The outcome of a fit. gate: None where no metric keeps the promise.
+    """The outcome of a fit. gate: None where no metric keeps the promise. unscored: metrics that were not needed.
 
     needed, there: numbers of unsupported labels that the promise needs and that exist; with the promise "mean", of
     answers with such a label. effective: effective number of the existing ones, for the first metric without a miss.
@@ -45,6 +45,7 @@ class Fitted(Recorded):
     terms: Terms = field(repr=False)
     gate: Gate | None
     candidates: tuple[Candidate, ...]
+    unscored: tuple[str, ...]
     needed: int
     there: int
     effective: float
@@ -68,6 +69,7 @@ def fit(
     mapping: Mapping[str, str] | None = None,
     config: RunConfig | None = None,
     progress: MetricProgress | None = None,
+    score_all: bool = True,
 ) -> Fitted:
     """Find the first metric, with the cheapest first, and its threshold that keep the terms (None: default terms).
 
@@ -75,25 +77,32 @@ def fit(
     share of alpha) and of the threshold (tested in a fixed order). The promise "mean" bounds the mean missed share of
     an answer, for one metric.
 
+    score_all: whether metrics behind the first that keeps the terms are scored too. The gate does not depend on it, for
+    each metric has the same share of alpha either way.
+
     Raises `UserError` for metrics that a promise does not allow, and for labels of one kind only.
     """
     terms = terms or Terms()
     config = (config or RunConfig()).model_copy(update={"metrics": _allowed(metrics, terms)})
     items = items_of(answers, mapping)
     data = _fit_data(items, labels_of(labels, items, mapping), terms)
-    columns = scored(items, config, progress)
-    alpha = terms.alpha / len(columns)
+    alpha = terms.alpha / len(config.metrics)
     sample = data.labelled.sample
-    candidates = tuple(
-        candidate_of(column.name, filled_below(column), items.groups, sample, data.unsupported, terms, alpha)
-        for column in columns
-    )
+    columns: list[AlignedColumn] = []
+    candidates: list[Candidate] = []
+    for column in scored(items, config, progress) if score_all else _one_by_one(items, config, progress):
+        score = filled_below(column)
+        columns.append(column)
+        candidates.append(candidate_of(column.name, score, items.groups, sample, data.unsupported, terms, alpha))
+        if candidates[-1].passes and not score_all:
+            break
     passing = [pair for pair in zip(columns, candidates, strict=True) if pair[1].passes]
     more = [candidate.more for candidate in candidates if candidate.more is not None]
     return Fitted(
         terms=terms,
         gate=_gate(data, *passing[0], terms, config) if passing else None,
-        candidates=candidates,
+        candidates=tuple(candidates),
+        unscored=config.metrics[len(columns) :],
         **data.counts(columns[0], terms, alpha),
         wanted=int(np.ceil(min(more) / data.unsupported.mean())) if more else None,
         items=items,
@@ -101,6 +110,14 @@ def fit(
         notes=data.notes(),
         signatures=_signatures(data, columns, terms, config),
     )
+
+
+def _one_by_one(items: CitationItems, config: RunConfig, progress: MetricProgress | None) -> Iterator[AlignedColumn]:
+    """Yield the scores of each metric, which are computed when they are taken."""
+    for name in config.metrics:
+        others = {*config.metrics} - {name}
+        options = {owner: values for owner, values in config.metric_options.items() if owner not in others}
+        yield from scored(items, config.model_copy(update={"metrics": (name,), "metric_options": options}), progress)
 
 
 def _allowed(metrics: Sequence[str], terms: Terms) -> tuple[str, ...]:
@@ -231,7 +248,7 @@ def _needs(fitted: Fitted) -> str:
     labels = f"{fitted.there:,} unsupported labels"
     if fitted.effective < 0.95 * fitted.there:
         labels += f", which count as {fitted.effective:.0f} independent ones"
-    many = len(fitted.candidates)
+    many = len(fitted.candidates) + len(fitted.unscored)
     tests = f", shared by {many} metrics" if many > 1 else ""
     return (
         f"The promise (at most {most} of unsupported citations missed, with confidence "
@@ -250,6 +267,14 @@ def _hopeless(fitted: Fitted) -> str:
         f"no number of labels will help these metrics; {plain(metric)} misses least, {missed:.0f} % of the "
         f"unsupported where it flags {flagged:.0f} % of the supported: try another metric"
     )
+
+
+def _unscored_note(fitted: Fitted) -> list[Note]:
+    if not fitted.unscored or not fitted.gate:
+        return []
+    every = ",".join(plain(name) for name in (*(row.metric for row in fitted.candidates), *fitted.unscored))
+    listed = ", ".join(plain(name) for name in fitted.unscored)
+    return [Note("not scored", f"{listed}: {plain(fitted.gate.metric)} keeps the promise; -m {every} scores all")]
 
 
 def fit_sheet(fitted: Fitted) -> Table:
@@ -280,6 +305,7 @@ def fit_sheet(fitted: Fitted) -> Table:
         ),
         records,
         [Note(*note) for note in fitted.notes]
+        + _unscored_note(fitted)
         + [
             Note("recall", "of unsupported citations: those that are flagged; precision: of flagged, the unsupported"),
             Note(

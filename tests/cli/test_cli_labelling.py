@@ -318,6 +318,16 @@ def test_a_gate_reads_the_texts_of_sources_from_a_file(ran, answers):
     assert "--sources texts.jsonl" in printed
 
 
+def test_metrics_that_are_not_named_are_scored_until_one_will_do(ran, answers):
+    words = "gate fit answers.jsonl -l labels.csv --max-missed 0.5 --max-flagged 0.9 -o gate.json".split()
+    ended = ran(*words)
+    assert "minilm-bertscore: 0 of" not in ended.err
+    assert "support-mini, minilm-bertscore: overlap keeps the promise" in " ".join(ended.out.split())
+    assert json.loads(Path("gate.json").read_text())["metric"] == "overlap"
+    assert [row["metric"] for row in load_table(Path("results/latest/gate-fit.json")).records] == ["overlap"]
+    assert "shared by 3 metrics" in " ".join(ended.out.split())
+
+
 @pytest.mark.parametrize("share", [0, 1])
 @pytest.mark.parametrize("answers", [1, 3])
 def test_a_few_citations_that_are_all_alike_show_little(cli, gate, share, answers):

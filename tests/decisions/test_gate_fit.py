@@ -34,6 +34,25 @@ def test_metrics_share_alpha():
     assert fit(*citations(32), ["first", "second"], Terms(alpha=0.1)).gate is not None
 
 
+@pytest.mark.parametrize(
+    ("named", "scored"),
+    [(("first", "second", "third"), 1), (("third", "first", "second"), 2), (("third", "fourth", "first"), 3)],
+)
+def test_metrics_behind_the_gate_need_no_scores(named, scored):
+    rows, levels = citations(44)  # .9 ** 44 is .0097: below .05 / 3
+    rows = [{**row, "third": 0.5 - row["first"], "fourth": 0.5 - row["first"]} for row in rows]
+    every, needed = (fit(rows, levels, named, score_all=all_of_them) for all_of_them in (True, False))
+
+    assert every.gate == needed.gate
+    assert every.gate.metric == "first"
+    assert needed.candidates == every.candidates[:scored]
+    assert (len(every.candidates), needed.unscored) == (3, named[scored:])
+    assert fit_sentences(needed) == fit_sentences(every)
+    notes = [note.text for note in fit_sheet(needed).footer if note.label == "not scored"]
+    note = f"{', '.join(named[scored:])}: first keeps the promise; -m {','.join(named)} scores all"
+    assert notes == ([note] if named[scored:] else [])
+
+
 def test_answers_count_where_no_citation_is_missed():
     # 20 answers of 5 unsupported citations: if a tenth of answers fails, none of 20 does with chance .12.
     found = fit(*citations(100, size=5), ["first"])

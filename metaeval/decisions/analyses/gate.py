@@ -47,12 +47,8 @@ class FitOptions(ItemOptions):
     """Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table."""
     labels: LabelsFile = None
     """People's labels of some items: .csv, .tsv, .xlsx or .jsonl (in Python also levels by id)."""
-    metrics: Annotated[MetricNames, Flag("NAMES", "-m", earlier="metric")] = (
-        "overlap",
-        "support-mini",
-        "minilm-bertscore",
-    )
-    """Metrics, the cheapest first, with commas (default: overlap, support-mini, minilm-bertscore)."""
+    metrics: Annotated[MetricNames, Flag("NAMES", "-m", earlier="metric")] = OFFERED
+    """Metrics to score, the cheapest first (default: overlap, support-mini, minilm-bertscore until one will do)."""
     output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = None
     """The gate's file."""
     max_missed: ShareOption = 0.1
@@ -80,7 +76,8 @@ def _fit(options: FitOptions, progress: Progress) -> Done:
     run = options.run(metrics=tuple(metrics))
     terms = Terms(**{term.name: getattr(options, term.name) for term in fields(Terms)})
     answers = answers_with(options.sources, options.answers, options.columns)
-    fitted = fit(answers, options.labels, metrics, terms, options.columns, run, progress)
+    is_named = "metrics" in options.model_fields_set
+    fitted = fit(answers, options.labels, metrics, terms, options.columns, run, progress, score_all=is_named)
     gate, output = fitted.gate, options.output
     warnings: list[str] = []
 
