@@ -33,13 +33,13 @@ from metaeval.citation.table import premise
 from metaeval.corpus.jsonl import UNJUDGED, read_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
 from metaeval.corpus.pairs import PAIRS_SCHEMA
-from metaeval.data_tables import TypedTable, is_finite, plain_heading, warn_of_swap
+from metaeval.data_tables import TypedTable, group_cure, is_finite, plain_heading, warn_of_swap
 from metaeval.decisions.claims import Claims, claims_of
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import sha256_json
 from metaeval.own_tables import TABLES, read_table, table_of
 from metaeval.reading import json_objects
-from metaeval.roles import ANSWERS
+from metaeval.roles import ANSWERS, LABELS, RATINGS
 from metaeval.shown import count
 from metaeval.stats.arrays import Floats, Ints, codes_of
 
@@ -359,7 +359,13 @@ def _of_table(
         warn_of_swap(table.name, {**roles, "source": columns.sources[0]}, lengths)
     used = [f"{role}: {words}" for role, words in columns.named.items()]
     used += [] if "id" in roles else ["id: the row's number, from 1"]
-    scores, unread = _number_columns(table, {*roles.values(), *columns.sources})
+    taken = {*roles.values(), *columns.sources}
+    scores, unread = _number_columns(table, taken)
+    if not columns.group and len(rows) > 1:
+        likely = [*table.like(RATINGS["group"]), *(heading for heading in table.headings if heading not in scores)]
+        others = taken.union(mapping.values(), *(table.like(headings) for headings in LABELS.values()))
+        cure = group_cure(table, [heading for heading in dict.fromkeys(likely) if heading not in others])
+        _log.warning("%s has no column 'group': each row counts as independent of the others. %s", table.name, cure)
     notes = (f"read as a table with {', '.join(used)}",)
     return CitationItems(name, tuple(rows), scores, notes=notes, unread=unread, table=table)
 

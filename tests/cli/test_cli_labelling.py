@@ -213,6 +213,23 @@ def gate(cli):
     return cli("gate", "fit", "fit.csv", "--labels", "fit.csv", "-m", "cheap", "-o", "gate.json")
 
 
+def test_rows_that_name_no_answer_are_said_to_be_independent(cli, caplog):
+    table("fit.csv", 300, 0.3, 1)
+    rows = read_table(Path("fit.csv")).rows
+    kinds = [("Article", "answer"), *((name, name) for name in ("statement", "passage", "cheap", "level"))]
+    lines = [[row.text(heading) for _, heading in kinds] for row in rows]
+    Path("plain.csv").write_text(csv_text([[name for name, _ in kinds], *lines]))
+    words = ("gate", "fit", "plain.csv", "--labels", "plain.csv", "-m", "cheap", "-o", "gate.json")
+    assert cli(*words).code == 0
+    assert (
+        "plain.csv has no column 'group': each row counts as independent of the others. Where rows share an article "
+        'or a query, name its column: --map group=COLUMN ("Article" has 75 values).'
+    ) in caplog.messages
+    caplog.clear()
+    assert "300 citations of 75 answers" in " ".join(cli(*words, "--map", "group=Article").out.split())
+    assert not any("independent" in message for message in caplog.messages)
+
+
 def test_a_gate_is_fitted_and_says_what_it_needed(gate):
     assert gate.code == 0, gate.err
     assert "needs 29 unsupported labels without a single miss; there are " in gate.out

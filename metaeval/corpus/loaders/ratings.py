@@ -47,11 +47,10 @@ from metaeval.corpus.dataset import Option, own_file
 from metaeval.corpus.loaders.rows import DataRow, finite, finite_or_none, read_rows
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import Floats, RatingColumns, Ratings, ScoreColumn, Votes
-from metaeval.data_tables import TypedTable, is_finite, name_column, number_of, text_of
+from metaeval.data_tables import TypedTable, group_cure, is_finite, name_column, number_of, text_of
 from metaeval.errors import UserError, shown, unknown
 from metaeval.own_tables import TABLES, read_table, table_of
 from metaeval.roles import RATINGS
-from metaeval.shown import count
 from metaeval.table_reading import skips_bad_cells
 
 _log = logging.getLogger("metaeval")
@@ -303,7 +302,7 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
         _log.warning("%s is read so: %s.", table.name, ", ".join(guessed))
     if "group" not in roles:
         unit = "pair" if "pair" in roles else "row"
-        cure = _group_cure(table, fields)
+        cure = group_cure(table, fields)
         _log.warning("%s has no column 'group': each %s counts as a group of its own. %s", table.name, unit, cure)
     read = _read_columns(table, roles, dimensions, votes, scores, fields)
     if "annotator" in roles:
@@ -313,14 +312,6 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
         counts = table.name, f"{table.size:,}", f"{len(votes):,}", f"{blank:,}"
         _log.warning("%s: %s items, %s annotators, %s ratings blank.", *counts)
     return read
-
-
-def _group_cure(table: TypedTable, fields: Sequence[str]) -> str:
-    """Return what to type where rows share an article or a query; fields: headings, of which those that repeat fit."""
-    repeated = {heading: len(table.coded(heading).names) for heading in fields}
-    fits = [f"{shown(name)} has {count(many, 'value')}" for name, many in repeated.items() if 1 < many < table.size / 2]
-    known = f" ({', '.join(fits[:3])})" if fits else ""
-    return f"Where rows share an article or a query, name its column: --map group=COLUMN{known}."
 
 
 _NO_METRIC = "; where the column is not a metric, list the metrics: --set dataset_options.metrics=NAMES"
