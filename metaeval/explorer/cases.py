@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Annotated
 
@@ -44,7 +44,8 @@ class CasesOptions(ResultsSettings, DeclaredOptions):
 
 
 _GAP = " […] "
-_UNDERLINED = r"\underline{{{}}}"
+_LINES, _CHARACTERS = 46, 66
+"""Lines of a LaTeX table that fit a page, and characters of a line of its examples, in a narrow article."""
 _BEFORE = 10
 """Words shown before evidence that begins beyond the first `WORDS`."""
 WORDS = 60
@@ -143,7 +144,8 @@ def _run(options: CasesOptions, progress: Progress) -> Done:
         cases += errors
         kind = "errors at its threshold" if threshold is not None else "no threshold is known: its extreme scores"
         notes.append(f"{name}: {len(errors)} cases; {kind}; {count(len(rows) - len(known), 'row')} without a score")
-    text = RENDERERS[options.format](cases)
+    place = ", ".join(filter(None, (job.name, job.split)))
+    text = _latex(cases, place) if options.format == "latex" else RENDERERS[options.format](cases)
     notes += [DEMO] if job.corpus.demo else []
     value = Table(records=[asdict(case) for case in cases])
     if options.output is None:
@@ -158,10 +160,10 @@ def _excerpt(text: str) -> Shown:
     return Shown(" ".join(parts[:WORDS]) + (" …" if len(parts) > WORDS else ""))
 
 
-def _passage(case: Case, mark: str, escape: Callable[[Shown], str] = str) -> str:
+def _passage(case: Case, mark: Callable[[str], str], escape: Callable[[Shown], str] = str) -> str:
     """Return the cited words with evidence marked: the first ones, or those around evidence that begins later.
 
-    mark: how a marked piece is printed, with {} for it.
+    mark: returns a marked piece as it is printed.
     """
     words = [
         (match.group(), any(start < match.end() and match.start() < end for start, end in case.evidence))
@@ -173,7 +175,7 @@ def _passage(case: Case, mark: str, escape: Callable[[Shown], str] = str) -> str
         (escape(Shown(" ".join(word for word, _ in group))), marked)
         for marked, group in groupby(words[begin : begin + WORDS], key=itemgetter(1))
     ]
-    text = " ".join(mark.format(piece) if marked else piece for piece, marked in pieces)
+    text = " ".join(mark(piece) if marked else piece for piece, marked in pieces)
     return ("… " if begin else "") + text + (" …" if len(words) > begin + WORDS else "")
 
 
@@ -188,7 +190,7 @@ def _terminal(cases: Sequence[Case]) -> str:
             [
                 Shown(f"{case.metric}, {case.error} ({case.id})"),
                 f"  Statement: {_excerpt(case.statement)}",
-                f"  Citation: {_passage(case, '[[{}]]')}",
+                f"  Citation: {_passage(case, '[[{}]]'.format)}",
                 f"  {_said(case)}",
             ]
         )
@@ -203,30 +205,74 @@ def _markdown(cases: Sequence[Case]) -> str:
     for case in cases:
         example = [
             f"**Statement:** {escape(_excerpt(case.statement))}",
-            f"**Citation:** {_passage(case, '**{}**', escape)}",
+            f"**Citation:** {_passage(case, '**{}**'.format, escape)}",
             _said(case),
         ]
         lines.append(f"| {escape(Shown(case.metric))} | {case.error} | {'<br>'.join(example)} |")
     return "\n".join(lines) + "\n"
 
 
-def _latex(cases: Sequence[Case]) -> str:
+def _latex(cases: Sequence[Case], place: str = "") -> str:
+    """Return a table with a caption for each metric, or several if one does not fit a page. place: the data's name."""
+    from metaeval.report.column_layout import GAP, packed
+
+    tables = []
+    for metric, group in groupby(cases, key=attrgetter("metric")):
+        rows = list(group)
+        parts = packed([_lines(case) - GAP for case in rows], (), _LINES)
+        name = f"{metric} on {place}" if place else metric
+        for number, part in enumerate(parts, start=1):
+            caption = f"{name}, part {number} of {len(parts)}" if len(parts) > 1 else name
+            tables.append(_table(Shown(caption), f"{metric}-{number}", [_example(rows[n]) for n in part]))
+    return "\n".join(tables)
+
+
+def _lines(case: Case) -> int:
+    """Return about how many lines an example takes in LaTeX, with the space below it."""
+    texts = (_excerpt(case.statement), _passage(case, str))
+    return 2 + sum(1 + len(text) // _CHARACTERS for text in texts)
+
+
+def _example(case: Case) -> str:
+    """Return a row of a LaTeX table: the error, and the texts with the score, a paragraph each."""
     from metaeval.report.latex import escape
 
-    lines = [
-        r"\begin{tabular}{lp{0.14\linewidth}p{0.64\linewidth}}",
-        r"\hline",
-        r"Metric & Error & Example \\",
-        r"\hline",
+    example = [
+        rf"\textbf{{Statement:}} {escape(_excerpt(case.statement))}",
+        rf"\textbf{{Citation:}} {_passage(case, _underlined, escape)}",
+        escape(Shown(_said(case))),
     ]
-    for case in cases:
-        example = [
-            rf"\textbf{{Statement:}} {escape(_excerpt(case.statement))}",
-            rf"\textbf{{Citation:}} {_passage(case, _UNDERLINED, escape)}",
-            escape(Shown(_said(case))),
+    return rf"    \raggedright {case.error} & \raggedright " + r" \par ".join(example) + r" \tabularnewline"
+
+
+def _underlined(text: str) -> str:
+    """Return each word underlined by itself, for LaTeX does not break a line within an underlined text."""
+    return " ".join(rf"\underline{{{word}}}" for word in text.split(" "))
+
+
+def _table(caption: Shown, label: str, rows: Sequence[str]) -> str:
+    from metaeval.report.latex import escape
+
+    return "\n".join(
+        [
+            r"% Needs \usepackage{booktabs}.",
+            r"\begin{table*}[tp]",
+            r"  \centering\small",
+            r"  \setlength{\belowcaptionskip}{4pt}",
+            rf"  \caption{{Most confident errors of {escape(caption)}: examples without support that score highest, and"
+            r" supported ones that score lowest. Underlined: what people marked as evidence.}",
+            rf"  \label{{tab:cases-{re.sub('[^a-z0-9]+', '-', label.lower()).strip('-')}}}",
+            r"  \begin{tabular}{@{}p{0.12\linewidth}p{0.82\linewidth}@{}}",
+            r"    \toprule",
+            r"    Error & Example \\",
+            r"    \midrule",
+            "\n    \\addlinespace\n".join(rows),
+            r"    \bottomrule",
+            r"  \end{tabular}",
+            r"\end{table*}",
+            "",
         ]
-        lines.append(rf"{escape(Shown(case.metric))} & {case.error} & " + r" \newline ".join(example) + r" \\")
-    return "\n".join([*lines, r"\hline", r"\end{tabular}"]) + "\n"
+    )
 
 
 def _jsonl(cases: Sequence[Case]) -> str:

@@ -1,6 +1,9 @@
 """`results cases`: the most confident errors of a metric, both ways, by hand and as they are typed."""
 
 import json
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -60,6 +63,42 @@ def test_what_people_marked_as_evidence_is_marked_in_the_text():
     assert f"Citation: … {'word ' * 10}[[last]] end\n" in RENDERERS["terminal"]([late])
 
 
+def long_cases(many):
+    """`many` cases of two metrics each, of 60 words and more in every text, all of the citation evidence."""
+    text = "evidence_of_length " * 70
+    return [
+        Case(name, HIGH, "none", 0.9, None, text, text, "i", ((0, 900),)) for name in ("m_1", "n") for _ in range(many)
+    ]
+
+
+def test_latex_has_a_table_with_a_caption_for_each_metric_and_page():
+    tex = RENDERERS["latex"](long_cases(4))
+    captions = re.findall(r"\\caption\{Most confident errors of (.*?): ", tex)
+    # A text has 60 words of 19 characters, 18 lines of 66; two texts, the score and the space are 38 of a page's 46.
+    assert captions == [f"{name}, part {number} of 4" for name in (r"m\_1", "n") for number in (1, 2, 3, 4)]
+    assert re.findall(r"\\label\{(.*?)\}", tex)[:2] == ["tab:cases-m-1-1", "tab:cases-m-1-2"]
+    assert tex.count("Statement:") == 8
+    # A short example takes 4 lines.
+    short = RENDERERS["latex"]([Case("m", HIGH, "none", 0.9, None, "short", "text", "i")] * 24)
+    assert [part.count("Statement:") for part in short.split("% Needs")] == [0, 11, 11, 2]
+    # A line breaks between words that are underlined.
+    assert r"\underline{evidence\_of\_length} \underline{evidence\_of\_length}" in tex
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", ["11pt,a4paper,twocolumn", "a4paper"])
+def test_latex_of_long_cases_fits_its_pages(tmp_path, options):
+    if shutil.which("pdflatex") is None:
+        pytest.skip("pdflatex is not installed")
+    page = rf"\documentclass[{options}]{{article}}\usepackage{{booktabs}}\begin{{document}}x"
+    tex = RENDERERS["latex"]([*long_cases(3), *[HOSTILE] * 9])
+    (tmp_path / "page.tex").write_text("\n".join([page, tex, r"\end{document}"]), encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout[-2000:]
+    assert not re.findall(r"Overfull|Float too large", ended.stdout)
+
+
 def vars_of(case):
     return {name: getattr(case, name) for name in case.__slots__} if hasattr(case, "__slots__") else vars(case)
 
@@ -104,7 +143,8 @@ def test_cases_of_a_job_hold_the_evidence_of_their_citation(ran, job):
 
 
 @pytest.mark.parametrize(
-    ("form", "begin"), [("markdown", "| metric"), ("latex", "\\begin{tabular}"), ("terminal", "overlap,")]
+    ("form", "begin"),
+    [("markdown", "| metric"), ("latex", "% Needs"), ("terminal", "overlap,")],
 )
 def test_each_format_is_printed(ran, job, form, begin):
     shown = ran(*f"results cases -m overlap --cases 1 -f {form}".split()).out
