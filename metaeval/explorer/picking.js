@@ -12,7 +12,7 @@ export function presetsOf({ levels: [none, , full], rows }) {
     : ["Full support that A scores lowest", "No support that A scores highest"];
   return [
     ["all", rows.rating ? "All ratings" : "All pairs", "in the data's order"],
-    ["apart", "A and B furthest apart", "by the difference of their ranks; what belongs to one statement stands together, what lacks a score last"],
+    ["apart", "A and B furthest apart", "by the difference of their ranks; one pair of each statement first, then more of each, what lacks a score last"],
     ["a-right", "A right, B wrong", "at both thresholds"],
     ["b-right", "B right, A wrong", "at both thresholds"],
     ["confident", "Confident errors of A", "wrong at its threshold, furthest from it first"],
@@ -104,17 +104,18 @@ function arranged(app, a, b, rows) {
     const [one, other] = [ranks(a, both), ranks(b, both)];
     const distance = new Map(both.map((row, place) => [row, Math.abs(one[place] - other[place])]));
     both.sort((x, y) => Number(distance.get(y)) - Number(distance.get(x)));
-    return together(app.job.rows.statement, [...both, ...rows.filter((row) => !distance.has(row))]);
+    return [...firstOfEach(app.job.rows.statement, both), ...rows.filter((row) => !distance.has(row))];
   }
   return rows;
 }
 
-/** The rows with those of one statement behind the first of them. @param {number[]} statements @param {number[]} rows */
-function together(statements, rows) {
+/** The first row of each statement, then the others with those of one statement together. @param {number[]} statements @param {number[]} rows */
+function firstOfEach(statements, rows) {
   /** @type {Map<number, number[]>} */
   const of = new Map();
   for (const row of rows) of.set(statements[row], [...(of.get(statements[row]) ?? []), row]);
-  return [...of.values()].flat();
+  const groups = [...of.values()];
+  return [...groups.map(([first]) => first), ...groups.flatMap(([, ...more]) => more)];
 }
 
 /** Each row's rank by a metric, tied rows sharing the mean. @param {Metric} metric @param {number[]} rows */

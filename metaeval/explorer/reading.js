@@ -183,7 +183,7 @@ function neighbours(app, row) {
       h("ul", { class: "neighbours" }, found.slice(0, MOST_NEIGHBOURS).map((other) => link(other, text(other)))),
     );
   return [
-    statementOf(job, row) && list("The same statement", same, place),
+    statementOf(job, row) && list("More of this statement", same, place),
     list(rows.rating ? "The same group" : "The same document", page, (other) => (statementOf(job, other) || place(other)).slice(0, 90)),
   ];
 }

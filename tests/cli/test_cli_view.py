@@ -6,9 +6,9 @@ import json
 import re
 import shutil
 from collections import Counter
-from itertools import pairwise
 
 import pytest
+from scipy.stats import rankdata
 
 QUICK = ("-s", "interval.resamples=20", "-s", "comparison.permutations=20")
 
@@ -186,12 +186,24 @@ def test_filters_presets_search_and_the_permalink(open_page, mini):
     assert other.locator(".statement").inner_text() == page.locator(".statement").inner_text()
 
 
-def test_it_opens_on_disagreement_with_statements_together(open_page, mini):
-    _, _, rows = mini
+def test_it_opens_on_disagreement_with_one_pair_of_each_statement(open_page, mini):
+    _, head, rows = mini
     page = open_page(mini[0], "view=pairs")
     assert page.get_by_label("Show", exact=True).input_value() == "apart"
-    statements = page.evaluate("[...document.querySelectorAll('.row .words')].map((words) => words.lastChild.data)")
-    assert len([1 for one, other in pairwise(statements) if one != other]) == len(set(statements)) - 1
+    page.wait_for_selector(".row")
+    shown = [
+        int(name.removeprefix("pair-")) for name in page.locator(".row").evaluate_all("all => all.map(one => one.id)")
+    ]
+    a, b = (rankdata([row["scores"][head["columns"].index(name)] for row in rows]) for name in ("overlap", "rouge"))
+    order = sorted(range(len(rows)), key=lambda row: -abs(a[row] - b[row]))
+    first = list({rows[row]["statement"]: row for row in reversed(order)}.values())
+    assert shown == sorted(first, key=order.index)[: len(shown)]
+    # The others of the statement that is read are below its text.
+    others = sum(row["statement"] == rows[shown[0]]["statement"] for row in rows) - 1
+    assert f"More of this statement ({others})" in page.locator(".reader summary").all_inner_texts()
+    page.locator(".list").focus()
+    page.keyboard.press("End")
+    assert count(page) == len(rows)
     partial = next(row for row in rows if row["level"] == 1)
     read = open_page(mini[0], f"view=pairs&pair={partial['id']}")
     assert "labelled partial" in read.inner_text(".scores >> nth=0")
@@ -596,7 +608,7 @@ def test_a_named_slice_is_kept_compared_between_runs_and_taken_to_another_page(o
     from sklearn.metrics import roc_auc_score
 
     page = open_page(mini[0], "view=pairs")
-    page.locator("summary", has_text="More").click()
+    page.locator(".filters summary", has_text="More").click()
     page.get_by_label("Fewest words of the statement").fill("18")
     page.get_by_label("Name of a slice").fill("<b>long</b>")
     page.get_by_role("button", name="Save as a slice").click()
