@@ -66,7 +66,7 @@ SETTINGS = {
     "choice": ("chunk.mode=sentence", ["--set chunk.mode", "'sentences', 'whole-sentences' or 'words'"]),
     "interval of earlier versions": (
         "interval.method=bca",
-        ["--set interval.method", "bca is no longer computed; use t,"],
+        ["--set interval.method", "bca is no longer computed"],
     ),
     "another such interval": ("interval.method=bootstrap-t", ["bootstrap-t is no longer computed; use t,"]),
     "metric option": ("metric_options.overlap.content=1", ["'content'", "of metric 'overlap'", "Known: content_only"]),
