@@ -72,6 +72,7 @@ def test_the_wheel_holds_every_file_of_the_packages_and_the_configs(clone, built
         "metaeval/decisions/workflow.yml",
         "metaeval/explorer/explorer.html",
         "metaeval/report/page.html",
+        "metaeval/report/scrolling.css",
         "metrics_zoo/support_mini.npz",
     }
 

@@ -28,7 +28,8 @@ def explorer_page(title: str, blocks: Mapping[str, Any], start: str = "main") ->
     blocks: JSON values by the name under which the page's script asks for them; each is unpacked when it is asked
     for. start: the module that draws the page: "main", the explorer, or "label", citations to be labelled.
     """
-    style, script = _file("explorer.css"), bundle(start)
+    scrolling = resources.files("metaeval.report").joinpath("scrolling.css").read_text(encoding="utf-8")
+    style, script = _file("explorer.css") + scrolling, bundle(start)
     return Template(_file("explorer.html")).substitute(
         title=escape(Shown(title)),
         policy=f"default-src 'none'; script-src '{_source(script)}'; style-src '{_source(style)}'; "

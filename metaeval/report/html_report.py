@@ -174,7 +174,8 @@ def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str
         rest = _folded("All tables and figures", "\n".join(drawn))
         drawn = [f'<section id="findings">\n<h2>Findings</h2>\n{opening}</section>', rest]
     here = resources.files("metaeval.report")
-    template, script = (here.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "sorting.js"))
+    files = ("page.html", "sorting.js", "scrolling.css")
+    template, script, scrolling = (here.joinpath(name).read_text(encoding="utf-8") for name in files)
     allowed = b64encode(sha256(script.encode("utf-8")).digest()).decode("ascii")
     return Template(template).substitute(
         title=escape(Shown(heading)),
@@ -183,6 +184,7 @@ def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str
         # Nothing is loaded, and the one script that runs is this one.
         policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'",
         script=script,
+        scrolling=scrolling,
     )
 
 

@@ -25,6 +25,7 @@ SHOWN = (
 OF_SET = ("set", "title", "dataset", "split", "unit", "language", "data_licence")
 PERCENT = ("fs_ns", "fs_ps", "ps_ns")
 HERE = Path(__file__).parent
+STYLES = ("observatory.css", "scrolling.css")
 SCRIPTS = ("observatory_drawings.js", "observatory.js")
 
 
@@ -51,7 +52,7 @@ def observatory(cells: Sequence[PrintedCell], tests: Sequence[PrintedCell]) -> s
     first = usual_answer(every)
     return Template((HERE / "observatory.html").read_text(encoding="utf-8")).substitute(
         policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'",
-        style=(HERE / "observatory.css").read_text(encoding="utf-8"),
+        style="".join((HERE / name).read_text(encoding="utf-8") for name in STYLES),
         script=script,
         answer=escape(Shown(first.headline)) if first else "No metric was compared yet.",
         why=escape(Shown(first.why[0])) if first else "",

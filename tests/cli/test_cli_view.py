@@ -10,6 +10,8 @@ from collections import Counter
 import pytest
 from scipy.stats import rankdata
 
+from tests.report.edges import shaded_edges
+
 QUICK = ("-s", "interval.resamples=20", "-s", "comparison.permutations=20")
 
 
@@ -289,6 +291,11 @@ def test_blind_labels_are_a_corpus_that_a_run_takes(open_page, mini, cli, tmp_pa
     assert [row[2] for row in csv.reader(io.StringIO(saved["CSV"]))] == ["labelled_by", *["'=a"] * 3]
     ended = cli("data", "validate", tmp_path / "labels.jsonl")
     assert ended.code == 0, ended.err
+
+
+def test_a_table_of_the_overview_is_shaded_where_more_follows(open_page, mini):
+    page = open_page(mini[0], "view=overview", width=390, color_scheme="light")
+    assert shaded_edges(page) == [(False, True), (True, False)]
 
 
 @pytest.mark.parametrize("view", ["overview", "pairs", "pools", "label"])

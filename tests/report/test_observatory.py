@@ -9,6 +9,7 @@ import pytest
 from metaeval.report.observatory import OF_SET, SHOWN, observatory
 from metaeval.report.observatory_answers import BUDGETS, TASKS, answers
 from metaeval.runs.reference_cells import OF_CELL, OF_TEST, read_cells
+from tests.report.edges import shaded_edges
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "results" / "reference"
@@ -188,6 +189,12 @@ def test_a_phone_shows_the_answer_on_its_first_screen(opened):
     page.select_option("#budget", "cpu")
     assert page.locator(".headline").inner_text() == answer(*kept, "cpu", "kendall").headline
     assert page.locator("#why").inner_text() == answer(*kept, "cpu", "kendall").why[0]
+
+
+def test_the_table_is_shaded_where_more_follows(opened):
+    page = opened((KEPT / "index.html").as_uri(), 390, 844, color_scheme="light")
+    # The column of names stays at the left, over the shadow there.
+    assert [right for _, right in shaded_edges(page, "#table")] == [True, False]
 
 
 def test_the_table_shows_the_values_of_the_file(opened):

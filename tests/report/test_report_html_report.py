@@ -2,6 +2,7 @@
 
 import re
 from base64 import b64encode
+from contextlib import closing
 from hashlib import sha256
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -15,6 +16,7 @@ from metaeval.report.html_report import Picture, explorer_line, judged, page, pa
 from metaeval.report.measures import Declarations, headlines
 from metaeval.report.table import plain
 from metaeval.runs.run import pictures_of
+from tests.report.edges import shaded_edges
 
 VOID = {"meta", "br"}
 NASTY = "judge[bold]_3|x%"
@@ -114,6 +116,16 @@ def test_a_heading_sorts_the_rows_of_each_block(result, chromium, tmp_path):
         (before, "none"),
     ]
     assert not said
+
+
+def test_a_box_with_a_wide_table_is_shaded_where_more_follows(result, chromium, tmp_path):
+    (tmp_path / "page.html").write_text(page([result]), encoding="utf-8")
+    with closing(chromium.new_context(viewport={"width": 390, "height": 844}, color_scheme="light")) as context:
+        phone = context.new_page()
+        phone.goto((tmp_path / "page.html").as_uri())
+        assert shaded_edges(phone) == [(False, True), (True, False)]
+        phone.set_viewport_size({"width": 1600, "height": 900})
+        assert shaded_edges(phone) == [(False, False)] * 2
 
 
 def test_with_readings_it_opens_with_findings_and_headline_values(result):
