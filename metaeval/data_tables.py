@@ -262,14 +262,6 @@ def warn_of_swap(name: str, columns: Mapping[str, str], lengths: Sequence[tuple[
         )
 
 
-def group_cure(table: TypedTable, fields: Iterable[str]) -> str:
-    """Return what to type where rows share an article or a query; fields: headings, of which those that repeat fit."""
-    repeated = {heading: len(table.coded(heading).names) for heading in fields}
-    fits = [f"{shown(name)} has {many:,} values" for name, many in repeated.items() if 1 < many < table.size / 2]
-    known = f" ({', '.join(fits[:3])})" if fits else ""
-    return f"Where rows share an article or a query, name its column: --map group=COLUMN{known}."
-
-
 def text_of(value: Any) -> str:
     """Return the text of a cell's value, as `Row.text` does."""
     if value is None:

@@ -235,3 +235,11 @@ def write_table(
 def _in_line(cell: Any) -> Any:
     """Return a text cell on one line, with single spaces for white space and unprintable characters."""
     return " ".join(visible(cell).split()) if isinstance(cell, str) else cell
+
+
+def group_cure(table: TypedTable, fields: Iterable[str]) -> str:
+    """Return what to type where rows share an article or a query; fields: headings, of which those that repeat fit."""
+    repeated = {heading: len(table.coded(heading).names) for heading in fields}
+    fits = [f"{shown(name)} has {count(many, 'value')}" for name, many in repeated.items() if 1 < many < table.size / 2]
+    known = f" ({', '.join(fits[:3])})" if fits else ""
+    return f"Where rows share an article or a query, name its column: --map group=COLUMN{known}."

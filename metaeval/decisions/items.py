@@ -33,11 +33,11 @@ from metaeval.citation.table import premise
 from metaeval.corpus.jsonl import UNJUDGED, read_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
 from metaeval.corpus.pairs import PAIRS_SCHEMA
-from metaeval.data_tables import TypedTable, group_cure, is_finite, plain_heading, warn_of_swap
+from metaeval.data_tables import TypedTable, is_finite, plain_heading, warn_of_swap
 from metaeval.decisions.claims import Claims, claims_of
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import sha256_json
-from metaeval.own_tables import TABLES, read_table, table_of
+from metaeval.own_tables import TABLES, group_cure, read_table, table_of
 from metaeval.reading import json_objects
 from metaeval.roles import ANSWERS, LABELS, RATINGS
 from metaeval.shown import count

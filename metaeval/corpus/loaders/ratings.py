@@ -47,9 +47,9 @@ from metaeval.corpus.dataset import Option, own_file
 from metaeval.corpus.loaders.rows import DataRow, finite, finite_or_none, read_rows
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import Floats, RatingColumns, Ratings, ScoreColumn, Votes
-from metaeval.data_tables import TypedTable, group_cure, is_finite, name_column, number_of, text_of
+from metaeval.data_tables import TypedTable, is_finite, name_column, number_of, text_of
 from metaeval.errors import UserError, shown, unknown
-from metaeval.own_tables import TABLES, read_table, table_of
+from metaeval.own_tables import TABLES, group_cure, read_table, table_of
 from metaeval.roles import RATINGS
 from metaeval.table_reading import skips_bad_cells
 
