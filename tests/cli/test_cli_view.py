@@ -643,7 +643,7 @@ def test_a_named_slice_is_kept_compared_between_runs_and_taken_to_another_page(o
     assert page.locator(".slices li").count() == 0
     (tmp_path / "wrong.json").write_text('[{"names": 1}]')
     page.get_by_label("Read slices from a file").set_input_files(tmp_path / "wrong.json")
-    assert "holds no slices" in page.locator("section[aria-label=Slices] [role=alert]").inner_text()
+    page.locator("section[aria-label=Slices] [role=alert]", has_text="holds no slices").wait_for()
     page.get_by_label("Read slices from a file").set_input_files(tmp_path / "slices.json")
     page.get_by_role("button", name="Show").click()
     assert count(page) == kept
