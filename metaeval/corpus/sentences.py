@@ -59,7 +59,7 @@ _NUMBERED = frozenset("chap pág págs núm núms Abb Tab Abs Nr Kap Ziff aprox 
 _NO_ITEM = re.compile(r"\s*\d++(?:[^.]|\.º)")
 _ORDINAL = 2  # digits
 # What follows a lone small letter that is an abbreviation: another letter with a full stop ("z. B."), a Roman number.
-_GOES_ON = re.compile(r"\s*(?:[^\W\d_]\.|(?!I\b)[IVXLC]+\b)")
+_GOES_ON = re.compile(r"\s*(?:[^\W\d_]\.|(?:(?<=s\. )[VXL]|[IVXLC]{2,})\b)")
 # Words before a number that make it an ordinal in German, and are rare in English.
 _BEFORE_ORDINAL = re.compile(r"\b(?:de[rmns]|das|die|im|vom|zu[mr]|beim)\s\d+\Z", re.IGNORECASE)
 # What follows a number with a full stop in German, without the names that English months have.

@@ -336,7 +336,7 @@ def test_a_table_of_each_reader(ran, write, tmp_path):
     ("options", "says"),
     [
         (("--labels", "utility=u1,u4"), 'no column "u4"'),
-        (("--labels", "utility=u1,u2", "--against", "u3"), "--against u3 is not a reader"),
+        (("--labels", "utility=u1,u2", "--against", "u3"), "--against u3 names no column of labels"),
         (("--labels", "utility=u1,u2", "--nli", "overlap"), "leave --nli out"),
         (("--against", "u1"), "name these with --labels"),
         (("--other", "labels.csv"), "name these with --labels"),

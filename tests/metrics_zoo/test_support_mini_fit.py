@@ -22,7 +22,7 @@ RNG = np.random.default_rng(0)
 def test_a_refit_from_the_data_is_the_shipped_file():
     corpus = metaeval.load_corpus("wice", split="dev", data=DATA)
     chunks = chunk_corpus(corpus, Chunking()).chunks.values()
-    words, idf = fit.count_words([*(chunk.text for cut in chunks for chunk in cut), *fit.citation_counts(TEXTS)])
+    words, idf = fit.count_words([*(chunk.text for cut in chunks for chunk in cut), *fit.cited_texts(TEXTS)])
     content = fit.as_file(fit.fit(corpus, words, idf))
     if fit.as_file(fit.shipped()) == FILE.read_bytes():
         assert content == FILE.read_bytes()
@@ -77,4 +77,4 @@ def test_words_are_counted_once_a_text_and_each_text_once():
 def test_texts_without_a_level_are_not_counted(tmp_path):
     rows = [{"citation": "one", "label3": "FS"}, {"citation": "two", "label3": None}]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert fit.citation_counts([tmp_path / "rows.jsonl"]) == ["one"]
+    assert fit.cited_texts([tmp_path / "rows.jsonl"]) == ["one"]

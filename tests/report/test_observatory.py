@@ -327,7 +327,7 @@ def test_a_click_shows_the_pack_and_the_commands_until_it_is_closed(opened, with
     ]
     with page.expect_popup() as popup:
         links.first.click()
-    assert popup.value.get_by_text("card.yaml").count() == 1
+    popup.value.get_by_text("card.yaml").wait_for()
     page.locator("tbody td").last.click()
     assert "The pack is not published" in page.locator("#detail").inner_text()
     assert page.locator("#detail code").all_inner_texts() == [AGAIN]
