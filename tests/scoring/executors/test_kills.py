@@ -255,7 +255,8 @@ class TestRay:
     def test_two_runs_with_one_store(self, workers, table, whole, actors):
         """With three workers each there is room for one run only, and the other one has claimed blocks."""
         more = ("-s", f"executor.workers={workers}")
-        runs = [start(*actors, *more, "-o", f"out{number}") for number in range(2)]
+        others = [word for word in actors if word not in ("-o", "out")]
+        runs = [start(*others, *more, "-o", f"out{number}") for number in range(2)]
         for run in runs:
             ended(run)
         told(table, f"two runs of {workers}", whole, 0, 0)

@@ -1,6 +1,7 @@
 """Actors of a real cluster, a head and two nodes on this machine: the bytes of one process, whoever is killed."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -64,15 +65,15 @@ def test_every_worker_has_the_most_cores_with_which_all_are_placed():
     assert share([(16, 8), (64, 0)], 8) == 2  # the node without a GPU takes none of them
 
 
-def test_a_cluster_that_is_not_there_is_said(monkeypatch):
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    from metaeval.runs.metrics import worker_pool
-
-    with (
-        pytest.raises(UserError, match=r"No Ray cluster answers at 127\.0\.0\.1:1 .*ray start --head"),
-        worker_pool(RunConfig(executor={"name": "ray", "address": "127.0.0.1:1"})),
-    ):
-        pass
+def test_a_cluster_that_is_not_there_is_said(tmp_path):
+    """In a process of its own: this one has joined a cluster, and would stay in it."""
+    command = [sys.executable, "-m", "metaeval", "score", "-m", "overlap", "--executor", "ray"]
+    ended = subprocess.run(
+        [*command, "-s", "executor.address=127.0.0.1:1"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 2
+    says = r"^metaeval: No Ray cluster answers at 127\.0\.0\.1:1 .*ray start --head"
+    assert re.search(says, ended.stderr, re.MULTILINE)
 
 
 def test_workers_come_and_go_with_the_nodes(cluster):
