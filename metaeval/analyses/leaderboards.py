@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
 from metaeval.declared import Flag
 from metaeval.errors import UserError
+from metaeval.shown import count
 
 if TYPE_CHECKING:
     from metaeval.corpus.leaderboards import Board
@@ -59,7 +60,6 @@ class _SharedRuns:
 
 def _run(options: LeaderboardOptions, progress: Progress) -> Done:
     from metaeval.corpus.leaderboards import read_board
-    from metaeval.shown import count
 
     if min(options.denominator, options.resamples, options.seed) < 0:
         raise UserError("denominator, resamples and seed cannot be negative.")
@@ -92,7 +92,7 @@ def _joined(boards: tuple[Board, Board], denominator: int) -> _SharedRuns:
     runs = tuple(sorted(first.values.keys() & other.values.keys()))
     if len(runs) < FEWEST:
         raise UserError(
-            f"{first.name} and {other.name} share {len(runs)} runs; {FEWEST} are needed, named alike in both."
+            f"{first.name} and {other.name} share {count(len(runs), 'run')}; {FEWEST} are needed, named alike in both."
         )
     topics = sorted({*first.topics, *other.topics}) if all(board.topics for board in boards) else []
     cells = [
