@@ -33,9 +33,10 @@ _INDEX = """# Options
 behind a number. These pages hold the same. They are made from the declarations by
 `python docs/options_pages.py`, and a test compares them with the declarations.
 
-Where a command has settings without an option, it takes `--set NAME=VALUE` (`-s`), which can be repeated. Commands that
-score or write tables take `--quiet` (`-q`), `run` and `evaluate` print every table whole with `--full`, and commands
-that list or show take `--json` where their pages say so."""
+Where a command has settings without an option, it takes `--set NAME=VALUE` (`-s`), which can be repeated: of two values
+of one setting the later counts, with a warning. Other options are given once, but lists: `-m overlap -m rouge` is `-m
+overlap,rouge`. Commands that score or write tables take `--quiet` (`-q`), `run` and `evaluate` print every table whole
+with `--full`, and commands that list or show take `--json` where their pages say so."""
 _SHARED = {
     "settings": "Settings of a run",
     "cite-settings": "Settings of citation pipelines",
