@@ -30,9 +30,9 @@ from benchmarks.metrics.autoais import ALCE, AutoAIS
 from benchmarks.paired import pin
 from benchmarks.workload import model_folder
 from metaeval.citation.alce.citations import PAPER, alce_lines, statements
-from metaeval.citation.model import Answer, NliPair, Verdict
-from metaeval.citation.readers.answers import read_answers
-from metaeval.citation.table import claims_of, premise
+from metaeval.citation.citation_table import claims_of, premise
+from metaeval.citation.data_model import Answer, NliPair, Verdict
+from metaeval.citation.readers.answer_files import read_answers
 from metaeval.scoring.engine import score_pairs
 
 GOAL = 5.0

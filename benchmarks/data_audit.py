@@ -9,13 +9,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from metaeval.analyses.data import SIZES
 from metaeval.analyses.data_audit import audit
+from metaeval.analyses.data_sets import SIZES
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.report.audit import PERCENT, Audit, at_own_size, findings
+from metaeval.report.data_audit import PERCENT, Audit, at_own_size, findings
 from metaeval.report.markdown import escape
-from metaeval.report.measures import LEVELS
+from metaeval.report.ranking_measures import LEVELS
 from metaeval.report.result import FULL_SUPPORT
 from metaeval.report.table import UNDEFINED, format_value, plain
 

@@ -27,8 +27,8 @@ import numpy as np
 from scipy.stats import norm
 
 from metaeval.config import load_run
-from metaeval.runs.columns import named_metrics, scored_columns
 from metaeval.runs.prepared_run import prepare
+from metaeval.runs.score_columns import named_metrics, scored_columns
 from metaeval.stats.risk_control import Tested, choose_threshold, threshold_order
 
 ALPHA, MAX_FLAGGED = 0.05, 0.5

@@ -137,10 +137,10 @@ def bodies(count: int) -> list[dict[str, Any]]:
 def ours(url: str, count: int) -> int:
     """Plan, then ask through the session into a fresh reply store; the number of replies in the store."""
     from metaeval.llm.budget import Purse, estimate
-    from metaeval.llm.client import ChatSession
+    from metaeval.llm.chat_client import ChatSession
     from metaeval.llm.endpoint import Endpoint, EndpointOptions, Prices
-    from metaeval.llm.exchange import ChatRequest
-    from metaeval.llm.replies import ReplyStore
+    from metaeval.llm.messages import ChatRequest
+    from metaeval.llm.reply_store import ReplyStore
 
     with tempfile.TemporaryDirectory() as folder:
         store = ReplyStore(Path(folder) / "replies.sqlite")

@@ -24,9 +24,9 @@ from metaeval import registry
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, csv_text, safe_name, write_text
-from metaeval.reading import read_yaml
-from metaeval.runs.columns import AlignedColumn, named_metrics, published_columns, scored_columns, signed_as
+from metaeval.parsing import read_yaml
 from metaeval.runs.prepared_run import Job, RatedSet
+from metaeval.runs.score_columns import AlignedColumn, named_metrics, published_columns, scored_columns, signed_as
 from metaeval.runs.score_packs import CARD, PACKS, ReferenceSet, fingerprint_of, reference_sets, row_ids
 
 DIGITS = 6

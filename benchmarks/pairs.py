@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.large_files import measured
 from metaeval.scoring.contract import Metric, MetricCard, PairScore
 from metaeval.scoring.engine import score_pairs
-from metaeval.scoring.store import ScoreStore
+from metaeval.scoring.score_store import ScoreStore
 
 
 class Toy(Metric):

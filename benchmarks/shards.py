@@ -20,12 +20,12 @@ from benchmarks.pairs import write_table
 from metaeval.config import RunConfig
 from metaeval.files import sha256_json
 from metaeval.runs.run import export_scores
-from metaeval.runs.sharding import export_shard
+from metaeval.runs.shard_tasks import export_shard
+from metaeval.scoring.block_plan import make_plan
 from metaeval.scoring.contract import PairScore
-from metaeval.scoring.pace import device_of
-from metaeval.scoring.plan import make_plan
+from metaeval.scoring.score_store import ScoreStore, pair_key
+from metaeval.scoring.scoring_speed import device_of
 from metaeval.scoring.shards import PartNote, PartWriter, PlanNote, Shard, merge_shards, plan_folder, write_note
-from metaeval.scoring.store import ScoreStore, pair_key
 from metrics_zoo.overlap import Overlap
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.reference import KEPT, METRICS, OFFLINE, PUBLISHED, kept_results
-from metaeval.report.measures import Headline, listed
+from metaeval.report.ranking_measures import Headline, listed
 from metaeval.report.result import Column, Result, Row, Value
+from metaeval.report.significance_verdicts import above_every_control, top
 from metaeval.report.table import format_value
-from metaeval.report.verdicts import above_every_control, top
 from metaeval.runs.evaluation import PublishedPaper, published_files, read_published
 from metaeval.scoring.controls import GOLD_CONTROLS
 

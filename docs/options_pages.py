@@ -12,7 +12,7 @@ from typing import Any, get_origin, get_type_hints
 
 from metaeval import registry
 from metaeval.analyses.analysis import GROUPS, Analysis, own_fields
-from metaeval.analyses.explaining.explain import owners
+from metaeval.analyses.explaining.signature_fields import owners
 from metaeval.config import RunConfig
 from metaeval.declared import (
     flag_of,

@@ -16,7 +16,7 @@ from metaeval import registry
 from metaeval.analyses.analysis import DeclaredOptions
 from metaeval.cli.options import ANSWERED
 from metaeval.errors import UserError
-from metaeval.reading import read_yaml
+from metaeval.parsing import read_yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 HERE = Path(__file__).parent

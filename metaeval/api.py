@@ -13,21 +13,21 @@ from metaeval.config import load_run
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.ratings import Ratings
 from metaeval.declared import typed
+from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.files import sha256_json
-from metaeval.own_tables import table_of
 from metaeval.registry import name_of
-from metaeval.report.frame import frame
+from metaeval.report.data_frame import frame
 from metaeval.report.notebook import Results
 from metaeval.runs import prepared_run
 from metaeval.runs import run as runs
-from metaeval.runs.columns import named_apart, published_columns, score_column
 from metaeval.runs.evaluation import declarations_of
-from metaeval.runs.metrics import score_metrics
+from metaeval.runs.loaded_metrics import score_metrics
 from metaeval.runs.prepared_run import prepare_ratings
+from metaeval.runs.score_columns import named_apart, published_columns, score_column
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.scoring.scorefile import ScoreFile, scores_of
-from metaeval.shown import count
+from metaeval.scoring.score_files import ScoreFile, scores_of
+from metaeval.user_tables import table_of
 
 _log = logging.getLogger("metaeval")
 

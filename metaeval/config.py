@@ -7,23 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
+from metaeval.column_roles import RATINGS, SCORES, read_columns
 from metaeval.config_files import EARLIER_THRESHOLD, Form, apply_override, file_entries, read_experiment, spelled
 from metaeval.corpus.chunks import Chunking
-from metaeval.corpus.pairs import EvidencePlace, Rule, check_pool
+from metaeval.corpus.pair_table import EvidencePlace, Rule, check_pool
 from metaeval.corpus.units import Unit, read_aggregation
 from metaeval.declared import Flag, Model, kinds_of, validated
 from metaeval.errors import UserError, as_value_error
-from metaeval.roles import RATINGS, SCORES, read_columns
 from metaeval.setting_types import MetricNames, Names, OptionText
 
 OFFLINE_METRICS = ("overlap", "rouge", "bm25", "support-mini", "minilm-cosine", "minilm-bertscore")
@@ -59,7 +51,7 @@ class ChunkConfig(Strict):
 
 
 class EvidenceConfig(Strict):
-    """Settings for how marked evidence gives chunks their levels; see `metaeval.corpus.pairs.build_pairs`."""
+    """Settings for how marked evidence gives chunks their levels; see `metaeval.corpus.pair_table.build_pairs`."""
 
     rule: Rule = Field(default="complete", examples=["touched"])
     """Level of a chunk that holds only a part of the evidence: complete (partial, where the citation is full), drop

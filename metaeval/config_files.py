@@ -15,7 +15,7 @@ from typing import Any
 from metaeval import registry
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import read_bytes
-from metaeval.reading import MalformedError, parse_yaml, read_yaml
+from metaeval.parsing import MalformedError, parse_yaml, read_yaml
 
 _log = logging.getLogger("metaeval")
 

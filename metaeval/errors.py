@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from metaeval.shown import Shown
+from metaeval.display_text import Shown
 
 
 class UserError(Exception):

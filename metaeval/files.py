@@ -19,9 +19,9 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from metaeval.display_text import visible
 from metaeval.errors import UserError
-from metaeval.remote import RemotePath
-from metaeval.shown import visible
+from metaeval.remote_files import RemotePath
 
 AnyPath = Path | RemotePath
 """A file or folder, here or in a remote file system."""

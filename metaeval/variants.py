@@ -9,7 +9,7 @@ from pydantic import Field
 
 from metaeval.config import Strict
 from metaeval.declared import validated
-from metaeval.reading import read_yaml
+from metaeval.parsing import read_yaml
 from metaeval.setting_types import OptionText
 
 

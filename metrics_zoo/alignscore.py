@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError
-from metaeval.scoring.backends import models
+from metaeval.scoring.backends import model_loading
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, of_checkpoint, probability
-from metaeval.scoring.backends.sentences import best_pieces, find_splitter
+from metaeval.scoring.backends.sentence_splitting import best_pieces, find_splitter
 from metaeval.scoring.backends.tokenization import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, ThreeWay, TwoStepMetric
 from metrics_zoo.splitting import SplitterOptions
@@ -74,7 +74,7 @@ def find_backbone(size: Size, folder: Path | None, beside: Path | None) -> Model
     )
 
 
-def load_aligner(checkpoint: ModelFolder, backbone: ModelFolder, dtype: models.DType, device: str) -> Any:
+def load_aligner(checkpoint: ModelFolder, backbone: ModelFolder, dtype: model_loading.DType, device: str) -> Any:
     """Load the network, in eval mode: `model(input_ids=..., attention_mask=...).logits` is (pairs, 6), see HEADS.
 
     The checkpoint's vocabulary head is not read: no score depends on it.
@@ -95,10 +95,10 @@ def load_aligner(checkpoint: ModelFolder, backbone: ModelFolder, dtype: models.D
             return SimpleNamespace(logits=self.heads(self.base_model(**inputs).pooler_output))
 
     number = getattr(torch, dtype)
-    with models.quiet_transformers(), models.broken_files(checkpoint):
-        config = AutoConfig.from_pretrained(backbone.folder, **models.LOCAL)
+    with model_loading.quiet_transformers(), model_loading.broken_files(checkpoint):
+        config = AutoConfig.from_pretrained(backbone.folder, **model_loading.LOCAL)
         state = _read(checkpoint, backbone, config)
-        models.check_memory(checkpoint, dtype, device, sum(4 * value.numel() for value in state.values()))
+        model_loading.check_memory(checkpoint, dtype, device, sum(4 * value.numel() for value in state.values()))
         prefix = "base_model."
         base, report = RobertaModel.from_pretrained(
             None,
@@ -117,7 +117,7 @@ def load_aligner(checkpoint: ModelFolder, backbone: ModelFolder, dtype: models.D
             for head, layer in _LAYERS.items():
                 heads.weight[HEADS[head]] = state[f"{layer}.weight"].to(number)
                 heads.bias[HEADS[head]] = state[f"{layer}.bias"].to(number)
-    return models.settle(Aligner(base, heads), dtype, device)
+    return model_loading.settle(Aligner(base, heads), dtype, device)
 
 
 def _read(checkpoint: ModelFolder, backbone: ModelFolder, config: Any) -> dict[str, Any]:
@@ -233,7 +233,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
     def model(self) -> PairClassifier:
         """The classifier, loaded when first used."""
         model = load_aligner(self.model_folder, self.backbone, self.options.dtype, self.device)
-        tokens = PairTokens(models.load_tokenizer(self.backbone), 512, "source")
+        tokens = PairTokens(model_loading.load_tokenizer(self.backbone), 512, "source")
         return PairClassifier(model, tokens, self.batch_tokens, self.device)
 
     def identity(self) -> dict[str, Any]:

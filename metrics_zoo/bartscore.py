@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from metaeval.corpus.sentences import packed
 from metaeval.errors import UserError
-from metaeval.reading import read_object
+from metaeval.parsing import read_object
 from metaeval.scoring.backends.batches import side_by_side
 from metaeval.scoring.backends.checkpoint import Checkpoint
+from metaeval.scoring.backends.model_loading import FETCH_AGAIN, broken_files, load_model, load_tokenizer, pack_linears
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions, of_checkpoint
-from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_model, load_tokenizer, pack_linears
 from metaeval.scoring.backends.tokenization import TextTokens
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Status, TwoStepMetric
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from metaeval.errors import UserError
-from metaeval.scoring.backends import models
+from metaeval.scoring.backends import model_loading
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
 from metaeval.scoring.backends.encoder import JobTexts, TextEncoder, align_tokens, match_pairs, words_of
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint
@@ -112,29 +112,31 @@ class Backbone(NamedTuple):
     size: int
 
 
-def load_backbone(files: ModelFolder, layer: int, dtype: models.DType, batch_tokens: int, device: str) -> Backbone:
+def load_backbone(
+    files: ModelFolder, layer: int, dtype: model_loading.DType, batch_tokens: int, device: str
+) -> Backbone:
     """Load the encoder up to `layer`, without the layers above. Inputs are cut at 512 tokens.
 
     Raises `UserError` for a model that is not an encoder of a known family, or has fewer layers.
     """
     from transformers import AutoConfig, AutoModel, GPT2Tokenizer, RobertaTokenizer
 
-    with models.broken_files(files):
-        config = AutoConfig.from_pretrained(files.folder, **models.LOCAL)
+    with model_loading.broken_files(files):
+        config = AutoConfig.from_pretrained(files.folder, **model_loading.LOCAL)
     if config.model_type not in _FAMILIES:
         raise UserError(f"BERTScore cannot use the family {config.model_type!r}; allowed: {', '.join(_FAMILIES)}.")
     if layer > config.num_hidden_layers:
         raise UserError(f"The model in {files.folder} has only {config.num_hidden_layers} layers: set 'layer' lower.")
     config.num_hidden_layers = layer
-    tokenizer = models.load_tokenizer(files)
-    model = models.load_model(AutoModel, files, dtype, device, unused=models.POOLER, config=config)
+    tokenizer = model_loading.load_tokenizer(files)
+    model = model_loading.load_model(AutoModel, files, dtype, device, unused=model_loading.POOLER, config=config)
     if config.model_type == "deberta":
         from metaeval.scoring.backends.deberta import quicken
 
         model = quicken(model)
     # With relative positions any length is possible, but inputs are cut at 512 tokens as well.
     relative = config.model_type.startswith("deberta") and not config.position_biased_input
-    limit = _LIMIT if relative else min(_LIMIT, models.position_limit(config))
+    limit = _LIMIT if relative else min(_LIMIT, model_loading.position_limit(config))
     encoder = TextEncoder(model, backend(tokenizer), limit, batch_tokens, device, int(config.pad_token_id or 0))
     # The official code asks these two tokenizers for a space before the first word, by an argument that current
     # transformers ignore.

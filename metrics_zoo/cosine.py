@@ -9,8 +9,8 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from metaeval.errors import UserError
-from metaeval.reading import read_json
-from metaeval.scoring.backends import minilm, models
+from metaeval.parsing import read_json
+from metaeval.scoring.backends import minilm, model_loading
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
 from metaeval.scoring.backends.encoder import JobTexts, Keep, TextEncoder, first_products, words_of
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint
@@ -71,7 +71,12 @@ def read_recipe(model: ModelFolder, pooling: Pooling | None, prompted: bool) -> 
 
 
 def load_sentence_model(
-    files: ModelFolder, recipe: Recipe, dtype: models.DType, batch_tokens: int, device: str, trust_remote_code: bool
+    files: ModelFolder,
+    recipe: Recipe,
+    dtype: model_loading.DType,
+    batch_tokens: int,
+    device: str,
+    trust_remote_code: bool,
 ) -> TextEncoder:
     """Load a sentence encoder; raises `UserError` for a model that is not an encoder."""
     from tokenizers.normalizers import Lowercase
@@ -79,15 +84,15 @@ def load_sentence_model(
     from transformers import AutoModel
 
     trust: dict[str, Any] = {"trust_remote_code": trust_remote_code}
-    tokenizer = models.load_tokenizer(files, **trust)
-    model = models.load_model(AutoModel, files, dtype, device, models.POOLER, **trust)
+    tokenizer = model_loading.load_tokenizer(files, **trust)
+    model = model_loading.load_model(AutoModel, files, dtype, device, model_loading.POOLER, **trust)
     config = model.config
     if config.is_encoder_decoder:
         raise _unsupported(files, f"has a decoder ({config.model_type})", "encoders")
     raw = backend(tokenizer)
     if recipe.lower:
         raw.normalizer = Normalizers([Lowercase(), *([raw.normalizer] if raw.normalizer else [])])
-    positions = models.position_limit(config) or 10**6
+    positions = model_loading.position_limit(config) or 10**6
     limit = min(recipe.limit or int(min(tokenizer.model_max_length, positions)), positions)
     return TextEncoder(model, raw, limit, batch_tokens, device, int(config.pad_token_id or 0))
 
@@ -132,8 +137,8 @@ def _json(model: ModelFolder, name: str) -> Any:
     path = model.folder / name
     if not path.is_file():
         return None
-    with models.broken_files(model):
-        return read_json(path, models.FETCH_AGAIN)
+    with model_loading.broken_files(model):
+        return read_json(path, model_loading.FETCH_AGAIN)
 
 
 def _unsupported(model: ModelFolder, what: str, allowed: str) -> UserError:

@@ -8,8 +8,8 @@ from functools import cached_property
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier, answers_of, table_of_worded
+from metaeval.scoring.backends.model_loading import load_tokenizer
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, of_checkpoint, probability
-from metaeval.scoring.backends.models import load_tokenizer
 from metaeval.scoring.backends.tokenization import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore
 

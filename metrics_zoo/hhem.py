@@ -13,8 +13,8 @@ from pydantic import Field
 from metaeval.errors import UserError
 from metaeval.scoring.backends.batches import pad, run_batches
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
+from metaeval.scoring.backends.model_loading import broken_files, load_model, load_tokenizer
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint, probability
-from metaeval.scoring.backends.models import broken_files, load_model, load_tokenizer
 from metaeval.scoring.backends.tokenization import PromptTokens
 from metaeval.scoring.contract import MetricCard, PairScore
 from metrics_zoo.t5 import ask_prompts

@@ -21,15 +21,15 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from metaeval.errors import UserError
 from metaeval.llm import score_parsing
-from metaeval.llm.batch import BatchSession, open_session
+from metaeval.llm.batch_files import BatchSession, open_session
 from metaeval.llm.budget import Estimate, estimate
 from metaeval.llm.endpoint import ENDPOINT_OPTIONS, Cause, ModelOptions
-from metaeval.llm.exchange import Answer, ChatRequest, Failure, Prompt, Reply, read_prompt
-from metaeval.llm.replies import ReplyStore, replies_path
+from metaeval.llm.messages import Answer, ChatRequest, Failure, Prompt, Reply, read_prompt
+from metaeval.llm.reply_store import ReplyStore, replies_path
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
 
 if TYPE_CHECKING:
-    from metaeval.llm.client import ChatSession
+    from metaeval.llm.chat_client import ChatSession
 
 _OURS = frozenset({"model", "messages", "stream", "n", "temperature", "max_tokens", "max_completion_tokens", "seed"})
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
-from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
+from metaeval.scoring.backends.sentence_splitting import Wish, best_pieces, find_splitter
 from metaeval.scoring.contract import PairScore, Span, Status, TextPair
 
 

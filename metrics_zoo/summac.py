@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator
 
 from metaeval.corpus.sentences import SentenceSplitter
-from metaeval.reading import read_object
+from metaeval.parsing import read_object
 from metaeval.scoring.backends.checkpoint import Checkpoint, file_is_here
 from metaeval.scoring.backends.classifier import PairClassifier
+from metaeval.scoring.backends.model_loading import FETCH_AGAIN, broken_files, load_tokenizer
 from metaeval.scoring.backends.model_metric import MODULES, of_checkpoint
-from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_tokenizer
-from metaeval.scoring.backends.sentences import best_pieces
+from metaeval.scoring.backends.sentence_splitting import best_pieces
 from metaeval.scoring.backends.tokenization import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
 from metrics_zoo import summac_image as images

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from metaeval.errors import UserError
+from metaeval.scoring.backends.model_loading import load_tokenizer
 from metaeval.scoring.backends.model_metric import LoadedModelMetric
-from metaeval.scoring.backends.models import load_tokenizer
 from metaeval.scoring.backends.tokenization import PromptCut, PromptIds, PromptTokens
 from metaeval.scoring.contract import Status
 

@@ -44,7 +44,7 @@ from typing import Annotated, Any, ClassVar, Literal, NoReturn, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from metaeval.errors import UserError
-from metaeval.reading import MalformedError, parse_json
+from metaeval.parsing import MalformedError, parse_json
 from metaeval.scoring.backends.checkpoint import ModelFolder
 from metaeval.scoring.backends.line_process import LineProcess, ProgramEndedError, SilentError
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status

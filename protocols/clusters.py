@@ -11,7 +11,7 @@ import numpy as np
 from metaeval.stats.arrays import distinct, numbered
 from metaeval.stats.crossed_clusters import joined, of_annotators
 from metaeval.stats.influence import Influence
-from metaeval.stats.votes import GoldVotes
+from metaeval.stats.vote_choices import GoldVotes
 from protocols.contract import Influences, Judgements
 
 OfProtocol = Callable[[Judgements, int, Mapping[str, str], Collection[str]], Influences]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from metaeval.stats.influence import Influence
 from metaeval.stats.intervals import Resampling as Resampling
 from metaeval.stats.resampling import Draws
-from metaeval.stats.votes import GoldVotes
+from metaeval.stats.vote_choices import GoldVotes
 
 Floats = NDArray[np.float64]
 

@@ -34,8 +34,8 @@ OWN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "HTTP_PROXY", "HTTP
 
 # What commands import that tests start as forks.
 FORKED = (
-    *("metaeval.cli.app", "metaeval.runs.evaluation", "metaeval.runs.worker"),
-    *("metaeval.runs.run", "metaeval.runs.sharding", "metaeval.runs.metric_scores"),
+    *("metaeval.cli.app", "metaeval.runs.evaluation", "metaeval.runs.scoring_worker"),
+    *("metaeval.runs.run", "metaeval.runs.shard_tasks", "metaeval.runs.score_panel"),
     *("metaeval.scoring.backends.minilm", "scipy.special"),
     *("aiohttp", "httpx2", "pyarrow.parquet", "pytest"),
 )
@@ -330,7 +330,7 @@ def scored_folder(store_of_mini, tmp_path_factory):
 @pytest.fixture
 def quick_plan(monkeypatch):
     """A plan is simulated with few samples: for tests of what is said of it, not of its digits."""
-    monkeypatch.setattr("metaeval.analyses.comparing.planning.SAMPLES", 20)
+    monkeypatch.setattr("metaeval.analyses.comparing.sample_sizes.SAMPLES", 20)
     monkeypatch.setattr("protocols.simulation._TRIES", 2)
 
 

@@ -31,8 +31,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from metaeval import reading
-from metaeval.citation.citeeval.editing import ACTIONS
+from metaeval import parsing
+from metaeval.citation.citeeval.citation_edits import ACTIONS
 from metaeval.errors import UserError
 
 LONGEST = 400
@@ -308,24 +308,24 @@ def database_of(make: Callable[[Path], object]) -> bytes:
 
 def readers() -> list[Reader]:
     """Every way in."""
-    from metaeval.analyses.explaining.explain import read_source
     from metaeval.analyses.explaining.job_differences import compare
-    from metaeval.citation.alce.labels import read_labels
-    from metaeval.citation.citeeval.editing import read_coefficients
-    from metaeval.citation.human.readers import read_human, read_human_set, read_score_file, read_statements
-    from metaeval.citation.model import Answer
+    from metaeval.analyses.explaining.signature_fields import read_source
+    from metaeval.citation.alce.human_labels import read_labels
+    from metaeval.citation.citeeval.citation_edits import read_coefficients
+    from metaeval.citation.data_model import Answer
+    from metaeval.citation.human.rating_files import read_human, read_human_set, read_score_file, read_statements
     from metaeval.citation.parsers.parse import read_parses
     from metaeval.citation.pipelines.aliice_paper import read_paper
-    from metaeval.citation.readers.answers import gather, read_answers, read_questions
+    from metaeval.citation.readers.answer_files import gather, read_answers, read_questions
     from metaeval.config import load_run
-    from metaeval.corpus.jsonl import read_corpus
+    from metaeval.corpus.corpus_file import read_corpus
     from metaeval.corpus.loaders import expertqa, factcheck_gpt, frank, gensearch, qasem, wice, xsum_hallucination
     from metaeval.corpus.loaders.ratings import read_ratings
-    from metaeval.llm.exchange import read_prompt, read_reply
-    from metaeval.report.formats import load_table
+    from metaeval.llm.messages import read_prompt, read_reply
     from metaeval.report.result import load_result
+    from metaeval.report.table_files import load_table
     from metaeval.scoring.backends.checkpoint import _unmet
-    from metaeval.scoring.scorefile import read_scores
+    from metaeval.scoring.score_files import read_scores
     from metaeval.variants import dataset_variant, metric_variant
     from tests.analyses.suites import read_suite
 
@@ -449,8 +449,8 @@ def readers() -> list[Reader]:
 
 def replies_of(path: Path) -> Any:
     """Every recorded reply, by the request that it answers."""
-    from metaeval.citation.chat import Replay
-    from metaeval.llm.exchange import ChatRequest, Reply
+    from metaeval.citation.chat_models import Replay
+    from metaeval.llm.messages import ChatRequest, Reply
 
     answers = Replay(path)([ChatRequest(row["request"], 0) for row in RECORDING])
     return [replace(one, raw="") if isinstance(one, Reply) else one for one in answers]
@@ -473,7 +473,7 @@ def checked_by_manifest(path: Path) -> Any:
 def score_store(path: Path) -> None:
     """A store of two scores."""
     from metaeval.scoring.contract import PairScore
-    from metaeval.scoring.store import ScoreStore
+    from metaeval.scoring.score_store import ScoreStore
 
     with ScoreStore(path) as store:
         store.put(IDENTITY, [(PAIRS[0], PairScore(0.5)), (PAIRS[1], PairScore(0.25))])
@@ -481,7 +481,7 @@ def score_store(path: Path) -> None:
 
 def read_score_store(path: Path) -> Any:
     """What a store holds of two pairs."""
-    from metaeval.scoring.store import ScoreStore
+    from metaeval.scoring.score_store import ScoreStore
 
     with ScoreStore(path) as store:
         return store.find(IDENTITY, PAIRS), store.verify().damaged
@@ -489,8 +489,8 @@ def read_score_store(path: Path) -> Any:
 
 def reply_store(path: Path) -> None:
     """A store of one reply."""
-    from metaeval.llm.exchange import ChatRequest, read_reply
-    from metaeval.llm.replies import ReplyStore
+    from metaeval.llm.messages import ChatRequest, read_reply
+    from metaeval.llm.reply_store import ReplyStore
 
     with ReplyStore(path) as store:
         reply = read_reply(json.dumps(COMPLETION))
@@ -499,7 +499,7 @@ def reply_store(path: Path) -> None:
 
 def read_reply_store(path: Path) -> Any:
     """What a store holds of one request."""
-    from metaeval.llm.replies import ReplyStore
+    from metaeval.llm.reply_store import ReplyStore
 
     with ReplyStore(path) as store:
         return store.find(PAIRS[0]), store.verify().damaged
@@ -962,7 +962,7 @@ class Bench:
 def bench() -> Iterator[Bench]:
     """A bench in a folder of its own, with small limits, and nothing logged."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="faults-") as folder:
-        patch.setattr(reading, "_FREE", 1 << 20)
+        patch.setattr(parsing, "_FREE", 1 << 20)
         patch.chdir(folder)
         logging.disable(logging.CRITICAL)
         try:

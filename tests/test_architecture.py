@@ -12,55 +12,55 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("metaeval", "metrics_zoo", "protocols")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
-READS = "errors files reading remote shown"
-TABLES = "own_tables data_tables roles table_reading"
-SETTINGS = f"column_arrays shown registry declared setting_types config config_files variants {READS} {TABLES}"
+READS = "errors files parsing remote_files display_text"
+TABLES = "user_tables cell_tables column_roles table_settings"
+SETTINGS = f"column_arrays display_text registry declared setting_types config config_files variants {READS} {TABLES}"
 PROTOCOL = "protocols.contract protocols.comparison protocols.contrasts protocols.simulation"
 
 # What each room may import of ours; "metaeval." is left out. A module belongs to the longest room that it starts with.
 ROOMS = {
-    "shown": "",
-    "errors": "shown",
-    "database": "errors files",
-    "files": "errors shown remote",
-    "remote": "errors",
-    "reading": "errors files shown",
+    "display_text": "",
+    "errors": "display_text",
+    "sqlite_store": "errors files",
+    "files": "errors display_text remote_files",
+    "remote_files": "errors",
+    "parsing": "errors files display_text",
     "column_arrays": "",
-    "roles": "errors",
-    "table_reading": "",
-    "data_tables": "column_arrays table_reading errors",
-    "encodings": READS,
-    "sheets": f"data_tables shown {READS}",
-    "own_tables": f"column_arrays shown data_tables table_reading encodings sheets {READS}",
+    "column_roles": "errors",
+    "table_settings": "",
+    "cell_tables": "column_arrays table_settings errors",
+    "csv_encodings": READS,
+    "xlsx_files": f"cell_tables display_text {READS}",
+    "user_tables": f"column_arrays display_text cell_tables table_settings csv_encodings xlsx_files {READS}",
     "declared": "errors files",
     "signature": "",
-    "llm": f"llm database {READS}",
+    "llm": f"llm sqlite_store {READS}",
     "registry": "errors",
     "stats": "stats",
     "protocols": "protocols stats",
-    "corpus": f"corpus column_arrays shown {READS} {TABLES}",
-    "scoring": f"scoring column_arrays corpus database shown {READS} {TABLES}",
-    "metrics_zoo": "metrics_zoo scoring.contract scoring.backends corpus.sentences corpus.languages llm errors reading",
-    "report": f"report stats.ranking stats.arrays shown {READS}",
+    "corpus": f"corpus column_arrays display_text {READS} {TABLES}",
+    "scoring": f"scoring column_arrays corpus sqlite_store display_text {READS} {TABLES}",
+    "metrics_zoo": "metrics_zoo scoring.contract scoring.backends corpus.sentences corpus.languages llm errors parsing",
+    "report": f"report stats.ranking stats.arrays display_text {READS}",
     "config_files": f"registry {READS}",
     "setting_types": "registry errors",
     "config": f"setting_types config_files declared corpus {READS} {TABLES}",
-    "variants": "config setting_types declared reading",
-    "runs": f"runs report scoring corpus stats llm.batch signature {PROTOCOL} {SETTINGS}",
-    "runs.serving": "metaeval config errors runs.metrics",
+    "variants": "config setting_types declared parsing",
+    "runs": f"runs report scoring corpus stats llm.batch_files signature {PROTOCOL} {SETTINGS}",
+    "runs.serve_metric": "metaeval config errors runs.loaded_metrics",
     "api": f"registry runs report scoring corpus config declared {READS} {TABLES}",
     "analyses": (
-        "metaeval analyses api database runs report scoring corpus stats llm.replies llm.exchange "
+        "metaeval analyses api sqlite_store runs report scoring corpus stats llm.reply_store llm.messages "
         f"signature {PROTOCOL} {SETTINGS}"
     ),
     "citation": f"citation scoring.contract scoring.backends corpus stats llm {READS} {TABLES}",
     "citation.pipelines": f"citation analyses runs report scoring corpus stats llm signature {SETTINGS}",
     "explorer": f"explorer citation analyses runs report scoring corpus {SETTINGS}",
     "decisions": f"decisions explorer citation analyses runs report scoring corpus stats signature {SETTINGS}",
-    "cli": f"metaeval analyses cli runs.metrics report {SETTINGS}",
+    "cli": f"metaeval analyses cli runs.loaded_metrics report {SETTINGS}",
     "conformance": (
-        "conformance analyses cli.declared citation.pipelines corpus scoring stats registry config declared errors "
-        "protocols.contract protocols.comparison"
+        "conformance analyses cli.analysis_command citation.pipelines corpus scoring stats registry config declared "
+        "errors protocols.contract protocols.comparison"
     ),
     "__main__": "cli",
     "metaeval": "analyses api config report corpus scoring",
@@ -160,7 +160,7 @@ LOADERS = {
     "metaeval.scoring.backends.line_process": {"subprocess.Popen"},
     "metaeval.scoring.executors.local": {"subprocess.Popen"},
     "metaeval.scoring.executors.ray": {"import_module"},  # a module of metaeval
-    "metaeval.runs.verify": {"subprocess.run"},
+    "metaeval.runs.verify_metric": {"subprocess.run"},
 }
 _BARE = {"__import__", "exec", "eval"}
 _LOADS = {"import_module", "exec_module", "run_path", "run_module", "spec_from_file_location"}
@@ -201,7 +201,7 @@ def test_the_command_line_starts_without_numbers_or_models():
 @pytest.mark.parametrize("command", [["data", "list"], ["data", "--help"]])
 def test_a_list_is_printed_without_numbers_or_models(command):
     loaded = loaded_by(f"from metaeval.cli.app import app; app({command}, standalone_mode=False)")
-    assert "metaeval.analyses.data" in loaded
+    assert "metaeval.analyses.data_sets" in loaded
     # Cards of rated data sets import NumPy, which holds their columns.
     assert loaded.isdisjoint({"torch", "transformers", "scipy", "pyarrow"})
 

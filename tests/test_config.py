@@ -11,7 +11,7 @@ from metaeval.config_files import config_file, config_folders, read_experiment, 
 from metaeval.declared import validated
 from metaeval.errors import UserError
 from metaeval.runs.evaluation import find_protocols
-from metaeval.runs.metrics import load_metric
+from metaeval.runs.loaded_metrics import load_metric
 from metaeval.runs.prepared_run import find_dataset
 from metaeval.scoring.contract import Metric
 from metaeval.variants import dataset_variant, metric_variant

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, canonical_json, declare, inputs_protected, sha256_file, sha256_json, write_text
-from metaeval.reading import read_text
-from metaeval.sheets import write_sheet
+from metaeval.parsing import read_text
+from metaeval.xlsx_files import write_sheet
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -94,7 +94,7 @@ def test_jobs_and_shards_from_python(tmp_path, settings, ran):
     from metaeval.config import RunConfig
     from metaeval.runs.evaluation import named_protocols
     from metaeval.runs.run import EvaluatedRun, write_run
-    from metaeval.runs.sharding import export_shard
+    from metaeval.runs.shard_tasks import export_shard
     from metaeval.scoring.shards import read_shard
 
     folder = tmp_path / "results"

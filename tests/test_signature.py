@@ -192,7 +192,7 @@ def test_the_order_of_metrics_and_the_others_of_the_run_leave_it_alone(signature
 
 
 def test_options_that_change_speed_alone_stay_out_of_it():
-    from metaeval.runs.metrics import load_metric
+    from metaeval.runs.loaded_metrics import load_metric
 
     options = {"minilm-cosine": {"batch_tokens": 512, "device": "cpu"}}
     plain, tuned = (

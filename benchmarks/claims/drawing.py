@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from metaeval.citation.aliice.claim_options import EXPANDED
 from metaeval.citation.aliice.claims import in_one_form
-from metaeval.citation.model import Answer
-from metaeval.citation.readers.answers import read_answers
-from metaeval.citation.sentences import cited_spans, move_leading, split
+from metaeval.citation.data_model import Answer
+from metaeval.citation.marks_and_sentences import cited_spans, move_leading, split
+from metaeval.citation.readers.answer_files import read_answers
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[2] / "shared" / "data"

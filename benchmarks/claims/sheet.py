@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.claims.drawing import HERE, Pointer, digest, sentences_of
+from metaeval.citation.aliice.anaphora import SentenceContext
 from metaeval.citation.aliice.claim_options import EXPANDED
 from metaeval.citation.aliice.claims import contexts_of, read_sentences
-from metaeval.citation.aliice.context import SentenceContext
-from metaeval.citation.model import Answer
+from metaeval.citation.data_model import Answer
 from metaeval.citation.parsers.parse import find_parser
 
 

@@ -22,7 +22,7 @@ from benchmarks.metrics.classifiers import timed_ways
 from benchmarks.paired import Paired, Way, compare, pin
 from benchmarks.workload import SHAPES, Texts, save_tokenizer, workload
 from metaeval.files import cache_folder
-from metaeval.scoring.backends.sentences import find_splitter
+from metaeval.scoring.backends.sentence_splitting import find_splitter
 from metrics_zoo.alignscore import AlignScore, AlignScoreOptions
 
 GOAL, LIMIT = 8.0, 10.8

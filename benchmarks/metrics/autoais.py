@@ -25,7 +25,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from benchmarks.paired import Way, compare, pin
 from benchmarks.workload import Texts, model_folder, workload
-from metaeval.scoring.backends import models, seq2seq
+from metaeval.scoring.backends import model_loading, seq2seq
 from metaeval.scoring.engine import score_pairs
 from metrics_zoo.autoais import AutoAIS
 
@@ -36,10 +36,13 @@ GOAL, LIMIT = 2.5, 3.5
 def ways(pairs: Sequence[Texts], folder: Path) -> dict[str, Way]:
     """Ours first. Models are loaded beforehand; texts are tokenised anew in every round."""
     metric = loaded(folder)
-    with mock.patch.object(models, "pack_linears", lambda model: model):
+    with mock.patch.object(model_loading, "pack_linears", lambda model: model):
         own_kernels = loaded(folder)
         unchanged = mock.Mock(side_effect=lambda model: model)
-        with mock.patch.object(seq2seq, "lighten", unchanged), mock.patch.object(models, "plain_gelus", unchanged):
+        with (
+            mock.patch.object(seq2seq, "lighten", unchanged),
+            mock.patch.object(model_loading, "plain_gelus", unchanged),
+        ):
             batched = loaded(folder)
     usual = ALCE(folder)
     return {

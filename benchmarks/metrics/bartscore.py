@@ -24,7 +24,7 @@ from transformers import AutoTokenizer, BartForConditionalGeneration
 
 from benchmarks.paired import Way, compare, pin
 from benchmarks.workload import Texts, model_folder, workload
-from metaeval.scoring.backends import models
+from metaeval.scoring.backends import model_loading
 from metaeval.scoring.backends.tokenization import TextTokens
 from metaeval.scoring.engine import score_pairs
 from metrics_zoo import bartscore
@@ -42,7 +42,7 @@ class Ways:
         self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
         self._ours = _loaded(folder)
         with (
-            mock.patch.object(models, "pack_linears", lambda model: model),
+            mock.patch.object(model_loading, "pack_linears", lambda model: model),
             mock.patch.object(bartscore, "pack_linears", lambda model: model),
         ):
             self._own_kernels = _loaded(folder)

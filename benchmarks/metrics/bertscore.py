@@ -27,7 +27,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from benchmarks.paired import Way, compare, pin
 from benchmarks.workload import Texts, model_folder, workload
-from metaeval.scoring.backends import deberta, models
+from metaeval.scoring.backends import deberta, model_loading
 from metaeval.scoring.engine import score_pairs
 from metrics_zoo import bertscore
 from metrics_zoo.bertscore import BERTScore
@@ -44,7 +44,7 @@ class Ways:
 
     def __init__(self, folder: Path, layers: int) -> None:
         self._ours = _loaded(folder, layers)
-        with mock.patch.object(models, "pack_linears", lambda model: model):
+        with mock.patch.object(model_loading, "pack_linears", lambda model: model):
             self._own_kernels = _loaded(folder, layers)
         self._official = Official(folder, layers)
 

@@ -8,7 +8,7 @@ from unittest import mock
 
 from benchmarks.paired import Way
 from benchmarks.workload import Texts
-from metaeval.scoring.backends import models
+from metaeval.scoring.backends import model_loading
 from metaeval.scoring.engine import score_pairs
 
 
@@ -26,7 +26,7 @@ def scores(metric: Any, pairs: list[Texts]) -> list[float]:
 
 def torch_kernels(metric: Any) -> Any:
     """The metric with its model loaded on torch's own linear layers: the same work, other kernels."""
-    with mock.patch.object(models, "pack_linears", lambda model: model):
+    with mock.patch.object(model_loading, "pack_linears", lambda model: model):
         return loaded(metric)
 
 

@@ -26,8 +26,8 @@ import torch
 import metaeval
 from benchmarks.paired import Way, compare, pin
 from benchmarks.workload import Texts, model_folder, workload
-from metaeval.scoring.backends import models
-from metaeval.scoring.backends.sentences import find_splitter
+from metaeval.scoring.backends import model_loading
+from metaeval.scoring.backends.sentence_splitting import find_splitter
 from metaeval.scoring.engine import score_jointly
 from metrics_zoo.summac import SummaC, SummaCConv, SummaCZS
 from metrics_zoo.summac_image import as_published
@@ -68,7 +68,7 @@ def job(pairs: Sequence[Texts], folder: Path, layers: Path) -> Job:
         padded.append(given["input_ids"].numel())
 
     ours[0].model._model.register_forward_pre_hook(note, with_kwargs=True)
-    with mock.patch.object(models, "pack_linears", same), mock.patch.object(models, "plain_gelus", same):
+    with mock.patch.object(model_loading, "pack_linears", same), mock.patch.object(model_loading, "plain_gelus", same):
         plain = _metrics(folder, layers)
     usual = Official(folder, layers)
     ways: dict[str, Way] = {

@@ -12,7 +12,7 @@ from benchmarks.promises.cells import Cell, Goal
 from benchmarks.promises.intervals import SIZES, Process, coverage, judgements_of, label_of
 from benchmarks.promises.processes import two_metrics
 from metaeval.config import load_run
-from metaeval.runs.certifying import certificate
+from metaeval.runs.certificates import certificate
 from protocols import classification
 from protocols.simulation import Task
 

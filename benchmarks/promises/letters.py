@@ -14,7 +14,7 @@ from benchmarks.promises.processes import metrics_of_one_value
 from metaeval.config import ComparisonConfig
 from metaeval.report.findings import findings
 from metaeval.report.result import Data, Interval, Result, Row, Value
-from metaeval.report.verdicts import differs
+from metaeval.report.significance_verdicts import differs
 from metaeval.runs.evaluation import column_of, declarations_of
 from metaeval.runs.significance import marked, significance
 from metaeval.stats.intervals import DEFAULT, Resampling

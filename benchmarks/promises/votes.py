@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.promises.cells import Cell, Goal
 from metaeval.stats.intervals import DEFAULT, studentised_interval
 from metaeval.stats.resampling import bootstrap
-from metaeval.stats.votes import votes_of_gold
+from metaeval.stats.vote_choices import votes_of_gold
 from protocols import classification, correlation
 from protocols.comparison import influence_of
 from protocols.contract import Judgements

@@ -38,7 +38,7 @@ import metaeval
 from metaeval.corpus.chunks import Chunking, chunk_corpus
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
-from metaeval.reading import json_objects
+from metaeval.parsing import json_objects
 from metaeval.scoring.backends import minilm
 from metrics_zoo.cover import FEATURES, FloatArray
 from metrics_zoo.support_mini import FILE, SupportModel

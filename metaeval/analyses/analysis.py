@@ -1,7 +1,8 @@
 """The declaration of an analysis, and the output that its function returns.
 
 An analysis is a name, one sentence, a pydantic model of options and a function from these to tables. The command
-(`metaeval.cli.declared`), the Python function (`metaeval.analyses.function`) and the pages of options are derived.
+(`metaeval.cli.analysis_command`), the Python function (`metaeval.analyses.python_function`) and the pages of options
+are derived.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from metaeval.config_files import refuse_repeated
 from metaeval.declared import Flag, flag_of, kinds_of, option_of
 from metaeval.errors import UserError
 from metaeval.setting_types import MetricNames
-from metaeval.table_reading import reading_tables
+from metaeval.table_settings import reading_tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from metaeval.report.result import Data
     from metaeval.report.table import Table
-    from metaeval.runs.metric_scores import Panel
-    from metaeval.runs.metrics import MetricProgress
+    from metaeval.runs.loaded_metrics import MetricProgress
+    from metaeval.runs.score_panel import Panel
 
 
 Progress: TypeAlias = "MetricProgress | None"
@@ -127,7 +128,7 @@ def own_fields(options: type[DeclaredOptions]) -> list[str]:
 
 
 def _score_files(names: tuple[str, ...]) -> tuple[str, ...]:
-    from metaeval.runs.metric_scores import as_metrics
+    from metaeval.runs.score_panel import as_metrics
 
     return tuple(as_metrics(names))
 

@@ -9,15 +9,15 @@ from typing import get_args
 
 import numpy as np
 
+from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.files import sha256_json
 from metaeval.report import result as results
-from metaeval.report.cells import cell
+from metaeval.report.result_tables import cell
 from metaeval.report.table import UNDEFINED, Note, Record, Table, TableRow, known, plain
-from metaeval.runs.columns import AlignedColumn
-from metaeval.runs.metric_scores import Panel, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet
-from metaeval.shown import count
+from metaeval.runs.score_columns import AlignedColumn
+from metaeval.runs.score_panel import Panel, make_sheet
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.correlations import concordance, rank_correlations
@@ -25,7 +25,7 @@ from metaeval.stats.dawid_skene import level_probabilities, mean_reliability, we
 from metaeval.stats.influence import SHARES, SIGNED
 from metaeval.stats.intervals import Found, intervals, studentised_interval
 from metaeval.stats.resampling import replicate
-from metaeval.stats.votes import Measure, Range, drawn, identified, is_binary, measured
+from metaeval.stats.vote_choices import Measure, Range, drawn, identified, is_binary, measured
 from protocols.contract import Resampling
 
 MOST_COLUMNS = 5

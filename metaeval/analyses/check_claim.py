@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 
 from metaeval.analyses.claim_text import PublishedClaim, read_claim
+from metaeval.cell_tables import TypedTable
+from metaeval.column_roles import SCORES, mapped
 from metaeval.config import RunConfig
-from metaeval.data_tables import TypedTable
 from metaeval.errors import UserError
 from metaeval.files import sha256_json
-from metaeval.own_tables import any_table, table_of
 from metaeval.report import result as results
-from metaeval.report.cells import THREE, cell
-from metaeval.report.frame import Recorded
+from metaeval.report.data_frame import Recorded
+from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Note, Record, Table, TableRow, blocks_of, plain
-from metaeval.roles import SCORES, mapped
 from metaeval.runs.prepared_run import Job, find_dataset, prepare
 from metaeval.signature import signature, versions
-from metaeval.stats.choices import GRADED, GRADES, MEAN, values_under_choices
+from metaeval.stats.open_choices import GRADED, GRADES, MEAN, values_under_choices
+from metaeval.user_tables import any_table, table_of
 
 OWN = {"auc": {"labels": MEAN, "ties": "half"}, **{name: {"labels": GRADES, "ties": "half"} for name in GRADED}}
 """Choices of the protocols: the classification protocol's headline, and the correlation protocol's levels."""

@@ -9,9 +9,9 @@ from decimal import Decimal
 from math import floor
 
 from metaeval import registry
+from metaeval.display_text import count
 from metaeval.errors import UserError, shown, unknown
-from metaeval.shown import count
-from metaeval.stats.choices import BINARY, GRADED
+from metaeval.stats.open_choices import BINARY, GRADED
 
 LONGEST = 500
 """Most characters of a claim."""

@@ -33,11 +33,11 @@ class CompareOptions(ProtocolSettings, RowOptions):
 
 
 def _run(options: CompareOptions, progress: Progress) -> Done:
-    from metaeval.analyses.comparing.contrasts import compare_pairs, comparison_findings, headline_pairs
-    from metaeval.analyses.comparing.further import further_sheets
+    from metaeval.analyses.analysis_job import write_result
+    from metaeval.analyses.comparing.bias_and_agreement import further_sheets
+    from metaeval.analyses.comparing.metric_pairs import compare_pairs, comparison_findings, headline_pairs
     from metaeval.analyses.comparing.subgroups import across_sheets, write_forests
-    from metaeval.analyses.job import write_result
-    from metaeval.runs.metric_scores import load_panel
+    from metaeval.runs.score_panel import load_panel
 
     plain = not (options.by or options.bias or options.agreement or options.complementarity)
     panels = [load_panel(config, options.names_metrics, progress=progress) for config in _runs(options, plain)]
@@ -67,9 +67,9 @@ def _runs(options: CompareOptions, plain: bool) -> Sequence[RunConfig]:
 
     plain: no further analysis is requested, so that every pair of metrics is compared.
     """
-    from metaeval.analyses.comparing.contrasts import check_comparison
+    from metaeval.analyses.comparing.metric_pairs import check_comparison
     from metaeval.analyses.comparing.subgroups import check_division
-    from metaeval.runs.metrics import able_defaults
+    from metaeval.runs.loaded_metrics import able_defaults
 
     datasets = options.dataset
     if options.by == "dataset" and len(set(datasets)) < 2:

@@ -15,13 +15,13 @@ import numpy as np
 
 from metaeval.config import RunConfig
 from metaeval.corpus.chunks import Chunking, chunk_corpus
-from metaeval.corpus.jsonl import LEVELS
+from metaeval.corpus.corpus_file import LEVELS
 from metaeval.corpus.model import Citation, Corpus, SupportLevel
-from metaeval.corpus.pairs import Rule, build_pairs
+from metaeval.corpus.pair_table import Rule, build_pairs
 from metaeval.corpus.sentences import split_sentences
 from metaeval.errors import UserError
 from metaeval.files import write_texts
-from metaeval.report.audit import (
+from metaeval.report.data_audit import (
     PAGE,
     Audit,
     Duplicates,
@@ -38,9 +38,9 @@ from metaeval.report.html_report import Picture
 from metaeval.report.result import Result
 from metaeval.report.table import known
 from metaeval.report.terminal import text_of
-from metaeval.runs.columns import AlignedColumn, trivial_columns
 from metaeval.runs.evaluation import evaluate, find_protocols
 from metaeval.runs.prepared_run import Job, load_corpus, prepare
+from metaeval.runs.score_columns import AlignedColumn, trivial_columns
 from metaeval.scoring.controls import GOLD_CONTROLS, OVERLAP
 from metaeval.stats.agreement import krippendorff_alpha
 

@@ -57,8 +57,8 @@ def _run(options: EvaluateOptions, progress: Progress) -> Done:
 
 def _scores(options: EvaluateOptions) -> tuple[RunConfig, Ratings | None]:
     """Return the run that evaluates the score files, and the ratings of a data frame."""
-    from metaeval.runs.columns import FILE_PREFIX
     from metaeval.runs.prepared_run import ratings_in
+    from metaeval.runs.score_columns import FILE_PREFIX
 
     files = tuple(f"{FILE_PREFIX}{file}" for file in options.files)
     if options.data is None or isinstance(options.data, Path):
@@ -72,7 +72,7 @@ def _scores(options: EvaluateOptions) -> tuple[RunConfig, Ratings | None]:
 def _sheets(options: EvaluateOptions, run: RunConfig, ratings: Ratings | None) -> Done:
     from metaeval.analyses.annotators import annotator_sheets
     from metaeval.analyses.comparing.subgroups import by_part, check_division
-    from metaeval.runs.metric_scores import load_panel
+    from metaeval.runs.score_panel import load_panel
 
     if options.by:
         check_division(options.by, run)

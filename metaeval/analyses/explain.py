@@ -22,7 +22,7 @@ class ExplainOptions(ResultsSettings, DeclaredOptions):
 
 
 def _run(options: ExplainOptions, progress: Progress) -> Done:
-    from metaeval.analyses.explaining.explain import explain, read_signature
+    from metaeval.analyses.explaining.signature_fields import explain, read_signature
     from metaeval.analyses.explaining.signature_sources import row_signatures, sources_of, titled
     from metaeval.report.table import Table
 
@@ -45,7 +45,7 @@ def _kept(of: str, paths: Sequence[str]) -> list[str]:
 
     of: what the user asked to explain.
     """
-    from metaeval.analyses.explaining.explain import is_file
+    from metaeval.analyses.explaining.signature_fields import is_file
     from metaeval.runs.job_folder import altered, check
 
     kept = {path: str(check(Path(path))) for path in dict.fromkeys([*paths, of]) if is_file(path)}
@@ -89,7 +89,7 @@ def _fields(leaves: Sequence[Leaf]) -> object:
 
 def _leaves(fields: Mapping[str, str]) -> dict[str, Leaf]:
     """Return the name, value, meaning and setting of each signature field, and of each choice that a field holds."""
-    from metaeval.analyses.explaining.explain import explain as explain_fields
+    from metaeval.analyses.explaining.signature_fields import explain as explain_fields
 
     leaves: dict[str, Leaf] = {}
     for field in explain_fields(fields):
@@ -115,10 +115,10 @@ def _rows(leaves: Mapping[str, Sequence[Leaf]]) -> list[object]:
 
 def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
     """Return the commands of the jobs that hold the rows, from their manifests, and the files that changed since."""
-    from metaeval.analyses.explaining.explain import is_file
+    from metaeval.analyses.analysis_job import RECIPE, changed_files, current
+    from metaeval.analyses.command_words import command_of
+    from metaeval.analyses.explaining.signature_fields import is_file
     from metaeval.analyses.explaining.signature_sources import jobs_with
-    from metaeval.analyses.job import RECIPE, changed_files, current
-    from metaeval.analyses.words import command_of
     from metaeval.runs.job_folder import NAME, lost_objects, read_manifest
 
     files = [Path(path) for path in paths if is_file(path)]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
 from metaeval.declared import Flag
+from metaeval.display_text import count
 from metaeval.errors import UserError
-from metaeval.shown import count
 
 if TYPE_CHECKING:
     from metaeval.corpus.leaderboards import Board

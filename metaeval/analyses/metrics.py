@@ -60,7 +60,7 @@ LIST = Analysis(
 def _show(options: OneMetricOptions, progress: Progress) -> Done:
     from metaeval.report.notebook import Card
     from metaeval.runs.doctor import readiness
-    from metaeval.runs.metrics import load_metric
+    from metaeval.runs.loaded_metrics import load_metric
     from metaeval.runs.prepared_run import variant_path
 
     name = options.name
@@ -120,8 +120,8 @@ class MetricVerifyOptions(OneMetricOptions):
 
 
 def _verify(options: MetricVerifyOptions, progress: Progress) -> Done:
-    from metaeval.analyses.metric_texts import verified_text
-    from metaeval.runs.verify import compare, official_metric, verify
+    from metaeval.analyses.metric_check_texts import verified_text
+    from metaeval.runs.verify_metric import compare, official_metric, verify
 
     name, config = options.name, options.configured()
     scorer = official_metric(name, config, _log.info) if options.official else None
@@ -149,7 +149,7 @@ than allowed.""",
 
 
 def _serve(options: OneMetricOptions, progress: Progress) -> Done:
-    from metaeval.runs.serving import serve
+    from metaeval.runs.serve_metric import serve
 
     serve(options.name, options.configured())
     return Done(shown=[])
@@ -171,7 +171,7 @@ metric whose dependencies conflict, or a GPU elsewhere. Options of the metric ar
 
 
 def _doctor(options: DeclaredOptions, progress: Progress) -> Done:
-    from metaeval.analyses.metric_texts import diagnosis_text
+    from metaeval.analyses.metric_check_texts import diagnosis_text
     from metaeval.runs.doctor import examine
 
     diagnosis = examine()

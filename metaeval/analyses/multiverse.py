@@ -31,7 +31,7 @@ class MultiverseOptions(ProtocolSettings, ScoredOptions, DatasetSettings):
 def _run(options: MultiverseOptions, progress: Progress) -> Done:
     from metaeval.analyses.suites.multiverse import explore, read_axes, write_rank_stability
     from metaeval.report.multiverse import as_json, multiverse_tables, write_multiverse
-    from metaeval.runs.metrics import able_defaults
+    from metaeval.runs.loaded_metrics import able_defaults
 
     if options.claim:
         return _claimed(options)

@@ -11,9 +11,9 @@ from pydantic import InstanceOf
 from metaeval import config as groups
 from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, Progress
 from metaeval.corpus.model import Corpus
-from metaeval.corpus.pairs import Pair
+from metaeval.corpus.pair_table import Pair
 from metaeval.declared import Flag
-from metaeval.shown import count
+from metaeval.display_text import count
 
 
 class Pairs(list[Pair]):
@@ -21,7 +21,7 @@ class Pairs(list[Pair]):
 
     def to_frame(self) -> Any:
         """Return a data frame with a row for each pair; levels are numbers, 2 full, 1 partial, 0 none."""
-        from metaeval.report.frame import frame
+        from metaeval.report.data_frame import frame
 
         return frame(pair._asdict() for pair in self)
 

@@ -47,8 +47,8 @@ class PlanOptions(PanelOptions):
 
 
 def _run(options: PlanOptions, progress: Progress) -> Done:
-    from metaeval.analyses.comparing.planning import plan_sheet, planned
-    from metaeval.runs.metric_scores import load_panel
+    from metaeval.analyses.comparing.sample_sizes import plan_sheet, planned
+    from metaeval.runs.score_panel import load_panel
 
     if options.certify or options.value:
         options.refuse(("difference", "half_width", *_OF_LABELS), "for a plan: leave --certify and --value out")
@@ -67,9 +67,9 @@ def _run(options: PlanOptions, progress: Progress) -> Done:
 
 
 def _certified(options: PlanOptions, progress: Progress) -> Done:
-    from metaeval.analyses.comparing.planning import protocol_of
-    from metaeval.runs.certifying import certificate_sheet, check_certificate, designed_rows, planned_panel
-    from metaeval.runs.metric_scores import load_panel
+    from metaeval.analyses.comparing.sample_sizes import protocol_of
+    from metaeval.runs.certificates import certificate_sheet, check_certificate, designed_rows, planned_panel
+    from metaeval.runs.score_panel import load_panel
 
     run = options.run()
     check_certificate(run, options.runs)
@@ -88,9 +88,9 @@ def _certified(options: PlanOptions, progress: Progress) -> Done:
 
 def _labels(options: PlanOptions, half_width: float) -> Done:
     """Return the number of labels that an interval of a share needs; nothing is scored or written."""
-    from metaeval.analyses.comparing.planning import PLANNED, labels_needed
+    from metaeval.analyses.comparing.sample_sizes import PLANNED, labels_needed
+    from metaeval.display_text import count
     from metaeval.report.table import Table, blocks_of
-    from metaeval.shown import count
 
     shares = PLANNED if options.share is None else (options.share,)
     rows = [{"share": share, "labels": labels_needed(half_width, share, options.items)} for share in shares]

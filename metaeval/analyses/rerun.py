@@ -44,7 +44,7 @@ def _files_of(job: DoneJob) -> list[str]:
 
 
 def _run(options: RerunOptions, progress: Progress) -> Done:
-    from metaeval.analyses.job import RECIPE, changed_files, current, write_job
+    from metaeval.analyses.analysis_job import RECIPE, changed_files, current, write_job
     from metaeval.files import sha256_file
     from metaeval.report.notebook import Sheets
     from metaeval.runs.job_folder import NAME, find_job, lost_objects, read_manifest

@@ -21,11 +21,11 @@ class DiffOptions(ResultsSettings, DeclaredOptions):
 
 
 def _run(options: DiffOptions, progress: Progress) -> Done:
-    from metaeval.analyses.explaining.explain import is_file
     from metaeval.analyses.explaining.job_differences import difference_lines, differences
+    from metaeval.analyses.explaining.signature_fields import is_file
     from metaeval.analyses.explaining.signature_sources import folder_of
-    from metaeval.report.differences import missing
     from metaeval.report.notebook import Changes
+    from metaeval.report.result_differences import missing
     from metaeval.runs.job_folder import altered
 
     changes_by_file, alone = differences(options.first, options.second, options.metric, options.results)

@@ -28,8 +28,8 @@ class ResultsExportOptions(ResultsSettings, DeclaredOptions):
 
 
 def _run(options: ResultsExportOptions, progress: Progress) -> Done:
-    from metaeval.analyses.paper_words import paper_wording
-    from metaeval.report.formats import FORMATS, check_format, format_texts
+    from metaeval.analyses.paper_wording import paper_wording
+    from metaeval.report.table_files import FORMATS, check_format, format_texts
     from metaeval.runs.job_folder import find_job, written_files
 
     named_formats = [name for name in options.format if name != ALL]

@@ -16,12 +16,12 @@ from metaeval.config import BatchSettings, LayoutSettings, ProtocolSettings, Run
 from metaeval.config_files import read_entries
 from metaeval.corpus.model import Corpus
 from metaeval.declared import Flag
+from metaeval.display_text import count
 from metaeval.errors import UserError, as_value_error
 from metaeval.setting_types import Names
-from metaeval.shown import count
 
 if TYPE_CHECKING:
-    from metaeval.report.measures import Declarations
+    from metaeval.report.ranking_measures import Declarations
     from metaeval.runs.dry_run import Planned
     from metaeval.runs.run import EvaluatedRun
 
@@ -77,7 +77,7 @@ def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done |
     from metaeval.report.notebook import NotebookText
     from metaeval.report.table import Table
     from metaeval.runs.dry_run import plan, requests_of
-    from metaeval.runs.metrics import able_defaults
+    from metaeval.runs.loaded_metrics import able_defaults
 
     if options.rehash:
         from metaeval.scoring.backends.checkpoint import forget_hashes
@@ -124,9 +124,9 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
     """Return the output of a run: the headline values with findings, the job, and a suggestion for the next step."""
     from metaeval.analyses.suite import write_evaluated
     from metaeval.report.cautions import cautions
-    from metaeval.report.cells import headline_grid, in_headline, lay_out
     from metaeval.report.findings import findings
     from metaeval.report.notebook import Results
+    from metaeval.report.result_tables import headline_grid, in_headline, lay_out
     from metaeval.runs.evaluation import declarations_of
 
     results = outcome.results
@@ -160,11 +160,11 @@ def next_step(
     """
     import shlex
 
-    from metaeval.analyses.words import words_of
-    from metaeval.report.measures import headlines
-    from metaeval.report.verdicts import top
-    from metaeval.runs.columns import FILE_PREFIX
+    from metaeval.analyses.command_words import words_of
+    from metaeval.report.ranking_measures import headlines
+    from metaeval.report.significance_verdicts import top
     from metaeval.runs.run import are_decided
+    from metaeval.runs.score_columns import FILE_PREFIX
 
     results = outcome.results
     shown = headlines(results, declarations)

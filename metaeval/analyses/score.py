@@ -14,7 +14,7 @@ from metaeval.errors import UserError
 
 if TYPE_CHECKING:
     from metaeval.runs.run import ScoreFileWritten
-    from metaeval.runs.sharding import ShardWritten
+    from metaeval.runs.shard_tasks import ShardWritten
 
 
 class ScoreOptions(JobOptions, DatasetSettings):
@@ -32,8 +32,8 @@ class ScoreOptions(JobOptions, DatasetSettings):
 
 def _run(options: ScoreOptions, progress: Progress) -> Done:
     from metaeval.runs.run import export_scores
-    from metaeval.runs.sharding import export_shard
-    from metaeval.scoring.executors.notice import EXIT_CODE, EndedError
+    from metaeval.runs.shard_tasks import export_shard
+    from metaeval.scoring.executors.termination_signal import EXIT_CODE, EndedError
     from metaeval.scoring.shards import read_shard
 
     shard = read_shard(options.shard) if options.shard else None

@@ -11,11 +11,11 @@ from pydantic import Field
 
 from metaeval import config as groups
 from metaeval.analyses.analysis import Analysis, AnalysisOptions, DeclaredOptions, Done, Progress
+from metaeval.analyses.command_words import words_of
 from metaeval.analyses.score import ScoreOptions
-from metaeval.analyses.words import words_of
 from metaeval.config import RunConfig
 from metaeval.declared import Flag
-from metaeval.shown import count
+from metaeval.display_text import count
 
 
 class SlurmOptions(
@@ -54,7 +54,7 @@ class SlurmOptions(
 
 def _slurm(options: SlurmOptions, _: Progress) -> Done:
     from metaeval.report.notebook import NotebookText
-    from metaeval.runs.sharding import batch_file
+    from metaeval.runs.shard_tasks import batch_file
 
     run, settings = options.run(), [name for name in RunConfig.model_fields if name in type(options).model_fields]
     words = words_of(options, settings, ScoreOptions)
@@ -95,7 +95,7 @@ class VerifyOptions(groups.TrustSettings, groups.ExecutorSettings, DeclaredOptio
 
 
 def _status(options: StatusOptions, _: Progress) -> Done:
-    from metaeval.remote import location
+    from metaeval.remote_files import location
     from metaeval.scoring.shards import shard_states
 
     folder = location(options.folder)
@@ -119,9 +119,9 @@ def _status(options: StatusOptions, _: Progress) -> Done:
 
 def _merge(options: MergeOptions, _: Progress) -> Done:
     from metaeval.files import UNFINISHED
-    from metaeval.remote import location
+    from metaeval.remote_files import location
+    from metaeval.scoring.score_store import ScoreStore
     from metaeval.scoring.shards import merge_shards, shard_states
-    from metaeval.scoring.store import ScoreStore
 
     run, folder = options.run(), location(options.folder)
     with ScoreStore(run.store_path) as store:
@@ -149,7 +149,7 @@ def _devices(names: Sequence[str]) -> str:
 
 
 def _verify(options: VerifyOptions, progress: Progress) -> Done:
-    from metaeval.runs.sharding import verify_shards
+    from metaeval.runs.shard_tasks import verify_shards
 
     replaced = ("data", "executor", "trust_config")
     settings = {name: getattr(options, name) for name in replaced if name in options.model_fields_set}

@@ -23,17 +23,17 @@ from metaeval.config import RunConfig
 from metaeval.declared import validated
 from metaeval.errors import UserError
 from metaeval.report.cautions import cautions
-from metaeval.report.cells import headline_grid
 from metaeval.report.findings import findings
-from metaeval.report.formats import write_table
-from metaeval.report.measures import Declarations
 from metaeval.report.notebook import Results, Sheets
-from metaeval.report.paper import BASE_PAPER_GROUPS, FLAT, OTHER_GROUP, NumberedTable, PaperLayout, paper_tables
+from metaeval.report.paper_tables import BASE_PAPER_GROUPS, FLAT, OTHER_GROUP, NumberedTable, PaperLayout, paper_tables
+from metaeval.report.ranking_measures import Declarations
 from metaeval.report.result import Result
+from metaeval.report.result_tables import headline_grid
 from metaeval.report.table import Table
+from metaeval.report.table_files import write_table
 from metaeval.runs.evaluation import declarations_of
 from metaeval.runs.job_folder import Command, close_job
-from metaeval.runs.metrics import load_metric
+from metaeval.runs.loaded_metrics import load_metric
 from metaeval.runs.run import EvaluatedRun, write_report, write_run
 from metaeval.scoring.backends.checkpoint import forget_hashes
 from metaeval.stats.significance import shrunken_areas

@@ -43,7 +43,7 @@ def _run(options: ThresholdsOptions, progress: Progress) -> Done:
 
 def _learnt(options: ThresholdsOptions, progress: Progress) -> Done:
     """Learn the threshold of each metric's verdicts from all rows, and evaluate it by cross-validation."""
-    from metaeval.analyses.learnt_thresholds import calibrate, calibration_sheet
+    from metaeval.analyses.verdict_thresholds import calibrate, calibration_sheet
 
     target, objective, folds = options.target, options.objective, options.folds
     run = options.run(**({} if "unit" in options.model_fields_set else {"unit": "citation"}))
@@ -59,18 +59,18 @@ def _learnt(options: ThresholdsOptions, progress: Progress) -> Done:
 
 def _decided(options: ThresholdsOptions, progress: Progress) -> Done:
     """Evaluate scores as decisions between the levels, with cross-validated thresholds."""
-    from metaeval.analyses.external_decisions import level_probabilities, native_decisions_sheet, transfer_sheet
-    from metaeval.analyses.job import write_result
-    from metaeval.analyses.level_decisions import (
+    from metaeval.analyses.analysis_job import write_result
+    from metaeval.analyses.cross_validated_decisions import (
         cross_validated_decisions,
         decision_sheets,
         decision_table,
         prepare_decisions,
         write_pictures,
     )
-    from metaeval.report.cells import lay_out
+    from metaeval.analyses.decisions_without_fitting import level_probabilities, native_decisions_sheet, transfer_sheet
     from metaeval.report.notebook import Sheets
-    from metaeval.runs.metric_scores import load_panel
+    from metaeval.report.result_tables import lay_out
+    from metaeval.runs.score_panel import load_panel
 
     if not options.to:
         options.refuse(("to_split", "to_unit"), "about another data set: name it with --to")
@@ -99,8 +99,8 @@ def _decided(options: ThresholdsOptions, progress: Progress) -> Done:
 
 def _on_other_data(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
     """Return the run's configuration on the data set of --to, without the options of the first data set."""
-    from metaeval.runs.columns import FILE_PREFIX
     from metaeval.runs.prepared_run import find_dataset
+    from metaeval.runs.score_columns import FILE_PREFIX
 
     if any(name.startswith(FILE_PREFIX) for name in run.metrics):
         raise UserError(

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metaeval.citation import table
-from metaeval.citation.model import Answer, Entails, NliPair, Verdict, group_of
-from metaeval.citation.table import CitationLine, Untitled, Zero
+from metaeval.citation import citation_table
+from metaeval.citation.citation_table import CitationLine, Untitled, Zero
+from metaeval.citation.data_model import Answer, Entails, NliPair, Verdict, group_of
 from metaeval.stats.arrays import Floats, Ints, codes_of, group_totals, ratio, weighted_sums
 from metaeval.stats.influence import COUNTS, SHARES, Ends
 from metaeval.stats.intervals import DEFAULT, Resampling, intervals
@@ -102,7 +102,10 @@ def citation_shares(
 
 def recalls(answers: Sequence[Answer], lines: Sequence[CitationLine]) -> list[AnswerShare]:
     """Return citation recall of each answer over its claims; claims without a verdict are left out."""
-    return sum_up(answers, ((line.answer, line.recall, table.unjudged_claim(line)) for line in table.claims_of(lines)))
+    return sum_up(
+        answers,
+        ((line.answer, line.recall, citation_table.unjudged_claim(line)) for line in citation_table.claims_of(lines)),
+    )
 
 
 def precisions(answers: Sequence[Answer], lines: Sequence[CitationLine]) -> list[AnswerShare]:
@@ -158,7 +161,7 @@ def filled(line: CitationLine, verdict: int) -> CitationLine:
 
     0 gives the lowest possible value, 1 the highest.
     """
-    recall = verdict if table.unjudged_claim(line) else line.recall
+    recall = verdict if citation_table.unjudged_claim(line) else line.recall
     if line.state != "unjudged":
         return replace(line, recall=recall)
     precision = verdict if line.precision is None else line.precision
@@ -355,11 +358,11 @@ def soften(
     pairs: list[NliPair | None] = []
     for line in lines:
         documents = passages[line.answer]
-        place, _ = table.find_place(line.citation, len(documents), zero)
+        place, _ = citation_table.find_place(line.citation, len(documents), zero)
         pairs.append(None)
         if line.state == "unjudged" and place is not None:
-            pairs[-1] = table.ClaimQuestion(line.claim, documents, (place,)).pair([place], untitled)
-    known = table.verdicts_on(pairs, entails)
+            pairs[-1] = citation_table.ClaimQuestion(line.claim, documents, (place,)).pair([place], untitled)
+    known = citation_table.verdicts_on(pairs, entails)
     return [_soft(line, None if pair is None else known[pair]) for line, pair in zip(lines, pairs, strict=True)]
 
 

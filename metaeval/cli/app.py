@@ -19,10 +19,10 @@ import typer
 from typer import Option
 
 from metaeval import __version__
-from metaeval.cli.declared import DeclaredGroup, group_of
+from metaeval.cli.analysis_command import DeclaredGroup, group_of
 from metaeval.cli.output import say
+from metaeval.display_text import Shown
 from metaeval.errors import ColumnsError, UserError
-from metaeval.shown import Shown
 
 EARLIER: Mapping[str, str] = {
     "calibrate": "thresholds --learn",

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from metaeval.shown import Shown, visible
+from metaeval.display_text import Shown, visible
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
     from metaeval.report.table import Table
-    from metaeval.runs.metrics import MetricProgress
+    from metaeval.runs.loaded_metrics import MetricProgress
 
 ASKING = "asking "
-"""The beginning of a name whose progress counts replies of a chat model (see `metaeval.citation.chat`)."""
+"""The beginning of a name whose progress counts replies of a chat model (see `metaeval.citation.chat_models`)."""
 
 COMBINATIONS = "combinations"
 """What is counted where metrics are ranked under every combination of choices."""

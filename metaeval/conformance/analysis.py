@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, own_fields
-from metaeval.analyses.function import make_function
-from metaeval.cli.declared import command_of, typed
+from metaeval.analyses.python_function import make_function
+from metaeval.cli.analysis_command import command_of, typed
 from metaeval.conformance.sentences import checks_of, instance_of, need, need_name, refuse, runs
 from metaeval.errors import UserError
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.cell_tables import TypedTable
 from metaeval.column_arrays import Coded
+from metaeval.column_roles import TEXTS
 from metaeval.corpus.ratings import Floats, RatingColumns, Rows, Votes
-from metaeval.data_tables import TypedTable
+from metaeval.display_text import count
 from metaeval.errors import shown
-from metaeval.roles import TEXTS
-from metaeval.shown import count
 
 _log = logging.getLogger("metaeval")
 

@@ -9,7 +9,7 @@ from math import isfinite
 from pathlib import Path
 
 from metaeval.errors import UserError
-from metaeval.reading import read_text
+from metaeval.parsing import read_text
 
 ALL = "all"
 """The topic of a run's value over all topics."""

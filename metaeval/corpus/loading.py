@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from metaeval.corpus.dataset import Dataset, SourceFile
+from metaeval.corpus.dataset_contract import Dataset, SourceFile
+from metaeval.corpus.joined_splits import pooled, splits_of
 from metaeval.corpus.model import Corpus
-from metaeval.corpus.pooled import pooled, splits_of
 from metaeval.corpus.ratings import Ratings
+from metaeval.display_text import Shown, count
 from metaeval.errors import UserError, unknown
 from metaeval.files import MOST_BYTES, atomic_write, cache_folder, sha256_file, write_text
-from metaeval.shown import Shown, count
 
 
 def load_dataset(

@@ -8,9 +8,9 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
+from metaeval.display_text import count
 from metaeval.errors import UserError, shown
 from metaeval.files import sha256_json
-from metaeval.shown import count
 
 Meta = Mapping[str, Any]
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from metaeval.column_arrays import Coded, Texts, interleaved, numerals, row_blocks, text_array, values_of
 from metaeval.corpus.model import SupportLevel
+from metaeval.display_text import count
 from metaeval.errors import UserError
-from metaeval.shown import count
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

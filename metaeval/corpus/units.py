@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from metaeval.corpus.chunks import Chunk, Chunking, chunk_corpus, document_sentences
 from metaeval.corpus.model import Corpus, SupportLevel
-from metaeval.corpus.pairs import (
+from metaeval.corpus.pair_table import (
     GIVEN,
     UNMATCHED,
     EvidenceAlignment,

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.citation.pipelines.claims_tables import TITLES
+from metaeval.citation.pipelines.alce_and_aliice import TITLES
 from metaeval.config import RunConfig
-from metaeval.decisions.claims import Claims
-from metaeval.decisions.items import CitationItems, items_of
-from metaeval.decisions.labels import agreement, check_sample, judged, labels_of_each
-from metaeval.decisions.measures import (
+from metaeval.decisions.citation_items import CitationItems, items_of
+from metaeval.decisions.claim_measures import Claims
+from metaeval.decisions.estimated_measures import (
     LABELS,
     RECALL,
     LabelEstimate,
@@ -27,14 +26,15 @@ from metaeval.decisions.measures import (
     estimated,
     none_labelled,
 )
-from metaeval.decisions.scores import PERCENT, data_of, item_sheet, scored
+from metaeval.decisions.item_scores import PERCENT, data_of, item_sheet, scored
+from metaeval.decisions.labels import agreement, check_sample, judged, labels_of_each
+from metaeval.display_text import count
 from metaeval.files import sha256_json
 from metaeval.report import result as results
-from metaeval.report.cells import cell
-from metaeval.report.frame import Recorded
+from metaeval.report.data_frame import Recorded
+from metaeval.report.result_tables import cell
 from metaeval.report.table import Note, Record, Scalar, Table, TableRow, blocks_of, plain
-from metaeval.runs.metrics import MetricProgress
-from metaeval.shown import count
+from metaeval.runs.loaded_metrics import MetricProgress
 from metaeval.signature import signature, versions
 from metaeval.stats.prediction_powered import Estimand
 

@@ -16,17 +16,17 @@ import numpy as np
 from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.config_files import check_file
+from metaeval.decisions.citation_items import CitationItems, items_of
 from metaeval.decisions.gate_model import SCHEMA, Gate, check_allowed, effective_number
-from metaeval.decisions.items import CitationItems, items_of
-from metaeval.decisions.scores import PERCENT, data_of, item_sheet, scored
+from metaeval.decisions.item_scores import PERCENT, data_of, item_sheet, scored
+from metaeval.display_text import count
 from metaeval.errors import UserError, shown
-from metaeval.reading import read_object
-from metaeval.report.cells import cell
+from metaeval.parsing import read_object
 from metaeval.report.result import checked
+from metaeval.report.result_tables import cell
 from metaeval.report.table import UNDEFINED, Note, Table, TableRow, blocks_of, plain
-from metaeval.runs.columns import AlignedColumn
-from metaeval.runs.metrics import MetricProgress
-from metaeval.shown import count
+from metaeval.runs.loaded_metrics import MetricProgress
+from metaeval.runs.score_columns import AlignedColumn
 from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Floats
 from metaeval.stats.prediction_powered import Sample, share, wilson

@@ -12,18 +12,18 @@ import numpy as np
 
 from metaeval.config import RunConfig
 from metaeval.corpus.model import SupportLevel
+from metaeval.decisions.citation_items import CitationItems, items_of
 from metaeval.decisions.gate_check import average, drift_values, filled_below, metric_fields
 from metaeval.decisions.gate_model import Candidate, Gate, Reference, Terms, candidate_of, effective_number
-from metaeval.decisions.items import CitationItems, items_of
+from metaeval.decisions.item_scores import PERCENT, data_of, item_sheet, scored
 from metaeval.decisions.labels import ItemLabels, LabelledItems, agreement, judged, labels_of
-from metaeval.decisions.scores import PERCENT, data_of, item_sheet, scored
+from metaeval.display_text import count
 from metaeval.errors import UserError
-from metaeval.report.cells import cell
-from metaeval.report.frame import Recorded
+from metaeval.report.data_frame import Recorded
+from metaeval.report.result_tables import cell
 from metaeval.report.table import Note, Scalar, Table, TableRow, blocks_of, plain
-from metaeval.runs.columns import AlignedColumn
-from metaeval.runs.metrics import MetricProgress
-from metaeval.shown import count
+from metaeval.runs.loaded_metrics import MetricProgress
+from metaeval.runs.score_columns import AlignedColumn
 from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Bools
 from metaeval.stats.risk_control import answers_for_mean, effective_labels, labels_for

@@ -9,17 +9,17 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from metaeval.config import RunConfig
-from metaeval.decisions.forms import page_form
-from metaeval.decisions.items import CitationItems
+from metaeval.decisions.citation_items import CitationItems
+from metaeval.decisions.item_scores import filled, scored
+from metaeval.decisions.label_forms import page_form
 from metaeval.decisions.labels import Drawn, DrawnUnit, ItemLabels, judged
-from metaeval.decisions.scores import filled, scored
 from metaeval.errors import UserError, unknown
 from metaeval.explorer import explorer_page
 from metaeval.files import write_text
-from metaeval.own_tables import WRITTEN, write_table
-from metaeval.runs.metrics import MetricProgress
+from metaeval.runs.loaded_metrics import MetricProgress
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import draw_in_proportion, draw_simple, draw_stratified
+from metaeval.user_tables import WRITTEN, write_table
 
 Design = Literal["random", "stratified", "uncertain"]
 

@@ -11,19 +11,19 @@ from unicodedata import category
 
 import numpy as np
 
+from metaeval.cell_tables import Row, TypedTable, name_column
 from metaeval.column_arrays import number_in
+from metaeval.column_roles import LABELS, mapped
 from metaeval.corpus.model import SupportLevel
-from metaeval.data_tables import Row, TypedTable, name_column
-from metaeval.decisions.forms import SUPPORT, LabelQuestion
-from metaeval.decisions.items import CitationItems, Item
+from metaeval.decisions.citation_items import CitationItems, Item
+from metaeval.decisions.label_forms import SUPPORT, LabelQuestion
+from metaeval.display_text import count
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import sha256_json
-from metaeval.own_tables import any_table
-from metaeval.roles import LABELS, mapped
-from metaeval.shown import count
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import Sample, share
+from metaeval.user_tables import any_table
 
 _log = logging.getLogger("metaeval")
 

@@ -13,9 +13,9 @@ from importlib import resources
 from string import Template
 from typing import Any
 
+from metaeval.display_text import Shown
 from metaeval.report.html_report import escape
 from metaeval.report.table import grouped
-from metaeval.shown import Shown
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from metaeval.analyses.suites.suite import RECORD
 from metaeval.errors import UserError
-from metaeval.report.formats import PAGE as REPORT
+from metaeval.report.table_files import PAGE as REPORT
 from metaeval.runs.job_folder import NAME, PAIRS, done_jobs, find_job, read_manifest, settings_of
 
 

@@ -14,7 +14,7 @@ from metaeval.files import write_text
 from metaeval.setting_types import MetricNames
 
 if TYPE_CHECKING:
-    from metaeval.runs.metrics import MetricProgress
+    from metaeval.runs.loaded_metrics import MetricProgress
 
 
 class ViewOptions(OutputSettings, DeclaredOptions):
@@ -38,7 +38,7 @@ class ViewOptions(OutputSettings, DeclaredOptions):
 
 def _run(options: ViewOptions, progress: MetricProgress | None) -> Done:
     from metaeval.explorer.job_folders import shown_jobs
-    from metaeval.explorer.viewing import View, view_page
+    from metaeval.explorer.page_data import View, view_page
 
     view = View(options.data, options.max_pairs, options.explain, options.trust_config, progress)
     jobs = options.jobs or (shown_jobs(options.results) if options.all else ("latest",))

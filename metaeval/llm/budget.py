@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
+from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause, Prices
-from metaeval.llm.exchange import ChatRequest, Reply
-from metaeval.llm.replies import ReplyStore
-from metaeval.shown import count
+from metaeval.llm.messages import ChatRequest, Reply
+from metaeval.llm.reply_store import ReplyStore
 
 
 def usd(amount: float) -> str:

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, BeforeValidator, Field
 
 from metaeval.errors import UserError
-from metaeval.reading import MalformedError, parse_json
+from metaeval.parsing import MalformedError, parse_json
 
 OPENAI = "https://api.openai.com/v1"
 KEY_NAME = "OPENAI_API_KEY"

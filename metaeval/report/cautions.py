@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from metaeval.report import sentences
-from metaeval.report.measures import LEVELS, listed, metrics_of
-from metaeval.report.notes import plural, values_by_kind
+from metaeval.display_text import count
+from metaeval.report import sentence_templates
+from metaeval.report.interval_texts import FEW_GROUPS, effective, simulation_summary, whole_range
+from metaeval.report.ranking_measures import LEVELS, listed, metrics_of
 from metaeval.report.result import FULL_SUPPORT, Result
 from metaeval.report.table import DEMO, grouped, place_of, plain, share, value_of
-from metaeval.report.uncertainty import FEW_GROUPS, effective, simulation_summary, whole_range
-from metaeval.shown import count
+from metaeval.report.table_notes import plural, values_by_kind
 
 # Smaller shares of cut tokens, and of chunks that are left out, are not mentioned.
 _CUT, _LEFT_OUT = 0.01, 0.1
@@ -25,12 +25,14 @@ def cautions(results: Sequence[Result]) -> list[str]:
     )
     if len(of) == 1:
         return list(names_by_text)
-    return [sentences.LABELLED.format(label=listed(names), sentence=text) for text, names in names_by_text.items()]
+    return [
+        sentence_templates.LABELLED.format(label=listed(names), sentence=text) for text, names in names_by_text.items()
+    ]
 
 
 def _demo(results: Sequence[Result]) -> Iterable[str]:
     if results[0].data.demo:
-        yield sentences.DEMO_DATA.format(demo=DEMO)
+        yield sentence_templates.DEMO_DATA.format(demo=DEMO)
 
 
 def _missing_levels(results: Sequence[Result]) -> Iterable[str]:
@@ -43,7 +45,7 @@ def _missing_levels(results: Sequence[Result]) -> Iterable[str]:
             if not any(value_of(row, column).value is not None for row in result.rows)
         ]
         if levels and set(levels) <= set(LEVELS) and absent and undefined:
-            yield sentences.MISSING_LEVELS.format(levels=listed(absent, "or"), measures=listed(undefined))
+            yield sentence_templates.MISSING_LEVELS.format(levels=listed(absent, "or"), measures=listed(undefined))
 
 
 def _left_out(results: Sequence[Result]) -> Iterable[str]:
@@ -52,7 +54,7 @@ def _left_out(results: Sequence[Result]) -> Iterable[str]:
     most = max(result.rows, key=lambda row: sum(row.excluded.values()), default=None)
     left = sum(most.excluded.values()) if most else 0
     if most and result.unit == "chunk" and left > _LEFT_OUT * most.total:
-        yield sentences.CHUNKS_LEFT_OUT.format(left=left, row=most, reasons=plain(", ".join(most.excluded)))
+        yield sentence_templates.CHUNKS_LEFT_OUT.format(left=left, row=most, reasons=plain(", ".join(most.excluded)))
 
 
 def _parts_of_evidence(results: Sequence[Result]) -> Iterable[str]:
@@ -60,18 +62,18 @@ def _parts_of_evidence(results: Sequence[Result]) -> Iterable[str]:
     result, perfect = results[0], results[0].perfect
     if perfect is not None and perfect.incomplete:
         values = dict(values_by_kind(perfect.values, result.columns)).get(FULL_SUPPORT, "")
-        yield sentences.PARTS_OF_EVIDENCE.format(perfect=perfect, units=plural(result.unit), values=values)
+        yield sentence_templates.PARTS_OF_EVIDENCE.format(perfect=perfect, units=plural(result.unit), values=values)
 
 
 def _few_groups(results: Sequence[Result]) -> Iterable[str]:
     """Yield a sentence on few groups: effective groups for intervals from a standard error, else all groups."""
     below = [number for result in results for number in effective(result, result.columns) if number < FEW_GROUPS]
     if below:
-        yield sentences.FEW_EFFECTIVE_GROUPS.format(groups=whole_range(below), enough=FEW_GROUPS)
+        yield sentence_templates.FEW_EFFECTIVE_GROUPS.format(groups=whole_range(below), enough=FEW_GROUPS)
     resampled = [result for result in results if not result.interval.studentised and result.interval.resamples]
     few = [result.data.groups for result in resampled if result.data.groups < FEW_GROUPS]
     if few:
-        yield sentences.FEW_GROUPS_RESAMPLED.format(groups=count(min(few), "group"), enough=FEW_GROUPS)
+        yield sentence_templates.FEW_GROUPS_RESAMPLED.format(groups=count(min(few), "group"), enough=FEW_GROUPS)
 
 
 def _simulated(results: Sequence[Result]) -> Iterable[str]:
@@ -93,9 +95,9 @@ def _unscored(results: Sequence[Result]) -> Iterable[str]:
                 f"{number:,} {plain(name)}" if several else plain(name) for name, number in row.statuses.items()
             )
             fields = {"metric": plain(row.metric), "total": row.scored + row.unscored, "units": units}
-            clauses.append(sentences.UNSCORED_ROWS.format(row=row, reasons=reasons, **fields))
+            clauses.append(sentence_templates.UNSCORED_ROWS.format(row=row, reasons=reasons, **fields))
     if clauses:
-        yield sentences.UNSCORED.format(metrics=listed(clauses))
+        yield sentence_templates.UNSCORED.format(metrics=listed(clauses))
 
 
 def _cut(results: Sequence[Result]) -> Iterable[str]:
@@ -106,7 +108,7 @@ def _cut(results: Sequence[Result]) -> Iterable[str]:
             if row.ledger is not None and row.ledger.cut_tokens > _CUT * row.ledger.tokens
         ]
         if cut:
-            yield sentences.CUT_INPUT.format(metrics_and_shares=listed(cut))
+            yield sentence_templates.CUT_INPUT.format(metrics_and_shares=listed(cut))
 
 
 def _warnings(results: Sequence[Result]) -> Iterable[str]:
@@ -115,4 +117,4 @@ def _warnings(results: Sequence[Result]) -> Iterable[str]:
         for warning in dict.fromkeys(warning for row in rows for warning in row.warnings):
             of = [plain(row.metric) for row in rows if warning in row.warnings]
             metrics = "every metric" if len(of) == len(rows) > 1 else listed(of)
-            yield sentences.WARNING.format(metrics=metrics, warning=plain(warning).removesuffix("."))
+            yield sentence_templates.WARNING.format(metrics=metrics, warning=plain(warning).removesuffix("."))

@@ -12,12 +12,21 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from metaeval.report import sentences, verdicts
-from metaeval.report.measures import NAMED, Declarations, Headline, headlines, listed, measures_of, metrics_of, named_in
-from metaeval.report.notes import plural
+from metaeval.display_text import count
+from metaeval.report import sentence_templates, significance_verdicts
+from metaeval.report.ranking_measures import (
+    NAMED,
+    Declarations,
+    Headline,
+    headlines,
+    listed,
+    measures_of,
+    metrics_of,
+    named_in,
+)
 from metaeval.report.result import Column, Result, Row
 from metaeval.report.table import format_value, grouped, plain, value_of
-from metaeval.shown import count
+from metaeval.report.table_notes import plural
 
 _MOST_GROUPS = 3  # of columns that say the same; of more groups each metric's columns are counted
 
@@ -43,7 +52,7 @@ def findings(results: Sequence[Result], declarations: Declarations) -> list[str]
 
 def _without_values(result: Result) -> str:
     notes = dict.fromkeys(plain(value.note) for row in metrics_of(result) for value in row.values.values())
-    return sentences.NO_VALUES.format(reasons="; ".join(filter(None, notes)) or "no reason is recorded")
+    return sentence_templates.NO_VALUES.format(reasons="; ".join(filter(None, notes)) or "no reason is recorded")
 
 
 def _coverage(shown: Sequence[Headline]) -> str:
@@ -54,7 +63,7 @@ def _coverage(shown: Sequence[Headline]) -> str:
             total, units = f"{row.scored + row.unscored:,}", plural(headline.result.unit)
             scored = f"{row.scored:,} of {total} {units}" if row.unscored else f"all {total} {units}"
             groups = count(headline.result.data.groups, "group")
-            text = sentences.COVERAGE.format(metric=plain(row.metric), scored=scored, groups=groups)
+            text = sentence_templates.COVERAGE.format(metric=plain(row.metric), scored=scored, groups=groups)
             texts.append((text, measures_of([headline], shown)))
     measures_by_text = grouped(texts)
     return " ".join(_labelled(listed(measures), text, measures_by_text) for text, measures in measures_by_text.items())
@@ -62,7 +71,7 @@ def _coverage(shown: Sequence[Headline]) -> str:
 
 def _labelled(label: str, text: str, groups: Collection[object]) -> str:
     """Return the sentence, with the label before it where there are several groups."""
-    return sentences.LABELLED.format(label=label, sentence=text) if len(groups) > 1 else text
+    return sentence_templates.LABELLED.format(label=label, sentence=text) if len(groups) > 1 else text
 
 
 def leading(every: Sequence[Headline], chance: Collection[str] = ()) -> str:
@@ -72,15 +81,15 @@ def leading(every: Sequence[Headline], chance: Collection[str] = ()) -> str:
     value. Where no metric is significantly better than these controls, it says so.
     """
     shown = [headline for headline in every if len(headline.metrics) > 1]
-    if not all(any(pair.p is not None for pair in verdicts.pairs_of(headline)) for headline in shown):
-        highest = grouped((plain(verdicts.ordered(headline)[0].metric), headline) for headline in shown)
-        texts = [_with_measures(sentences.HIGHEST, same, shown, best=name) for name, same in highest.items()]
-        return " ".join([*texts, sentences.UNTESTED])
+    if not all(any(pair.p is not None for pair in significance_verdicts.pairs_of(headline)) for headline in shown):
+        highest = grouped((plain(significance_verdicts.ordered(headline)[0].metric), headline) for headline in shown)
+        texts = [_with_measures(sentence_templates.HIGHEST, same, shown, best=name) for name, same in highest.items()]
+        return " ".join([*texts, sentence_templates.UNTESTED])
     texts, rest = [], []
     for headline in shown:
         if _none_above_chance(headline, chance):
-            best = plain(verdicts.ordered(headline)[0].metric)
-            texts.append(_with_measures(sentences.NONE_ABOVE_CHANCE, [headline], shown, best=best))
+            best = plain(significance_verdicts.ordered(headline)[0].metric)
+            texts.append(_with_measures(sentence_templates.NONE_ABOVE_CHANCE, [headline], shown, best=best))
         else:
             rest.append(headline)
     return " ".join([*texts, *_leading(rest, shown)])
@@ -88,18 +97,18 @@ def leading(every: Sequence[Headline], chance: Collection[str] = ()) -> str:
 
 def _none_above_chance(headline: Headline, chance: Collection[str]) -> bool:
     """Return whether pairs differ in a column in which no metric is significantly above chance."""
-    above = {verdicts.above_chance(headline, row, chance) for row in headline.metrics}
-    return above == {False} and bool(verdicts.better_pairs(headline))
+    above = {significance_verdicts.above_chance(headline, row, chance) for row in headline.metrics}
+    return above == {False} and bool(significance_verdicts.better_pairs(headline))
 
 
 def _leading(shown: Sequence[Headline], every: Sequence[Headline]) -> list[str]:
-    leaders = [[plain(name) for name in verdicts.top(headline)] for headline in shown]
+    leaders = [[plain(name) for name in significance_verdicts.top(headline)] for headline in shown]
     same_leaders = grouped(
         (frozenset(names) if len(names) < len(headline.metrics) else frozenset(), headline)
         for names, headline in zip(leaders, shown, strict=True)
     )
     if len(same_leaders) > _MOST_GROUPS:
-        return [_column_counts(sentences.LEADING, leaders)]
+        return [_column_counts(sentence_templates.LEADING, leaders)]
     return [_leaders(same, every) for same in same_leaders.values()]
 
 
@@ -109,20 +118,22 @@ def _column_counts(claim: str, names_of_columns: Sequence[Collection[str]]) -> s
     by_number = grouped((number, name) for name, number in columns.most_common())
     counts = [f"{listed(names)} in {number}" for number, names in by_number.items()]
     if not counts:
-        return sentences.NONE.format(claim=claim, evidence="")
-    return sentences.COUNTED.format(columns=len(names_of_columns), claim=claim, counts="; ".join(counts[:NAMED]))
+        return sentence_templates.NONE.format(claim=claim, evidence="")
+    return sentence_templates.COUNTED.format(
+        columns=len(names_of_columns), claim=claim, counts="; ".join(counts[:NAMED])
+    )
 
 
 def _leaders(same: Sequence[Headline], every: Sequence[Headline]) -> str:
     """Return the sentence on the columns `same`, in which the same metrics lead, out of all columns `every`."""
-    best = [plain(name) for name in verdicts.top(same[0])]
+    best = [plain(name) for name in significance_verdicts.top(same[0])]
     others = {plain(row.metric) for headline in same for row in headline.metrics} - {*best}
     if len(best) == len(same[0].metrics):
-        differ = any(map(verdicts.better_pairs, same))
-        return _with_measures(sentences.NONE_WORSE if differ else sentences.NO_PAIR, same, every)
-    template = sentences.LEADS_ALONE if len(best) == 1 else sentences.LEAD
+        differ = any(map(significance_verdicts.better_pairs, same))
+        return _with_measures(sentence_templates.NONE_WORSE if differ else sentence_templates.NO_PAIR, same, every)
+    template = sentence_templates.LEADS_ALONE if len(best) == 1 else sentence_templates.LEAD
     other = others.pop() if len(others) == 1 else "every other metric"
-    highest = {verdicts.top(headline)[0] for headline in same}
+    highest = {significance_verdicts.top(headline)[0] for headline in same}
     top = best[0] if len(highest) == 1 else "the highest"
     return _with_measures(template, same, every, best=listed(best), top=top, others=other)
 
@@ -132,8 +143,8 @@ def _with_measures(template: str, same: Sequence[Headline], every: Sequence[Head
 
     Of a single column the values of the leading metrics, or of the two highest, are added. every: all columns.
     """
-    ranked, best = verdicts.ordered(same[0]), len(verdicts.top(same[0]))
-    if template == sentences.LEAD:  # the sentence names them in this order
+    ranked, best = significance_verdicts.ordered(same[0]), len(significance_verdicts.top(same[0]))
+    if template == sentence_templates.LEAD:  # the sentence names them in this order
         values = ", ".join(same[0].number(row) for row in ranked[: min(best, NAMED)])
     else:
         values = ", ".join(f"{plain(row.metric)} {same[0].number(row)}" for row in ranked[:2])
@@ -167,7 +178,9 @@ def _abilities(results: Sequence[Result], declarations: Declarations) -> str:
     shown = max(by_protocol.values(), key=lambda same: len({ability.text for ability in same}), default=[])
     if len({id(ability.result) for ability in shown}) > 1:
         able = grouped((ability.text, [plain(row.metric) for row in ability.above]) for ability in shown)
-        return " ".join(_column_counts(sentences.ABILITY.format(abilities=text), names) for text, names in able.items())
+        return " ".join(
+            _column_counts(sentence_templates.ABILITY.format(abilities=text), names) for text, names in able.items()
+        )
     same_metrics = grouped(((ability.open, *(row.metric for row in ability.above)), ability) for ability in shown)
     return " ".join(map(_ability_sentence, sorted(same_metrics.values(), key=lambda same: -len(same[0].above))))
 
@@ -178,12 +191,12 @@ def _tested_abilities(result: Result, declarations: Declarations) -> list[_Abili
         row.metric
         for headline in headlines([result], declarations)
         for row in headline.metrics
-        if verdicts.above_chance(headline, row, declarations.chance) is False
+        if significance_verdicts.above_chance(headline, row, declarations.chance) is False
     }
     for column in result.columns:
         text, chance = reading.ability.get(column.key, ""), reading.chance.get(column.key)
         rows = [
-            (row, verdicts.above_chance(Headline(result, column), row, declarations.chance))
+            (row, significance_verdicts.above_chance(Headline(result, column), row, declarations.chance))
             for row in metrics_of(result)
         ]
         above = [row for row, verdict in rows if verdict and row.metric not in below]
@@ -199,13 +212,13 @@ def _ability_sentence(same: Sequence[_Ability]) -> str:
     names, tested = ([plain(row.metric) for row in rows] for rows in (same[0].above, same[0].tested))
     chances = dict.fromkeys(f"{ability.chance * ability.column.scale:g}" for ability in same)
     measures = listed([plain(ability.column.label) for ability in same])
-    evidence = sentences.NOT_ABOVE_CHANCE.format(measures=measures, chance=listed(list(chances)))
+    evidence = sentence_templates.NOT_ABOVE_CHANCE.format(measures=measures, chance=listed(list(chances)))
     if len(tested) == 1:
         evidence = f" ({'; '.join(map(_first_value, same))})"
     abilities = listed([ability.text for ability in same], "and" if names else "or")
-    claim = sentences.ABILITY.format(abilities=abilities)
+    claim = sentence_templates.ABILITY.format(abilities=abilities)
     if same[0].open:
-        return sentences.SOME.format(claim=claim, metrics=listed(names), are=_are(names))
+        return sentence_templates.SOME.format(claim=claim, metrics=listed(names), are=_are(names))
     return _claim(claim, names, tested, len(metrics_of(same[0].result)), evidence)
 
 
@@ -216,12 +229,12 @@ def _claim(claim: str, names: Sequence[str], tested: Collection[str], metrics: i
     """
     others = [name for name in tested if name not in names]
     if not names:
-        template = sentences.NOT if len(tested) == 1 else sentences.NONE
+        template = sentence_templates.NOT if len(tested) == 1 else sentence_templates.NONE
     elif others:
         is_most = len(names) > max(NAMED, len(others))
-        template = sentences.ALL_BUT if is_most and len(tested) == metrics else sentences.ONLY
+        template = sentence_templates.ALL_BUT if is_most and len(tested) == metrics else sentence_templates.ONLY
     else:
-        template = sentences.EVERY if len(tested) == metrics > 1 else sentences.SOME
+        template = sentence_templates.EVERY if len(tested) == metrics > 1 else sentence_templates.SOME
     are, metrics_named = _are(names), listed(names or list(tested))
     return template.format(claim=claim, metrics=metrics_named, are=are, others=listed(others), evidence=evidence)
 
@@ -251,11 +264,15 @@ def _controls(shown: Sequence[Headline], oracles: Collection[str]) -> str:
 
     oracles: controls that know the gold labels and are left out.
     """
-    best_of = [(headline, best) for headline in shown if (best := verdicts.best_control(headline, oracles))]
+    best_of = [
+        (headline, best) for headline in shown if (best := significance_verdicts.best_control(headline, oracles))
+    ]
     tables = []
     for headline, best in best_of:
         rows = headline.metrics
-        verdict_of = {plain(row.metric): verdicts.above_every_control(headline, row, oracles) for row in rows}
+        verdict_of = {
+            plain(row.metric): significance_verdicts.above_every_control(headline, row, oracles) for row in rows
+        }
         tested = [name for name, verdict in verdict_of.items() if verdict is not None]
         if tested:
             tables.append(_ControlTests(headline, best, tested, [name for name in tested if verdict_of[name]]))
@@ -269,13 +286,13 @@ def _better_than_controls(tables: Sequence[_ControlTests]) -> str:
     """Return which metrics are better than every control, with measures where that differs between columns, as text."""
     same_better = grouped((frozenset(table.better), table) for table in tables)
     if len(same_better) > _MOST_GROUPS:
-        return _column_counts(sentences.BETTER_THAN_CONTROLS, [table.better for table in tables])
+        return _column_counts(sentence_templates.BETTER_THAN_CONTROLS, [table.better for table in tables])
     texts, every = [], [table.headline for table in tables]
     for same in same_better.values():
         shown = [table.headline for table in same]
         tested = dict.fromkeys(name for table in same for name in table.tested)
         metrics = len({row.metric for headline in shown for row in headline.metrics})
-        text = _claim(sentences.BETTER_THAN_CONTROLS, same[0].better, tested, metrics)
+        text = _claim(sentence_templates.BETTER_THAN_CONTROLS, same[0].better, tested, metrics)
         texts.append(_labelled(measures_of(shown, every), text, same_better))
     return " ".join(texts)
 
@@ -285,14 +302,18 @@ def _worse_than_control(tables: Sequence[_ControlTests]) -> str:
     if any(table.best.kind == "metric" for table in tables):
         return ""  # the tests of pairs say it
     worse = [
-        {plain(row.metric) for row in table.headline.metrics if verdicts.below_control(table.headline, row, table.best)}
+        {
+            plain(row.metric)
+            for row in table.headline.metrics
+            if significance_verdicts.below_control(table.headline, row, table.best)
+        }
         for table in tables
     ]
     shown = [table.headline for table in tables]
     names = [plain(row.metric) for row in shown[0].metrics if plain(row.metric) in set.intersection(*worse)]
     control = f"the best control by {measures_of(shown, shown)}" if len(shown) > 1 else "it"
     fields = {"metrics": listed(names), "are": _are(names), "control": control}
-    return sentences.WORSE_THAN_CONTROL.format(**fields) if names else ""
+    return sentence_templates.WORSE_THAN_CONTROL.format(**fields) if names else ""
 
 
 def _best_controls(shown: Sequence[tuple[Headline, Row]]) -> str:
@@ -305,6 +326,6 @@ def _best_controls(shown: Sequence[tuple[Headline, Row]]) -> str:
         twins = listed(list(dict.fromkeys(plain(row.metric) for row, best in rows if best.metric in row.same_scores)))
         values = [f"{named_in(headline, every)} ({headline.number(best)})" for headline, best in same]
         measures = listed(values) if len(same) <= 3 else measures_of([headline for headline, _ in same], every)
-        alias = sentences.ALIAS.format(metrics=twins) if twins else ""
-        texts.append(sentences.BEST_CONTROL.format(measures=measures, control=name, alias=alias))
+        alias = sentence_templates.ALIAS.format(metrics=twins) if twins else ""
+        texts.append(sentence_templates.BEST_CONTROL.format(measures=measures, control=name, alias=alias))
     return " ".join(texts)

@@ -17,15 +17,15 @@ from importlib import resources
 from string import Template
 from types import MappingProxyType
 
+from metaeval.display_text import Shown
 from metaeval.report.cautions import cautions
-from metaeval.report.cells import ability_columns, comparison_grid, headline_grid, in_headline, lay_out, units
 from metaeval.report.figures.drawing import FAINT, INK, looks_of
 from metaeval.report.figures.forest import panel_of
 from metaeval.report.findings import findings
-from metaeval.report.measures import Declarations, Headline, headlines, metrics_of, named_in
+from metaeval.report.ranking_measures import Declarations, Headline, headlines, metrics_of, named_in
 from metaeval.report.result import Data, Result
+from metaeval.report.result_tables import ability_columns, comparison_grid, headline_grid, in_headline, lay_out, units
 from metaeval.report.table import READING, Block, Cell, Note, Table, grouped, place_of, plain
-from metaeval.shown import Shown
 
 _RANKS = {"best": ("<strong>", "</strong>"), "second": ("<u>", "</u>"), "": ("", "")}
 _FOREST = "Headline values with their intervals; dashed: the best control, where there is one; dotted: chance."

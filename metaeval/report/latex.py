@@ -14,9 +14,9 @@ from dataclasses import replace
 from itertools import zip_longest
 from math import ceil
 
+from metaeval.display_text import Shown
 from metaeval.report.column_layout import GAP, Shape, packed, shapes_of
 from metaeval.report.table import CONTROLS, READING, Cell, Note, Table, TableLine, grouped
-from metaeval.shown import Shown
 
 _RANKS = {"best": r"\textbf", "second": r"\underline", "": ""}
 

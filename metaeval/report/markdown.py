@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from metaeval.display_text import Shown
 from metaeval.report.table import Cell, Note, Table
-from metaeval.shown import Shown
 
 # GitHub keeps <ins> and <sup> and drops <u>.
 _RANKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "": ("", "")}

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.files import write_text
-from metaeval.reading import read_json
-from metaeval.report.frame import Recorded
+from metaeval.parsing import read_json
+from metaeval.report.data_frame import Recorded
 from metaeval.report.result import Value
 from metaeval.report.table import UNDEFINED, Note, Table, TableRow, blocks_of, grouped
-from metaeval.shown import count
 
 Specification = tuple[tuple[str, str], ...]
 

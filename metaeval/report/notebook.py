@@ -11,18 +11,18 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metaeval.display_text import Shown, count
 from metaeval.errors import UserError
 from metaeval.report import html_report
 from metaeval.report.cautions import cautions
-from metaeval.report.cells import headline_grid, in_headline, lay_out
-from metaeval.report.differences import Change
+from metaeval.report.data_frame import ROWS, Recorded, frame, rows_html
 from metaeval.report.findings import findings
-from metaeval.report.frame import ROWS, Recorded, frame, rows_html
-from metaeval.report.measures import Declarations
+from metaeval.report.ranking_measures import Declarations
 from metaeval.report.result import Result, records
+from metaeval.report.result_differences import Change
+from metaeval.report.result_tables import headline_grid, in_headline, lay_out
 from metaeval.report.table import Table
 from metaeval.report.terminal import text_of
-from metaeval.shown import Shown, count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

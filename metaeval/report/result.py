@@ -27,8 +27,8 @@ from pydantic import (
 
 from metaeval.errors import UserError
 from metaeval.files import sha256_json, write_text
-from metaeval.reading import read_json
-from metaeval.report.frame import frame
+from metaeval.parsing import read_json
+from metaeval.report.data_frame import frame
 from metaeval.stats.ranking import letters, rank_intervals
 
 SCHEMA = "metaeval-result/2"
@@ -366,7 +366,7 @@ class Result(_ResultModel):
     certificate: Certificate | None = None
 
     def __repr__(self) -> str:
-        """Name the protocol and the data in one line; the table is `metaeval.report.cells.lay_out(result)`."""
+        """Name the protocol and the data in one line; the table is `metaeval.report.result_tables.lay_out(result)`."""
         metrics = [row.metric for row in self.rows if row.kind == "metric"]
         named = ", ".join(metrics[:5]) + (f" and {len(metrics) - 5} more" if len(metrics) > 5 else "")
         controls = len(self.rows) - len(metrics)

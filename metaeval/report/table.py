@@ -13,9 +13,9 @@ from typing import Literal, TypeVar
 
 from pydantic import ConfigDict
 
-from metaeval.report.frame import Recorded
+from metaeval.display_text import Ends, Items, Shown, Texts, Words, count
+from metaeval.report.data_frame import Recorded
 from metaeval.report.result import Column, Data, Row, Value
-from metaeval.shown import Ends, Items, Shown, Texts, Words, count
 
 Rank = Literal["best", "second", ""]
 Scalar = bool | int | float | str | None

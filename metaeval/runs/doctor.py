@@ -19,12 +19,12 @@ from metaeval.config_files import UntrustedError, variants
 from metaeval.errors import UserError
 from metaeval.files import cache_folder
 from metaeval.runs.job_folder import installed
-from metaeval.runs.metrics import load_metric
+from metaeval.runs.loaded_metrics import load_metric
 from metaeval.scoring.backends import minilm
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
+from metaeval.scoring.backends.model_loading import Device, devices, model_bytes
 from metaeval.scoring.backends.model_metric import ModelMetric
-from metaeval.scoring.backends.models import Device, devices, model_bytes
-from metaeval.scoring.backends.sentences import find_splitter
+from metaeval.scoring.backends.sentence_splitting import find_splitter
 from metaeval.scoring.backends.version_traps import TrapHere, traps_here
 from metaeval.scoring.contract import Metric, MetricCard
 from metaeval.variants import metric_variant

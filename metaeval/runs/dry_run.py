@@ -9,19 +9,19 @@ from pathlib import Path
 
 from metaeval.config import ExecutorConfig, RunConfig
 from metaeval.errors import UserError
-from metaeval.llm.batch import write_batch
-from metaeval.runs.columns import named_metrics
+from metaeval.llm.batch_files import write_batch
 from metaeval.runs.doctor import Readiness, ReadinessState, readiness
 from metaeval.runs.evaluation import find_protocols, readable_protocols
-from metaeval.runs.metrics import NOT_ASKING, plug_in
+from metaeval.runs.loaded_metrics import NOT_ASKING, plug_in
 from metaeval.runs.prepared_run import pair_file, prepare
 from metaeval.runs.row_scores import expected_texts, reading
-from metaeval.scoring.backends.models import devices_of
+from metaeval.runs.score_columns import named_metrics
+from metaeval.scoring.backends.model_loading import devices_of
+from metaeval.scoring.block_plan import make_plan
 from metaeval.scoring.contract import Metric, TextPair
 from metaeval.scoring.engine import job_identity
-from metaeval.scoring.pace import ScoringPace, known_pace, tokens_of
-from metaeval.scoring.plan import make_plan
-from metaeval.scoring.store import ScoreStore, pair_key
+from metaeval.scoring.score_store import ScoreStore, pair_key
+from metaeval.scoring.scoring_speed import ScoringPace, known_pace, tokens_of
 
 
 @dataclass(frozen=True)

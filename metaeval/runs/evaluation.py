@@ -18,16 +18,16 @@ from metaeval import registry
 from metaeval.config import RunConfig, Strict
 from metaeval.config_files import config_file, variants
 from metaeval.declared import validated
+from metaeval.display_text import count
 from metaeval.errors import UserError, unknown
-from metaeval.reading import read_yaml
+from metaeval.parsing import read_yaml
 from metaeval.report import result as results
-from metaeval.report.measures import Declarations, ProtocolDeclarations
+from metaeval.report.ranking_measures import Declarations, ProtocolDeclarations
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Unit
-from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.prepared_run import Frame, Job, RatedSet
+from metaeval.runs.score_columns import AlignedColumn
 from metaeval.runs.significance import marked, significance
 from metaeval.scoring.controls import CHANCE_CONTROLS, GOLD_CONTROLS, group_of
-from metaeval.shown import count
 from metaeval.signature import resampled_fields, signature, versions
 from metaeval.stats.arrays import Floats
 from protocols.comparison import CHANCE_DRAWS, Tested, chance

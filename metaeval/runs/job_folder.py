@@ -25,17 +25,17 @@ from pydantic import BaseModel
 from metaeval import registry
 from metaeval.column_arrays import Coded, interleaved, numerals, row_blocks
 from metaeval.config import RunConfig
-from metaeval.corpus.pairs import PAIRS_SCHEMA
+from metaeval.corpus.pair_table import PAIRS_SCHEMA
 from metaeval.corpus.ratings import RatingColumns
 from metaeval.declared import validated
 from metaeval.errors import UserError, unknown
 from metaeval.files import atomic_write, safe_name, sha256_file, sha256_json, write_text
-from metaeval.reading import json_objects, read_object
+from metaeval.parsing import json_objects, read_object
 from metaeval.report.result import Data
-from metaeval.runs.columns import FILE_PREFIX, AlignedColumn
 from metaeval.runs.prepared_run import Job, RatedSet
+from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn
 from metaeval.scoring.contract import Status
-from metaeval.scoring.scorefile import manifest_path
+from metaeval.scoring.score_files import manifest_path
 
 NAME = "manifest.json"
 _VERSIONED = (

@@ -16,24 +16,24 @@ from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.config_files import check_file, config_file, variants
 from metaeval.corpus.chunks import ChunkedCorpus, chunk_corpus, splitter_name
-from metaeval.corpus.dataset import Dataset
+from metaeval.corpus.dataset_contract import Dataset
+from metaeval.corpus.joined_splits import pool_name, splits_of
 from metaeval.corpus.loaders.ratings import DATASET as OWN_RATINGS
 from metaeval.corpus.loaders.ratings import ratings_of
 from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Corpus
-from metaeval.corpus.pairs import Pair, PairTable, add_pool, build_pairs, pool_encoder
-from metaeval.corpus.pooled import pool_name, splits_of
+from metaeval.corpus.pair_table import Pair, PairTable, add_pool, build_pairs, pool_encoder
 from metaeval.corpus.ratings import Ratings
 from metaeval.corpus.sentences import language_note
 from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, statement_levels, statement_pairs, unit_rows
+from metaeval.display_text import count
 from metaeval.errors import UserError, unknown
-from metaeval.own_tables import TABLES, table_of
 from metaeval.report import result as results
-from metaeval.runs.dense import DenseRanker
-from metaeval.scoring.large_tables import PairFile, read_pair_file
-from metaeval.shown import count
+from metaeval.runs.dense_retrieval import DenseRanker
+from metaeval.scoring.windowed_tables import PairFile, read_pair_file
 from metaeval.stats.arrays import codes_of
-from metaeval.stats.votes import GoldVotes, votes_of_gold
+from metaeval.stats.vote_choices import GoldVotes, votes_of_gold
+from metaeval.user_tables import TABLES, table_of
 from metaeval.variants import DatasetVariant, dataset_variant
 from protocols.contract import Judgements, Protocol
 
@@ -135,7 +135,9 @@ def find_dataset(name: str, config: RunConfig | None = None) -> tuple[Dataset, s
         check_file(path, {"dataset": variant.dataset})
     dataset = registry.find("dataset", variant.dataset, path, code=trusted)
     if not isinstance(dataset, Dataset):
-        raise UserError(f"{name!r} is not a data set: give the name of an instance of metaeval.corpus.dataset.Dataset.")
+        raise UserError(
+            f"{name!r} is not a data set: give the name of an instance of metaeval.corpus.dataset_contract.Dataset."
+        )
     return dataset, variant.split, variant.options
 
 

@@ -17,15 +17,15 @@ import numpy as np
 
 from metaeval.errors import UserError
 from metaeval.files import csv_text, write_text
-from metaeval.reading import read_text
-from metaeval.report.measures import Headline
-from metaeval.report.observatory_answers import PrintedCell
+from metaeval.parsing import read_text
+from metaeval.report.ranking_measures import Headline
+from metaeval.report.reference_answers import PrintedCell
 from metaeval.report.result import Comparison, Result, Row, Value
-from metaeval.report.verdicts import above_every_control, top
-from metaeval.runs.columns import AlignedColumn
+from metaeval.report.significance_verdicts import above_every_control, top
 from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.prepared_run import Job, RatedSet
 from metaeval.runs.run import EvaluatedRun, evaluate_columns
+from metaeval.runs.score_columns import AlignedColumn
 from metaeval.runs.score_packs import ReferenceSet, ScorePack, fingerprint_of
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.signature import versions

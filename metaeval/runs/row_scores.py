@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any, Literal
 
 from metaeval.corpus.units import Aggregation, UnitRow, read_aggregation
-from metaeval.runs.metrics import LoadedMetrics, MetricProgress, executed, plug_in, score_in, worker_pool
+from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, executed, plug_in, score_in, worker_pool
 from metaeval.runs.prepared_run import Job
 from metaeval.scoring.aggregation import aggregate, best_members
 from metaeval.scoring.contract import Combination, Metric, PairScore, TextPair
 from metaeval.scoring.engine import ScoredPairs, score_pairs
 from metaeval.scoring.executors.pool import Pool
-from metaeval.scoring.store import ScoreStore
+from metaeval.scoring.score_store import ScoreStore
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,23 @@ import numpy as np
 
 from metaeval.config import RunConfig
 from metaeval.corpus.model import Corpus
-from metaeval.corpus.pairs import Pair
+from metaeval.corpus.pair_table import Pair
 from metaeval.corpus.ratings import Ratings
+from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, declare, safe_name, write_text
-from metaeval.reading import parquet_library
-from metaeval.report.formats import PAGE
+from metaeval.parsing import parquet_library
 from metaeval.report.html_report import Picture, explorer_line, judged, page
-from metaeval.report.measures import metrics_of
+from metaeval.report.ranking_measures import metrics_of
 from metaeval.report.result import Result, save_result
 from metaeval.report.table import plain
-from metaeval.runs.columns import (
+from metaeval.report.table_files import PAGE
+from metaeval.runs.evaluation import ProtocolSetup, declarations_of, evaluate, find_protocols, readable_protocols
+from metaeval.runs.job_folder import PAIRS, Command, close_job, job_folder, write_pairs
+from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, score_in, worker_pool
+from metaeval.runs.prepared_run import Job, RatedSet, kind_of_data, pair_file, prepare, prepare_ratings
+from metaeval.runs.row_scores import reading, score_rows
+from metaeval.runs.score_columns import (
     AlignedColumn,
     named_metrics,
     rated_columns,
@@ -33,16 +39,10 @@ from metaeval.runs.columns import (
     unscored_metrics,
     with_controls,
 )
-from metaeval.runs.evaluation import ProtocolSetup, declarations_of, evaluate, find_protocols, readable_protocols
-from metaeval.runs.job_folder import PAIRS, Command, close_job, job_folder, write_pairs
-from metaeval.runs.metrics import LoadedMetrics, MetricProgress, score_in, worker_pool
-from metaeval.runs.prepared_run import Job, RatedSet, kind_of_data, pair_file, prepare, prepare_ratings
-from metaeval.runs.row_scores import reading, score_rows
 from metaeval.runs.significance import as_one_family
-from metaeval.scoring.large_tables import PairFile
-from metaeval.scoring.scorefile import score_writer, write_manifest, write_scores
-from metaeval.scoring.store import ScoreStore
-from metaeval.shown import count
+from metaeval.scoring.score_files import score_writer, write_manifest, write_scores
+from metaeval.scoring.score_store import ScoreStore
+from metaeval.scoring.windowed_tables import PairFile
 from protocols.contract import Protocol
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _checked_protocols(config: RunConfig) -> list[ProtocolSetup]:
     """Return the run's protocols; raises `UserError` for wrong ones and for an impossible certificate."""
     protocols = find_protocols(config)
     if config.interval.certify:
-        from metaeval.runs.certifying import check_certificate
+        from metaeval.runs.certificates import check_certificate
 
         check_certificate(config)
     return protocols
@@ -183,7 +183,7 @@ def evaluate_columns(
     if config.comparison.family == "suite":
         results = as_one_family(results)
     if config.interval.certify:
-        from metaeval.runs.certifying import certified
+        from metaeval.runs.certificates import certified
 
         results = [certified(result, *row, whole, config) for result, row in zip(results, readable, strict=True)]
     return EvaluatedRun(source, whole, results, {protocol.name: protocol for protocol, _ in protocols}, left_out)

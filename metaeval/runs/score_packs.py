@@ -18,17 +18,17 @@ from pydantic import Field
 
 from metaeval import registry
 from metaeval.config import RunConfig, Strict, load_run
-from metaeval.corpus.dataset import Dataset
+from metaeval.corpus.dataset_contract import Dataset
 from metaeval.declared import validated
 from metaeval.errors import UserError, unknown
-from metaeval.own_tables import table_of
-from metaeval.reading import csv_records, parquet_rows, read_yaml
+from metaeval.parsing import csv_records, parquet_rows, read_yaml
 from metaeval.report.result import Unit
-from metaeval.runs.columns import AlignedColumn, column_of
 from metaeval.runs.evaluation import evaluate, find_protocols
 from metaeval.runs.prepared_run import Job, RatedSet, find_dataset, prepare, prepare_ratings
-from metaeval.scoring.scorefile import ScoreFile, align, scores_of
+from metaeval.runs.score_columns import AlignedColumn, column_of
+from metaeval.scoring.score_files import ScoreFile, align, scores_of
 from metaeval.setting_types import OptionText
+from metaeval.user_tables import table_of
 
 CARD, SETS, PACKS = "card.yaml", "sets.yaml", "packs"
 HEADINGS = {"pair_id": "pair", "score": "score", "status": "status"}

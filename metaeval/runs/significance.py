@@ -17,8 +17,8 @@ import numpy as np
 
 from metaeval.config import ComparisonConfig
 from metaeval.report.result import Comparison, Result, Row, Significance, placed
+from metaeval.report.significance_verdicts import above
 from metaeval.report.table import known
-from metaeval.report.verdicts import above
 from metaeval.stats.arrays import Floats
 from metaeval.stats.crossed_clusters import CrossedInfluence
 from metaeval.stats.significance import benjamini_hochberg, holm, holm_against

@@ -1,6 +1,6 @@
 """Controls: trivial scores in every table, as a baseline for the metrics.
 
-Two more are metrics, under their own names (`metaeval.runs.columns`): word overlap, and a reference model.
+Two more are metrics, under their own names (`metaeval.runs.score_columns`): word overlap, and a reference model.
 """
 
 from __future__ import annotations

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from metaeval.files import sha256_json
-from metaeval.scoring.claims import BlockClaims, claims_beside
+from metaeval.scoring.block_claims import BlockClaims, claims_beside
+from metaeval.scoring.block_plan import TextBlock, longest_first, make_plan
 from metaeval.scoring.contract import Metric, PairScore, TextPair
 from metaeval.scoring.executors.contract import BlockTask, Context, Execute, ScoredBlock, Work
-from metaeval.scoring.plan import TextBlock, longest_first, make_plan
-from metaeval.scoring.store import ScoreStore, pair_key
+from metaeval.scoring.score_store import ScoreStore, pair_key
 
 _log = logging.getLogger("metaeval")
 _PAUSE = 0.2  # seconds between checks of blocks that another run has locked

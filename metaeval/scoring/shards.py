@@ -20,13 +20,13 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from metaeval import reading
+from metaeval import parsing
+from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.files import AnyPath, atomic_write, sha256_json, write_text
+from metaeval.scoring.block_plan import TextBlock
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.scoring.plan import TextBlock
-from metaeval.scoring.store import ScoreStore
-from metaeval.shown import count
+from metaeval.scoring.score_store import ScoreStore
 
 NOTE = "plan.json"
 ROWS = 4096
@@ -124,7 +124,7 @@ def write_note(place: AnyPath, note: PlanNote) -> None:
 def read_note(place: AnyPath) -> PlanNote:
     """Return plan.json of a folder; raises `UserError` where its identity and plan are not those of the folder."""
     path = place / NOTE
-    note = checked_note(PlanNote, reading.read_object(path), path)
+    note = checked_note(PlanNote, parsing.read_object(path), path)
     if (sha256_json(note.identity)[:16], note.plan[:16]) != (place.parent.name, place.name):
         raise UserError(f"{path} is of another metric or plan than its folder: move it elsewhere.")
     return note
@@ -165,7 +165,7 @@ class PartWriter:
         """Write the collected blocks as one part."""
         if not self._blocks:
             return
-        pyarrow = reading.parquet_library()
+        pyarrow = parsing.parquet_library()
         blocks = sorted(self._blocks, key=lambda pair: pair[0].number)
         noted = [
             PartBlock(
@@ -205,8 +205,8 @@ def part_notes(place: AnyPath, shard: Shard | None = None) -> dict[AnyPath, Part
     paths: list[AnyPath] = [*place.glob("part-*.parquet")]
     for path in sorted((path for path in paths if not shard or shard.may_overlap(path.name)), key=str):
         try:
-            values = reading.parse_json(reading.parquet_metadata(path)[_KEY].decode("utf-8"))
-        except (UserError, KeyError, UnicodeDecodeError, reading.MalformedError) as error:
+            values = parsing.parse_json(parsing.parquet_metadata(path)[_KEY].decode("utf-8"))
+        except (UserError, KeyError, UnicodeDecodeError, parsing.MalformedError) as error:
             raise _broken(path) from error
         note_by_path[path] = note = checked_note(PartNote, values, path)
         if (note.identity[:16], note.plan[:16]) != (place.parent.name, place.name):
@@ -217,7 +217,7 @@ def part_notes(place: AnyPath, shard: Shard | None = None) -> dict[AnyPath, Part
 def read_part(path: AnyPath, note: PartNote) -> Iterator[tuple[PartBlock, list[PartRow]]]:
     """Yield the blocks of a part with their rows; `UserError` where the rows do not match the part's description."""
     try:
-        columns = reading.parquet_columns(path, ("pair", "score", "status", "tokens", "cut"))
+        columns = parsing.parquet_columns(path, ("pair", "score", "status", "tokens", "cut"))
         rows: list[PartRow] = list(zip(*columns, strict=True))
         first = 0
         for block in note.blocks:

@@ -112,13 +112,13 @@ def compiled(work: int) -> Any:
 def _loops() -> Any:
     if find_spec("numba") is None:
         return None
-    from metaeval.stats import loops
+    from metaeval.stats import numba_loops
 
-    for name, loop in vars(loops).items():
+    for name, loop in vars(numba_loops).items():
         if hasattr(loop, "py_func") and not name.startswith("_"):  # the others are compiled with one of these
             loop.compile = _one_at_a_time(loop.compile, Path(loop.stats.cache_path))
-    loops.tell_of_compiling()
-    return loops
+    numba_loops.tell_of_compiling()
+    return numba_loops
 
 
 def for_loops(weights: Weights | Floats, wide: type[np.int64 | np.float64] = np.int64) -> NDArray[Any]:

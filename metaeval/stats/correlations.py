@@ -249,7 +249,7 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
 
 
 def _distinct(values: Floats, code: Ints, n_strata: int) -> tuple[tuple[Any, ...], Ints]:
-    """Return each stratum's distinct values in the form of `loops.residual_left_out`, and which of them each row has.
+    """Return each stratum's distinct values for `numba_loops.residual_left_out`, and the one that each row has.
 
     Equal values of a stratum stay equal, whatever its mean: they are sorted once, and as one. Without a group the means
     change little, so they are numbered in the order of the residuals on the input.

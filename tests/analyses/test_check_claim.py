@@ -11,7 +11,7 @@ from metaeval.analyses.check_claim import check_claim, claim_sentence, claim_she
 from metaeval.analyses.claim_text import read_claim
 from metaeval.api import evaluate_scores
 from metaeval.errors import UserError
-from metaeval.stats.choices import BINARY
+from metaeval.stats.open_choices import BINARY
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ import pytest
 from benchmarks.data_audit import markdown
 from metaeval.analyses.data_audit import audit, write_audit
 from metaeval.config import load_run
-from metaeval.corpus.jsonl import write_corpus
+from metaeval.corpus.corpus_file import write_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.errors import UserError
-from metaeval.report.audit import findings, grids, page
+from metaeval.report.data_audit import findings, grids, page
 from metaeval.report.terminal import text_of
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

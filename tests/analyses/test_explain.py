@@ -7,14 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.analyses.explaining.explain import explain, meaning, option_words, owners, read_signature, read_source
 from metaeval.analyses.explaining.job_differences import compare
+from metaeval.analyses.explaining.signature_fields import (
+    explain,
+    meaning,
+    option_words,
+    owners,
+    read_signature,
+    read_source,
+)
 from metaeval.analyses.explaining.signature_sources import sources_of
 from metaeval.citation.pipelines.pipeline import fields_of
 from metaeval.config import EARLIER_INTERVALS, RunConfig, load_run
 from metaeval.declared import option_docs
 from metaeval.errors import UserError
-from metaeval.report.differences import numbers_of, record_changes
+from metaeval.report.result_differences import numbers_of, record_changes
 from metaeval.runs.run import run, write_run
 from metaeval.signature import metric_parts, read_choices
 

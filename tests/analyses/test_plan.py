@@ -9,12 +9,12 @@ import metaeval
 from metaeval.analyses.run import _plan_lines
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.reading import read_object
+from metaeval.parsing import read_object
 from metaeval.runs.dry_run import Planned, duration, expected_time, plan
-from metaeval.runs.metrics import load_metric
-from metaeval.scoring import pace
+from metaeval.runs.loaded_metrics import load_metric
+from metaeval.scoring import scoring_speed
 from metaeval.scoring.executors.contract import BlockTask, Context, ScoredBlock
-from metaeval.scoring.pace import ScoringPace
+from metaeval.scoring.scoring_speed import ScoringPace
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +110,7 @@ def test_the_time_of_a_job_is_known_where_some_of_its_metric_was_scored(tmp_path
     for broken in ({"tokens": 0, "seconds": 1.0}, {"tokens": 5, "seconds": 0.0}, {"tokens": 5}, [5], None):
         paces.write_text(json.dumps(dict.fromkeys(read_object(paces), broken)))
         assert [one.time for one in plan(RunConfig(metrics=("overlap",), results=tmp_path / "new"))] == [""]
-    monkeypatch.setattr(pace, "device_of", lambda _: "cpu: another")
+    monkeypatch.setattr(scoring_speed, "device_of", lambda _: "cpu: another")
     assert times() == [""]
 
 
@@ -120,10 +120,12 @@ def test_what_is_measured_behind_the_first_blocks_is_kept_unless_it_rests_on_les
     tasks = [BlockTask(number, (), [("s" * 30, "t" * 10)] * 4, (0,)) for number in range(5)]  # 40 tokens each
 
     def measured(step, workers=1, devices=1, count=5):
-        monkeypatch.setattr(pace.time, "monotonic", lambda: next(clock) * step / 100)
-        execute = pace.timed(lambda _, given: (ScoredBlock(task, ()) for task in given), [metric], workers, devices)
+        monkeypatch.setattr(scoring_speed.time, "monotonic", lambda: next(clock) * step / 100)
+        execute = scoring_speed.timed(
+            lambda _, given: (ScoredBlock(task, ()) for task in given), [metric], workers, devices
+        )
         assert len(list(execute(Context((), ()), tasks[:count]))) == count
-        found = pace.known_pace(metric)
+        found = scoring_speed.known_pace(metric)
         return found and found[:2]
 
     assert measured(1, count=1) is None
@@ -135,11 +137,13 @@ def test_what_is_measured_behind_the_first_blocks_is_kept_unless_it_rests_on_les
 
 def test_the_pace_of_a_pass_is_that_of_the_metrics_it_scored(monkeypatch):
     clock = iter(range(10))
-    monkeypatch.setattr(pace.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(scoring_speed.time, "monotonic", lambda: next(clock))
     metrics = [load_metric(name, None) for name in ("rouge", "overlap")]
     tasks = [BlockTask(number, (), [("s" * 30, "t" * 10)] * 4, (1,)) for number in range(3)]
-    list(pace.timed(lambda _, given: (ScoredBlock(task, ()) for task in given), metrics)(Context((), ()), tasks))
-    rouge, overlap = map(pace.known_pace, metrics)
+    list(
+        scoring_speed.timed(lambda _, given: (ScoredBlock(task, ()) for task in given), metrics)(Context((), ()), tasks)
+    )
+    rouge, overlap = map(scoring_speed.known_pace, metrics)
     assert rouge is None
     assert overlap[:2] == (2 * 40, 2.0)
 

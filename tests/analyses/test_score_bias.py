@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from metaeval.analyses.comparing.further import WITHIN, score_biases
+from metaeval.analyses.comparing.bias_and_agreement import WITHIN, score_biases
 from metaeval.stats.resampling import bootstrap
 from protocols.contract import Judgements, Resampling
 

@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import spearmanr
 
 from metaeval import registry
-from metaeval.analyses.comparing.further import agreement_sheet, complementarity_sheet
+from metaeval.analyses.comparing.bias_and_agreement import agreement_sheet, complementarity_sheet
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.runs.columns import column_of
-from metaeval.runs.metric_scores import load_panel
+from metaeval.runs.score_columns import column_of
+from metaeval.runs.score_panel import load_panel
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.stats.complementarity import resampled_gains, stack_gain
 from metaeval.stats.resampling import bootstrap

@@ -10,7 +10,7 @@ from metaeval import registry
 from metaeval.analyses.comparing.subgroups import across, by_part, check_division, parts_of
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.runs.metric_scores import load_panel
+from metaeval.runs.score_panel import load_panel
 
 CORRELATION = registry.find("protocol", "correlation")
 

@@ -10,7 +10,7 @@ from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.job_folder import Command
-from metaeval.runs.metrics import load_metric
+from metaeval.runs.loaded_metrics import load_metric
 from metaeval.runs.prepared_run import find_dataset
 from metaeval.runs.run import run, run_folder, write_run
 from tests.analyses.suites import read_suite

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.sentences import find_sentence_splitter
+from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.corpus.sentences import RULES
 
 

@@ -2,9 +2,9 @@
 
 import json
 
-from metaeval.citation.chat import ChatOptions
-from metaeval.citation.model import Answer, Passage
-from metaeval.llm.exchange import read_reply
+from metaeval.citation.chat_models import ChatOptions
+from metaeval.citation.data_model import Answer, Passage
+from metaeval.llm.messages import read_reply
 
 CHAT = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1", output="json_schema")
 LONG = "The Oder is long. " + " ".join(f"It passes town {n}." for n in range(60))  # 4 + 60 * 4 words

@@ -1,7 +1,7 @@
 """Answers with facts, and a metric by rule, for the tests of SCiFi."""
 
-from metaeval.citation.model import Answer, Passage, Verdict
-from metaeval.citation.scifi.model import AnswerFacts, Fact, Segment, read_sentences
+from metaeval.citation.data_model import Answer, Passage, Verdict
+from metaeval.citation.scifi.data_model import AnswerFacts, Fact, Segment, read_sentences
 
 # Four words each; a window of four makes a chunk of each sentence.
 BRIDGE = Passage("A Dane built it. It is of steel. It opened in May.", "Bridge")

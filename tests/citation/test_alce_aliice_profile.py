@@ -10,10 +10,10 @@ import pytest
 
 from metaeval.citation.alce.citations import ALIICE, alce_lines, alce_options
 from metaeval.citation.aliice.claim_options import aliice_profile
+from metaeval.citation.aliice.claim_table import aliice_lines
 from metaeval.citation.aliice.claims import read_answers
-from metaeval.citation.aliice.lines import aliice_lines
+from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.measures import citation_shares
-from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.parse import Parse
 from metaeval.citation.pipelines.aliice_paper import read_alike
 from metaeval.corpus.sentences import SentenceSplitter

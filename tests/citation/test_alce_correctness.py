@@ -16,8 +16,8 @@ from metaeval.citation.alce.correctness import (
     short_answers,
     token_f1,
 )
+from metaeval.citation.data_model import Answer, Verdict
 from metaeval.citation.measures import AnswerShare, estimate, group_codes, means
-from metaeval.citation.model import Answer, Verdict
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.alce.citations import PAPER, RELEASED, alce_lines, alce_options, statements
+from metaeval.citation.citation_table import claims_of, counts, unjudged
+from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.measures import bounds, citation_shares, filled, macro, value_of
-from metaeval.citation.model import Answer, Passage, Verdict
-from metaeval.citation.table import claims_of, counts, unjudged
 from metaeval.corpus.sentences import SentenceSplitter, split_sentences
 from metaeval.errors import UserError
 

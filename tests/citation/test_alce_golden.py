@@ -11,8 +11,8 @@ import pytest
 
 from metaeval.citation.alce.citations import RELEASED, alce_lines, alce_options, statements
 from metaeval.citation.alce.correctness import answer_values, clean_answer, list_scores
+from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.measures import citation_shares, estimate, group_codes, macro, means
-from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.stats.intervals import Resampling
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "alce_eval.json"

@@ -9,7 +9,7 @@ import pytest
 
 import metaeval
 from metaeval.citation.alce.correctness import answers_mauve, mauve
-from metaeval.citation.model import Answer
+from metaeval.citation.data_model import Answer
 from metaeval.errors import UserError
 
 WORDS = "harbour lamp ridge trust yeast steel kettle mountain water café sign adults".split()

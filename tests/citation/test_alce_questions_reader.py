@@ -10,10 +10,10 @@ import metaeval
 from metaeval.citation.alce import qa_model
 from metaeval.citation.alce.correctness import reader_values
 from metaeval.citation.alce.qa_model import extractive_reader
-from metaeval.citation.model import Answer
+from metaeval.citation.data_model import Answer
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
-from metaeval.scoring.backends.models import load_model, load_tokenizer
+from metaeval.scoring.backends.model_loading import load_model, load_tokenizer
 
 torch = pytest.importorskip("torch", reason="the reader is a model")
 transformers = pytest.importorskip("transformers", reason="the reader is a model")

@@ -13,9 +13,12 @@ import numpy as np
 import pytest
 
 from metaeval.citation.aliice.claim_options import PAPER, RELEASED, aliice_profile
+from metaeval.citation.aliice.claim_table import aliice_lines
 from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.aliice.cvcp import answer_cvcp, mark_offsets
-from metaeval.citation.aliice.lines import aliice_lines
+from metaeval.citation.citation_table import claims_of, unjudged_claim
+from metaeval.citation.data_model import Answer, Passage, Verdict
+from metaeval.citation.marks_and_sentences import find_marks, find_sentence_splitter
 from metaeval.citation.measures import (
     SystemEstimate,
     citation_shares,
@@ -28,10 +31,7 @@ from metaeval.citation.measures import (
     value_of,
     variation,
 )
-from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.parse import find_parser
-from metaeval.citation.sentences import find_marks, find_sentence_splitter
-from metaeval.citation.table import claims_of, unjudged_claim
 from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
 from metaeval.stats.intervals import Resampling

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaeval.citation.readers.answers import FORMATS, form_of_answers
+from metaeval.citation.marks_and_sentences import find_marks
+from metaeval.citation.readers.answer_files import FORMATS, form_of_answers
 from metaeval.citation.readers.cited_to_answers import read_cited
-from metaeval.citation.readers.placing import EXACT, NOT_PLACED, PLACED
-from metaeval.citation.sentences import find_marks
-from metaeval.corpus.loaders.rows import DataRow
+from metaeval.citation.readers.mark_insertion import EXACT, NOT_PLACED, PLACED
+from metaeval.corpus.loaders.published_rows import DataRow
 from metaeval.errors import UserError
 from tests.citation.answer_shapes import CITATIONS, SHAPES, mangled
 

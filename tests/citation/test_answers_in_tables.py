@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from metaeval.citation.readers.answers import read_answers
+from metaeval.citation.readers.answer_files import read_answers
 from metaeval.cli.app import retyped
-from metaeval.decisions.items import items_of
+from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.labels import labels_of
 from metaeval.errors import ColumnsError, UserError
 from metaeval.files import csv_text

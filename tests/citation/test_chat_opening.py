@@ -7,10 +7,18 @@ import pytest
 
 pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
-from metaeval.citation.chat import ChatOptions, Spent, chat_request, estimate_for, open_chat, replayed_model, spent_on
+from metaeval.citation.chat_models import (
+    ChatOptions,
+    Spent,
+    chat_request,
+    estimate_for,
+    open_chat,
+    replayed_model,
+    spent_on,
+)
 from metaeval.errors import UserError
-from metaeval.llm.exchange import Failure, keeps, object_schema, read_object, read_reply, reply_form
-from metaeval.llm.replies import ReplyStore
+from metaeval.llm.messages import Failure, keeps, object_schema, read_object, read_reply, reply_form
+from metaeval.llm.reply_store import ReplyStore
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from metaeval.citation.chat import why_unread
+from metaeval.citation.chat_models import why_unread
 from metaeval.llm.endpoint import Cause
-from metaeval.llm.exchange import Failure, read_reply
+from metaeval.llm.messages import Failure, read_reply
 
 
 def reply(text, finish="stop", refusal=None):

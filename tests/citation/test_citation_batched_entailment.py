@@ -2,8 +2,8 @@
 
 import pytest
 
-from metaeval.citation.model import Passage, Verdict
-from metaeval.citation.table import ClaimQuestion, find_place, judge, needed, premise
+from metaeval.citation.citation_table import ClaimQuestion, find_place, judge, needed, premise
+from metaeval.citation.data_model import Passage, Verdict
 
 YES, NO, OPEN = Verdict(True), Verdict(False), Verdict(None, status="failed")
 PASSAGES = (Passage("one"), Passage("two"), Passage("three"))

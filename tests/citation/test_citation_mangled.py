@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 
 from metaeval.citation.alce.citations import alce_lines, alce_options
+from metaeval.citation.citation_table import counts
+from metaeval.citation.data_model import Answer, Passage, Verdict
+from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.measures import citation_shares, macro, value_of
-from metaeval.citation.model import Answer, Passage, Verdict
-from metaeval.citation.sentences import find_marks
-from metaeval.citation.table import counts
 
 PASSAGES = tuple(Passage(f"passage {number}", f"title {number}") for number in range(5))
 PIECES = [

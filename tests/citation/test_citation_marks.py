@@ -2,9 +2,18 @@
 
 import pytest
 
-from metaeval.citation import sentences
-from metaeval.citation.model import Mark
-from metaeval.citation.sentences import UNCLOSED, MarkStyles, added, cited_spans, find_marks, joined, unread, whole
+from metaeval.citation import marks_and_sentences
+from metaeval.citation.data_model import Mark
+from metaeval.citation.marks_and_sentences import (
+    UNCLOSED,
+    MarkStyles,
+    added,
+    cited_spans,
+    find_marks,
+    joined,
+    unread,
+    whole,
+)
 
 # Text, and the numbers read with every style on (None: unparsable).
 CASES = {
@@ -77,7 +86,7 @@ def test_adjacent_marks_are_one_group_also_across_white_space():
     groups = cited_spans(text)
     assert [[mark.number for mark in group.marks] for group in groups] == [[1, 2, 3, 4], [5], [6, 7], [8]]
     assert text[groups[0].start : groups[0].end] == "[1][2] [3]\n[4]"
-    assert groups[2] == sentences.MarkGroup(24, 30, (Mark(24, 30, 6), Mark(24, 30, 7)))
+    assert groups[2] == marks_and_sentences.MarkGroup(24, 30, (Mark(24, 30, 6), Mark(24, 30, 7)))
 
 
 def test_an_unparsable_mark_stands_in_no_group():

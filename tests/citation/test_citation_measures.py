@@ -5,13 +5,13 @@ import pytest
 
 from metaeval.citation import measures
 from metaeval.citation.aliice.claim_options import aliice_profile
+from metaeval.citation.aliice.claim_table import aliice_lines
 from metaeval.citation.aliice.claims import read_answers
-from metaeval.citation.aliice.lines import aliice_lines
+from metaeval.citation.citation_table import CitationLine, claims_of, unjudged_claim
+from metaeval.citation.data_model import Answer, Passage, Verdict
+from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.measures import AnswerShare, estimate, f1, group_codes, macro, means, micro, precisions, recalls
-from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.parse import find_parser
-from metaeval.citation.sentences import find_sentence_splitter
-from metaeval.citation.table import CitationLine, claims_of, unjudged_claim
 from metaeval.stats.intervals import Resampling
 
 ANSWERS = [Answer("a", "", (), group="q1"), Answer("b", "", (), group="q1"), Answer("c", "", (), group="q2")]

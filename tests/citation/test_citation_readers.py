@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.citation.citation_table import find_place
+from metaeval.citation.data_model import Passage, group_of
+from metaeval.citation.marks_and_sentences import cited_spans, find_marks
 from metaeval.citation.measures import group_codes
-from metaeval.citation.model import Passage, group_of
-from metaeval.citation.readers.answers import gather, read_answers
-from metaeval.citation.sentences import cited_spans, find_marks
-from metaeval.citation.table import find_place
+from metaeval.citation.readers.answer_files import gather, read_answers
 from metaeval.errors import UserError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

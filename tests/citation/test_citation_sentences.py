@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.sentences import find_sentence_splitter, move_leading, prepare, split, whole
+from metaeval.citation.marks_and_sentences import find_sentence_splitter, move_leading, prepare, split, whole
 from metaeval.corpus.sentences import RULES, SPLITTER, SentenceSplitter
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_eval.json"

@@ -1,6 +1,6 @@
 """The table of citations: counts that add up."""
 
-from metaeval.citation.table import CitationLine, claims_of, counts, sentence_rows, unjudged
+from metaeval.citation.citation_table import CitationLine, claims_of, counts, sentence_rows, unjudged
 
 LINES = [
     CitationLine(answer="a", group="q", sentence=1, claim_number=1, claim="Rain, “x”\n", citation=2, start=4, end=7,

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.citeeval.evaluate import counts
-from metaeval.citation.citeeval.evaluate import evaluate as evaluate_splits
 from metaeval.citation.citeeval.judge import Asking, load_prompts, questions_of
 from metaeval.citation.citeeval.score_rules import PAPER, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.citeeval.values import counts
+from metaeval.citation.citeeval.values import evaluate as evaluate_splits
+from metaeval.citation.data_model import Answer, Passage
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause
-from metaeval.llm.exchange import Failure, read_reply
+from metaeval.llm.messages import Failure, read_reply
 
 PROMPTS = Path(__file__).parents[2] / "metaeval" / "citation" / "citeeval" / "prompts"
 PASSAGES = (

@@ -5,16 +5,16 @@ from functools import partial
 
 import pytest
 
-from metaeval.citation.chat import chat_request
+from metaeval.citation.chat_models import chat_request
 from metaeval.citation.citeeval import baselines
 from metaeval.citation.citeeval.baselines import NO_PASSAGE, UNREAD, Open, attrscore, attrscore_inquiries, known
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.score_rules import baseline_options, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.data_model import Answer, Passage
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause
-from metaeval.llm.exchange import Failure, read_reply
+from metaeval.llm.messages import Failure, read_reply
 
 PASSAGES = (Passage("It is 840 km long.", "Oder"), Passage("Barges carry coal."))
 

@@ -8,6 +8,7 @@ from scipy import stats
 
 from metaeval.citation.citeeval.score_rules import CiteEvalOptions
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
+from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.human.agreement import (
     agreement_of,
     both_levels,
@@ -16,11 +17,10 @@ from metaeval.citation.human.agreement import (
     response_rating,
     settled,
 )
-from metaeval.citation.human.contexts import confusion
-from metaeval.citation.human.model import HumanStatement
-from metaeval.citation.human.readers import read_human, read_statements
-from metaeval.citation.model import Answer, group_of
-from metaeval.citation.readers.answers import gather
+from metaeval.citation.human.context_attribution import confusion
+from metaeval.citation.human.rating_files import read_human, read_statements
+from metaeval.citation.human.ratings import HumanStatement
+from metaeval.citation.readers.answer_files import gather
 from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
 from metaeval.stats.intervals import Resampling

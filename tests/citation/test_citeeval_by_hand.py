@@ -10,12 +10,12 @@ from collections import Counter
 
 import pytest
 
-from metaeval.citation.citeeval.evaluate import values_of
 from metaeval.citation.citeeval.judge import ResponseJudgement
 from metaeval.citation.citeeval.score_rules import RELEASED
 from metaeval.citation.citeeval.splitting import split_response
+from metaeval.citation.citeeval.values import values_of
+from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.human.agreement import response_rating
-from metaeval.citation.model import Answer, Passage
 from metaeval.corpus.sentences import RULES
 
 A, B, C = "The Oder is a long river", "Barges carry coal on its water", "You asked about the river Oder"

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from metaeval.citation.citeeval.evaluate import counts, evaluate
 from metaeval.citation.citeeval.judge import Asking, part_prompt, questions_of
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.citeeval.values import counts, evaluate
+from metaeval.citation.data_model import Answer, Passage
 from metaeval.llm.endpoint import Cause
-from metaeval.llm.exchange import Failure, read_reply
+from metaeval.llm.messages import Failure, read_reply
 
 PASSAGES = (
     Passage("The Oder is 840 kilometres long.", "Oder"),

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.citeeval.editing import PUBLISHED, Edit, edit_distance
+from metaeval.citation.citeeval.citation_edits import PUBLISHED, Edit, edit_distance
 from metaeval.citation.citeeval.judge import read_tags
 from metaeval.citation.citeeval.score_rules import RELEASED, by_edits, by_rating, citeeval_options, response_value
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
-from metaeval.citation.model import Answer, Passage
-from metaeval.citation.sentences import find_sentence_splitter
+from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.errors import UserError
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "citeeval.json"

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.citeeval.evaluate import estimates, evaluate, values_of
 from metaeval.citation.citeeval.judge import Asking, ResponseJudgement
 from metaeval.citation.citeeval.score_rules import PAPER, RELEASED
+from metaeval.citation.citeeval.values import estimates, evaluate, values_of
 from metaeval.citation.human.agreement import agreement, alphas, confusion_of
-from metaeval.citation.human.readers import read_human, read_human_set, read_statements
+from metaeval.citation.human.rating_files import read_human, read_human_set, read_statements
 from metaeval.citation.human.refitting import edited_statements
 from metaeval.citation.measures import group_codes
 from metaeval.errors import UserError
-from metaeval.llm.exchange import read_reply
+from metaeval.llm.messages import read_reply
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.intervals import Resampling
 

@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from metaeval.citation.citeeval.editing import Edit, apply_edits
-from metaeval.citation.citeeval.improving import improved
+from metaeval.citation.citeeval.apply_edits import improved
+from metaeval.citation.citeeval.citation_edits import Edit, apply_edits
 from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.model import Answer, Passage
-from metaeval.citation.sentences import UNCLOSED, find_marks
+from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.marks_and_sentences import UNCLOSED, find_marks
 
 PASSAGES = tuple(Passage(f"Passage {number}.") for number in range(1, 7))
 

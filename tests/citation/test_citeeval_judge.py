@@ -7,16 +7,16 @@ import pytest
 
 pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
-from metaeval.citation.citeeval.evaluate import bounds, counts
-from metaeval.citation.citeeval.evaluate import evaluate as evaluate_splits
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.score_rules import PAPER
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.citeeval.values import bounds, counts
+from metaeval.citation.citeeval.values import evaluate as evaluate_splits
+from metaeval.citation.data_model import Answer, Passage
 from metaeval.llm.budget import Purse
-from metaeval.llm.client import ChatSession
+from metaeval.llm.chat_client import ChatSession
 from metaeval.llm.endpoint import Endpoint, EndpointOptions, Prices
-from metaeval.llm.replies import ReplyStore
+from metaeval.llm.reply_store import ReplyStore
 
 PASSAGES = (
     Passage("The Oder is 840 kilometres long.", "Oder"),

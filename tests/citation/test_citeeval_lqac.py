@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.chat import chat_request
+from metaeval.citation.chat_models import chat_request
 from metaeval.citation.citeeval import baselines
 from metaeval.citation.citeeval.baselines import KINDS, TRIPLE, Open, known, lqac, lqac_inquiries, lqac_response, mean
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.score_rules import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.data_model import Answer, Passage
 from metaeval.llm.endpoint import Cause
-from metaeval.llm.exchange import Failure, read_reply
+from metaeval.llm.messages import Failure, read_reply
 
 PASSAGES = (Passage("It is 840 km long.", "Oder"), Passage("Barges carry coal."), Passage("  "))
 MAKE = partial(chat_request, Asking(model="tiny"))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.citeeval.editing import REASONS, Edit
+from metaeval.citation.citeeval.citation_edits import REASONS, Edit
 from metaeval.citation.citeeval.judge import ParsedReply, read_json, read_tags, reply_schema
 
 DELETE = {"action": "delete", "citation": 6, "reason": "misleading"}

@@ -5,8 +5,16 @@ import itertools
 import numpy as np
 import pytest
 
-from metaeval.citation.citeeval import editing
-from metaeval.citation.citeeval.editing import ACTIONS, PUBLISHED, Coefficients, Edit, actions, apply_edits, refit
+from metaeval.citation.citeeval import citation_edits
+from metaeval.citation.citeeval.citation_edits import (
+    ACTIONS,
+    PUBLISHED,
+    Coefficients,
+    Edit,
+    actions,
+    apply_edits,
+    refit,
+)
 from metaeval.citation.citeeval.score_rules import (
     LACKS,
     MISSING,
@@ -56,12 +64,12 @@ def test_the_prompts_own_example_is_0491_and_as_released_0992():
     ],
 )
 def test_edits_that_cannot_be_are_counted_and_leave_no_value(citations, edits, problems):
-    assert editing.edit_problems(citations, edits, range(1, 6)) == problems
+    assert citation_edits.edit_problems(citations, edits, range(1, 6)) == problems
     value = by_edits(citations, RETRIEVAL, edits, PAPER, passages=5)
     assert (value.state == "missing") == bool(problems)
     # As it stands: the released code scores whatever it is given.
     lenient = by_edits(citations, RETRIEVAL, edits, citeeval_options(bad_edits="as it stands"), passages=5)
-    assert lenient.value == editing.edit_distance(citations, edits)
+    assert lenient.value == citation_edits.edit_distance(citations, edits)
 
 
 def test_applying_edits_gives_the_citations_that_the_judge_wants():
@@ -83,7 +91,7 @@ def test_an_action_that_was_never_seen_keeps_its_published_coefficient():
     for name in {*ACTIONS} - {"KEEP", "DELETE_1"}:
         assert fitted.action[name] == PUBLISHED.action[name]
     # So a statement whose only citation is redundant is worth what it was: 0.5318322 - 0.01090173.
-    assert editing.edit_distance((1,), (Edit("delete", 3, 1),), fitted) == pytest.approx(0.52093047, abs=1e-8)
+    assert citation_edits.edit_distance((1,), (Edit("delete", 3, 1),), fitted) == pytest.approx(0.52093047, abs=1e-8)
 
 
 def test_of_coefficients_that_fit_equally_well_those_nearest_to_the_published_are_taken():

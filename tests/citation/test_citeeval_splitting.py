@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from metaeval.citation.citeeval.score_rules import RELEASED, citeeval_options
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
-from metaeval.citation.model import Answer, Passage
-from metaeval.citation.sentences import find_marks
+from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.errors import UserError
 
 

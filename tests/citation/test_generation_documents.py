@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from metaeval.citation.generation.documents import cut, fitted, level, whole_documents
-from metaeval.citation.model import Passage
+from metaeval.citation.data_model import Passage
+from metaeval.citation.generation.shown_documents import cut, fitted, level, whole_documents
 
 TEXT = "Rain fell. Snow fell too, and stayed. Then came the sun."  # 2, 5 and 4 words
 

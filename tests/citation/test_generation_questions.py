@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.model import Answer, Passage, group_of
-from metaeval.citation.readers.answers import read_answers, read_questions
-from metaeval.citation.readers.jsonl import own_lines
+from metaeval.citation.data_model import Answer, Passage, group_of
+from metaeval.citation.readers.answer_files import read_answers, read_questions
+from metaeval.citation.readers.answers_jsonl import own_lines
 from metaeval.errors import UserError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from metaeval.citation.generation.asking import load_prompts, read_selection, read_summary
+from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.generation.generate import first_requests, generate, largest_requests
 from metaeval.citation.generation.options import GenerationOptions
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.generation.stage_requests import load_prompts, read_selection, read_summary
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause
-from metaeval.llm.exchange import Failure
+from metaeval.llm.messages import Failure
 from tests.citation.generation_made import CHAT, LONG, PASSAGES, Model, document, documents, question, reply
 
 

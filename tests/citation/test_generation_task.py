@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from metaeval.citation.generation.asking import Setup
-from metaeval.citation.generation.documents import cut, fit, in_plain_text, in_tokens, whole_documents
+from metaeval.citation.data_model import Answer, Passage, fingerprint
 from metaeval.citation.generation.generate import first_requests, generate
 from metaeval.citation.generation.options import GenerationOptions
+from metaeval.citation.generation.shown_documents import cut, fit, in_plain_text, in_tokens, whole_documents
+from metaeval.citation.generation.stage_requests import Setup
 from metaeval.citation.generation.task import around_cited, shuffled, task_of
-from metaeval.citation.model import Answer, Passage, fingerprint
-from metaeval.citation.readers.answers import read_answers, read_questions
-from metaeval.citation.readers.jsonl import lines_of, own_lines, own_row
+from metaeval.citation.readers.answer_files import read_answers, read_questions
+from metaeval.citation.readers.answers_jsonl import lines_of, own_lines, own_row
 from metaeval.errors import UserError
 from tests.citation.generation_made import CHAT, Model, documents, prompt_of, question
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from metaeval.citation.generation.asking import load_prompts, selection_in_text, summary_in_text
+from metaeval.citation.data_model import Passage
 from metaeval.citation.generation.generate import first_requests, generate, largest_requests
 from metaeval.citation.generation.options import GenerationOptions
+from metaeval.citation.generation.stage_requests import load_prompts, selection_in_text, summary_in_text
 from metaeval.citation.generation.strategies import sentences_of, steps_of
-from metaeval.citation.model import Passage
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause
-from metaeval.llm.exchange import Failure
+from metaeval.llm.messages import Failure
 from tests.citation.generation_made import CHAT, LONG, Model, document, documents, prompt_of, question, reply
 
 CHOICE, SENTENCE, OVERVIEW = "You decide for the next sentence", "Write its next sentence", "which questions it helps"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.human.readers import read_human_set, read_score_file
-from metaeval.citation.model import Answer
-from metaeval.citation.readers.answers import read_answers
+from metaeval.citation.data_model import Answer
+from metaeval.citation.human.rating_files import read_human_set, read_score_file
+from metaeval.citation.readers.answer_files import read_answers
 from metaeval.errors import UserError
 
 EXPERTQA = Path(__file__).parents[3] / "shared" / "data" / "expertqa"

@@ -6,17 +6,17 @@ import re
 import numpy as np
 import pytest
 
-from metaeval.citation.citeeval import editing
-from metaeval.citation.citeeval.editing import PUBLISHED, Edit, coefficients_text, fingerprint, read_coefficients
-from metaeval.citation.citeeval.evaluate import evaluate
+from metaeval.citation.citeeval import citation_edits
+from metaeval.citation.citeeval.citation_edits import PUBLISHED, Edit, coefficients_text, fingerprint, read_coefficients
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.score_rules import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.human.model import HumanAnswer, RatedStatement
+from metaeval.citation.citeeval.values import evaluate
+from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.human.ratings import HumanAnswer, RatedStatement
 from metaeval.citation.human.refitting import Edited, edited_statements, fit
-from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
-from metaeval.llm.exchange import read_reply
+from metaeval.llm.messages import read_reply
 
 DELETE_1, DELETE_3 = Edit("delete", 1, 1), Edit("delete", 3, 1)
 
@@ -35,9 +35,12 @@ def test_what_people_always_say_of_an_edit_is_what_it_is_worth():
     assert found.refitted == pytest.approx([0.0, 0.5] * 10, abs=1e-12)
     # By the published coefficients: 0.06935712 and 0.5318322, each with the intercept -0.0109017...
     assert found.published == pytest.approx([0.0584553912, 0.5209304712] * 10, abs=1e-9)
-    assert {name: found.used[name] for name in editing.ACTIONS if found.used[name]} == {"DELETE_1": 10, "DELETE_3": 10}
+    assert {name: found.used[name] for name in citation_edits.ACTIONS if found.used[name]} == {
+        "DELETE_1": 10,
+        "DELETE_3": 10,
+    }
     # Half of each action is worth half of each: shares, as in the mean over citations.
-    both = editing.edit_distance((1, 2), [DELETE_1, Edit("delete", 3, 2)], found.coefficients)
+    both = citation_edits.edit_distance((1, 2), [DELETE_1, Edit("delete", 3, 2)], found.coefficients)
     assert both == pytest.approx(0.25, abs=1e-12)
 
 
@@ -96,7 +99,7 @@ def test_the_file_gives_back_what_was_written(tmp_path):
     path = tmp_path / "coefficients.json"
     path.write_text(coefficients_text(PUBLISHED, {"judge": "tiny"}))
     assert read_coefficients(path) == PUBLISHED
-    other = editing.Coefficients({**PUBLISHED.action, "KEEP": 0.9}, PUBLISHED.intercept)
+    other = citation_edits.Coefficients({**PUBLISHED.action, "KEEP": 0.9}, PUBLISHED.intercept)
     assert fingerprint(PUBLISHED) == fingerprint(read_coefficients(path)) != fingerprint(other)
 
 

@@ -6,8 +6,8 @@ import logging
 import pytest
 
 import metaeval
-from metaeval.citation.readers.answers import read_answers
-from metaeval.decisions.items import items_of
+from metaeval.citation.readers.answer_files import read_answers
+from metaeval.decisions.citation_items import items_of
 from metaeval.errors import UserError
 from metaeval.files import csv_text
 

@@ -8,11 +8,11 @@ reference's facts by the answer.
 
 import pytest
 
+from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.measures import value_of
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.scifi.data_model import AnswerFacts, ReferenceFacts, ScifiOptions
 from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
-from metaeval.citation.scifi.model import AnswerFacts, ReferenceFacts, ScifiOptions
-from metaeval.citation.scifi.shares import citations_without_facts, coverages, densities, entailments, score_facts
+from metaeval.citation.scifi.measures import citations_without_facts, coverages, densities, entailments, score_facts
 
 FIVE = tuple(Passage(f"{word}.") for word in ("Alpha", "Beta", "Gamma", "Delta", "Omega"))
 
@@ -154,7 +154,7 @@ def test_the_nearest_citation_can_be_that_of_another_sentence(made):
 
 
 def test_coverage_can_count_sentences_where_a_model_makes_facts():
-    from metaeval.citation.chat import ChatOptions
+    from metaeval.citation.chat_models import ChatOptions
     from metaeval.citation.scifi.facts import read_with_model, requests_for
 
     chat = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1", output="json")

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.model import Passage
+from metaeval.citation.data_model import Passage
+from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.entailment import PremiseChunk, chunks_of, count_words, counter, windows
-from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.errors import UserError
 
 

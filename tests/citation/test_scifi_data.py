@@ -8,13 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from metaeval import cite, data
-from metaeval.citation.model import Answer, Passage
-from metaeval.citation.pipelines.run import prepare
-from metaeval.citation.pipelines.scifi_data import BUILD_PIPELINE
-from metaeval.citation.readers.answers import read_answers
-from metaeval.citation.readers.jsonl import own_lines
+from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.pipelines.run_pipeline import prepare
+from metaeval.citation.pipelines.scifi_samples import BUILD_PIPELINE
+from metaeval.citation.readers.answer_files import read_answers
+from metaeval.citation.readers.answers_jsonl import own_lines
 from metaeval.citation.scifi.samples import ScifiSample, candidates, chosen, split
-from metaeval.citation.scifi.wikipedia import Paragraph, extra_needed, key_of, paragraphs_of, read_articles, read_pages
+from metaeval.citation.scifi.wikitext import Paragraph, extra_needed, key_of, paragraphs_of, read_articles, read_pages
 from metaeval.cli.app import app
 from metaeval.errors import UserError
 

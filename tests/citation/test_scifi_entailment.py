@@ -2,10 +2,10 @@
 
 import pytest
 
-from metaeval.citation.model import Verdict
+from metaeval.citation.data_model import Verdict
+from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.entailment import fact_lines, most
-from metaeval.citation.scifi.model import ScifiOptions
-from metaeval.citation.scifi.shares import entailments, uncited
+from metaeval.citation.scifi.measures import entailments, uncited
 from metaeval.errors import UserError
 
 

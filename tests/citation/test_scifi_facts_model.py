@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from metaeval.citation.chat import ChatOptions
-from metaeval.citation.model import Answer, Passage, Verdict
+from metaeval.citation.chat_models import ChatOptions
+from metaeval.citation.data_model import Answer, Passage, Verdict
+from metaeval.citation.scifi.data_model import LEFT_OUT, ScifiOptions
 from metaeval.citation.scifi.entailment import fact_lines
 from metaeval.citation.scifi.facts import read_facts, read_segment, read_with_model, requests_for
-from metaeval.citation.scifi.model import LEFT_OUT, ScifiOptions
-from metaeval.citation.scifi.shares import citations_without_facts, entailments, unmapped
+from metaeval.citation.scifi.measures import citations_without_facts, entailments, unmapped
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause
-from metaeval.llm.exchange import Failure, read_reply
+from metaeval.llm.messages import Failure, read_reply
 
 CHAT = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1", output="json")
 FILM = "He acted in a film [1] in 1992 [2]."

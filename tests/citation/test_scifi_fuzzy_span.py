@@ -6,8 +6,8 @@ from difflib import SequenceMatcher
 
 import pytest
 
-from metaeval.citation.scifi import model
-from metaeval.citation.scifi.model import ScifiOptions, Segment, find_segment, most_similar_run
+from metaeval.citation.scifi import data_model
+from metaeval.citation.scifi.data_model import ScifiOptions, Segment, find_segment, most_similar_run
 
 WORDS = "The old bridge over the river, which a Dane had built of steel in 1999 (or so), carries Straßen-cars".split()
 
@@ -52,7 +52,7 @@ def test_what_has_no_words_is_like_nothing():
 
 
 def test_a_run_is_compared_as_long_as_there_is_work_left_for_it():
-    assert model._WORK == 800 * 750
+    assert data_model._WORK == 800 * 750
     assert most_similar_run("x" * 800, "x" * 750, 0.9) == (0, 800)
     assert most_similar_run("x" * 801, "x" * 750, 0.9) is None
 
@@ -71,9 +71,9 @@ def test_in_long_sentences_what_is_compared_has_a_bound(monkeypatch):
     draws = random.Random(0)
     words = ["".join(draws.choices("abcdefgh", k=6)) for _ in range(400)]
     shuffled = draws.sample(words[50:150], 100)
-    monkeypatch.setattr(model, "SequenceMatcher", Counted)
+    monkeypatch.setattr(data_model, "SequenceMatcher", Counted)
     assert most_similar_run(" ".join(words), " ".join(shuffled), 0.8) is None
-    assert 0 < Counted.compared <= model._WORK
+    assert 0 < Counted.compared <= data_model._WORK
     # What was said with some words wrong is found first, because it shares most words.
     said = [word if number % 20 else "zzz" for number, word in enumerate(words[50:150])]
     start, end = most_similar_run(" ".join(words), " ".join(said), 0.8)

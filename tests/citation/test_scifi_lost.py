@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from metaeval.citation.data_model import Verdict
 from metaeval.citation.measures import bounds, macro, micro, value_of
-from metaeval.citation.model import Verdict
+from metaeval.citation.scifi.data_model import ReferenceFacts
 from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
-from metaeval.citation.scifi.model import ReferenceFacts
-from metaeval.citation.scifi.shares import coverages, entailments
+from metaeval.citation.scifi.measures import coverages, entailments
 
 
 def scored(read, values):

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from metaeval.citation.chat import ChatOptions
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.chat_models import ChatOptions
+from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.facts import facts_signature, read_line, read_listed, read_with_model
-from metaeval.citation.scifi.model import ScifiOptions
-from metaeval.citation.scifi.shares import entailments
-from metaeval.llm.exchange import read_reply
+from metaeval.citation.scifi.measures import entailments
+from metaeval.llm.messages import read_reply
 
 CHAT = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1", output="text")
 FILM = "He acted in a film [1] in 1992 [2]."

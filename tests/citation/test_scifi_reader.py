@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.model import Answer, Passage, group_of
-from metaeval.citation.readers.answers import read_answers
-from metaeval.citation.readers.jsonl import own_row, read_own
-from metaeval.citation.readers.scifi import with_marks
-from metaeval.citation.sentences import find_marks
-from metaeval.corpus.loaders.rows import DataRow
+from metaeval.citation.data_model import Answer, Passage, group_of
+from metaeval.citation.marks_and_sentences import find_marks
+from metaeval.citation.readers.answer_files import read_answers
+from metaeval.citation.readers.answers_jsonl import own_row, read_own
+from metaeval.citation.readers.scifi_samples import with_marks
+from metaeval.corpus.loaders.published_rows import DataRow
 from metaeval.errors import UserError
 
 PARAGRAPH = "A Dane built it in 1999."

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.model import Answer, Mark
-from metaeval.citation.scifi.entailment import assign
-from metaeval.citation.scifi.model import (
+from metaeval.citation.data_model import Answer, Mark
+from metaeval.citation.marks_and_sentences import MarkStyles, find_marks
+from metaeval.citation.scifi.data_model import (
     Fact,
     PlacedGroup,
     ScifiOptions,
@@ -18,7 +18,7 @@ from metaeval.citation.scifi.model import (
     read_sentences,
     unread_marks,
 )
-from metaeval.citation.sentences import MarkStyles, find_marks
+from metaeval.citation.scifi.entailment import assign
 
 
 def read(text, first=1, **options):

@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from metaeval.citation.data_model import check_ids
 from metaeval.citation.measures import value_of
-from metaeval.citation.model import check_ids
 from metaeval.citation.readers.formats.longcite import tagged_statements
-from metaeval.citation.readers.judgements import read_fact, read_longcite_scored, read_trec_judgements
+from metaeval.citation.readers.support_levels import read_fact, read_longcite_scored, read_trec_judgements
 from metaeval.citation.scifi.entailment import counter
-from metaeval.citation.support.definitions import (
+from metaeval.citation.support.citation_judging import labels_of, support_statements
+from metaeval.citation.support.levels_in_files import fact_level, longcite_level
+from metaeval.citation.support.measure_definitions import (
     citation_length,
     fact_values,
     longcite_values,
@@ -23,12 +25,10 @@ from metaeval.citation.support.definitions import (
     rag_eval_values,
     trec_values,
 )
-from metaeval.citation.support.judging import labels_of, support_statements
-from metaeval.citation.support.labels import fact_level, longcite_level
 from metaeval.citation.support.measures import StatementLevels
 from metaeval.citation.support.open_rag_eval_segments import parts_between_marks
-from metaeval.citation.support.pages import read_kept, read_verdicts
-from metaeval.corpus.loaders.rows import DataRow
+from metaeval.citation.support.page_judge import read_kept, read_verdicts
+from metaeval.corpus.loaders.published_rows import DataRow
 from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
 from metaeval.stats.leaderboards import kendall, topic_kendalls, topic_means

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaeval.citation.readers.judgements import JUDGED_FORMATS
-from metaeval.citation.sentences import find_marks
-from metaeval.citation.support.judging import labels_of, support_lines, support_statements
-from metaeval.corpus.loaders.rows import DataRow
+from metaeval.citation.marks_and_sentences import find_marks
+from metaeval.citation.readers.support_levels import JUDGED_FORMATS
+from metaeval.citation.support.citation_judging import labels_of, support_lines, support_statements
+from metaeval.corpus.loaders.published_rows import DataRow
 from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
 from tests.citation.answer_shapes import mangled

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from metaeval import cite
+from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.generation.generate import first_requests
 from metaeval.citation.generation.options import GenerationOptions
-from metaeval.citation.model import Answer, Passage
-from metaeval.citation.scifi.statistics import citation_counts
+from metaeval.citation.scifi.text_statistics import citation_counts
 from metaeval.errors import UserError
 from tests.citation.generation_made import CHAT, prompt_of
 

@@ -38,7 +38,7 @@ def pairs(cli, small, tmp_path):
 
 
 def test_a_run_through_a_batch_has_the_bytes_of_one_that_asks_a_server(pairs, fake, contents, tmp_path):
-    from metaeval.llm.exchange import ChatRequest
+    from metaeval.llm.messages import ChatRequest
 
     told = pairs("run", "--requests", "ask.jsonl")
     assert (told.code, told.err) == (0, "")

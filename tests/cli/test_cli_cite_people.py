@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from metaeval.citation.model import Answer
-from metaeval.citation.pipelines.aliice_people import answers_of, read_people
+from metaeval.citation.data_model import Answer
+from metaeval.citation.pipelines.aliice_human_labels import answers_of, read_people
 from metaeval.errors import UserError
 
 BRIDGE, RIVER = "The mayor opened the bridge in May", "the river froze in winter"

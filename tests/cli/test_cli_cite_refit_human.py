@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from metaeval.citation.citeeval.editing import PUBLISHED
-from metaeval.citation.human.model import HumanAnswer, HumanStatement
+from metaeval.citation.citeeval.citation_edits import PUBLISHED
+from metaeval.citation.data_model import Answer
+from metaeval.citation.human.ratings import HumanAnswer, HumanStatement
 from metaeval.citation.human.refitting import human_edited
-from metaeval.citation.model import Answer
 from metaeval.errors import UserError
 
 QUICK = ("-s", "interval.resamples=30")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.report.formats import load_table
 from metaeval.report.result import load_result
+from metaeval.report.table_files import load_table
 
 pytestmark = pytest.mark.usefixtures("scored")
 QUICK = ("--set", "interval.resamples=5", "--set", "comparison.permutations=20")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from metaeval.citation.human.benchmark import bench_statistics, read_benchmark
+from metaeval.citation.human.benchmark_statistics import bench_statistics, read_benchmark
 
 R = "retrieval"
 RESPONSES = {

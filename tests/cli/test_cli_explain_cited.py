@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from metaeval.analyses.explaining.explain import explain, read_signature
+from metaeval.analyses.explaining.signature_fields import explain, read_signature
 from tests.cli.samples import reply, write_rated_answers
 
 pytest.importorskip("aiohttp", reason="needs the extra 'llm'")

@@ -10,7 +10,7 @@ import pytest
 
 import metaeval
 from metaeval.cli.app import app
-from metaeval.corpus.jsonl import write_corpus
+from metaeval.corpus.corpus_file import write_corpus
 from metaeval.errors import UserError
 from tests.cli.samples import every_command
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.report.formats import load_table
+from metaeval.report.table_files import load_table
 
 
 @pytest.fixture

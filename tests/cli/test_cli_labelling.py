@@ -13,16 +13,16 @@ from xml.etree import ElementTree
 import pytest
 
 import metaeval
-from metaeval.analyses.explaining.explain import explain, read_signature
+from metaeval.analyses.explaining.signature_fields import explain, read_signature
+from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.gate_check import read_gate, workflow
 from metaeval.decisions.gate_model import write_gate
-from metaeval.decisions.items import items_of
 from metaeval.decisions.labels import labels_of
 from metaeval.errors import UserError
 from metaeval.files import csv_text
-from metaeval.own_tables import read_table
-from metaeval.reading import parse_yaml
-from metaeval.report.formats import load_table
+from metaeval.parsing import parse_yaml
+from metaeval.report.table_files import load_table
+from metaeval.user_tables import read_table
 
 LEVELS = ("full", "partial", "none")
 

@@ -8,7 +8,7 @@ import pydantic
 import pytest
 
 import metaeval
-from metaeval.runs import metrics, prepared_run
+from metaeval.runs import loaded_metrics, prepared_run
 
 TEXT = {"text": "The mayor opened the bridge [1].", "passages": [{"id": "1", "text": "The mayor opened the bridge."}]}
 QUICK = ("--set", "interval.resamples=30", "--set", "comparison.permutations=30")
@@ -26,7 +26,7 @@ def counted(monkeypatch, tmp_path):
 
         return wrapper
 
-    load, validate = metrics.load_metric, pydantic.BaseModel.model_validate.__func__
+    load, validate = loaded_metrics.load_metric, pydantic.BaseModel.model_validate.__func__
     ours = [module for name, module in sys.modules.items() if name.startswith("metaeval")]
     for module in [module for module in ours if getattr(module, "load_metric", None) is load]:
         monkeypatch.setattr(module, "load_metric", counting("loaded", load, str))
@@ -83,8 +83,8 @@ def test_score_files_are_evaluated_without_loading_a_metric(ran, counted):
 
 def test_a_loaded_metric_holds_no_model_after_scoring(tmp_path):
     config = metaeval.config.RunConfig(metrics=("minilm-cosine", "overlap"), results=tmp_path)
-    loaded = metrics.load_metrics(config.metrics, config)
+    loaded = loaded_metrics.load_metrics(config.metrics, config)
     before = {name: set(vars(loaded[name])) for name in loaded.names}
-    for _, metric, _ in metrics.score_in(None, [("A bridge.", "A bridge.")], loaded, None, None):
+    for _, metric, _ in loaded_metrics.score_in(None, [("A bridge.", "A bridge.")], loaded, None, None):
         assert metric not in loaded.by_name.values()
     assert {name: set(vars(loaded[name])) for name in loaded.names} == before

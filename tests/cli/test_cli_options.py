@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from metaeval import registry
-from metaeval.analyses.explaining.explain import owners
+from metaeval.analyses.explaining.signature_fields import owners
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.claim_options import Profile
 from metaeval.citation.pipelines.pipeline import fields_of

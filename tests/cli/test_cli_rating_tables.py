@@ -10,8 +10,8 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 import metaeval
 from metaeval.files import csv_text
-from metaeval.report.formats import load_table
 from metaeval.report.result import load_result
+from metaeval.report.table_files import load_table
 
 QUICK = tuple(f"--set={key}" for key in ("interval.resamples=0", "comparison.permutations=0", "controls=false"))
 RNG = np.random.default_rng(11)

@@ -17,11 +17,11 @@ pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 
 from pyarrow import fs  # noqa: E402
 
-from metaeval import remote  # noqa: E402
+from metaeval import remote_files  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.files import atomic_write  # noqa: E402
-from metaeval.remote import location  # noqa: E402
-from metaeval.scoring import large_tables  # noqa: E402
+from metaeval.remote_files import location  # noqa: E402
+from metaeval.scoring import windowed_tables  # noqa: E402
 
 TOYS = Path(__file__).parents[1] / "scoring" / "executors" / "toys.py"
 SECRET = "kept-from-all-files"
@@ -49,7 +49,7 @@ def bucket(server, cli, monkeypatch):
     """The address of an empty folder in a bucket, and a file system that sees the bucket."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    monkeypatch.setattr(large_tables, "WINDOW_ROWS", 30)
+    monkeypatch.setattr(windowed_tables, "WINDOW_ROWS", 30)
     rows = range(70)
     source = [f"Bridge {row // 4 % 9} {'x' * (row // 4 % 5)} was opened." for row in rows]
     statement = [f"It opened {row}" for row in rows]
@@ -104,7 +104,7 @@ def test_a_file_that_is_not_finished_does_not_exist(bucket):
     assert [*location(address).glob("*")] == []
     # A process that is killed while it uploads: of an upload in parts, an object store shows nothing before its end.
     upload = (
-        "import os, sys; from metaeval.remote import location; from pathlib import Path\n"
+        "import os, sys; from metaeval.remote_files import location; from pathlib import Path\n"
         "place = location(sys.argv[1]) / 'part-000000-000001-00000000.parquet'\n"
         "stream = place._files.open_output_stream(str(place.path))\n"
         "stream.write(bytes(12_000_000)); print('begun', flush=True); os.kill(os.getpid(), 9)\n"
@@ -132,7 +132,9 @@ def test_an_address_with_keys_is_refused_without_them(address, refused):
 def test_a_path_is_a_path_and_other_stores_rename(tmp_path, monkeypatch):
     assert location("a/b") == location(Path("a/b")) == Path("a/b")
     assert location(f"file://{tmp_path}/a%20b") == tmp_path / "a b"
-    monkeypatch.setattr(remote, "_file_system", lambda _: fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()))
+    monkeypatch.setattr(
+        remote_files, "_file_system", lambda _: fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
+    )
     path = location("hdfs://node/folder") / "x.json"
     with atomic_write(path) as file:
         file.write(b"{}")

@@ -19,9 +19,9 @@ pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 
 import metaeval  # noqa: E402
 from metaeval.config import RunConfig  # noqa: E402
-from metaeval.runs import sharding  # noqa: E402
+from metaeval.runs import shard_tasks  # noqa: E402
 from metaeval.scoring import shards  # noqa: E402
-from metaeval.scoring.executors import notice  # noqa: E402
+from metaeval.scoring.executors import termination_signal  # noqa: E402
 from metaeval.scoring.executors.contract import BlockTask, ScoredBlock, Work  # noqa: E402
 from tests.scoring.executors.job import begun, write_corpus  # noqa: E402
 
@@ -134,7 +134,7 @@ def test_an_interrupted_task_keeps_its_blocks_and_goes_on(ran, corpus, score, pl
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(sharding.export_shard(config, shards.Shard(0, 1), Path("shards"), stop))
+        list(shard_tasks.export_shard(config, shards.Shard(0, 1), Path("shards"), stop))
     (state,) = shards.shard_states(Path("shards"))
     assert state.note.pairs / 2 < state.rows < state.note.pairs
     before = len(begun())
@@ -200,7 +200,7 @@ def test_a_task_that_is_asked_to_end_finishes_what_it_has_in_hand(more, held, st
 )
 def test_a_task_without_the_time_for_a_block_stops_at_once(seconds, stage, kept, monkeypatch):
     """kept: how often blocks are written; once at the end of a job, before it where the task goes on."""
-    monkeypatch.setattr(notice, "seconds_left", lambda: 0.2)
+    monkeypatch.setattr(termination_signal, "seconds_left", lambda: 0.2)
     written, done = [], []
 
     def signalled(here):
@@ -209,7 +209,7 @@ def test_a_task_without_the_time_for_a_block_stops_at_once(seconds, stage, kept,
             time.sleep(0 if here == "writing" else 300)
 
     def run():
-        with notice.noticed() as end:
+        with termination_signal.noticed() as end:
             with end.job(lambda: written.append(done.copy())):
                 for task in end.until([BlockTask(number, (), (), (0,)) for number in range(2)]):
                     signalled(f"block {task.block}")
@@ -219,7 +219,7 @@ def test_a_task_without_the_time_for_a_block_stops_at_once(seconds, stage, kept,
             signalled("between")
 
     began = time.monotonic()
-    with pytest.raises(notice.EndedError):
+    with pytest.raises(termination_signal.EndedError):
         run()
     finished = {"block 0": [], "between": [0, 1]}.get(stage, [0])
     assert (done, written) == (finished, [finished] * kept)
@@ -239,9 +239,14 @@ def test_a_task_that_loads_ends_at_once_when_it_is_asked_to(start, corpus):
 
 def test_the_time_that_is_left_is_slurms_where_it_is_near(monkeypatch):
     monkeypatch.setattr(time, "time", lambda: 1000.0)
-    for end, left in (("1120", 110.0), ("1005", notice.GRACE), ("9000", notice.GRACE), ("", notice.GRACE)):
+    for end, left in (
+        ("1120", 110.0),
+        ("1005", termination_signal.GRACE),
+        ("9000", termination_signal.GRACE),
+        ("", termination_signal.GRACE),
+    ):
         monkeypatch.setenv("SLURM_JOB_END_TIME", end)
-        assert notice.seconds_left() == left
+        assert termination_signal.seconds_left() == left
 
 
 def test_a_task_reads_the_parts_that_may_hold_its_blocks_and_no_others(score, monkeypatch):
@@ -497,7 +502,7 @@ def test_parts_name_the_device_of_the_worker_that_scored_them(cli, ran, score, m
         return execute
 
     with monkeypatch.context() as patch:
-        patch.setattr(sharding, "executed", of_two_nodes)
+        patch.setattr(shard_tasks, "executed", of_two_nodes)
         score("0/1", metrics="toys:Company")
         assert "on the same model of device: all equal" in ran("shards", "verify", "shards", "--trust-config").out
     (state,) = shards.shard_states(Path("shards"))

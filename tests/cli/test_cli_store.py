@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from metaeval import database
-from metaeval.llm.exchange import ChatRequest, read_reply
-from metaeval.llm.replies import ReplyStore
+from metaeval import sqlite_store
+from metaeval.llm.messages import ChatRequest, read_reply
+from metaeval.llm.reply_store import ReplyStore
 
 RUN = ("run", "-m", "overlap", "-p", "classification")
 
@@ -120,7 +120,7 @@ def test_what_can_be_read_of_a_broken_file_is_saved(cli, ran, tmp_path):
 def test_a_store_on_a_network_file_system_works_and_says_how(cli, ran, small, tmp_path, monkeypatch, caplog):
     table = tmp_path / "mounts"
     table.write_text(f"server:/home {tmp_path}/results nfs4 rw 0 0\n")
-    monkeypatch.setattr(database, "MOUNTS", table)
+    monkeypatch.setattr(sqlite_store, "MOUNTS", table)
     ran(*RUN, *small)
     assert "Score store results/scores.sqlite is on a network file system (nfs4): it is kept without" in caplog.text
     assert "journal delete" in cli("store", "verify").out

@@ -64,7 +64,7 @@ def open_page(chromium, left):
 def mini(scored_folder):
     """The folder of a job on the shipped corpus, and its explorer."""
     from metaeval.config import load_run
-    from metaeval.explorer.viewing import View, view_page
+    from metaeval.explorer.page_data import View, view_page
     from metaeval.runs.job_folder import find_job
     from metaeval.runs.run import run, write_run
 
@@ -460,7 +460,7 @@ def test_ratings_are_held_against_the_humans(open_page, hostile, cli, tmp_path):
 )
 def test_ratings_fall_into_levels_by_thirds_of_their_scale_where_they_are_none(golds, words, levels, are_levels):
     from metaeval.corpus.ratings import Rating, Ratings
-    from metaeval.explorer.viewing import rating_levels
+    from metaeval.explorer.page_data import rating_levels
 
     rows = tuple(Rating(str(gold), "g", gold) for gold in golds)
     named, level = rating_levels(Ratings("own", rows, levels=are_levels))
@@ -507,7 +507,7 @@ def test_python_writes_the_page_that_the_command_writes(mini, cli, refused, tmp_
 
 def test_a_model_explains_pairs_together_as_it_does_alone_and_says_how_far_it_is(cli, write_corpus, tmp_path):
     pytest.importorskip("torch", reason="needs the extra 'models'")
-    from metaeval.explorer.viewing import View, view_page
+    from metaeval.explorer.page_data import View, view_page
     from metrics_zoo.minilm import MiniLMBERTScore
 
     told = []

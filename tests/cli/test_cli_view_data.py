@@ -9,7 +9,7 @@ import pytest
 
 from metaeval.config import load_run
 from metaeval.explorer import drawn, explorer_page
-from metaeval.explorer.viewing import View, show_job
+from metaeval.explorer.page_data import View, show_job
 from metaeval.runs.job_folder import find_job
 from metaeval.runs.run import run, write_run
 from metrics_zoo.overlap import Overlap

@@ -12,7 +12,7 @@ from metaeval.corpus.chunks import Chunk, Chunking, chunk_corpus, chunk_document
 from metaeval.corpus.loaders.wice import DATASET as WICE
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Corpus, Document
-from metaeval.corpus.pairs import INCOMPLETE, UNMATCHED, UNPLACED, WHOLE, build_pairs
+from metaeval.corpus.pair_table import INCOMPLETE, UNMATCHED, UNPLACED, WHOLE, build_pairs
 from metaeval.errors import UserError
 
 SHARED = Path(__file__).parents[3] / "shared"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.corpus.model import Evidence
-from metaeval.corpus.pairs import EvidenceAlignment, align_evidence, word_set
+from metaeval.corpus.pair_table import EvidenceAlignment, align_evidence, word_set
 
 PAGE = [word_set(text) for text in ("the rain fell", "a river rose fast", "the rain fell", "", "nobody came")]
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import metaeval
-from metaeval.corpus import pairs, units
+from metaeval.corpus import pair_table, units
 from metaeval.corpus.chunks import Chunking, chunk_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-from metaeval.corpus.pairs import add_pool, build_pairs, check_pool
+from metaeval.corpus.pair_table import add_pool, build_pairs, check_pool
 from metaeval.corpus.units import evidence_pairs
 from metaeval.errors import UserError
 
@@ -210,7 +210,7 @@ def test_the_pairs_of_wice_are_those_of_plain_words(monkeypatch):
         return [marked, add_pool(marked, chunked, "bm25:5"), evidence_pairs(corpus, Chunking(150), 0.5, 1)]
 
     read = tables()
-    for module in (pairs, units):
+    for module in (pair_table, units):
         monkeypatch.setattr(module, "word_set", lambda text: frozenset(tokens(text)))
-    monkeypatch.setattr(pairs, "words_of", lambda text, language="": tokens(text))
+    monkeypatch.setattr(pair_table, "words_of", lambda text, language="": tokens(text))
     assert tables() == read

@@ -6,7 +6,7 @@ import pytest
 
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-from metaeval.corpus.pairs import GIVEN, UNMATCHED, Pair, PairTable
+from metaeval.corpus.pair_table import GIVEN, UNMATCHED, Pair, PairTable
 from metaeval.corpus.units import (
     NEAREST,
     UnitRow,

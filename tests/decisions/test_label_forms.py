@@ -5,7 +5,7 @@ import json
 import pytest
 
 import metaeval
-from metaeval.decisions.forms import FORMS
+from metaeval.decisions.label_forms import FORMS
 from metaeval.errors import UserError
 
 ROWS = [{"id": f"c{n}", "statement": f"claim {n}", "source": f"source {n}"} for n in range(6)]

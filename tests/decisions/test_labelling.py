@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from metaeval.corpus.model import SupportLevel
+from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.estimate import estimate, estimate_sheet
-from metaeval.decisions.items import items_of
 from metaeval.decisions.label_sheet import draw, uncertain_sizes
 from metaeval.decisions.labels import judged, labels_of
 from metaeval.errors import UserError

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import metaeval
+from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.estimate import estimate
-from metaeval.decisions.items import items_of
 from metaeval.decisions.label_sheet import draw
 from metaeval.errors import UserError
 

@@ -10,9 +10,9 @@ import pytest
 from benchmarks import reference, which_metric
 from metaeval import registry
 from metaeval.report.findings import findings
-from metaeval.report.measures import headlines
+from metaeval.report.ranking_measures import headlines
 from metaeval.report.result import Comparison, load_result
-from metaeval.report.verdicts import above_every_control, best_control
+from metaeval.report.significance_verdicts import above_every_control, best_control
 from metaeval.runs import reference_cells, score_packs
 from metaeval.runs.evaluation import declarations_of
 from metaeval.scoring.controls import GOLD_CONTROLS

@@ -14,9 +14,9 @@ def always_own_environment(own_environment):
 def new_session(tmp_path):
     """Make a session with an endpoint: quick back-off, patience, a reply store in the test's folder."""
     from metaeval.llm.budget import Purse
-    from metaeval.llm.client import ChatSession
+    from metaeval.llm.chat_client import ChatSession
     from metaeval.llm.endpoint import Endpoint, EndpointOptions, Prices
-    from metaeval.llm.replies import ReplyStore
+    from metaeval.llm.reply_store import ReplyStore
 
     made = []
 
@@ -38,7 +38,7 @@ def hangs_end(monkeypatch):
 
     A timeout that is short for a test would at times be too short for a busy machine, whose answer it takes for none.
     """
-    from metaeval.llm.client import ChatSession
+    from metaeval.llm.chat_client import ChatSession
 
     def at(server):
         begin = ChatSession.__init__
@@ -64,7 +64,7 @@ def hangs_end(monkeypatch):
 @pytest.fixture(scope="session")
 def question():
     """Make a request with this text."""
-    from metaeval.llm.exchange import ChatRequest
+    from metaeval.llm.messages import ChatRequest
 
     def make(text, sample=0, **settings):
         messages = [{"role": "user", "content": text}]

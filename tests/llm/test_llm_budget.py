@@ -7,7 +7,7 @@ pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 from metaeval.errors import UserError
 from metaeval.llm.budget import estimate, usd_enough
 from metaeval.llm.endpoint import EndpointOptions, Prices
-from metaeval.llm.replies import ReplyStore
+from metaeval.llm.reply_store import ReplyStore
 
 
 def test_the_estimate_counts_what_is_still_to_be_asked(fake, new_session, question, tmp_path):

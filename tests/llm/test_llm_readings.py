@@ -6,7 +6,7 @@ from math import exp, log
 import pytest
 
 from metaeval.errors import UserError
-from metaeval.llm.exchange import Prompt, read_prompt, read_reply
+from metaeval.llm.messages import Prompt, read_prompt, read_reply
 from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, expected_score, find_judgement, find_score, score_schema
 
 

@@ -8,11 +8,11 @@ import pytest
 pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
 import metaeval
-from metaeval.citation.chat import ChatOptions
+from metaeval.citation.chat_models import ChatOptions
 from metaeval.config_files import UntrustedError, check_file
 from metaeval.errors import UserError
-from metaeval.llm import client
-from metaeval.llm.exchange import Reply
+from metaeval.llm import chat_client
+from metaeval.llm.messages import Reply
 
 NOBODY = "http://127.0.0.1:9/v1"
 QUICK = {"interval": {"resamples": 0}, "protocols": ["correlation"], "controls": False}
@@ -108,7 +108,7 @@ def test_a_dead_server_is_left_out_said_once_and_no_request_waits_or_fails_for_i
 
 
 def test_a_server_that_was_left_out_is_asked_again_after_a_while(farm, new_session, question, monkeypatch):
-    monkeypatch.setattr(client, "_LEFT_OUT_FOR", 0.0)
+    monkeypatch.setattr(chat_client, "_LEFT_OUT_FOR", 0.0)
     ill = True
     first, second = farm(lambda body: (500, "ill") if ill else "well", echo)
     session = new_session(joined([first, second]), concurrency=1)

@@ -253,14 +253,14 @@ def test_a_broken_checkpoint_is_one_sentence(make_folder, tmp_path):
 
 def test_too_little_memory_is_one_sentence(folder, monkeypatch):
     """Counted are the weights that are loaded, not the file, which holds the optimiser's state too."""
-    from metaeval.scoring.backends import models
+    from metaeval.scoring.backends import model_loading
 
     state = torch.load(folder / "AlignScore-large.ckpt", weights_only=True)["state_dict"]
     need = sum(
         4 * value.numel() for name, value in state.items() if "mlm_head" not in name and "position_ids" not in name
     )
-    monkeypatch.setattr(models, "free_memory", lambda device: need)
+    monkeypatch.setattr(model_loading, "free_memory", lambda device: need)
     AlignScore(AlignScoreOptions(folder=folder)).prepare([], [])
-    monkeypatch.setattr(models, "free_memory", lambda device: need - 1)
+    monkeypatch.setattr(model_loading, "free_memory", lambda device: need - 1)
     with pytest.raises(UserError, match="GB are free on"):
         AlignScore(AlignScoreOptions(folder=folder)).prepare([], [])

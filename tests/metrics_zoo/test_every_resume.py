@@ -6,8 +6,8 @@ from contextlib import closing
 import pytest
 
 import metaeval
-from metaeval.runs.metrics import score_metrics
-from metaeval.scoring.store import ScoreStore
+from metaeval.runs.loaded_metrics import score_metrics
+from metaeval.scoring.score_store import ScoreStore
 from tests.metrics_zoo.stand_ins import JOBS, chosen, job_options
 
 pytest.importorskip("torch", reason="needs the extra 'models'")

@@ -9,8 +9,8 @@ import pytest
 
 from metaeval.cli.app import main
 from metaeval.errors import UserError
-from metaeval.runs.metrics import load_metric
-from metaeval.runs.verify import RECIPES, official_metric
+from metaeval.runs.loaded_metrics import load_metric
+from metaeval.runs.verify_metric import RECIPES, official_metric
 from metaeval.scoring.engine import score_pairs
 from tests.cli.samples import with_options
 

@@ -7,7 +7,7 @@ import pytest
 
 import metaeval
 from metaeval.config import RunConfig
-from metaeval.runs.metrics import load_metrics, score_metrics
+from metaeval.runs.loaded_metrics import load_metrics, score_metrics
 from metaeval.runs.prepared_run import prepare
 from metaeval.scoring.contract import Status
 from metrics_zoo.bm25 import BM25

@@ -12,7 +12,7 @@ from metaeval.errors import UserError
 from metaeval.scoring.backends import line_process
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import score_pairs
-from metaeval.scoring.store import ScoreStore
+from metaeval.scoring.score_store import ScoreStore
 from metrics_zoo.worker import Worker
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "own-metrics.md").read_text(encoding="utf-8")

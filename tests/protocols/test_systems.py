@@ -17,8 +17,8 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 from metaeval.config import RunConfig
 from metaeval.corpus.loading import load_dataset
 from metaeval.registry import find
-from metaeval.report.cells import lay_out
-from metaeval.report.notes import LEVEL
+from metaeval.report.result_tables import lay_out
+from metaeval.report.table_notes import LEVEL
 from metaeval.runs.run import run_scores
 from metaeval.stats.resampling import bootstrap
 from metaeval.stats.systems import (

@@ -55,7 +55,7 @@ def test_a_result_file_and_the_explorer_know_it(monkeypatch, capsys, tmp_path):
     result = load_result(Path("results/latest/correlation.json"))
     assert result.data.demo
     assert result.title == "Correlation with demo levels"
-    from metaeval.explorer.viewing import View, show_job
+    from metaeval.explorer.page_data import View, show_job
 
     about = show_job(Path("results/latest").resolve(), View())["job"]
     assert any(DEMO in sentence for sentence in about["cautions"])

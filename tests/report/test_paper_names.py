@@ -3,14 +3,14 @@
 import re
 from pathlib import Path
 
-from metaeval.analyses.paper_words import paper_wording
-from metaeval.report import notes
-from metaeval.report.formats import table_text
-from metaeval.report.paper import score_table
+from metaeval.analyses.paper_wording import paper_wording
+from metaeval.display_text import count
+from metaeval.report import table_notes
 from metaeval.report.paper_names import Wording
+from metaeval.report.paper_tables import score_table
 from metaeval.report.result import Column, Data, Result, Row, Value
 from metaeval.report.table import Note, Table, blocks_of
-from metaeval.shown import count
+from metaeval.report.table_files import table_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,11 +88,11 @@ def _result(above: str, demo: bool = False, name: str = "d") -> Result:
 def test_a_mark_at_nearly_every_value_is_one_sentence():
     # 4 of 5 values are marked: one sentence, which names the fifth. 3 of 5 are fewer than four: marks stay.
     table = score_table([_result("a")])
-    assert not [cell.marks for line in table.lines for cell in line.cells if notes.LEVEL in cell.marks]
+    assert not [cell.marks for line in table.lines for cell in line.cells if table_notes.LEVEL in cell.marks]
     said = next(note.text for note in table.footer if note.label == "all values")
     assert said == "No value is significantly better than every control, but for bm25 (A, d, test)."
     marked = score_table([_result("ab")])
-    assert [notes.LEVEL in cell.marks for cell in marked.lines[0].cells] == [False, False, True, True, True]
+    assert [table_notes.LEVEL in cell.marks for cell in marked.lines[0].cells] == [False, False, True, True, True]
     assert "all values" not in {note.label for note in marked.footer}
 
 

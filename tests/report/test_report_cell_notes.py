@@ -6,10 +6,10 @@ import io
 import pytest
 from rich.cells import cell_len
 
-from metaeval.report.cells import lay_out
-from metaeval.report.formats import table_text
-from metaeval.report.notes import asides
 from metaeval.report.result import Column, Data, Interval, Result, Row, Value
+from metaeval.report.result_tables import lay_out
+from metaeval.report.table_files import table_text
+from metaeval.report.table_notes import asides
 
 PEARSON = Column(key="pearson", label="Pearson r")
 

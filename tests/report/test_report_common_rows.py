@@ -1,10 +1,10 @@
 """Metrics of one column that scored different rows: said at the number, and not ranked by it."""
 
 import metaeval
-from metaeval.report.cells import lay_out
-from metaeval.report.formats import table_text
 from metaeval.report.html_report import page
-from metaeval.report.notes import UNSCORED
+from metaeval.report.result_tables import lay_out
+from metaeval.report.table_files import table_text
+from metaeval.report.table_notes import UNSCORED
 
 SETTINGS = {"protocols": ["classification"], "controls": False, "interval": {"resamples": 20}}
 

@@ -5,8 +5,8 @@ from itertools import combinations
 import pytest
 
 from metaeval.errors import UserError
-from metaeval.report.cells import comparison_grid, lay_out
 from metaeval.report.result import Comparison, Significance, placed
+from metaeval.report.result_tables import comparison_grid, lay_out
 from metaeval.report.table import format_p
 
 

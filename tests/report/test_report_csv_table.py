@@ -7,10 +7,10 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.report.cells import lay_out
-from metaeval.report.formats import table_text
+from metaeval.display_text import Shown
 from metaeval.report.result import Value
-from metaeval.shown import Shown
+from metaeval.report.result_tables import lay_out
+from metaeval.report.table_files import table_text
 
 FORMULA = "=+-@＝＋－＠"
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)

@@ -6,13 +6,13 @@ import pytest
 
 from metaeval import registry
 from metaeval.report.cautions import cautions
-from metaeval.report.cells import ROWS, headline_grid, suite_grid
 from metaeval.report.findings import findings
-from metaeval.report.measures import headlines
+from metaeval.report.interval_texts import FEW_GROUPS
+from metaeval.report.ranking_measures import headlines
 from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Perfect, Result, Row, Significance, Value
+from metaeval.report.result_tables import ROWS, headline_grid, suite_grid
+from metaeval.report.significance_verdicts import top
 from metaeval.report.terminal import text_of
-from metaeval.report.uncertainty import FEW_GROUPS
-from metaeval.report.verdicts import top
 from metaeval.runs.evaluation import declarations_of
 
 AUC = [

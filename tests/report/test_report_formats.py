@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from metaeval.errors import UserError
-from metaeval.report.cells import lay_out
-from metaeval.report.formats import FORMATS, check_format, format_texts, table_text
 from metaeval.report.result import SCHEMAS, load_result, save_result
+from metaeval.report.result_tables import lay_out
+from metaeval.report.table_files import FORMATS, check_format, format_texts, table_text
 
 HISTORIC = sorted((Path(__file__).parent / "historic").glob("*.json"))
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from metaeval import registry
 from metaeval.report.html_report import Picture, explorer_line, judged, page, page_forest
-from metaeval.report.measures import Declarations, headlines
+from metaeval.report.ranking_measures import Declarations, headlines
 from metaeval.report.table import plain
 from metaeval.runs.run import pictures_of
 from tests.report.edges import shaded_edges

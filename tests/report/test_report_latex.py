@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.report.cells import lay_out
-from metaeval.report.formats import table_text
+from metaeval.display_text import Shown
 from metaeval.report.latex import escape, table_of
 from metaeval.report.result import Column
+from metaeval.report.result_tables import lay_out
 from metaeval.report.table import ColumnGroup, Note
-from metaeval.shown import Shown
+from metaeval.report.table_files import table_text
 
 BODY = r"""    \toprule
     metric & \multicolumn{2}{c}{NDCG@5} & \multicolumn{2}{c}{AUC full/none} & \multicolumn{2}{c}{Pearson r} \\

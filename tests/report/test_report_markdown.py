@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from metaeval.report.cells import lay_out
-from metaeval.report.formats import table_text
 from metaeval.report.result import load_result, save_result
+from metaeval.report.result_tables import lay_out
 from metaeval.report.table import plain
+from metaeval.report.table_files import table_text
 
 EXPECTED = r"""**Retrieval of supporting chunks** (x\_y%\[wice\], test, chunk pairs)
 

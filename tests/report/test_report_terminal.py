@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from metaeval.report import terminal
-from metaeval.report.cells import lay_out
 from metaeval.report.column_layout import broken
+from metaeval.report.result_tables import lay_out
 
 AT_100 = """\
 Retrieval of supporting chunks

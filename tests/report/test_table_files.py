@@ -6,8 +6,11 @@ import re
 
 import pytest
 
+from metaeval.display_text import Shown
 from metaeval.errors import UserError
-from metaeval.report.formats import (
+from metaeval.report.result import Data, load_result
+from metaeval.report.table import Block, Cell, ColumnGroup, Note, Table, TableLine
+from metaeval.report.table_files import (
     FORMATS,
     format_texts,
     load_table,
@@ -17,9 +20,6 @@ from metaeval.report.formats import (
     write_page,
     write_table,
 )
-from metaeval.report.result import Data, load_result
-from metaeval.report.table import Block, Cell, ColumnGroup, Note, Table, TableLine
-from metaeval.shown import Shown
 
 DATA = Data(name="d", split="s", fingerprint="f", statements=1, documents=1, citations=1, groups=1, levels={})
 RECORDS = [{"metric": "a", "value": 0.1 + 0.2, "rows": 3}, {"metric": "b,c", "value": None, "rows": 0}]

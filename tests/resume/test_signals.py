@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.llm.replies import ReplyStore
-from metaeval.scoring.store import ScoreStore
+from metaeval.llm.reply_store import ReplyStore
+from metaeval.scoring.score_store import ScoreStore
 
 HERE = Path(__file__).parent
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)

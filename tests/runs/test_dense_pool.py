@@ -5,7 +5,7 @@ import pytest
 
 import metaeval
 from metaeval.config import RunConfig
-from metaeval.corpus.pairs import check_pool, pool_encoder
+from metaeval.corpus.pair_table import check_pool, pool_encoder
 from metaeval.errors import UserError
 from metaeval.runs.prepared_run import prepare
 from metrics_zoo.minilm import MiniLMCosine

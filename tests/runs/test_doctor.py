@@ -10,8 +10,8 @@ from metaeval import registry
 from metaeval.errors import UserError
 from metaeval.runs import doctor as ready
 from metaeval.runs.doctor import ReadinessState, examine, readiness, registered
-from metaeval.runs.metrics import load_metric
-from metaeval.scoring.backends.models import model_bytes
+from metaeval.runs.loaded_metrics import load_metric
+from metaeval.scoring.backends.model_loading import model_bytes
 from metaeval.scoring.backends.version_traps import TRAPS, traps_here
 from tests.cli.samples import with_options
 

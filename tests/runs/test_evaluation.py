@@ -10,8 +10,8 @@ import pytest
 import metaeval
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.errors import UserError
-from metaeval.report import notes
-from metaeval.runs import columns
+from metaeval.report import table_notes
+from metaeval.runs import score_columns
 from metaeval.stats.significance import holm
 from metrics_zoo.support_mini import SupportMini, judge
 
@@ -95,7 +95,7 @@ def test_there_is_no_learnt_control_on_what_it_was_fitted_on_or_where_it_would_t
     found = {}
     for name, change in {
         "fitted": (SupportMini, "card", replace(SupportMini.card, fitted_on=("mini/all",))),
-        "minutes": (columns, "MAX_CONTROL_PAIRS", 1_000),
+        "minutes": (score_columns, "MAX_CONTROL_PAIRS", 1_000),
     }.items():
         with monkeypatch.context() as patch:
             patch.setattr(*change)
@@ -203,7 +203,7 @@ def test_p_is_adjusted_over_the_family(pairs, family):
         )
         assert result.significance.tests == most
         counted = f"Holm over the {most} test{'s' if most > 1 else ''} of a {family}"
-        assert counted in notes.settings(result.significance)
+        assert counted in table_notes.settings(result.significance)
 
 
 def test_statuses_count_the_unscored_rows_and_not_the_excluded_ones(pairs):

@@ -16,7 +16,7 @@ from metaeval.report.result import save_result
 from metaeval.runs.job_folder import Command, Kept, check, manifest, settings_of, write_manifests
 from metaeval.runs.prepared_run import load_corpus
 from metaeval.runs.run import run, write_run
-from metaeval.scoring.scorefile import manifest_path
+from metaeval.scoring.score_files import manifest_path
 
 SEED = 20_240_615
 

@@ -7,9 +7,9 @@ import pytest
 
 from metaeval.config import load_run
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-from metaeval.report.cells import lay_out
-from metaeval.report.formats import table_text
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Result
+from metaeval.report.result_tables import lay_out
+from metaeval.report.table_files import table_text
 from metaeval.runs.run import run
 
 FULL, PARTIAL = SupportLevel.FULL, SupportLevel.PARTIAL

@@ -10,10 +10,10 @@ from metaeval.corpus.loaders import frank, xsum_hallucination
 from metaeval.corpus.loaders.wiki_citations import MODELS
 from metaeval.errors import UserError
 from metaeval.registry import find, names
-from metaeval.report.cells import lay_out
-from metaeval.report.formats import table_text
-from metaeval.report.paper import score_table
+from metaeval.report.paper_tables import score_table
 from metaeval.report.result import load_result, save_result
+from metaeval.report.result_tables import lay_out
+from metaeval.report.table_files import table_text
 from metaeval.runs.evaluation import published_files, published_for, read_published
 
 

@@ -11,7 +11,7 @@ from metaeval import Metric, MetricCard, PairScore
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.runs.dry_run import plan
-from metaeval.runs.metrics import load_metric, load_metrics
+from metaeval.runs.loaded_metrics import load_metric, load_metrics
 from metaeval.runs.prepared_run import prepare
 from metaeval.runs.row_scores import expected_texts, score_rows
 from metaeval.runs.run import export_scores, run

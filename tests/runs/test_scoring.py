@@ -6,8 +6,8 @@ from scipy.stats import zscore
 import metaeval
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.runs.metrics import load_metric, score_metrics
-from metaeval.scoring.store import ScoreStore
+from metaeval.runs.loaded_metrics import load_metric, score_metrics
+from metaeval.scoring.score_store import ScoreStore
 
 TEXTS = [
     ("The river rose two metres in a night.", "The river rose."),

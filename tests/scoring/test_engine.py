@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from metaeval.errors import UserError
 from metaeval.scoring import engine
+from metaeval.scoring.block_plan import make_plan
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
 from metaeval.scoring.engine import score_pairs
-from metaeval.scoring.plan import make_plan
-from metaeval.scoring.store import ScoreStore, pair_key
+from metaeval.scoring.score_store import ScoreStore, pair_key
 
 
 class Lengths(Metric):

@@ -5,10 +5,10 @@ from typing import ClassVar
 import pytest
 
 from metaeval.errors import UserError
+from metaeval.scoring.block_plan import make_plan
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
 from metaeval.scoring.engine import score_jointly, score_pairs
-from metaeval.scoring.plan import make_plan
-from metaeval.scoring.store import ScoreStore, pair_key
+from metaeval.scoring.score_store import ScoreStore, pair_key
 
 PAIRS = [(f"source {number}", f"statement {number % 4}") for number in range(12)]
 

@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 
 from metaeval.column_arrays import Coded
 from metaeval.config import RunConfig
+from metaeval.display_text import count
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import safe_name
-from metaeval.report.cells import cell
-from metaeval.report.notes import numbers
+from metaeval.report.interval_texts import level_and_method
 from metaeval.report.result import Column, Data, Interval, Value
+from metaeval.report.result_tables import cell
 from metaeval.report.table import Cell, Note, Record, Scalar, Table, TableRow, format_p, format_value, plain
-from metaeval.report.uncertainty import level_and_method
+from metaeval.report.table_notes import numbers
 from metaeval.runs.evaluation import ProtocolSetup, column_of
-from metaeval.runs.metric_scores import Panel, headline_measure, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet, kind_of_data
-from metaeval.shown import count
+from metaeval.runs.score_panel import Panel, headline_measure, judged, make_sheet
 from metaeval.stats.arrays import Bools
 from metaeval.stats.influence import t_interval
 from metaeval.stats.significance import Pooled, pooled

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from metaeval import signature as signatures
-from metaeval.analyses.explaining.explain import (
+from metaeval.analyses.explaining.signature_fields import (
     SignatureSource,
     choice_meaning,
     is_file,
@@ -15,11 +15,11 @@ from metaeval.analyses.explaining.explain import (
     read_source,
 )
 from metaeval.analyses.explaining.signature_sources import is_job, source_of_file, sources_of
+from metaeval.display_text import count
 from metaeval.errors import UserError
-from metaeval.report.differences import Change, missing, record_changes, row_changes
+from metaeval.report.result_differences import Change, missing, record_changes, row_changes
 from metaeval.report.table import Table
 from metaeval.report.terminal import aligned
-from metaeval.shown import count
 
 NUMBERS = "numbers"
 """The key, in the result of `compare`, of differing numbers of tables."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from metaeval.config import RunConfig
 from metaeval.files import csv_text, safe_name, write_text
 from metaeval.report.result import Result
-from metaeval.runs.columns import FILE_PREFIX
-from metaeval.runs.metrics import load_metrics, plug_in
+from metaeval.runs.loaded_metrics import load_metrics, plug_in
 from metaeval.runs.prepared_run import prepare
 from metaeval.runs.row_scores import expected_texts
 from metaeval.runs.run import metric_looks
+from metaeval.runs.score_columns import FILE_PREFIX
 from metaeval.scoring.contract import Combination, Metric, TextPair
 from metaeval.scoring.engine import score_pairs
 from protocols.contract import Protocol

@@ -19,14 +19,14 @@ from metaeval.config import IntervalConfig, RunConfig
 from metaeval.config_files import shown_settings
 from metaeval.errors import UserError
 from metaeval.files import safe_name
-from metaeval.report.measures import LEVELS, headlines
+from metaeval.report.ranking_measures import LEVELS, headlines
 from metaeval.report.result import SCHEMAS, Result, load_result, read_versioned
-from metaeval.runs.columns import FILE_PREFIX
-from metaeval.runs.cutoffs import find_cutoff
 from metaeval.runs.evaluation import declarations_of, named_protocols
 from metaeval.runs.job_folder import NAME, PAIRS, DoneJob, completed_run, read_manifest, read_pairs, settings_of
-from metaeval.runs.metrics import load_metric
+from metaeval.runs.loaded_metrics import load_metric
 from metaeval.runs.run import drawn, metric_looks
+from metaeval.runs.score_columns import FILE_PREFIX
+from metaeval.runs.verdict_cutoffs import find_cutoff
 from metaeval.stats.arrays import Bools, Floats
 from metaeval.stats.classification import operating_point, roc_points
 from metaeval.stats.decisions import reliability

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 from metaeval.config import RunConfig, load_run
-from metaeval.corpus.pairs import Rule
+from metaeval.corpus.pair_table import Rule
 from metaeval.errors import UserError, unknown
 from metaeval.report.multiverse import Multiverse, Outlook, by_protocol, ranks_of, specification, value_under
 from metaeval.report.result import Result
-from metaeval.runs.columns import named_metrics
 from metaeval.runs.evaluation import find_protocols, named_protocols
 from metaeval.runs.prepared_run import load_corpus
 from metaeval.runs.run import run
+from metaeval.runs.score_columns import named_metrics
 from protocols.contract import Protocol
 
 TIES = "ties"

@@ -12,18 +12,18 @@ from typing import Any
 from metaeval.config import RunConfig, load_run
 from metaeval.errors import UserError
 from metaeval.files import write_text
-from metaeval.reading import read_json
+from metaeval.parsing import read_json
 from metaeval.report.result import Result
-from metaeval.runs.columns import FILE_PREFIX, named_metrics
 from metaeval.runs.doctor import ReadinessState, readiness
 from metaeval.runs.evaluation import find_protocols, named_protocols, readable_protocols
 from metaeval.runs.job_folder import Command, job_folder
-from metaeval.runs.metrics import MetricProgress, load_metrics, plug_in
+from metaeval.runs.loaded_metrics import MetricProgress, load_metrics, plug_in
 from metaeval.runs.prepared_run import Job, prepare
 from metaeval.runs.row_scores import reading, score_rows
 from metaeval.runs.run import EvaluatedRun, run, run_folder
+from metaeval.runs.score_columns import FILE_PREFIX, named_metrics
 from metaeval.scoring.engine import job_identity
-from metaeval.scoring.store import ScoreStore, pair_key
+from metaeval.scoring.score_store import ScoreStore, pair_key
 from protocols.contract import Protocol
 
 

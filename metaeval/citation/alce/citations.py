@@ -7,9 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from metaeval.citation.model import Answer, Claim, Entails
-from metaeval.citation.profiles import by_profile, changed_profile, check_limits, differing, profile_of
-from metaeval.citation.sentences import (
+from metaeval.citation.citation_table import (
+    CitationLine,
+    CitedMark,
+    CitedStatement,
+    MarkState,
+    Untitled,
+    Zero,
+    find_place,
+    judged_lines,
+)
+from metaeval.citation.data_model import Answer, Claim, Entails
+from metaeval.citation.marks_and_sentences import (
     PLAIN,
     UNCLOSED,
     Leading,
@@ -22,16 +31,7 @@ from metaeval.citation.sentences import (
     prepare,
     split,
 )
-from metaeval.citation.table import (
-    CitationLine,
-    CitedMark,
-    CitedStatement,
-    MarkState,
-    Untitled,
-    Zero,
-    find_place,
-    judged_lines,
-)
+from metaeval.citation.profiles import by_profile, changed_profile, check_limits, differing, profile_of
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 READER = "gaotianyu1350/roberta-large-squad"

@@ -21,10 +21,10 @@ from typing import Literal
 import numpy as np
 
 from metaeval.citation.alce.citations import MAUVE_MODEL, PAPER, AlceOptions, clean
+from metaeval.citation.citation_table import verdicts_on
+from metaeval.citation.data_model import Answer, Entails
+from metaeval.citation.marks_and_sentences import prepare
 from metaeval.citation.measures import AnswerShare, f1
-from metaeval.citation.model import Answer, Entails
-from metaeval.citation.sentences import prepare
-from metaeval.citation.table import verdicts_on
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from metaeval.citation.citation_table import Untitled, Zero
+from metaeval.citation.marks_and_sentences import PLAIN, Leading, MarkStyles
 from metaeval.citation.profiles import by_profile, changed_profile, check_limits, differing, profile_of
-from metaeval.citation.sentences import PLAIN, Leading, MarkStyles
-from metaeval.citation.table import Untitled, Zero
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

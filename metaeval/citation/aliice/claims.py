@@ -10,13 +10,13 @@ from functools import partial
 from itertools import accumulate
 from typing import Literal
 
+from metaeval.citation.aliice.anaphora import NOTHING, REACH, Prior, SentenceContext, noun_marks, points, resolved
 from metaeval.citation.aliice.claim_options import Profile
-from metaeval.citation.aliice.context import NOTHING, REACH, Prior, SentenceContext, noun_marks, points, resolved
-from metaeval.citation.aliice.expanded import ClaimCut, expanded, whole_claim
-from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, as_printed, separated, tree_of
-from metaeval.citation.model import Answer, Claim, Mark
+from metaeval.citation.aliice.dependency_tree import GONE, UNREACHABLE, Tree, as_printed, separated, tree_of
+from metaeval.citation.aliice.standalone_claims import ClaimCut, expanded, whole_claim
+from metaeval.citation.data_model import Answer, Claim, Mark
+from metaeval.citation.marks_and_sentences import LocatedText, find_marks, joined, move_leading, split, whole
 from metaeval.citation.parsers.parse import Parse, Parser
-from metaeval.citation.sentences import LocatedText, find_marks, joined, move_leading, split, whole
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 MARK = re.compile(r"\[(\d{1,18})\]")

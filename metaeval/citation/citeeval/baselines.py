@@ -18,14 +18,14 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Literal, get_args
 
+from metaeval.citation.citation_table import ClaimQuestion, Judgement, judge, needed, premise
 from metaeval.citation.citeeval.judge import PROMPTS, shown, shown_passage
 from metaeval.citation.citeeval.score_rules import CitedScenario, Otherwise
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
+from metaeval.citation.data_model import Answer as Response
+from metaeval.citation.data_model import Entails, NliPair, Passage
 from metaeval.citation.measures import f1
-from metaeval.citation.model import Answer as Response
-from metaeval.citation.model import Entails, NliPair, Passage
-from metaeval.citation.table import ClaimQuestion, Judgement, judge, needed, premise
-from metaeval.llm.exchange import Answer, ChatRequest, Prompt, State, read_answer, read_object, read_prompt, reply_form
+from metaeval.llm.messages import Answer, ChatRequest, Prompt, State, read_answer, read_object, read_prompt, reply_form
 from metaeval.scoring.contract import ThreeWay
 
 Baseline = Literal["lqac", "attrscore"]
@@ -94,7 +94,7 @@ def autoais(responses: Sequence[Response], splits: Sequence[Split], entails: Ent
     """Return AutoAIS of each statement of each response, from entailment verdicts in three batches.
 
     Recall: 1 if the cited passages together entail the statement, else 0. Precision: the mean over its citations of
-    1 if recall is 1 and the citation is needed (see `metaeval.citation.table.needed`), else 0. Both are 0 without a
+    1 if recall is 1 and the citation is needed (see `citation_table.needed`), else 0. Both are 0 without a
     citation. A citation of a passage that does not exist supports nothing. Gao et al. 2023 (ALCE); aggregated as in
     CiteEval. Raises ValueError if the lengths differ.
     """

@@ -18,15 +18,15 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from metaeval.citation.chat import chat_request, checked_extra
-from metaeval.citation.citeeval.editing import REASONS, Edit
+from metaeval.citation.chat_models import chat_request, checked_extra
+from metaeval.citation.citeeval.citation_edits import REASONS, Edit
 from metaeval.citation.citeeval.score_rules import CONTEXTS, PAPER, STARS, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
-from metaeval.citation.model import Answer as Response
-from metaeval.citation.model import Passage
+from metaeval.citation.data_model import Answer as Response
+from metaeval.citation.data_model import Passage
 from metaeval.errors import UserError
-from metaeval.llm import exchange
-from metaeval.llm.exchange import Answer, ChatRequest, Prompt, read_answer, read_prompt
+from metaeval.llm import messages
+from metaeval.llm.messages import Answer, ChatRequest, Prompt, read_answer, read_prompt
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ Module = Literal["attribution", "editing"]
 _CONTEXT_NUMBERS = {name: number for number, name in CONTEXTS.items()}
 
 
-_EDIT_SCHEMA = exchange.object_schema(
+_EDIT_SCHEMA = messages.object_schema(
     action={"type": "string", "enum": list(REASONS)},
     citation={"type": "integer"},
     reason={"type": "string", "enum": [reason for reasons in REASONS.values() for reason in reasons]},
@@ -48,13 +48,13 @@ JudgeMode = Literal["edits", "cot", "vanilla"]
 """What the judge gives beside a rating: edits before it, as CiteEval's IterCoE; reasoning (IterCoT); nothing."""
 
 _EDITING: Mapping[JudgeMode, tuple[str, dict[str, Any]]] = {
-    "edits": ("editing", exchange.object_schema(**_SPOKEN_OF, **_EDITED)),
-    "cot": ("rating_cot", exchange.object_schema(**_SPOKEN_OF, **_RATING)),
-    "vanilla": ("rating_vanilla", exchange.object_schema(id=_SPOKEN_OF["id"], **_RATING)),
+    "edits": ("editing", messages.object_schema(**_SPOKEN_OF, **_EDITED)),
+    "cot": ("rating_cot", messages.object_schema(**_SPOKEN_OF, **_RATING)),
+    "vanilla": ("rating_vanilla", messages.object_schema(id=_SPOKEN_OF["id"], **_RATING)),
 }
 """The prompt's file and the form of an entry of the module "editing", by mode."""
 
-_ATTRIBUTION = exchange.object_schema(**_SPOKEN_OF, context={"type": "string", "enum": list(CONTEXTS.values())})
+_ATTRIBUTION = messages.object_schema(**_SPOKEN_OF, context={"type": "string", "enum": list(CONTEXTS.values())})
 
 
 def _entry(module: Module, mode: JudgeMode) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def reply_schema(module: Module, mode: JudgeMode = "edits") -> dict[str, Any]:
 
     Both are {"statements": [one object per statement]}, in which the reasoning precedes the judgement.
     """
-    return exchange.reply_form(module, statements={"type": "array", "items": _entry(module, mode)})
+    return messages.reply_form(module, statements={"type": "array", "items": _entry(module, mode)})
 
 
 def read_json(text: str, module: Module, numbers: Collection[int], mode: JudgeMode = "edits") -> ParsedReply | None:
@@ -97,13 +97,13 @@ def read_json(text: str, module: Module, numbers: Collection[int], mode: JudgeMo
 
     An entry that breaks the schema anywhere is counted and ignored as a whole.
     """
-    body = exchange.read_object(text, reply_schema(module, mode), any_entries=True)
+    body = messages.read_object(text, reply_schema(module, mode), any_entries=True)
     if body is None:
         return None
     entries = [
         (entry["id"], entry)
         for entry in body["statements"]
-        if exchange.keeps(entry, _entry(module, mode))
+        if messages.keeps(entry, _entry(module, mode))
         and all(edit["reason"] in REASONS[edit["action"]] and edit["citation"] >= 0 for edit in entry.get("edits", ()))
     ]
     problems = Counter({"out of schema": len(body["statements"]) - len(entries)})

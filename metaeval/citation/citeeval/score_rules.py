@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, Edit, edit_distance, edit_problems
+from metaeval.citation.citeeval.citation_edits import PUBLISHED, Coefficients, Edit, edit_distance, edit_problems
+from metaeval.citation.marks_and_sentences import MarkStyles
 from metaeval.citation.profiles import by_profile, changed_profile, profile_of
-from metaeval.citation.sentences import MarkStyles
 from metaeval.errors import UserError
 
 T = TypeVar("T")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions
-from metaeval.citation.model import Answer, Mark
-from metaeval.citation.sentences import LocatedText, added, find_marks, joined, move_leading, split, whole
+from metaeval.citation.data_model import Answer, Mark
+from metaeval.citation.marks_and_sentences import LocatedText, added, find_marks, joined, move_leading, split, whole
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
 

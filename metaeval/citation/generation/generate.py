@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from metaeval.citation.chat import ChatOptions
-from metaeval.citation.generation.asking import STAGES, SentenceStep, Setup, Stage
-from metaeval.citation.generation.documents import ShownDocument
+from metaeval.citation.chat_models import ChatOptions
+from metaeval.citation.data_model import Answer
 from metaeval.citation.generation.options import GenerationOptions
+from metaeval.citation.generation.shown_documents import ShownDocument
+from metaeval.citation.generation.stage_requests import STAGES, SentenceStep, Setup, Stage
 from metaeval.citation.generation.strategies import (
     WRITING,
     Draft,
@@ -19,11 +20,10 @@ from metaeval.citation.generation.strategies import (
     stored_summaries,
     summary_requests,
 )
-from metaeval.citation.model import Answer
-from metaeval.citation.scifi.model import ScifiOptions, without_marks
-from metaeval.citation.sentences import find_marks
-from metaeval.llm.exchange import Answer as Reply
-from metaeval.llm.exchange import Ask, ChatRequest
+from metaeval.citation.marks_and_sentences import find_marks
+from metaeval.citation.scifi.data_model import ScifiOptions, without_marks
+from metaeval.llm.messages import Answer as Reply
+from metaeval.llm.messages import Ask, ChatRequest
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
-from metaeval.citation.generation.asking import STAGES, SentenceStep, Setup, Stage, spoken
-from metaeval.citation.generation.documents import ShownDocument, fit, whole_documents
+from metaeval.citation.data_model import Answer
 from metaeval.citation.generation.options import Strategy
-from metaeval.citation.model import Answer
-from metaeval.citation.sentences import find_marks, move_leading, split, whole
+from metaeval.citation.generation.shown_documents import ShownDocument, fit, whole_documents
+from metaeval.citation.generation.stage_requests import STAGES, SentenceStep, Setup, Stage, spoken
+from metaeval.citation.marks_and_sentences import find_marks, move_leading, split, whole
 from metaeval.errors import UserError, shown
-from metaeval.llm.exchange import Answer as Reply
-from metaeval.llm.exchange import Ask, ChatRequest, State, read_answer, text_of
+from metaeval.llm.messages import Answer as Reply
+from metaeval.llm.messages import Ask, ChatRequest, State, read_answer, text_of
 
 Trouble = State | Literal["stopped at once"]
 """Why there is no answer: the state of a request, or the model chose no document for a first sentence."""

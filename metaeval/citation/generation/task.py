@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.strategies import cited
-from metaeval.citation.model import Answer, Passage
-from metaeval.citation.readers.answers import read_answers
-from metaeval.citation.sentences import find_marks
+from metaeval.citation.marks_and_sentences import find_marks
+from metaeval.citation.readers.answer_files import read_answers
 from metaeval.errors import UserError, shown
 
 _IRRELEVANT = "irrelevant"

@@ -13,13 +13,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from metaeval.citation.citeeval.evaluate import CiteEvalMeasure, ResponseValues
 from metaeval.citation.citeeval.score_rules import RETRIEVAL, CitedScenario, in_scenario
-from metaeval.citation.human.contexts import Confusion, confusion
-from metaeval.citation.human.model import ANNOTATORS, HumanSet, HumanStatement, Level, rating_of
-from metaeval.citation.human.readers import judged_as
+from metaeval.citation.citeeval.values import CiteEvalMeasure, ResponseValues
+from metaeval.citation.data_model import Answer, group_of
+from metaeval.citation.human.context_attribution import Confusion, confusion
+from metaeval.citation.human.rating_files import judged_as
+from metaeval.citation.human.ratings import ANNOTATORS, HumanSet, HumanStatement, Level, rating_of
 from metaeval.citation.measures import ValueInterval, group_codes, interval_by, interval_of, means, replicates
-from metaeval.citation.model import Answer, group_of
 from metaeval.errors import UserError
 from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha, rank_agreement
 from metaeval.stats.arrays import Bools, Floats, Ints, codes_of

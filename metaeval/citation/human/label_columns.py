@@ -16,17 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
+from metaeval.cell_tables import TypedTable, is_finite, number_of
 from metaeval.citation.measures import ValueInterval, interval_by
-from metaeval.data_tables import TypedTable, is_finite, number_of
+from metaeval.column_roles import RATINGS
 from metaeval.errors import UserError, did_you_mean, shown
-from metaeval.own_tables import read_table
-from metaeval.roles import RATINGS
 from metaeval.stats.agreement import alpha_by_groups, cohen_kappa, fleiss_by_groups, weighted_cohen_kappa
 from metaeval.stats.arrays import Bools, Floats, Ints, codes_of
 from metaeval.stats.classification import decision_counts, resampled, share_alike
 from metaeval.stats.influence import SHARES, SIGNED
 from metaeval.stats.intervals import Resampling
 from metaeval.stats.resampling import Draws, Prepared, replicate
+from metaeval.user_tables import read_table
 
 MISSING = -1
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.citation.citeeval import editing
-from metaeval.citation.citeeval.evaluate import ResponseValues
+from metaeval.citation.citeeval import citation_edits
 from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions
-from metaeval.citation.human.model import HumanAnswer, HumanStatement, SpanValue, Valued, align
+from metaeval.citation.citeeval.values import ResponseValues
+from metaeval.citation.human.ratings import HumanAnswer, HumanStatement, SpanValue, Valued, align
 from metaeval.citation.measures import ValueInterval, interval_by, means, replicates
+from metaeval.display_text import count
 from metaeval.errors import UserError
-from metaeval.shown import count
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.correlations import pearson, rank_correlations
 from metaeval.stats.influence import COUNTS, SIGNED
@@ -33,16 +33,16 @@ class Edited:
     answer: str
     group: int
     citations: tuple[int, ...]
-    edits: tuple[editing.Edit, ...]
+    edits: tuple[citation_edits.Edit, ...]
     rating: float
 
-    def distance(self, coefficients: editing.Coefficients, options: CiteEvalOptions) -> float:
+    def distance(self, coefficients: citation_edits.Coefficients, options: CiteEvalOptions) -> float:
         """Return the statement's edit distance with these coefficients."""
-        return editing.edit_distance(self.citations, self.edits, coefficients, options.index_shift)
+        return citation_edits.edit_distance(self.citations, self.edits, coefficients, options.index_shift)
 
     def actions(self, options: CiteEvalOptions) -> tuple[str, ...]:
         """Return the action that the judge's edits take on each citation."""
-        return editing.actions(self.citations, self.edits, options.index_shift)
+        return citation_edits.actions(self.citations, self.edits, options.index_shift)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Refit:
     group: (n,). used: number of statements in which each action occurs.
     """
 
-    coefficients: editing.Coefficients
+    coefficients: citation_edits.Coefficients
     statements: Sequence[Edited]
     left_out: Mapping[str, int]
     refitted: Floats
@@ -93,11 +93,11 @@ def edited_statements(
             rating = next((rated.rating for rated, value in pairs if value.value is not None), None)
             if judged.edits is None:
                 left_out["not edited by the judge"] += 1
-            elif options.bad_edits == "unscored" and editing.edit_problems(citations, judged.edits, numbers):
+            elif options.bad_edits == "unscored" and citation_edits.edit_problems(citations, judged.edits, numbers):
                 left_out["edits that cannot be"] += 1
             elif rating is None:
                 left_out["not rated by people"] += 1
-            elif not editing.actions(citations, judged.edits, options.index_shift):
+            elif not citation_edits.actions(citations, judged.edits, options.index_shift):
                 left_out["no citation left or kept"] += 1
             else:
                 edited.append(Edited(result.answer, code, citations, judged.edits, rating))
@@ -132,7 +132,7 @@ def human_edited(
     return edited, +left_out
 
 
-def _synthetic(entry: Any, cited: int, where: str) -> tuple[editing.Edit, ...] | None:
+def _synthetic(entry: Any, cited: int, where: str) -> tuple[citation_edits.Edit, ...] | None:
     """Return an annotator's edits, on citations numbered in order: deleted ones from 1, added ones after those cited.
 
     entry: the edits in the file; None is returned where it is not an object. where: for errors.
@@ -140,13 +140,13 @@ def _synthetic(entry: Any, cited: int, where: str) -> tuple[editing.Edit, ...] |
     if not isinstance(entry, Mapping):
         return None
     next_number = {"delete": itertools.count(1), "add": itertools.count(cited + 1)}
-    edits: list[editing.Edit] = []
-    for action, reasons in editing.REASONS.items():
+    edits: list[citation_edits.Edit] = []
+    for action, reasons in citation_edits.REASONS.items():
         for reason, name in enumerate(reasons, start=1):
             numbers = entry.get(f"{action}-{name}") or []
             if not isinstance(numbers, list):
                 raise UserError(f"Response {where}: the edits {action}-{name} are not a list: give one.")
-            edits += [editing.Edit(action, reason, next(next_number[action])) for _ in numbers]
+            edits += [citation_edits.Edit(action, reason, next(next_number[action])) for _ in numbers]
     return tuple(edits)
 
 
@@ -180,14 +180,14 @@ def fit(
         statements=statements,
         left_out=left_out,
         refitted=held_out,
-        published=np.array([statement.distance(editing.PUBLISHED, options) for statement in statements]),
-        used={name: sum(name in names for names in actions) for name in editing.ACTIONS},
+        published=np.array([statement.distance(citation_edits.PUBLISHED, options) for statement in statements]),
+        used={name: sum(name in names for names in actions) for name in citation_edits.ACTIONS},
     )
 
 
-def _fitted(statements: Sequence[Edited], options: CiteEvalOptions) -> editing.Coefficients:
+def _fitted(statements: Sequence[Edited], options: CiteEvalOptions) -> citation_edits.Coefficients:
     actions = [statement.actions(options) for statement in statements]
-    return editing.refit(actions, [statement.rating for statement in statements])
+    return citation_edits.refit(actions, [statement.rating for statement in statements])
 
 
 def agreement(refit: Refit, resampling: Resampling) -> dict[str, dict[str, ValueInterval]]:

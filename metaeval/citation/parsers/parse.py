@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaeval.errors import UserError, install_extra
-from metaeval.reading import read_object
+from metaeval.parsing import read_object
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -8,23 +8,30 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from metaeval.citation.alce.labels import LabelledAnswer, UnitLabels, agreement, fleiss, gather_labels, read_labels
+from metaeval.citation.alce.human_labels import (
+    LabelledAnswer,
+    UnitLabels,
+    agreement,
+    fleiss,
+    gather_labels,
+    read_labels,
+)
+from metaeval.citation.data_model import Answer
 from metaeval.citation.human.label_columns import LabelTable, read_label_sets
 from metaeval.citation.measures import group_codes
-from metaeval.citation.model import Answer
 from metaeval.citation.pipelines import pipeline
-from metaeval.citation.pipelines.label_sheets import label_columns, label_sheets
+from metaeval.citation.pipelines.label_agreement_tables import label_columns, label_sheets
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import JudgedByMetrics, Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance, data_of, uncertainty
 from metaeval.declared import Flag
+from metaeval.display_text import count
 from metaeval.errors import UserError
-from metaeval.report.cells import cell
 from metaeval.report.result import Column
+from metaeval.report.result_tables import cell
 from metaeval.report.table import Note, plain
 from metaeval.runs.evaluation import resampling_of
-from metaeval.shown import count
 
 _TWO = Column(key="", label="", digits=2)
 _PERCENT = Column(key="", label="", scale=100, digits=1)

@@ -20,15 +20,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from metaeval.citation.alce import correctness
 from metaeval.citation.alce.citations import MAUVE_MODEL, AlceOptions
 from metaeval.citation.aliice.claim_options import Profile, aliice_profile
+from metaeval.citation.claim_judging import MAUVE, WITHIN, PipelineReading, Whole, read_claims
+from metaeval.citation.data_model import Answer
 from metaeval.citation.human.label_columns import LabelTable
-from metaeval.citation.judging import MAUVE, WITHIN, PipelineReading, Whole, read_claims
+from metaeval.citation.marks_and_sentences import PLAIN
 from metaeval.citation.measures import Statistic, value_of
-from metaeval.citation.model import Answer
-from metaeval.citation.panel import SystemPanel
 from metaeval.citation.pipelines.agreement import as_texts
-from metaeval.citation.pipelines.aliice_people import answers_of, people_sheet, read_people
-from metaeval.citation.pipelines.claims_sheets import RECALL, CitedAnswers, judge, provenance_of
-from metaeval.citation.pipelines.claims_tables import MEASURES, TITLES, PremiseName
+from metaeval.citation.pipelines.alce_and_aliice import MEASURES, TITLES, PremiseName
+from metaeval.citation.pipelines.alce_and_aliice_tables import RECALL, CitedAnswers, judge, provenance_of
+from metaeval.citation.pipelines.aliice_human_labels import answers_of, people_sheet, read_people
 from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import (
     PIPELINE,
@@ -42,8 +42,8 @@ from metaeval.citation.pipelines.pipeline import (
     SourcesFile,
 )
 from metaeval.citation.pipelines.provenance import Provenance
-from metaeval.citation.readers.answers import gather
-from metaeval.citation.sentences import PLAIN
+from metaeval.citation.readers.answer_files import gather
+from metaeval.citation.system_comparison import SystemPanel
 from metaeval.config import TrustConfig
 from metaeval.config_files import read_experiment
 from metaeval.declared import Flag, validated

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from metaeval.citation.chat import ChatOptions, Spent, spent_on
+from metaeval.citation.chat_models import ChatOptions, Spent, spent_on
 from metaeval.citation.citeeval.baselines import (
     KINDS,
     LABEL,
@@ -29,24 +29,24 @@ from metaeval.citation.citeeval.baselines import (
     response_value,
     supposed,
 )
-from metaeval.citation.citeeval.editing import Coefficients
-from metaeval.citation.citeeval.evaluate import CiteEvalResults
+from metaeval.citation.citeeval.citation_edits import Coefficients
 from metaeval.citation.citeeval.judge import Asking, asked_fields
 from metaeval.citation.citeeval.score_rules import BaselineOptions, CitedScenario, CiteEvalOptions, changed_options
 from metaeval.citation.citeeval.splitting import Split
+from metaeval.citation.citeeval.values import CiteEvalResults
+from metaeval.citation.data_model import NliPair
 from metaeval.citation.measures import SystemEstimate, estimate, group_codes, means
-from metaeval.citation.model import NliPair
-from metaeval.citation.pipelines.claims_sheets import F1, PRECISION, RECALL
+from metaeval.citation.pipelines.alce_and_aliice_tables import F1, PRECISION, RECALL
 from metaeval.citation.pipelines.layout import Entry, scores_grid
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import MakeBackends, Run
 from metaeval.citation.pipelines.provenance import Provenance, truncation, written_out
+from metaeval.display_text import count
 from metaeval.report.result import Column
 from metaeval.report.table import Cell, Note, Record, Scalar, Table, format_value, plain
-from metaeval.runs.cutoffs import judge_of
 from metaeval.runs.evaluation import resampling_of
-from metaeval.runs.metrics import LoadedMetrics, plug_in
-from metaeval.shown import count
+from metaeval.runs.loaded_metrics import LoadedMetrics, plug_in
+from metaeval.runs.verdict_cutoffs import judge_of
 
 _Bounds = tuple[float | None, float | None]
 """The lower and upper bound of a value."""

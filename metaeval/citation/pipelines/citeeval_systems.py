@@ -12,17 +12,17 @@ from itertools import combinations
 
 import numpy as np
 
-from metaeval.citation.citeeval.evaluate import CiteEvalMeasure, ResponseValues, measures_of
+from metaeval.citation.citeeval.values import CiteEvalMeasure, ResponseValues, measures_of
+from metaeval.citation.data_model import Answer
 from metaeval.citation.human.agreement import CorrelationName, correlations
 from metaeval.citation.measures import ValueInterval, interval_by, means, replicates
-from metaeval.citation.model import Answer
-from metaeval.citation.panel import SystemPanel
 from metaeval.citation.pipelines.citeeval_baselines import RatedAnswers
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import PipelineMeasure
 from metaeval.citation.pipelines.provenance import Provenance
+from metaeval.citation.system_comparison import SystemPanel
 from metaeval.errors import UserError, shown
-from metaeval.report.cells import THREE, cell
+from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Cell, Note, Table, plain
 from metaeval.stats.arrays import Floats
 from metaeval.stats.influence import SIGNED

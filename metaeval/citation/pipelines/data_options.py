@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from metaeval.analyses.analysis import DeclaredOptions, EncodingSettings
-from metaeval.analyses.data import DataSetOptions
+from metaeval.analyses.data_sets import DataSetOptions
 from metaeval.citation.generation.options import Strategy
 from metaeval.config import BudgetSettings, ResultsSettings
 from metaeval.declared import Flag

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 from metaeval.analyses.suites.figures import figures_of
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import draft, has_mark, read
-from metaeval.citation.model import Answer
+from metaeval.citation.data_model import Answer
+from metaeval.citation.marks_and_sentences import find_sentence_splitter, split, whole
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.pipelines.pipeline import PIPELINE, PipelineMeasure, find_pipeline
-from metaeval.citation.readers.answers import gather
-from metaeval.citation.sentences import find_sentence_splitter, split, whole
+from metaeval.citation.readers.answer_files import gather
 from metaeval.errors import UserError
 from metaeval.files import sha256_file
-from metaeval.report.formats import SCHEMAS, load_table
 from metaeval.report.result import SCHEMAS as RESULT_SCHEMAS
 from metaeval.report.result import Column, Result, load_result, read_versioned
 from metaeval.report.table import Table
+from metaeval.report.table_files import SCHEMAS, load_table
 from metaeval.runs.job_folder import NAME, read_manifest
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def citation_figures(folders: Sequence[Path]) -> dict[str, Figure]:
     """
     from metaeval.citation.pipelines.tree_figure import claim_tree
     from metaeval.report.figures.bars import system_bars
-    from metaeval.report.figures.rounds import round_lines
+    from metaeval.report.figures.edit_rounds import round_lines
 
     bars, columns, level = bars_of(folders)
     still = [bar for bar in bars if bar.round is None]

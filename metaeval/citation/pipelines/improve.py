@@ -15,25 +15,25 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from metaeval.citation.chat import Spent, estimate_for, spent_on
-from metaeval.citation.citeeval.evaluate import SCENARIOS, bounds
-from metaeval.citation.citeeval.improving import Round, counts_of, further_rounds, judged_round
+from metaeval.citation.chat_models import Spent, estimate_for, spent_on
+from metaeval.citation.citeeval.apply_edits import Round, counts_of, further_rounds, judged_round
 from metaeval.citation.citeeval.judge import asked_fields, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
+from metaeval.citation.citeeval.values import SCENARIOS, bounds
 from metaeval.citation.measures import means
 from metaeval.citation.pipelines import pipeline
+from metaeval.citation.pipelines.citeeval import MEASURES, OWNERS, around, check_edited, read_judge
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge
-from metaeval.citation.pipelines.citeeval_tables import MEASURES, OWNERS, around, check_edited, read_judge
-from metaeval.citation.pipelines.generating import amount, taken
+from metaeval.citation.pipelines.generate import amount, taken
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import Layout, Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance, listed
-from metaeval.citation.readers.jsonl import own_lines
+from metaeval.citation.readers.answers_jsonl import own_lines
 from metaeval.declared import Flag
+from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.report.table import Note, Scalar, Table, plain
 from metaeval.setting_types import one_of
-from metaeval.shown import count
 from metaeval.stats.influence import SHARES, SIGNED
 
 

@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from metaeval.report.cells import cell, lay_out, rank
-from metaeval.report.notes import settings, significance_note
 from metaeval.report.result import Column, Comparison, Result
+from metaeval.report.result_tables import cell, lay_out, rank
+from metaeval.report.significance_verdicts import above, control_tests, differs
 from metaeval.report.table import (
     Block,
     Cell,
@@ -25,7 +25,7 @@ from metaeval.report.table import (
     grouped,
     plain,
 )
-from metaeval.report.verdicts import above, control_tests, differs
+from metaeval.report.table_notes import settings, significance_note
 
 IntervalEnds = tuple[float | None, float | None, float | None]
 """A value and the lower and upper end of its interval; None where undefined."""

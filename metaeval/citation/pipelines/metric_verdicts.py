@@ -8,21 +8,21 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from metaeval.citation.model import Entails, NliPair, Verdict
+from metaeval.citation.data_model import Entails, NliPair, Verdict
 from metaeval.corpus.chunks import Chunking, chunk_document
 from metaeval.corpus.model import Document
 from metaeval.corpus.units import Aggregation, UnitRow
 from metaeval.errors import RequestsWritten, UserError
-from metaeval.llm.batch import write_batch
+from metaeval.llm.batch_files import write_batch
 from metaeval.report.result import Ledger
-from metaeval.runs.columns import ledger_of, signed_as
-from metaeval.runs.cutoffs import SOFT, Cutoff, judge_of
-from metaeval.runs.metrics import LoadedMetrics, MetricProgress, executed, plug_in
+from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, executed, plug_in
+from metaeval.runs.score_columns import ledger_of, signed_as
+from metaeval.runs.verdict_cutoffs import SOFT, Cutoff, judge_of
 from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import PairScore
 from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.executors.pool import Pool
-from metaeval.scoring.store import ScoreStore
+from metaeval.scoring.score_store import ScoreStore
 
 Premise = Literal["joint", "max over chunks"]
 """How the metric reads a premise: as one text, or in chunks, of which the best decides."""

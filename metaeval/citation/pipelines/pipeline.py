@@ -16,24 +16,24 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from metaeval import registry
-from metaeval.citation.chat import ChatOptions, replayed_model
-from metaeval.citation.model import Answer
+from metaeval.citation.chat_models import ChatOptions, replayed_model
+from metaeval.citation.data_model import Answer
 from metaeval.config import RunConfig
 from metaeval.declared import Flag, option_docs, validated
 from metaeval.errors import UserError, did_you_mean
-from metaeval.reading import MalformedError, parse_yaml
+from metaeval.parsing import MalformedError, parse_yaml
 from metaeval.setting_types import metric_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from metaeval.citation.panel import SystemPanel
     from metaeval.citation.pipelines.metric_verdicts import Backend
+    from metaeval.citation.system_comparison import SystemPanel
     from metaeval.corpus.sentences import SentenceSplitter
     from metaeval.report.result import Column, Result
     from metaeval.report.table import Table
-    from metaeval.runs.cutoffs import Cutoff
-    from metaeval.runs.metrics import LoadedMetrics, MetricProgress
+    from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress
+    from metaeval.runs.verdict_cutoffs import Cutoff
 
 Kind = TypeVar("Kind", bound=ChatOptions)
 
@@ -325,7 +325,7 @@ class Run:
     @cached_property
     def panel(self) -> SystemPanel:
         """The answers with their systems and groups."""
-        from metaeval.citation.panel import panel_of
+        from metaeval.citation.system_comparison import panel_of
         from metaeval.runs.evaluation import resampling_of
 
         return panel_of(self.answers, resampling_of(self.config))
@@ -412,7 +412,7 @@ class Pipeline:
     signed: Sequence[type] = ()
     prompts: Mapping[str, tuple[str, Path]] = field(default_factory=dict)
     tree: Callable[[str, str], tuple[Figure, str, list[str]]] | None = None
-    cutoff: Callable[..., Cutoff] | None = lambda *read, set_options: step("runs.cutoffs:find_cutoff")(*read)
+    cutoff: Callable[..., Cutoff] | None = lambda *read, set_options: step("runs.verdict_cutoffs:find_cutoff")(*read)
     asks: Callable[[AsksChat, SetOptions], bool] = lambda choice, set_options: choice.names_model
     defaults: Mapping[str, Any] = field(default_factory=dict)
     drawn: tuple[str, str] | tuple[str, str, str] = ("system", "backend")

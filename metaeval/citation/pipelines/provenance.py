@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from metaeval.citation.data_model import Answer, fingerprint
 from metaeval.citation.measures import group_codes
-from metaeval.citation.model import Answer, fingerprint
-from metaeval.citation.panel import SystemPanel
 from metaeval.citation.pipelines.layout import Entry, TableLines, entry_records, grid_of, scores_grid
 from metaeval.citation.pipelines.metric_verdicts import Backend
+from metaeval.citation.system_comparison import SystemPanel
 from metaeval.config import IntervalConfig
 from metaeval.corpus.sentences import language_note
+from metaeval.display_text import count
+from metaeval.report.interval_texts import few_groups_of_sheet, interval_settings
 from metaeval.report.result import Column, Data, Interval, Ledger
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, blocks_of, plain, share
-from metaeval.report.uncertainty import few_groups_of_sheet, interval_settings
-from metaeval.shown import count
 from metaeval.signature import resampled_fields, signature, versions
 
 _EXAMPLES = 3

@@ -10,31 +10,31 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from metaeval.citation.chat import estimate_for
-from metaeval.citation.citeeval.editing import PUBLISHED, coefficients_text
-from metaeval.citation.citeeval.evaluate import evaluate
+from metaeval.citation.chat_models import estimate_for
+from metaeval.citation.citeeval.citation_edits import PUBLISHED, coefficients_text
 from metaeval.citation.citeeval.judge import asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.score_rules import CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.human.model import HumanAnswer, HumanStatement
-from metaeval.citation.human.readers import read_human_set
+from metaeval.citation.citeeval.values import evaluate
+from metaeval.citation.data_model import Answer
+from metaeval.citation.human.rating_files import read_human_set
+from metaeval.citation.human.ratings import HumanAnswer, HumanStatement
 from metaeval.citation.human.refitting import FOLDS, Refit, agreement, edited_statements, fit, human_edited
 from metaeval.citation.measures import ValueInterval, group_codes
-from metaeval.citation.model import Answer
 from metaeval.citation.pipelines import pipeline
+from metaeval.citation.pipelines.citeeval import OWNERS, check_edited, read_judge
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge
-from metaeval.citation.pipelines.citeeval_tables import OWNERS, check_edited, read_judge
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import Layout, Pipeline, PipelineMeasure, Run
 from metaeval.citation.pipelines.provenance import Provenance, answers_at, counted, data_of, uncertainty
 from metaeval.declared import Flag
+from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.files import sha256_json
-from metaeval.report.cells import THREE, cell
+from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Note, Table, plain
 from metaeval.runs.evaluation import resampling_of
 from metaeval.setting_types import one_of
-from metaeval.shown import count
 
 MEASURES = (
     PipelineMeasure("pearson", "Pearson", "Pearson correlation with human ratings"),

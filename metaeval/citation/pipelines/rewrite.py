@@ -9,29 +9,29 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from metaeval.citation.aliice import rewriting
+from metaeval.citation.aliice import claim_rewriting
 from metaeval.citation.aliice.claim_options import Profile as AliiceProfile
 from metaeval.citation.aliice.claim_options import aliice_profile
+from metaeval.citation.aliice.claim_rewriting import Rejudged, RewriteOptions, Rewriting
+from metaeval.citation.aliice.claim_table import aliice_lines
 from metaeval.citation.aliice.claims import AnswerClaims, read_answers
-from metaeval.citation.aliice.lines import aliice_lines
-from metaeval.citation.aliice.rewriting import Rejudged, RewriteOptions, Rewriting
-from metaeval.citation.chat import Chat
-from metaeval.citation.judging import headlines
+from metaeval.citation.chat_models import Chat
+from metaeval.citation.citation_table import claims_of, counts
+from metaeval.citation.claim_judging import headlines
 from metaeval.citation.measures import Statistic, interval_by, replicates
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.pipelines import pipeline
-from metaeval.citation.pipelines.claims_tables import MEASURES
+from metaeval.citation.pipelines.alce_and_aliice import MEASURES
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance, data_of, listed, uncertainty, written_out
-from metaeval.citation.table import claims_of, counts
 from metaeval.declared import Flag
+from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.files import safe_name
 from metaeval.report.result import Column
 from metaeval.report.table import Note, Scalar, Table, format_value, plain, share
-from metaeval.shown import count
 from metaeval.stats.arrays import Floats
 from metaeval.stats.influence import SIGNED
 from metaeval.stats.resampling import Draws
@@ -62,7 +62,7 @@ class _Rewritten:
     run: Run
     profile: AliiceProfile
     read: Sequence[AnswerClaims]
-    cut: Sequence[rewriting.Fragment]
+    cut: Sequence[claim_rewriting.Fragment]
     fields: Mapping[str, Scalar]
     rewritings: Sequence[Rewriting] = ()
 
@@ -72,7 +72,7 @@ def _read(run: Run) -> _Rewritten:
     profile = aliice_profile(run.options.profile)
     parser = find_parser(run.options.parser, profile.one_root)
     read = read_answers(run.answers, parser, profile, run.splitter)
-    cut = rewriting.fragments(read, run.options.whole)
+    cut = claim_rewriting.fragments(read, run.options.whole)
     if not cut:
         raise UserError(
             f"Every claim in {run.name} is a whole sentence, so there is nothing to rewrite: give answers with "
@@ -91,7 +91,7 @@ def _read(run: Run) -> _Rewritten:
 def _rewritten(read: _Rewritten, chat: Chat) -> _Rewritten:
     """Return the claims with the model's rewordings, and with how it was asked."""
     options: RewriteOptions = read.run.chat
-    rewritings = rewriting.rewrite(read.cut, chat.ask, rewriting.prompt_of(options), options)
+    rewritings = claim_rewriting.rewrite(read.cut, chat.ask, claim_rewriting.prompt_of(options), options)
     fields = {**read.fields, "rewrite": written_out(chat.settled(options).identity())}
     return replace(read, rewritings=rewritings, fields=fields)
 
@@ -101,7 +101,7 @@ def _judge(heard: _Rewritten, backends: pipeline.MakeBackends) -> pipeline.Layou
     (backend,) = backends()
     before, after = (
         aliice_lines(read, backend.entails, heard.profile)
-        for read in (heard.read, rewriting.with_rewritings(heard.read, heard.rewritings))
+        for read in (heard.read, claim_rewriting.with_rewritings(heard.read, heard.rewritings))
     )
     rejudged = Rejudged(heard.read, heard.rewritings, before, after, heard.profile.precision == "groups")
     around = _provenance(heard, rejudged, backend)
@@ -161,7 +161,7 @@ def _provenance(heard: _Rewritten, rejudged: Rejudged, backend: Backend) -> Prov
     notes = (
         Note("data", data_text + count(data.citations, "citation mark")),
         Note("settings", listed(heard.fields)),
-        Note("replies", rewriting.TEXT_RULE if heard.run.chat.output == "text" else ""),
+        Note("replies", claim_rewriting.TEXT_RULE if heard.run.chat.output == "text" else ""),
         Note("verdicts", f"{plain(backend.name)}: supported from {cutoff.value:g} on ({cutoff.source})"),
         Note("truncation", f"{share(ledger.cut_pairs, ledger.pairs)} of pairs cut" if ledger.cut_pairs else ""),
         Note("left out", left + f"with them, {', '.join(ends)}" if out else ""),
@@ -192,7 +192,7 @@ REWRITE = Pipeline(
     options=RewriteCommand,
     measures=MEASURES,
     owners={"chat": RewriteOptions},
-    prompts={"prompt": ("for a claim as a whole sentence", rewriting.PROMPT)},
+    prompts={"prompt": ("for a claim as a whole sentence", claim_rewriting.PROMPT)},
     prefix="rewrite.",
     backends="one",
     decides="The comparison needs decisions",
@@ -201,7 +201,9 @@ REWRITE = Pipeline(
     purpose="rewrites the claims",
     chat_options=RewriteOptions,
     read=_read,
-    estimate=lambda read: f"{count(len(read.cut), 'claim')} to rewrite: {rewriting.estimated(read.cut, read.run.chat)}",
+    estimate=lambda read: (
+        f"{count(len(read.cut), 'claim')} to rewrite: {claim_rewriting.estimated(read.cut, read.run.chat)}"
+    ),
     ask=_rewritten,
     judge=_judge,
 )

@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from metaeval.citation.model import Answer
+from metaeval.citation.data_model import Answer
 from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.provenance import Provenance
-from metaeval.citation.scifi.model import ScifiOptions
-from metaeval.citation.scifi.statistics import CitationCounts, citation_counts
+from metaeval.citation.scifi.data_model import ScifiOptions
+from metaeval.citation.scifi.text_statistics import CitationCounts, citation_counts
 from metaeval.corpus.sentences import SentenceSplitter
+from metaeval.display_text import count
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.report.result import Column
 from metaeval.report.table import Note, Table, format_value, plain
-from metaeval.shown import count
 
 TOP = 10
 """Number of values of a field of words that have a line, the most frequent first (Table 4)."""

@@ -13,25 +13,18 @@ from metaeval.citation.measures import Statistic, ValueInterval, interval_by, mi
 from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import Layout, NameList, Pipeline, PipelineMeasure, RarelyAsksChat
 from metaeval.citation.pipelines.provenance import Provenance, data_of, judged
+from metaeval.citation.pipelines.scifi import SCIFI, Assessed, ScifiCommand, make_facts, provenance_of, value_facts
 from metaeval.citation.pipelines.scifi_groups import FEATURING, group_table
-from metaeval.citation.pipelines.scifi_tables import (
-    SCIFI,
-    Assessed,
-    ScifiCommand,
-    make_facts,
-    provenance_of,
-    value_facts,
-)
-from metaeval.citation.scifi import shares
-from metaeval.citation.scifi.statistics import citation_counts
+from metaeval.citation.scifi import measures
+from metaeval.citation.scifi.text_statistics import citation_counts
 from metaeval.declared import Flag
+from metaeval.display_text import count
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import safe_name
-from metaeval.report.cells import cell, rank
 from metaeval.report.result import Column
+from metaeval.report.result_tables import cell, rank
 from metaeval.report.table import Cell, Note, Rank, Record, Table, TableRow, format_value, plain
 from metaeval.setting_types import as_list
-from metaeval.shown import count
 from metaeval.stats.arrays import Floats, Ints, group_totals
 from metaeval.stats.influence import COUNTS
 from metaeval.stats.resampling import Draws
@@ -57,7 +50,7 @@ STATISTICS = (
 
 
 def statistics_reading(tokenizer: str = "words") -> Note:
-    """Return the note on the statistics of texts. tokenizer: see `metaeval.citation.scifi.statistics.token_counter`."""
+    """Return the note on the statistics of texts. tokenizer: see `scifi.text_statistics.token_counter`."""
     tokens = "words and punctuation marks" if tokenizer == "words" else f"those of the tokenizer {plain(tokenizer)}"
     return Note(
         "reading",
@@ -185,10 +178,10 @@ def _statistics(assessed: Assessed, systems: Sequence[_System], around: Provenan
 
 def _measures(assessed: Assessed) -> dict[str, Statistic]:
     read, options, scored = assessed.read, assessed.options, assessed.scored[0]
-    average = shares.averages(options)[0]
+    average = measures.averages(options)[0]
     return {
-        "density": micro(shares.densities(read, options), COUNTS),
-        "density_sub": micro(shares.densities(read, options, inside=True), COUNTS),
+        "density": micro(measures.densities(read, options), COUNTS),
+        "density_sub": micro(measures.densities(read, options, inside=True), COUNTS),
         **{name: scored.statistics[f"{name}_{average}"] for name in ("entailment", "coverage")},
     }
 

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from metaeval.citation.citeeval.splitting import NO_ANSWER, ResponseStatement, Split
-from metaeval.citation.model import Answer, check_ids
+from metaeval.citation.data_model import Answer, check_ids
+from metaeval.citation.readers.answers_jsonl import passages_of
 from metaeval.citation.readers.expertqa import written
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, named_by
-from metaeval.citation.readers.jsonl import passages_of
-from metaeval.corpus.loaders.rows import DataRow
+from metaeval.corpus.loaders.published_rows import DataRow
 
 
 def read_bench(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, Split]]:

@@ -7,14 +7,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.readers.cited_text import CitedSource, CitedText, Reasons
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, unwrapped
-from metaeval.citation.readers.placing import BRACKETS, EXACT, NO_SOURCE, NO_SOURCES, NOT_PLACED, PLACED, with_marks
+from metaeval.citation.readers.mark_insertion import (
+    BRACKETS,
+    EXACT,
+    NO_SOURCE,
+    NO_SOURCES,
+    NOT_PLACED,
+    PLACED,
+    with_marks,
+)
 from metaeval.citation.readers.source_texts import SourceTexts, names_of
-from metaeval.corpus.loaders.rows import DataRow
+from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.display_text import count
 from metaeval.errors import shown
-from metaeval.shown import count
 
 _LOST = (NOT_PLACED, NO_SOURCE)
 

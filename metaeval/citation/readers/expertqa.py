@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.data_model import Answer, Passage
 from metaeval.corpus.loaders import expertqa as published
-from metaeval.corpus.loaders.rows import DataRow, content_id, strip_marks
+from metaeval.corpus.loaders.published_rows import DataRow, content_id, strip_marks
 from metaeval.corpus.sentences import RULES
 
 # The closing punctuation of a sentence, with quotes, brackets and marks of emphasis. Marks are put in front of it:

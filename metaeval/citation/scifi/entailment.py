@@ -8,8 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.model import Entails, NliPair, Passage, Verdict, answer_cells
-from metaeval.citation.scifi.model import (
+from metaeval.citation.citation_table import find_place, premise, verdicts_on
+from metaeval.citation.data_model import Entails, NliPair, Passage, Verdict, answer_cells
+from metaeval.citation.scifi.data_model import (
     DEFAULTS,
     AnswerFacts,
     CoverageLine,
@@ -19,7 +20,6 @@ from metaeval.citation.scifi.model import (
     ScifiOptions,
     Sentence,
 )
-from metaeval.citation.table import find_place, premise, verdicts_on
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError, install_extra
 

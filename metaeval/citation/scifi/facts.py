@@ -18,10 +18,11 @@ from pathlib import Path
 
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import PreparedSentence, draft, read, token_starts
-from metaeval.citation.chat import ChatOptions, chat_request
-from metaeval.citation.model import Answer
+from metaeval.citation.chat_models import ChatOptions, chat_request
+from metaeval.citation.data_model import Answer
+from metaeval.citation.marks_and_sentences import LocatedText, added, cited_spans, joined, whole
 from metaeval.citation.parsers.parse import Parse, Parser
-from metaeval.citation.scifi.model import (
+from metaeval.citation.scifi.data_model import (
     DEFAULTS,
     DUPLICATE,
     LEFT_OUT,
@@ -38,9 +39,8 @@ from metaeval.citation.scifi.model import (
     reference_sentences,
     without_marks,
 )
-from metaeval.citation.sentences import LocatedText, added, cited_spans, joined, whole
 from metaeval.corpus.sentences import RULES, SentenceSplitter
-from metaeval.llm.exchange import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
+from metaeval.llm.messages import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
 
 PROFILE = aliice_profile("expanded", longest=None)
 """No sentence is too long: one that is not parsed would be one fact, compared with the last of its citations alone."""

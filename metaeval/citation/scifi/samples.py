@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
-from metaeval.citation.model import Answer, Passage
-from metaeval.citation.readers.scifi import with_marks
-from metaeval.citation.scifi.model import read_sentences
-from metaeval.citation.scifi.wikipedia import Paragraph, key_of, paragraphs_of, sources_of
-from metaeval.citation.sentences import find_marks
+from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.marks_and_sentences import find_marks
+from metaeval.citation.readers.scifi_samples import with_marks
+from metaeval.citation.scifi.data_model import read_sentences
+from metaeval.citation.scifi.wikitext import Paragraph, key_of, paragraphs_of, sources_of
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 
@@ -39,7 +39,7 @@ class ScifiSample:
 
     @property
     def row(self) -> dict[str, Any]:
-        """The sample as a row of the format that `metaeval.citation.readers.scifi` reads; the page is its group."""
+        """The sample as a row that `metaeval.citation.readers.scifi_samples` reads; the page is its group."""
         documents = [
             {"id": str(number), "title": document.title, "text": document.text}
             for number, document in enumerate(self.documents, start=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from metaeval.citation.model import Claim, Mark
+from metaeval.citation.data_model import Claim, Mark
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _BRACKET = r"\[[0-9]{1,9}(?:, ?[0-9]{1,9})*\]"

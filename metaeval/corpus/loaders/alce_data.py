@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.dataset import Dataset, SourceFile
-from metaeval.corpus.loaders.rows import DataRow
+from metaeval.corpus.dataset_contract import Dataset, SourceFile
+from metaeval.corpus.loaders.published_rows import DataRow
 from metaeval.corpus.model import Corpus
+from metaeval.display_text import count
 from metaeval.errors import UserError
-from metaeval.reading import read_json
-from metaeval.shown import count
+from metaeval.parsing import read_json
 
 _ARCHIVE = "https://huggingface.co/datasets/princeton-nlp/ALCE-data/resolve/main/ALCE-data.tar"
 """The archive that ALCE's own `download_data.sh` fetches."""

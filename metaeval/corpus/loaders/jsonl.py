@@ -1,9 +1,9 @@
-"""The user's own corpus file, in the format that `metaeval.corpus.jsonl` documents."""
+"""The user's own corpus file, in the format that `metaeval.corpus.corpus_file` documents."""
 
 from __future__ import annotations
 
-from metaeval.corpus.dataset import own_file
-from metaeval.corpus.jsonl import FORMAT, read_corpus
+from metaeval.corpus.corpus_file import FORMAT, read_corpus
+from metaeval.corpus.dataset_contract import own_file
 
 DATASET = own_file(
     read_corpus,
@@ -11,5 +11,5 @@ DATASET = own_file(
     "A corpus file of your own",
     FORMAT,
     wanted=f"a corpus file in the format {FORMAT}",
-    note="metaeval.corpus.jsonl.",
+    note="metaeval.corpus.corpus_file.",
 )

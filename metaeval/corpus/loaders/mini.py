@@ -8,8 +8,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.dataset import Dataset
-from metaeval.corpus.jsonl import FORMAT, read_corpus
+from metaeval.corpus.corpus_file import FORMAT, read_corpus
+from metaeval.corpus.dataset_contract import Dataset
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
 

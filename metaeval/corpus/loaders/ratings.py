@@ -41,17 +41,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.cell_tables import TypedTable, is_finite, name_column, number_of, text_of
 from metaeval.column_arrays import Cells, Coded, Texts, number_in, text_array, values_of
+from metaeval.column_roles import RATINGS
 from metaeval.corpus.annotator_rows import merge_annotators
-from metaeval.corpus.dataset import Option, own_file
-from metaeval.corpus.loaders.rows import DataRow, finite, finite_or_none, read_rows
+from metaeval.corpus.dataset_contract import Option, own_file
+from metaeval.corpus.loaders.published_rows import DataRow, finite, finite_or_none, read_rows
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import Floats, RatingColumns, Ratings, ScoreColumn, Votes
-from metaeval.data_tables import TypedTable, is_finite, name_column, number_of, text_of
 from metaeval.errors import UserError, shown, unknown
-from metaeval.own_tables import TABLES, group_cure, read_table, table_of
-from metaeval.roles import RATINGS
-from metaeval.table_reading import skips_bad_cells
+from metaeval.table_settings import skips_bad_cells
+from metaeval.user_tables import TABLES, group_cure, read_table, table_of
 
 _log = logging.getLogger("metaeval")
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
-from metaeval.decisions.analyses.items import (
+from metaeval.decisions.analyses.item_options import (
     AnswersFile,
     Columns,
     ItemOptions,
@@ -44,8 +44,8 @@ class EstimateOptions(ItemOptions):
 
 
 def _run(options: EstimateOptions, progress: Progress) -> Done:
+    from metaeval.decisions.citation_items import items_of
     from metaeval.decisions.estimate import estimate, estimate_sheet
-    from metaeval.decisions.items import items_of
 
     run = options.run(metrics=(options.metric,))
     answers, other = options.answers, options.other

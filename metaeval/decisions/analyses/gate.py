@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrObject, Progress
-from metaeval.decisions.analyses.items import (
+from metaeval.column_roles import CITATIONS, LABELS
+from metaeval.decisions.analyses.item_options import (
     AnswersFile,
     Columns,
     ItemOptions,
@@ -24,7 +25,6 @@ from metaeval.decisions.analyses.items import (
 )
 from metaeval.declared import Flag
 from metaeval.errors import UserError
-from metaeval.roles import CITATIONS, LABELS
 from metaeval.setting_types import MetricNames
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class FitOptions(ItemOptions):
 def _fit(options: FitOptions, progress: Progress) -> Done:
     from metaeval.decisions.gate_fit import fit, fit_sentences, fit_sheet
     from metaeval.decisions.gate_model import Terms, write_gate
-    from metaeval.runs.metric_scores import as_metrics
+    from metaeval.runs.score_panel import as_metrics
 
     metrics = as_metrics(options.metrics)
     run = options.run(metrics=tuple(metrics))

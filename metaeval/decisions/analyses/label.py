@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, FileOrObject, Progress
-from metaeval.decisions.analyses.items import (
+from metaeval.decisions.analyses.item_options import (
     AnswersFile,
     Columns,
     ItemOptions,
@@ -52,8 +52,8 @@ class LabelOptions(ItemOptions):
 
 
 def _run(options: LabelOptions, progress: Progress) -> Done:
-    from metaeval.decisions.forms import FORMS
-    from metaeval.decisions.items import items_of
+    from metaeval.decisions.citation_items import items_of
+    from metaeval.decisions.label_forms import FORMS
     from metaeval.decisions.label_sheet import check_output, draw, write_questions
     from metaeval.decisions.labels import labels_of
     from metaeval.errors import UserError, unknown

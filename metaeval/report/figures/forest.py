@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.report.figures.drawing import FAINT, INK, Look, axes, literal, looks_of, panels, stack, styled, wrapped
-from metaeval.report.measures import Declarations, Headline, headlines, metrics_of
+from metaeval.report.ranking_measures import Declarations, Headline, headlines, metrics_of
 from metaeval.report.result import Column, Result
+from metaeval.report.significance_verdicts import best_control
 from metaeval.report.table import place_of
-from metaeval.report.verdicts import best_control
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

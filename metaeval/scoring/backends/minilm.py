@@ -13,7 +13,7 @@ from typing import Any
 from metaeval.errors import UserError
 from metaeval.files import sha256_file
 from metaeval.scoring.backends.encoder import TextEncoder
-from metaeval.scoring.backends.models import pick_device, quiet_transformers, settle
+from metaeval.scoring.backends.model_loading import pick_device, quiet_transformers, settle
 
 _log = logging.getLogger("metaeval")
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
-from metaeval.scoring.backends.models import DType, load_model, pick_device
+from metaeval.scoring.backends.model_loading import DType, load_model, pick_device
 from metaeval.scoring.contract import Metric, MetricOptions
 
 MODULES = ("torch", "transformers", "tokenizers", "safetensors")

@@ -1,4 +1,4 @@
-"""Several processes of this machine (`metaeval.runs.worker`) score whole blocks; this one alone opens the store."""
+"""Several processes of this machine (`metaeval.runs.scoring_worker`) score blocks; only this one opens the store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import IO, Any
 from metaeval.scoring.backends.line_process import how_ended
 from metaeval.scoring.executors.pool import Child, Piece, Pool
 
-WORKER = "metaeval.runs.worker"
+WORKER = "metaeval.runs.scoring_worker"
 
 
 @dataclass(frozen=True)

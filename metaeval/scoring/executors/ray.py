@@ -18,11 +18,11 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from metaeval.display_text import Shown
 from metaeval.errors import UserError, install_extra
 from metaeval.scoring.backends import batches
 from metaeval.scoring.executors.local import WORKER
 from metaeval.scoring.executors.pool import Child, Piece, Pool
-from metaeval.shown import Shown
 
 _log = logging.getLogger("metaeval")
 _TOKEN = secrets.token_hex(32)  # of clusters that this process starts; Ray's own would be written to the home folder

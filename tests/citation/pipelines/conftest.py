@@ -36,9 +36,9 @@ def write(request, tmp_path):
 @pytest.fixture
 def stored_backend():
     """A backend that gives stored scores, and None as a failure; without a threshold its verdicts are soft."""
-    from metaeval.citation.model import Verdict
+    from metaeval.citation.data_model import Verdict
     from metaeval.citation.pipelines.metric_verdicts import Backend
-    from metaeval.runs.cutoffs import Cutoff
+    from metaeval.runs.verdict_cutoffs import Cutoff
 
     def made(scores, threshold, name, **identity):
         def entails(pairs):

@@ -7,17 +7,17 @@ import json
 
 import pytest
 
-from metaeval.citation.chat import recording
-from metaeval.citation.citeeval.evaluate import evaluate
+from metaeval.citation.chat_models import recording
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.score_rules import baseline_options, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.pipelines.citeeval_tables import CITEEVAL
-from metaeval.citation.pipelines.run import estimate_pipeline, prepare, run_pipeline
-from metaeval.citation.readers.answers import gather
+from metaeval.citation.citeeval.values import evaluate
+from metaeval.citation.pipelines.citeeval import CITEEVAL
+from metaeval.citation.pipelines.run_pipeline import estimate_pipeline, prepare, run_pipeline
+from metaeval.citation.readers.answer_files import gather
 from metaeval.errors import UserError
-from metaeval.llm.exchange import read_reply
-from metaeval.runs.metrics import load_metric
+from metaeval.llm.messages import read_reply
+from metaeval.runs.loaded_metrics import load_metric
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 ANSWERS = [

@@ -7,18 +7,18 @@ import json
 
 import pytest
 
-from metaeval.citation.chat import recording
-from metaeval.citation.citeeval.evaluate import evaluate
+from metaeval.citation.chat_models import recording
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.score_rules import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.pipelines.citeeval_tables import CITEEVAL, OWNERS
+from metaeval.citation.citeeval.values import evaluate
+from metaeval.citation.pipelines.citeeval import CITEEVAL, OWNERS
 from metaeval.citation.pipelines.improve import IMPROVE
 from metaeval.citation.pipelines.pipeline import sort_settings
-from metaeval.citation.pipelines.run import prepare, run_pipeline
-from metaeval.citation.readers.answers import gather
+from metaeval.citation.pipelines.run_pipeline import prepare, run_pipeline
+from metaeval.citation.readers.answer_files import gather
 from metaeval.errors import UserError
-from metaeval.llm.exchange import read_reply
+from metaeval.llm.messages import read_reply
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 ANSWERS = [

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from metaeval import registry
-from metaeval.citation.judging import CLAIM_RECALL, WITHIN, answer_rows, read_claims
+from metaeval.citation.citation_table import sentence_rows
+from metaeval.citation.claim_judging import CLAIM_RECALL, WITHIN, answer_rows, read_claims
 from metaeval.citation.measures import estimate, group_codes, macro
-from metaeval.citation.pipelines import claims_sheets, scifi_tables
-from metaeval.citation.pipelines.claims_sheets import citation_sheets, judge
-from metaeval.citation.readers.answers import gather
-from metaeval.citation.table import sentence_rows
+from metaeval.citation.pipelines import alce_and_aliice_tables, scifi
+from metaeval.citation.pipelines.alce_and_aliice_tables import citation_sheets, judge
+from metaeval.citation.readers.answer_files import gather
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.report.table import format_value
@@ -387,8 +387,11 @@ AS_READ = {"statements": ONE, "sentences": ONE, "cvcp": THREE, "cites_within": P
             dict.fromkeys(("pearson", "spearman", "kendall", "error"), THREE),
         ),
         (registry.find("pipeline", "scifi").measures, dict.fromkeys(("entailment_facts", "coverage_facts"), PERCENT)),
-        (scifi_tables._TEXTS, OF_FACTS),
-        (claims_sheets._READ, AS_READ | dict.fromkeys(("fallbacks", "claims_exact", "claims_token_f1"), PERCENT)),
+        (scifi._TEXTS, OF_FACTS),
+        (
+            alce_and_aliice_tables._READ,
+            AS_READ | dict.fromkeys(("fallbacks", "claims_exact", "claims_token_f1"), PERCENT),
+        ),
     ],
 )
 def test_shares_are_printed_in_percent_and_numbers_as_they_are(columns, printed):

@@ -7,7 +7,7 @@ import pytest
 
 import metaeval
 from metaeval import registry
-from metaeval.citation.pipelines.analyses import analysis_of
+from metaeval.citation.pipelines.pipeline_analyses import analysis_of
 from metaeval.errors import UserError
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]

@@ -9,25 +9,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.chat import recording
-from metaeval.citation.citeeval.evaluate import SCENARIOS, ask_baselines, evaluate
+from metaeval.citation.chat_models import recording
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.score_rules import BaselineOptions
+from metaeval.citation.citeeval.values import SCENARIOS, ask_baselines, evaluate
+from metaeval.citation.claim_judging import read_claims
+from metaeval.citation.data_model import Verdict
 from metaeval.citation.human.agreement import agreement
-from metaeval.citation.human.model import AnswerValues, MetaOptions, Valued, response_level
-from metaeval.citation.human.readers import read_human_set
-from metaeval.citation.judging import read_claims
-from metaeval.citation.model import Verdict
-from metaeval.citation.pipelines.meta.model import MetaCommand
+from metaeval.citation.human.rating_files import read_human_set
+from metaeval.citation.human.ratings import AnswerValues, MetaOptions, Valued, response_level
+from metaeval.citation.pipelines.meta.data_model import MetaCommand
 from metaeval.citation.pipelines.meta.run import META, citation_measures
-from metaeval.citation.pipelines.meta.sheets import meta_sheets, provenance
+from metaeval.citation.pipelines.meta.tables import meta_sheets, provenance
 from metaeval.citation.pipelines.metric_verdicts import Backend
-from metaeval.citation.pipelines.run import judge, prepare, run_pipeline
+from metaeval.citation.pipelines.run_pipeline import judge, prepare, run_pipeline
 from metaeval.config import RunConfig
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError
-from metaeval.llm.exchange import read_reply
-from metaeval.runs.cutoffs import Cutoff
+from metaeval.llm.messages import read_reply
+from metaeval.runs.verdict_cutoffs import Cutoff
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.intervals import Resampling
 

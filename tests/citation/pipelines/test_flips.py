@@ -2,13 +2,13 @@
 
 import pytest
 
-from metaeval.citation.judging import read_claims
-from metaeval.citation.model import Answer, Passage, Verdict
-from metaeval.citation.panel import agreements, flips, parts
-from metaeval.citation.pipelines.claims_sheets import citation_sheets, judge, rankings
+from metaeval.citation.claim_judging import read_claims
+from metaeval.citation.data_model import Answer, Passage, Verdict
+from metaeval.citation.pipelines.alce_and_aliice_tables import citation_sheets, judge, rankings
 from metaeval.citation.pipelines.metric_verdicts import Backend
+from metaeval.citation.system_comparison import agreements, flips, parts
 from metaeval.config import RunConfig
-from metaeval.runs.cutoffs import Cutoff
+from metaeval.runs.verdict_cutoffs import Cutoff
 
 # One claim with one citation an answer: recall and precision are the verdict. Two questions, three systems.
 ANSWERS = [

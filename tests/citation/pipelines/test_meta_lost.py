@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from metaeval.citation.human.model import MetaOptions, alignment, response_level, statement_level
-from metaeval.citation.model import Verdict
-from metaeval.citation.pipelines.meta.model import MetaCommand
+from metaeval.citation.data_model import Verdict
+from metaeval.citation.human.ratings import MetaOptions, alignment, response_level, statement_level
+from metaeval.citation.pipelines.meta.data_model import MetaCommand
 from metaeval.citation.pipelines.meta.run import META, read_facts, scifi_measure
-from metaeval.citation.pipelines.meta.sheets import could_be
+from metaeval.citation.pipelines.meta.tables import could_be
 from metaeval.citation.pipelines.metric_verdicts import Backend
-from metaeval.citation.pipelines.run import judge
-from metaeval.citation.pipelines.run import prepare as prepared_run
+from metaeval.citation.pipelines.run_pipeline import judge
+from metaeval.citation.pipelines.run_pipeline import prepare as prepared_run
 from metaeval.citation.scifi.facts import read_with_model
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.llm.endpoint import Cause
-from metaeval.llm.exchange import Failure, read_reply
-from metaeval.runs.cutoffs import Cutoff
+from metaeval.llm.messages import Failure, read_reply
+from metaeval.runs.verdict_cutoffs import Cutoff
 
 # Of each answer the first two statements cite. Sentences with "Lost" are not decomposed.
 TEXTS = {

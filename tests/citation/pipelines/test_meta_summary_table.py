@@ -5,12 +5,12 @@ import json
 import pytest
 
 from metaeval.citation.pipelines.layout import above_controls, differences, few_rows, unmarked
-from metaeval.citation.pipelines.meta.model import MetaCommand
+from metaeval.citation.pipelines.meta.data_model import MetaCommand
 from metaeval.citation.pipelines.meta.run import META
-from metaeval.citation.pipelines.meta.sheets import brief_grids, meta_sheets
-from metaeval.citation.pipelines.run import judge, prepare
-from metaeval.report.notes import significance_note
+from metaeval.citation.pipelines.meta.tables import brief_grids, meta_sheets
+from metaeval.citation.pipelines.run_pipeline import judge, prepare
 from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance, Value
+from metaeval.report.table_notes import significance_note
 
 COLUMNS = [Column(key=key, label=key.title()) for key in ("pearson", "spearman")]
 

@@ -7,13 +7,13 @@ import sys
 import pytest
 
 from metaeval import registry
-from metaeval.citation.model import Verdict
+from metaeval.citation.data_model import Verdict
 from metaeval.citation.pipelines.metric_verdicts import entailment
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.runs.cutoffs import Cutoff, find_cutoff, identity_of, judge_of, read_thresholds
-from metaeval.runs.metrics import load_metrics
-from metaeval.scoring.store import ScoreStore
+from metaeval.runs.loaded_metrics import load_metrics
+from metaeval.runs.verdict_cutoffs import Cutoff, find_cutoff, identity_of, judge_of, read_thresholds
+from metaeval.scoring.score_store import ScoreStore
 
 GIVEN = "as given"
 # Overlap is the share of the claim's content words that stand in the premise.

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from metaeval.citation.pipelines.run import named
+from metaeval.citation.pipelines.run_pipeline import named
 from metaeval.errors import UserError
-from metaeval.report.formats import FORMATS, format_texts, write_rows
 from metaeval.report.table import Table
+from metaeval.report.table_files import FORMATS, format_texts, write_rows
 
 ROWS = [{"answer": "a", "value": None, "cut": True}, {"answer": 'b, "c"', "value": 0.25, "cut": False}]
 

@@ -4,7 +4,7 @@ import pytest
 
 from metaeval import cite
 from metaeval.errors import UserError
-from metaeval.report.formats import table_text
+from metaeval.report.table_files import table_text
 
 PASSAGES = [{"text": "A Dane built it."}, {"text": "It opened in May."}]
 INSIDE, END, PLAIN = "A Dane [1] built it [2].", "A Dane built it [1].", "A Dane built it."

@@ -8,12 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from metaeval import cite
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.pipelines.scifi_paper import split_name
-from metaeval.citation.scifi.statistics import citation_counts
+from metaeval.citation.scifi.text_statistics import citation_counts
 from metaeval.cli.app import app
 from metaeval.errors import UserError
-from metaeval.report.formats import table_text
+from metaeval.report.table_files import table_text
 
 PASSAGES = [{"text": "A Dane built it."}, {"text": "It opened in May."}]
 RIGHT, WRONG = "A Dane built it [1].", "A Dane built it [2]."

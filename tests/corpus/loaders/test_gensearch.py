@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from metaeval.corpus.loaders.gensearch import DATASET, VERDICTS
-from metaeval.corpus.loaders.rows import strip_marks
+from metaeval.corpus.loaders.published_rows import strip_marks
 from metaeval.corpus.model import Corpus, Evidence
 from metaeval.errors import UserError
 

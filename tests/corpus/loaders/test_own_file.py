@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.corpus.jsonl import write_corpus
+from metaeval.corpus.corpus_file import write_corpus
 from metaeval.corpus.loaders.jsonl import DATASET
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel

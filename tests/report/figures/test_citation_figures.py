@@ -10,7 +10,7 @@ from metaeval.citation.pipelines.tree_figure import ClaimTree, Highlighted, clai
 from metaeval.errors import UserError
 from metaeval.report.figures.bars import SystemBar, system_bars
 from metaeval.report.figures.drawing import image
-from metaeval.report.figures.rounds import round_lines
+from metaeval.report.figures.edit_rounds import round_lines
 from metaeval.report.result import Column
 
 # "Cups are glass[1] or plastic[2]": the rules give claim 2 the words before the first citation.

@@ -17,7 +17,7 @@ from metaeval.report.figures.cost import CostPoint, cost_quality, rank_stability
 from metaeval.report.figures.drawing import FORMATS, image, save_figure, wrapped  # noqa: E402
 from metaeval.report.figures.forest import ability_forest, differences_forest, forest, has_abilities, records_forest  # noqa: E402
 from metaeval.report.figures.scores import confusion_map, reliability_curve  # noqa: E402
-from metaeval.report.measures import Declarations, ProtocolDeclarations  # noqa: E402
+from metaeval.report.ranking_measures import Declarations, ProtocolDeclarations  # noqa: E402
 
 NAMES = [f"metric-with-a-rather-long-name-v{number}/large_{number}" for number in range(15)]
 POINTS = [CostPoint(name, 10.0 ** (n % 4), 0.5 + n / 50, 0.48 + n / 50, 0.53 + n / 50) for n, name in enumerate(NAMES)]

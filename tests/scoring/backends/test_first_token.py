@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
 
 from metaeval.scoring.backends.classifier import first_token_only  # noqa: E402
-from metaeval.scoring.backends.models import pack_linears  # noqa: E402
+from metaeval.scoring.backends.model_loading import pack_linears  # noqa: E402
 
 MODEL = {"hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 48, "vocab_size": 90, "num_labels": 3}
 KINDS = {

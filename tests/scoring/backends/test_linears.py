@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 
-from metaeval.scoring.backends.models import pack_linears  # noqa: E402
+from metaeval.scoring.backends.model_loading import pack_linears  # noqa: E402
 
 
 def two():

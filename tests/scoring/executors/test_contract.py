@@ -13,13 +13,13 @@ pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 import metaeval
 from metaeval import registry
 from metaeval.config import ExecutorConfig
-from metaeval.runs.metrics import load_metric, load_metrics, score_in, worker_pool
+from metaeval.runs.loaded_metrics import load_metric, load_metrics, score_in, worker_pool
 from metaeval.runs.prepared_run import prepare
-from metaeval.runs.sharding import export_shard
+from metaeval.runs.shard_tasks import export_shard
 from metaeval.scoring.contract import Combination
 from metaeval.scoring.executors.local import ProcessPool, places
+from metaeval.scoring.score_store import ScoreStore
 from metaeval.scoring.shards import Shard, merge_shards
-from metaeval.scoring.store import ScoreStore
 from tests.metrics_zoo.stand_ins import JOBS, chosen, job_options
 
 MINI = Path(metaeval.__file__).parent / "corpus" / "loaders" / "mini.jsonl"

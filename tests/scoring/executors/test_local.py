@@ -16,14 +16,14 @@ import pytest
 
 from metaeval.config import ExecutorConfig, RunConfig, load_run
 from metaeval.errors import UserError
-from metaeval.runs import metrics
-from metaeval.runs.metrics import load_metrics, score_metrics
+from metaeval.runs import loaded_metrics
+from metaeval.runs.loaded_metrics import load_metrics, score_metrics
 from metaeval.runs.prepared_run import prepare
 from metaeval.runs.row_scores import score_rows
 from metaeval.scoring.contract import Status
 from metaeval.scoring.executors import local
-from metaeval.scoring.pace import known_pace
-from metaeval.scoring.store import ScoreStore
+from metaeval.scoring.score_store import ScoreStore
+from metaeval.scoring.scoring_speed import known_pace
 from tests.scoring.executors.job import ALL, TEXTS, begun, running
 
 
@@ -172,8 +172,8 @@ def test_code_that_changes_under_a_run_is_not_mixed(folder):
 
 
 def test_other_packages_than_the_drivers_are_refused(monkeypatch):
-    known = {**metrics.package_versions(), "torch": "0.4.1"}
-    monkeypatch.setattr(metrics, "package_versions", lambda: known)
+    known = {**loaded_metrics.package_versions(), "torch": "0.4.1"}
+    monkeypatch.setattr(loaded_metrics, "package_versions", lambda: known)
     with pytest.raises(UserError, match=r"^A worker has other package versions .* \(torch 0\.4\.1, here .*\): install"):
         scored(workers=2)
 
@@ -224,9 +224,9 @@ def driver(start):
     script = f"""
 import sys, pathlib
 from metaeval.config import RunConfig
-from metaeval.runs.metrics import score_metrics
-from metaeval.scoring.pace import known_pace
-from metaeval.scoring.store import ScoreStore
+from metaeval.runs.loaded_metrics import score_metrics
+from metaeval.scoring.scoring_speed import known_pace
+from metaeval.scoring.score_store import ScoreStore
 with ScoreStore(pathlib.Path("scores.sqlite")) as store:
     ((_, _, found),) = score_metrics({TEXTS!r}, ["toys:Company"], RunConfig(), store)
     print(found.computed, sum(answer.score for answer in found.answers))
@@ -268,7 +268,7 @@ def test_a_driver_that_is_killed_takes_its_workers_along(start):
     Path("hold").touch()
     config = {"executor": {"workers": 2}}
     script = (
-        "from metaeval.config import RunConfig; from metaeval.runs.metrics import score_metrics;"
+        "from metaeval.config import RunConfig; from metaeval.runs.loaded_metrics import score_metrics;"
         f"list(score_metrics({TEXTS!r}, ['toys:Company'], RunConfig(**{config!r})))"
     )
     driver = start(code=script)

@@ -15,7 +15,7 @@ ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
 
 from metaeval.config import RunConfig  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
-from metaeval.runs.metrics import score_metrics  # noqa: E402
+from metaeval.runs.loaded_metrics import score_metrics  # noqa: E402
 from metaeval.scoring.contract import Status  # noqa: E402
 from tests.scoring.executors.job import ALL, TEXTS, begun  # noqa: E402
 

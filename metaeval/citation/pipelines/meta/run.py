@@ -10,9 +10,8 @@ from typing import Any
 
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.gold_claims import EXACT, TOKEN_F1
-from metaeval.citation.chat import Chat, ChatOptions, estimate_for
+from metaeval.citation.chat_models import Chat, ChatOptions, estimate_for
 from metaeval.citation.citeeval.baselines import KINDS, LABEL, MODES, TRIPLE, Baseline, Open, autoais, prompts_of
-from metaeval.citation.citeeval.evaluate import ResponseValues, ask_baselines, evaluate, inquiries_of
 from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.score_rules import (
     BaselineOptions,
@@ -22,21 +21,23 @@ from metaeval.citation.citeeval.score_rules import (
     citeeval_options,
 )
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.human import model as human_model
-from metaeval.citation.human.model import NO_VALUE, Alignment, AnswerValues, Level, MetaOptions, Valued
-from metaeval.citation.human.readers import read_human_set, read_score_file
-from metaeval.citation.human.values import (
+from metaeval.citation.citeeval.values import ResponseValues, ask_baselines, evaluate, inquiries_of
+from metaeval.citation.claim_judging import PipelineReading, read_claims
+from metaeval.citation.data_model import Answer
+from metaeval.citation.human import ratings as human_model
+from metaeval.citation.human.automatic_values import (
     baseline_values,
     citeeval_values,
     claim_values,
     fact_values,
     score_file_values,
 )
-from metaeval.citation.judging import PipelineReading, read_claims
-from metaeval.citation.model import Answer
+from metaeval.citation.human.rating_files import read_human_set, read_score_file
+from metaeval.citation.human.ratings import NO_VALUE, Alignment, AnswerValues, Level, MetaOptions, Valued
+from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.parsers.parse import find_parser
-from metaeval.citation.pipelines.claims_sheets import judge
-from metaeval.citation.pipelines.meta.model import (
+from metaeval.citation.pipelines.alce_and_aliice_tables import judge
+from metaeval.citation.pipelines.meta.data_model import (
     BY_CHAT,
     BY_METRIC,
     PIPELINES,
@@ -46,25 +47,24 @@ from metaeval.citation.pipelines.meta.model import (
     MetaEvaluation,
     ToMeasure,
 )
-from metaeval.citation.pipelines.meta.sheets import brief_grids, meta_sheets
+from metaeval.citation.pipelines.meta.tables import brief_grids, meta_sheets
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import Layout, MakeBackends, Pipeline, Run, chat_options
-from metaeval.citation.pipelines.run import find_cutoffs
-from metaeval.citation.pipelines.scifi_tables import estimate_facts, fact_cutoff, one_fact_each
+from metaeval.citation.pipelines.run_pipeline import find_cutoffs
+from metaeval.citation.pipelines.scifi import estimate_facts, fact_cutoff, one_fact_each
+from metaeval.citation.scifi.data_model import AnswerFacts, ScifiOptions
 from metaeval.citation.scifi.entailment import counter, fact_lines
 from metaeval.citation.scifi.facts import PROFILE, facts_signature, read_with_model, read_with_parser
-from metaeval.citation.scifi.model import AnswerFacts, ScifiOptions
-from metaeval.citation.scifi.shares import lost_citing
-from metaeval.citation.sentences import find_sentence_splitter
+from metaeval.citation.scifi.measures import lost_citing
 from metaeval.config import RunConfig
+from metaeval.display_text import count
 from metaeval.errors import UserError, unknown
 from metaeval.files import sha256_file
 from metaeval.report.result import Result
-from metaeval.runs.columns import column_of
 from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.prepared_run import RatedSet
 from metaeval.runs.run import evaluate_columns
-from metaeval.shown import count
+from metaeval.runs.score_columns import column_of
 
 RATINGS = "ratings.jsonl"
 """File of the ratings and all scores, which `metaeval evaluate -d ratings --data FILE` reads."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.model import Answer
+from metaeval.citation.data_model import Answer
 from metaeval.citation.readers.cited_text import WITHOUT_TEXT, AnswerDraft, CitedText
-from metaeval.corpus.loaders.rows import DataRow
+from metaeval.corpus.loaders.published_rows import DataRow
 from metaeval.errors import UserError
-from metaeval.reading import MalformedError, parse_json
+from metaeval.parsing import MalformedError, parse_json
 
 
 @dataclass(frozen=True)

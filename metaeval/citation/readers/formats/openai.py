@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
 from metaeval.citation.readers.formats.answer_format import (
     AnswerFormat,
@@ -22,8 +23,7 @@ from metaeval.citation.readers.formats.answer_format import (
     text_in,
     text_part,
 )
-from metaeval.citation.sentences import find_marks
-from metaeval.corpus.loaders.rows import DataRow
+from metaeval.corpus.loaders.published_rows import DataRow
 
 _TOKEN = re.compile("\ue200cite((?:\ue202[^\ue200-\ue202]*)+)\ue201")
 _OTHER_OUTPUT = "citations are those of other output than messages"

@@ -8,11 +8,11 @@ from metaeval.citation.readers.formats import (
     anthropic,
     bedrock,
     cohere,
-    contexts,
+    deep_research,
     gemini,
     longcite,
+    numbered_contexts,
     openai,
-    research,
     traces,
     trec,
 )
@@ -21,9 +21,9 @@ from metaeval.citation.readers.formats.answer_format import AnswerFormat
 RECORD_FORMATS: Mapping[str, AnswerFormat] = {
     declared.name: declared
     for declared in (
-        contexts.RAGAS,
-        contexts.DEEPEVAL,
-        contexts.VECTARA,
+        numbered_contexts.RAGAS,
+        numbered_contexts.DEEPEVAL,
+        numbered_contexts.VECTARA,
         trec.TREC,
         openai.RESPONSES,
         openai.CHAT,
@@ -38,7 +38,7 @@ RECORD_FORMATS: Mapping[str, AnswerFormat] = {
         cohere.V1,
         openai.LANGCHAIN,
         anthropic.ANTHROPIC,
-        research.RESEARCH,
+        deep_research.RESEARCH,
         traces.TRACE,
     )
 }

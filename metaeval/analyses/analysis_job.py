@@ -1,0 +1,150 @@
+"""The job of an analysis: its folder, its files, and the recipe with which it can be rerun."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from os.path import isfile
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done
+from metaeval.declared import flag_of
+from metaeval.display_text import Shown
+from metaeval.errors import UserError
+from metaeval.files import safe_name, sha256_file
+from metaeval.report.result import Result, save_result
+from metaeval.report.table_files import write_page, write_table
+from metaeval.runs.job_folder import PAIRS, Command, changed, close_job, job_folder, write_pairs
+from metaeval.runs.score_columns import FILE_PREFIX
+
+RECIPE = "recipe"
+"""The field of a manifest that holds the recipe."""
+_EDITION = 2
+"""Edition of recipes; those of the first name none. It is raised when the value of an option changes its meaning."""
+_RENAMED: Mapping[str, Mapping[tuple[str, str], str]] = {
+    "cite generate": {("strategy", "two-stage"): "select-then-write"},
+}
+"""Present values of options in recipes of the first edition, by analysis and (option, earlier value)."""
+
+
+@dataclass(frozen=True)
+class WrittenJob:
+    """The files that were written for a job.
+
+    folder: None without a job. failed: reasons why files could not be written.
+
+    contents: the text about the contents, for a job that its analysis wrote; `files` may be empty then.
+    """
+
+    folder: Path | None
+    files: list[Path]
+    failed: list[str]
+    contents: str = ""
+
+
+def write_job(
+    analysis: Analysis, options: DeclaredOptions, done: Done, recipe: Mapping[str, Any] | None = None
+) -> WrittenJob:
+    """Write the output of an analysis, and the manifest with its recipe (default: made from the options)."""
+    for path, write_output in done.outputs.items():
+        write_output(path)
+    noted = {RECIPE: recipe or recipe_of(analysis.name, done.rerun_with or options, done.read)}
+    if done.job:
+        folder_of_job, contents = done.job(noted)
+        if isinstance(contents, str):
+            return WrittenJob(folder_of_job, [], [], contents)
+        return WrittenJob(folder_of_job, list(contents), [])
+    command = Command(analysis.name, options.own)
+    folder = folder_of(analysis, command, done)
+    files: list[Path] = []
+    failed: list[str] = []
+    if folder is None:
+        return WrittenJob(None, files, failed)
+    for sheet in done.sheets:
+        files += write_table(sheet, folder)
+    for write in done.files:
+        try:
+            files += write(folder)
+        except UserError as error:  # an optional package is missing: all else is written
+            failed.append(f"No figure: {error}")
+    for panel in done.panels:
+        named = "-".join(map(safe_name, ("pairs", panel.source.name, panel.source.split, panel.config.unit)))
+        files.append(folder / (PAIRS if len(done.panels) == 1 else f"{named}.jsonl"))
+        write_pairs(panel.source, panel.columns, files[-1])
+    files += write_page(f"metaeval {analysis.name}", files, folder)
+    data = [*done.data] or [sheet.data for sheet in done.sheets]
+    close_job(done.config, command, folder, data, files, noted)
+    return WrittenJob(folder, files, failed)
+
+
+def write_result(result: Result, folder: Path) -> list[Path]:
+    """Write a result under the name of its protocol, and return its path in a list."""
+    path = folder / f"{result.protocol}.json"
+    save_result(result, path)
+    return [path]
+
+
+def folder_of(analysis: Analysis, command: Command, done: Done) -> Path | None:
+    """Return the job's folder, named after the data of its first table or its identity; None if it has neither."""
+    if done.sheets:
+        first = done.sheets[0]
+        parts = [first.data.name, *([first.data.split, str(first.settings["unit"])] if done.panels else [])]
+        signatures = [line for sheet in done.sheets for line in sheet.signatures]
+    elif done.identity:
+        parts, signatures = list(done.identity[0]), [Shown(text) for text in done.identity[1]]
+    else:
+        return None
+    configs = [panel.config for panel in done.panels] or [done.config]
+    parent = done.config.results / (analysis.folder or analysis.name.replace(" ", "-"))
+    return job_folder(parent, parts, signatures, command, *configs)
+
+
+def recipe_of(analysis: str, options: DeclaredOptions, read: Iterable[Path] = ()) -> dict[str, Any]:
+    """Return the recipe that reruns an analysis: its name, the options given, and the hashes of the files they name.
+
+    read: further files that were read. Options are kept as they were given, not as they were resolved: whether
+    metrics were named decides which metrics of a rated set are evaluated. Trust in a file's code is not kept.
+    """
+    names = set(options.model_fields_set) - {"trust_config"}
+    values = options.model_dump(mode="json", include=names)
+    for name in names & type(options).model_fields.keys():  # options that a dump leaves out
+        value = getattr(options, name)
+        if type(options).model_fields[name].exclude and value is not None:
+            values[name] = str(value)
+        elif isinstance(value, BaseModel):
+            hidden = {key for key, field in type(value).model_fields.items() if field.exclude}
+            values[name] |= {key: setting for key, setting in changed(value).items() if key in hidden}
+    files = {str(path): sha256_file(path) for path in (*files_of(options), *read)}
+    return {"analysis": analysis, "options": values, "files": files, "edition": _EDITION}
+
+
+def current(recipe: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a recipe with the present values of its options; the same object where none has changed its meaning."""
+    known = {} if "edition" in recipe else _RENAMED.get(recipe["analysis"], {})
+    renamed = {name: value for (name, earlier), value in known.items() if recipe["options"].get(name) == earlier}
+    return {**recipe, "options": {**recipe["options"], **renamed}, "edition": _EDITION} if renamed else recipe
+
+
+def files_of(options: DeclaredOptions) -> Iterator[Path]:
+    """Yield the input files that options name, score files included, and extra settings that are paths of files."""
+    fields = type(options).model_fields
+    outputs = {"results", "store"} | {name for name, field in fields.items() if flag_of(field).output}
+    for name in sorted(options.model_fields_set - outputs):
+        value = getattr(options, name)
+        if name not in fields and isinstance(value, str) and isfile(value):
+            value = Path(value)
+        for part in value if isinstance(value, tuple) else (value,):
+            path = (
+                Path(part.removeprefix(FILE_PREFIX)) if isinstance(part, str) and part.startswith(FILE_PREFIX) else part
+            )
+            if isinstance(path, Path) and path.is_file():
+                yield path
+
+
+def changed_files(recipe: Mapping[str, Any]) -> list[str]:
+    """Return the files of a recipe that are missing or have changed."""
+    files = recipe.get("files", {}).items()
+    return [name for name, known in files if not Path(name).is_file() or sha256_file(Path(name)) != known]

@@ -1,0 +1,310 @@
+"""Pairs of metrics: equivalence, closed-form tests, groups needed, their table, and the headline of `compare`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+
+from metaeval.config import RunConfig
+from metaeval.display_text import count
+from metaeval.errors import UserError
+from metaeval.report import sentence_templates
+from metaeval.report.findings import leading
+from metaeval.report.ranking_measures import Headline
+from metaeval.report.result import Column, Result, Significance
+from metaeval.report.result_tables import comparison_grid
+from metaeval.report.sentence_templates import TESTS
+from metaeval.report.significance_verdicts import alpha_of
+from metaeval.report.table import UNDEFINED, Block, Cell, Note, Record, Table, TableLine, format_p, format_value, plain
+from metaeval.report.table_notes import letters, rank_interval
+from metaeval.runs.evaluation import ProtocolSetup, evaluate
+from metaeval.runs.score_panel import Panel, headline_measure, judged
+from protocols.contrasts import Contrast, contrasts
+
+_TESTS = {"delong": "DeLong p", "williams": "Williams p", "steiger": "Steiger p"}
+
+_NAMES = ("measure", "one", "other")
+
+POWER = 0.8
+
+# With more pairs the terminal shows those of neighbours.
+_MANY = 6
+
+
+@dataclass(frozen=True)
+class PairTables:
+    """The result of one protocol, the table of its pairs of metrics, and the part of that table shown as headline."""
+
+    result: Result
+    sheet: Table
+    headline: Table
+
+
+def check_comparison(config: RunConfig, margin: float) -> None:
+    """Raise `UserError` for a run without resamples or tests, for alpha from 0.5 on, and for a margin not above 0."""
+    if not (math.isfinite(margin) and margin > 0):
+        raise UserError(f"The margin is {margin:g}; it must be a number above 0, for example 0.02.")
+    if config.interval.resamples < 2:
+        raise UserError(f"A comparison needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
+    if not config.comparison.permutations:
+        raise UserError("A comparison needs tests, and comparison.permutations is 0: try 1000.")
+    if not config.comparison.alpha < 0.5:
+        raise UserError(f"comparison.alpha is {config.comparison.alpha:g}; equivalence needs one below 0.5: try 0.05.")
+
+
+def compare_pairs(panel: Panel, protocol_setup: ProtocolSetup, margin: float) -> PairTables:
+    """Compare every two metrics under one protocol and each measure of its table.
+
+    protocol_setup: the protocol and its options. margin: largest raw difference at which two metrics count as
+    equally good. The run's settings must have passed `check_comparison`.
+    """
+    protocol, options = protocol_setup
+    frame = panel.source.frame(protocol)
+    result = evaluate(frame, panel.columns, protocol, options, panel.config)
+    tested = result.significance
+    if tested is None:
+        raise UserError("Nothing was compared, since comparison.permutations is 0: try 1000.")
+    metrics = {column.name: judged(frame, column) for column in panel.columns}
+    keys = list(dict.fromkeys(pair.measure for pair in tested.comparisons))
+    pair_contrasts = contrasts(protocol, options, panel.resampling, metrics, keys, margin, tested.alpha)
+    key = headline_measure(protocol, frame, panel.columns[0]).key
+    sheet = replace(
+        _grid(result, tested, pair_contrasts, keys, margin),
+        name=f"{protocol.name}-pairs",
+        data=result.data,
+        settings={
+            **{**result.settings, "protocol": protocol.name, "unit": result.unit, "margin": margin},
+            **{"alpha": tested.alpha, "power": POWER, "test": tested.test, "permutations": tested.permutations},
+            **{**panel.config.interval.drawn(), "method": panel.config.interval.method},
+        },
+        records=[
+            {**pair.model_dump(mode="json"), **{k: v for k, v in asdict(contrast).items() if k not in _NAMES}}
+            for pair, contrast in zip(tested.comparisons, pair_contrasts, strict=True)
+        ],
+    ).noting(result.data.demo)
+    headline_grid = _grid(result, tested, pair_contrasts, [key], margin)
+    return PairTables(result, sheet, _neighbours(headline_grid, result, tested, key))
+
+
+def ranking(result: Result, keys: Sequence[str]) -> Note:
+    """Return a note with the metrics in order of their value under each measure, with letters and rank intervals."""
+    entries = []
+    for column in result.columns:
+        if column.key not in keys:
+            continue
+        defined = [row for row in result.rows if row.values[column.key].value is not None]
+        order = sorted(defined, key=lambda row: -(row.values[column.key].value or 0.0))
+        texts = []
+        for row in order:
+            place = ", ".join(filter(None, (rank_interval(row, column), letters(row, column))))
+            number = format_value(row.values[column.key].value, column)
+            texts.append(f"{plain(row.metric)} {number}{f' ({place})' if place else ''}")
+        if texts:
+            entries.append((plain(column.label), "; ".join(texts)))
+    ranks = sentence_templates.RANKS.format(level=100 * (1 - alpha_of(result)))
+    return Note("ranks", sentence_templates.RANKED.format(ranks=ranks), tuple(entries))
+
+
+def _grid(
+    result: Result, tested: Significance, pair_contrasts: Sequence[Contrast], keys: Sequence[str], margin: float
+) -> Table:
+    """Return the table of pairs with further columns: closed-form tests, equivalence, groups needed."""
+    columns = [column for column in result.columns if column.key in keys]
+    plain_grid = comparison_grid(result, keys)
+    pair_contrasts = [contrast for contrast in pair_contrasts if contrast.measure in keys]
+    by_place = {(contrast.measure, contrast.one, contrast.other): contrast for contrast in pair_contrasts}
+    tests = {
+        key: label
+        for key, label in _TESTS.items()
+        if any(getattr(contrast, key) is not None for contrast in pair_contrasts)
+    }
+    pairs = {column.key: [pair for pair in tested.comparisons if pair.measure == column.key] for column in columns}
+    shown = [column for column in columns if pairs[column.key]]
+    blocks = []
+    for block, column in zip(plain_grid.blocks, shown, strict=True):
+        lines = [
+            TableLine(line.name, (*line.cells, *_cells(by_place[pair.measure, pair.one, pair.other], column, tests)))
+            for line, pair in zip(block.lines, pairs[column.key], strict=True)
+        ]
+        blocks.append(Block(block.title, tuple(lines)))
+    reading, *others = plain_grid.footer
+    one_difference = len({(column.scale, column.digits) for column in columns}) == 1
+    margin_text = f"±{format_value(margin, columns[0])}" if one_difference else f"±{margin:g} (unscaled)"
+    return replace(
+        plain_grid,
+        headings=(*plain_grid.headings, *tests.values(), f"equal within {margin_text}", "groups needed"),
+        blocks=tuple(blocks),
+        footer=(reading, ranking(result, keys), *_notes(pair_contrasts, tests, tested.alpha, margin_text), *others),
+    )
+
+
+def _neighbours(grid: Table, result: Result, tested: Significance, key: str) -> Table:
+    """Return the table with all pairs of few metrics; of many metrics, only pairs that are next to each other by value.
+
+    key: the measure.
+    """
+    pairs = [pair for pair in tested.comparisons if pair.measure == key]
+    if len(pairs) <= _MANY or not grid.blocks:
+        return grid
+    values = {row.metric: row.values[key].value for row in result.rows if row.values[key].value is not None}
+    order = sorted(values, key=lambda name: -(values[name] or 0.0))
+    next_to = {frozenset(two) for two in pairwise(order)}
+    (block,) = grid.blocks
+    kept = [line for line, pair in zip(block.lines, pairs, strict=True) if {pair.one, pair.other} in next_to]
+    shown_note = Note("shown", f"neighbours by value, {len(kept)} of {len(pairs)} pairs; the files hold them all")
+    return replace(grid, blocks=(Block(block.title, tuple(kept)),), footer=(shown_note, *grid.footer))
+
+
+def _cells(contrast: Contrast, column: Column, tests: Mapping[str, str]) -> tuple[Cell, ...]:
+    closed = [Cell(format_p(getattr(contrast, key))) for key in tests]
+    equal = UNDEFINED
+    if contrast.equal_within is not None:
+        equal = f"{'yes' if contrast.equivalent else 'no'}, ±{format_value(contrast.equal_within, column)}"
+    return (*closed, Cell(equal), Cell(UNDEFINED if contrast.needed is None else f"{contrast.needed:,}"))
+
+
+def _notes(
+    pair_contrasts: Sequence[Contrast], tests: Mapping[str, str], alpha: float, margin_text: str
+) -> tuple[Note, ...]:
+    groups = max((contrast.groups for contrast in pair_contrasts), default=0)
+    closed = " and ".join(label.removesuffix(" p") for label in tests.values())
+    equal = (
+        f"two one-sided tests at {alpha:g}: whether the {100 * (1 - 2 * alpha):g} % interval of the difference "
+        f"lies within {margin_text}, and the smallest margin that it lies in"
+    )
+    needed = f"groups for {100 * POWER:g} % power if the true difference were the one found; here are {groups:,}"
+    independent = f"the tests of {closed} take rows as independent, which rows of one group are not: cross-checks only"
+    notes = (Note("equal within", equal), Note("needed", needed), Note("closed form", independent if closed else ""))
+    return tuple(note for note in notes if note.text)
+
+
+_OBJECTIVES = {"spearman": "Spearman", "auc": "ROC-AUC of the top level against the rest"}
+_CORRELATION = Column(key="", label="", digits=2)
+
+
+def _shown(adjusted: bool) -> tuple[str, str, str]:
+    return "difference", "Holm" if adjusted else "p", "groups needed"
+
+
+def headline_pairs(pairs: Sequence[PairTables]) -> Table:
+    """Return one table of the headline measures of all protocols: difference, adjusted p, and groups needed."""
+    first = pairs[0].headline
+    adjusted = any("Holm" in tables.headline.headings for tables in pairs)
+    blocks = []
+    for tables in pairs:
+        headings = tables.headline.headings
+        places = [headings.index(name) for name in _shown("Holm" in headings)]
+        blocks += [
+            Block(block.title, tuple(replace(line, cells=tuple(line.cells[n] for n in places)) for line in block.lines))
+            for block in tables.headline.blocks
+        ]
+    of_first = {str(note.label): note for note in first.footer}
+    readings = (Note("reading", _reading(pairs, blocks)), _adjustment(pairs))
+    ranks = of_first["ranks"] if len(pairs) == 1 else Note()  # of several protocols the files hold them
+    notes = (of_first.get("shown", Note()), *readings, ranks, of_first.get("needed", Note()))
+    used = {mark for block in blocks for line in block.lines for cell in line.cells for mark in cell.marks}
+    return replace(
+        first,
+        key=("pairs",),
+        title="Pairs of metrics",
+        headings=_shown(adjusted),
+        blocks=tuple(blocks),
+        footnotes=tuple(note for note in first.footnotes if note.label in used),
+        footer=tuple(note for note in notes if note.text),
+        signatures=(),
+    )
+
+
+def _reading(pairs: Sequence[PairTables], blocks: Sequence[Block]) -> str:
+    """Return what the signs between two metrics' names mean, for the signs that occur in `blocks`."""
+    texts = (note.text for tables in pairs for note in tables.headline.footer if note.label == "reading")
+    parts = dict.fromkeys(part for text in texts for part in text.split("; "))
+    signs = {sign for block in blocks for line in block.lines for sign in line.name.replace("<", ">").split()}
+    return "; ".join(part for part in parts if part.split()[1] in signs)
+
+
+def _adjustment(pairs: Sequence[PairTables]) -> Note:
+    """Return a note on the family of tests over which p is adjusted, the largest of all protocols."""
+    tables = [tables.result.significance for tables in pairs if tables.result.significance]
+    if (tested := max(tables, key=lambda tested: tested.tests, default=None)) is None:
+        return Note()
+    if tested.tests == 1:
+        return Note("p", "of one test, not adjusted")
+    return Note("Holm", f"over {count(tested.tests, 'test')} of a {tested.family}")
+
+
+def comparison_findings(pairs: Sequence[PairTables], others: Sequence[Table]) -> list[str]:
+    """Return the sentences below the tables: leading metric, difference of two, agreement of rankings, gain of stacks.
+
+    others: the tables of the further analyses.
+    """
+    headlines = [
+        Headline(tables.result, column)
+        for tables in pairs
+        for column in tables.result.columns
+        if plain(column.label) in {block.title for block in tables.headline.blocks}
+    ]
+    by_name = {sheet.name: sheet.records for sheet in others}
+    texts = (
+        leading(headlines),
+        _difference_sentence(pairs, headlines),
+        _alike(by_name.get("agreement", ())),
+        _gains(by_name.get("complementarity", ())),
+    )
+    return [text for text in texts if text]
+
+
+def _difference_sentence(pairs: Sequence[PairTables], headlines: Sequence[Headline]) -> str:
+    """Return the sentence on the difference of two metrics under each headline measure; "" for more metrics."""
+    columns = {(measure.result.protocol, measure.column.key): measure.column for measure in headlines}
+    differences = []
+    for tables in pairs:
+        if len({record[side] for record in tables.sheet.records for side in ("one", "other")}) > 2:
+            return ""
+        for record in tables.sheet.records:
+            column = columns.get((tables.result.protocol, str(record["measure"])))
+            difference, low, high, p = (record[name] for name in ("difference", "low", "high", "holm"))
+            ends = [end for end in (difference, low, high, p) if isinstance(end, float)]
+            if column is None or len(ends) < 4:
+                continue
+            value, *interval = (format_value(end, column) for end in ends[:3])
+            level = f"{100 * tables.result.interval.level:g} %"
+            differences.append(
+                f"{plain(column.label)} {value} ({level} interval {' to '.join(interval)}; p = {ends[3]:.2g})"
+            )
+            names = f"{plain(str(record['one']))} minus {plain(str(record['other']))}"
+            groups = count(int(record["groups"] or 0), "group")
+            test = TESTS[str(tables.sheet.settings["test"])].format(permutations=tables.sheet.settings["permutations"])
+    return f"{names}: {', '.join(differences)}; {groups}, {test}." if differences else ""
+
+
+def _alike(records: Sequence[Record]) -> str:
+    known = sorted(
+        (float(value), f"{plain(str(record['one']))} and {plain(str(record['other']))}")
+        for record in records
+        if isinstance(value := record.get("spearman"), float)
+    )
+    if not known:
+        return ""
+    (low, least), (high, most) = known[0], known[-1]
+    if len(known) == 1:
+        return f"The rankings of {most} correlate with {format_value(high, _CORRELATION)} (Spearman of the rows)."
+    text = f"The rankings of {most} are most alike (Spearman of the rows {format_value(high, _CORRELATION)})"
+    return f"{text}, those of {least} least ({format_value(low, _CORRELATION)})."
+
+
+def _gains(records: Sequence[Record]) -> str:
+    shown, tried = [], []
+    for record in records:
+        objective, low = str(record["objective"]), record["low"]
+        tried.append(_OBJECTIVES.get(objective, objective))
+        if isinstance(low, float) and low > 0:
+            shown.append(f"{plain(str(record['best_stack']))} by {tried[-1]}")
+    if not records:
+        return ""
+    single = "the metric that the training folds choose"
+    if shown:
+        return f"A stack is better than {single}: {'; '.join(dict.fromkeys(shown))}."
+    return f"No stack is shown to be better than {single} ({', '.join(dict.fromkeys(tried))})."

@@ -1,0 +1,358 @@
+"""Sample sizes for detecting a difference between two metrics, with the data as a pilot."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from metaeval import registry
+from metaeval.config import RunConfig
+from metaeval.display_text import count
+from metaeval.errors import UserError, unknown
+from metaeval.report.result import Column
+from metaeval.report.result_tables import cell, units
+from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Table, TableRow, format_value, known, plain
+from metaeval.runs.evaluation import ProtocolSetup, column_of, find_protocols, named_protocols
+from metaeval.runs.prepared_run import Frame
+from metaeval.runs.score_panel import Panel, headline_measure, judged, make_sheet
+from metaeval.stats.influence import Influence, resampled
+from metaeval.stats.prediction_powered import wilson
+from metaeval.stats.resampling import bootstrap
+from protocols.comparison import both_scored, minus
+from protocols.contract import Judgements, Measure
+from protocols.contrasts import Spread, spreads
+from protocols.simulation import Power, Task, influence_of_one, paired, simulated_power
+
+POWERS = (0.8, 0.9)
+
+DEFAULT_PROTOCOL = "classification"
+"""The protocol of a plan that names neither a protocol nor a measure."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """The sample with which a true difference is significant with probability `power`; groups are as large as here.
+
+    power_now: power with the pilot's groups, with its Monte Carlo error. groups: None where neither the simulation
+    nor the pilot's standard error shows the difference; groups_low, groups_high: from the standard errors of 95 % of
+    resampled pilots. citations: None where the data have none. extrapolated: more groups than were simulated.
+    """
+
+    difference: float
+    power_now: float
+    power_now_error: float
+    power: float
+    groups: int | None
+    groups_low: int | None
+    groups_high: int | None
+    rows: int | None
+    citations: int | None
+    extrapolated: bool = False
+
+
+def planned(config: RunConfig, key: str, differences: Sequence[float], name: str = "") -> ProtocolSetup:
+    """Return the protocol to plan for, with the run's options; checked before anything is scored.
+
+    key: a measure; "": the protocol's headline. differences: in the units of the measure's table. name: as for
+    `protocol_of`, whose errors are raised too. Raises `UserError` for a difference off the measure's scale, and for a
+    run without resamples.
+    """
+    if config.interval.resamples < 2:
+        raise UserError(f"A plan needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
+    if config.interval.also:
+        raise UserError(f"A plan resamples groups only, not systems or annotators: leave {config.interval.also} out.")
+    protocol, options = protocol_of(config, key, name)
+    measure = protocol.measure(key or protocol.headline or protocol.measures[0].key)
+    for difference in differences:
+        raw_difference(difference, measure)
+    return protocol, options
+
+
+def protocol_of(config: RunConfig, key: str, name: str = "") -> ProtocolSetup:
+    """Return the protocol that has the measure `key`, or this name, with the run's options.
+
+    key: "" for the protocol's headline. name: "" for the protocol that has the measure, or `DEFAULT_PROTOCOL`. Raises
+    `UserError` for an unknown name, a measure of several protocols, and a protocol that cannot be planned for.
+    """
+    among = config.model_copy(update={"protocols": (name,) if name else tuple(registry.names("protocol"))})
+    keys = {owner: [measure.key for measure in protocol.measures] for owner, protocol in named_protocols(among).items()}
+    owners = [owner for owner, known in keys.items() if key in known] if key else [name or DEFAULT_PROTOCOL]
+    if not owners:
+        raise unknown(f"measure of {name}" if name else "measure", key, chain(*keys.values()))
+    if len(owners) > 1:
+        raise UserError(f"Measure {key!r} belongs to several protocols, {' and '.join(owners)}: name one with -p.")
+    protocol, options = find_protocols(config.model_copy(update={"protocols": tuple(owners)}))[0]
+    if protocol.no_plan:
+        raise UserError(f"No plan can be made under {protocol.name}: {protocol.no_plan} Choose another --protocol.")
+    return protocol, options
+
+
+def raw_difference(difference: float, measure: Measure) -> float:
+    """Return a difference, given in the units of the measure's table, as a raw difference.
+
+    Raises `UserError` where it is off the measure's scale.
+    """
+    raw, most = difference / measure.scale, measure.span * measure.scale
+    if not 0 < raw < measure.span:
+        unit = f"points of {most:g}" if most != 1 else "parts of 1"
+        limits = f"above 0 and below {most:g}" if math.isfinite(most) else "above 0"
+        raise UserError(
+            f"difference is {difference:g}; a difference in {measure.label} is given in {unit}, {limits}, for "
+            f"example {0.02 * (most if math.isfinite(most) else measure.scale):g}."
+        )
+    return raw
+
+
+def needs(
+    difference: float, simulation: Power, likely: tuple[float, float] | None, groups: int, rows: int, citations: int
+) -> list[Need]:
+    """Return the sample that a true difference needs at each power in `POWERS`, from simulated power.
+
+    likely: lowest and highest squared standard error of resampled pilots, relative to this pilot's. groups, rows,
+    citations (0: the data have none): counts of the pilot.
+    """
+    needed = []
+    for power in POWERS:
+        needed_groups = simulation.groups(power)
+        low, high = (
+            (None, None)
+            if needed_groups is None or likely is None
+            else (math.ceil(needed_groups * factor) for factor in likely)
+        )
+        cited = math.ceil(needed_groups * citations / groups) if citations and needed_groups is not None else None
+        many = None if needed_groups is None else math.ceil(needed_groups * rows / groups)
+        now = simulation.simulated[groups]
+        beyond = simulation.extrapolated(needed_groups)
+        needed.append(Need(difference, now.value, now.error, power, needed_groups, low, high, many, cited, beyond))
+    return needed
+
+
+def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, differences: Sequence[float]) -> Table:
+    """Return the plan for the panel's two metrics under one measure.
+
+    key: the measure, or "" for the protocol's headline. differences: in the units of the measure's table (points where
+    it prints per cent); none: the observed difference. Raises `UserError` for a measure that is undefined here or does
+    not vary over groups, and for a difference that is not above 0 or beyond the measure's scale.
+    """
+    protocol, options = protocol_setup
+    frame = panel.source.frame(protocol)
+    first, second = panel.columns
+    measure = protocol.measure(key) if key else headline_measure(protocol, frame, first)
+    if why := measure.blind(judged(frame, first)):
+        raise UserError(f"{measure.label} cannot compare metrics on {frame.name}: {why}. Choose another --measure.")
+    spread, influence, pair = _spread(panel, protocol_setup, frame, measure)
+    if spread.standard_error is None:
+        raise UserError(
+            f"{first.name} and {second.name} do not differ in any group under {measure.label}: nothing to plan."
+        )
+    true_differences = [raw_difference(difference, measure) for difference in differences] or [abs(spread.observed)]
+    if not all(true_differences):
+        raise UserError(f"{first.name} and {second.name} are equal in {measure.label} here: give --difference NUMBER.")
+    alpha, cited = panel.config.comparison.alpha, frame.summary.citations
+    task = Task(protocol, options, measure.key, panel.config.interval.seed, panel.config.comparison.test)
+    pilots = _pilots(panel, influence)
+    powers = [_simulated(task, pair, frame, alpha, spread, difference) for difference in true_differences]
+    of = np.unique(pair[0].group).size, pair[0].gold.size, cited
+    needs_by_difference = [
+        needs(difference, power, pilots, *of) for difference, power in zip(true_differences, powers, strict=True)
+    ]
+    ends = spread.interval(panel.config.interval.level) or (None, None)
+    shared = {
+        **{"measure": measure.key, "one": first.name, "other": second.name},
+        **{"pilot_difference": spread.observed, "pilot_low": ends[0], "pilot_high": ends[1]},
+        **{"standard_error": spread.standard_error, "pilot_groups": frame.summary.groups},
+    }
+    errors = [known(power.error) if math.isfinite(power.error) else None for power in powers]
+    headings = ("power now", *(what for _ in POWERS for what in ("groups", "citations" if cited else "ratings")))
+    return make_sheet(
+        panel,
+        frame,
+        f"power-{measure.key}",
+        f"Data needed to detect a difference of {plain(first.name)} and {plain(second.name)}: {plain(measure.label)}",
+        {"protocol": protocol.name, **options, "alpha": alpha},
+        ("true difference", headings, _rows(needs_by_difference, column_of(measure))),
+        [
+            {**shared, "effect_error": error, **asdict(need)}
+            for error, row_needs in zip(errors, needs_by_difference, strict=True)
+            for need in row_needs
+        ],
+        groups=[ColumnGroup("", 1), *(ColumnGroup(f"at {100 * power:g} % power", 2) for power in POWERS)],
+        notes=_notes(panel.config, frame, (spread.observed, *ends), column_of(measure), powers, needs_by_difference),
+        method=panel.config.interval.method,
+    )
+
+
+def _notes(
+    config: RunConfig,
+    frame: Frame,
+    pilot: tuple[float, float | None, float | None],
+    column: Column,
+    powers: Sequence[Power],
+    needs_by_difference: Sequence[Sequence[Need]],
+) -> list[Note]:
+    """Return the notes below a plan. pilot: the observed difference, with the ends of its interval."""
+    data = frame.summary
+    pilot_cell = cell(*pilot, column, signed=True, spelt=True)
+    size = [count(data.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
+    size += [count(data.citations, "citation")] if data.citations else []
+    first, difference = powers[0], needs_by_difference[0][0].difference
+    at_ends = [_at(first, difference, abs(end), data.groups) for end in pilot[1:] if end is not None]
+    depends = f"at the ends of that interval, power now is {' and '.join(at_ends)}; " if at_ends else ""
+    sizes = sorted({size for power in powers for size in power.simulated})
+    errors = [f"± {200 * power.error:.0f} %" if power.effect else UNDEFINED for power in powers]
+    beyond = any(need.extrapolated for row_needs in needs_by_difference for need in row_needs)
+    return [
+        Note(
+            "observed",
+            f"{pilot_cell.number} ({100 * config.interval.level:g} %: {pilot_cell.interval}) over {', '.join(size)}",
+        ),
+        Note(
+            "the pilot",
+            f"{depends}the range below the groups covers the standard errors of 95 % of pilots resampled from this one",
+        ),
+        Note(
+            "simulation",
+            f"{SAMPLES} samples for each of {', '.join(f'{n:,}' for n in sizes)} groups, whose scores are drawn as "
+            f"for 'metaeval plan --certify', with the tables' test at alpha {config.comparison.alpha:g}; for other "
+            "numbers, the power is that of a normal test whose standard error falls with the root of the number of "
+            f"groups; Monte Carlo error of the groups: {', '.join(errors)}",
+        ),
+        Note(
+            "planning",
+            "groups are what must be added: more rows in the same groups buy less; the new groups are drawn from "
+            "these, with replacement",
+        ),
+        Note(
+            "extrapolated",
+            f"no more than {sizes[-1]:,} groups were simulated; larger numbers follow from the standard error of the "
+            "pilot and the simulated power, and are rounded to two digits"
+            if beyond
+            else "",
+        ),
+    ]
+
+
+SAMPLES = 200
+"""Simulated samples for each number of groups of a plan."""
+
+
+def _simulated(
+    task: Task, rows: tuple[Judgements, Judgements], frame: Frame, alpha: float, spread: Spread, difference: float
+) -> Power:
+    """Simulate the power for a true difference, with the two metrics' values at equal distance from their mean."""
+    middle, half = sum(map(task.value, rows)) / 2, math.copysign(difference / 2, spread.observed)
+    try:
+        pair = paired(task, *rows, (middle + half, middle - half))
+    except ValueError as error:
+        raise UserError(
+            f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}. Try another --difference."
+        ) from error
+    effect = difference / (spread.standard_error * math.sqrt(spread.groups)) if spread.standard_error else None
+    return simulated_power(task, pair, alpha, POWERS, SAMPLES, effect)
+
+
+def _at(simulation: Power, difference: float, other: float, groups: int) -> str:
+    """Return, as text, the power for another difference with this number of groups, in per cent.
+
+    simulation: for `difference`, from which that of `other` follows.
+    """
+    effect = None if simulation.effect is None else simulation.effect * other / difference
+    return f"{100 * replace(simulation, effect=effect).at(groups):.0f} %"
+
+
+def _pilots(panel: Panel, influence: Influence | None) -> tuple[float, float] | None:
+    """Return the 95 % range of squared standard errors of resampled pilots, relative to this pilot's; None if unknown.
+
+    influence: influence values of the observed difference.
+    """
+    if influence is None or not (error := influence.standard_error) > 0:
+        return None
+    draws = bootstrap(influence.rows.shape[1], max(panel.config.interval.resamples, 200), panel.config.interval.seed)
+    _, errors = resampled(influence, draws)
+    low, high = np.quantile((errors / error) ** 2, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _spread(
+    panel: Panel, protocol_setup: ProtocolSetup, frame: Frame, measure: Measure
+) -> tuple[Spread, Influence | None, tuple[Judgements, Judgements]]:
+    """Return the observed difference with its spread, its influence values, and the rows that both metrics scored."""
+    protocol, options = protocol_setup
+    pair = {column.name: judged(frame, column) for column in panel.columns}
+    known_here = protocol.evaluate(pair[panel.columns[0].name], panel.resampling, options).estimates
+    if measure.key not in known_here:
+        raise UserError(f"{measure.label} is not a measure of {frame.name}: choose among {', '.join(known_here)}.")
+    (spread_by_measure,) = spreads(protocol, options, panel.resampling, pair, [measure.key]).values()
+    spread = spread_by_measure.get(measure.key)
+    if spread is None or np.isnan(spread.observed):
+        why = known_here[measure.key].note or "for one of the two"
+        raise UserError(f"{measure.label} is undefined on {frame.name} ({why}): choose another measure.")
+    if spread.groups < 2:
+        raise UserError(f"{frame.name} has one group, and a pilot needs 2 or more: choose other data.")
+    first, second = pair.values()
+    both = both_scored(first, second)
+    rows = first.rows(both), second.rows(both)
+    task, codes = Task(protocol, options, measure.key), np.unique(rows[0].group)
+    return spread, minus(*(influence_of_one(task, each, codes) for each in rows)), rows
+
+
+def _rows(every: Sequence[Sequence[Need]], column: Column) -> Iterator[TableRow]:
+    for row_needs in every:
+        now = row_needs[0]
+        cells: list[Cell | str] = [f"{100 * now.power_now:.0f} % (± {100 * now.power_now_error:.0f})"]
+        for need in row_needs:
+            low, high = (_number(number, need.extrapolated) for number in (need.groups_low, need.groups_high))
+            groups = _number(need.groups, need.extrapolated)
+            if need.extrapolated:
+                groups = f"about {groups}, extrapolated"
+            cells.append(Cell(groups, f"{low}–{high}", (low, high)) if need.groups_low else groups)
+            cells.append(_number(need.rows if need.citations is None else need.citations, need.extrapolated))
+        yield "", format_value(now.difference, column), cells
+
+
+def _number(number: int | None, extrapolated: bool) -> str:
+    """Return a number with commas; an extrapolated one has two digits."""
+    if number is None:
+        return UNDEFINED
+    return f"{float(f'{number:.1e}'):,.0f}" if extrapolated else f"{number:,}"
+
+
+PLANNED = (0.05, 0.1, 0.2, 0.5)
+"""Shares that labels are planned for by default."""
+
+_COUNTABLE = 10_000_000
+
+
+def labels_needed(half_width: float, share: float, items: int | None = None) -> int | None:
+    """Return the least number of independent labels whose 95 % interval of a share has at most this half-width.
+
+    share: the expected share. items: size of the set that is estimated (None: unlimited). The interval is Wilson's,
+    without help from a metric. Returns None where more labels are needed than there are items, or than ten million.
+    Raises `UserError` for a half width outside 0 .. 0.5, a share outside 0 .. 1, and fewer than 2 items.
+    """
+    if not 0 < half_width < 0.5:
+        raise UserError(
+            f"--half-width is {half_width:g}; allowed: above 0 and below 0.5 (0.1: plus or minus 10 points)."
+        )
+    if not 0 < share < 1:
+        raise UserError(f"share is {share:g}; allowed: above 0 and below 1.")
+    if items is not None and items < 2:
+        raise UserError(f"items is {items}; allowed: 2 or more.")
+    most = items or _COUNTABLE
+
+    def reached(n: int) -> bool:
+        correction = 1 - n / items if items else 1.0
+        variance = share * (1 - share) / n * correction
+        if variance <= 0:
+            return True
+        low, high = wilson(share, variance, n, 1e9, 0.95)
+        return max(share - low, high - share) <= half_width
+
+    if not reached(most):
+        return None
+    return 1 + bisect_left(range(1, most), True, key=reached)

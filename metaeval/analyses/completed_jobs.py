@@ -1,0 +1,146 @@
+"""The jobs of a results folder: listed, shown and deleted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import InstanceOf
+
+from metaeval import registry
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
+from metaeval.config import ResultsSettings, RunConfig
+from metaeval.declared import Flag
+from metaeval.errors import UserError
+from metaeval.report.result import Result
+
+if TYPE_CHECKING:
+    from metaeval.runs.job_folder import DoneJob
+
+
+class ResultsListOptions(DeclaredOptions):
+    """Options of `results list`."""
+
+    results: Annotated[Path, Flag("FOLDER")] = Path("results")
+    """Folder for results (default: results)."""
+
+
+def _list(options: ResultsListOptions, progress: Progress) -> Done:
+    from metaeval.report.table import Table
+    from metaeval.runs.job_folder import Kept, done_jobs
+
+    rows = []
+    for job in done_jobs(options.results):
+        changed = sum(kept is not Kept.SAME for kept in job.files.values())
+        rows.append(
+            {
+                "job": job.name,
+                "command": job.command,
+                "metrics": ", ".join(job.metrics if _uses_metrics(job) else ()),
+                "files": f"{len(job.files)}, {f'{changed} changed' if changed else 'as written'}",
+                "finished": f"{job.finished[:16]}Z",
+            }
+        )
+    return Done(
+        value=Table(records=rows), verdict=[] if rows else [f"No job in {options.results}/: metaeval run makes one."]
+    )
+
+
+def _uses_metrics(job: DoneJob) -> bool:
+    """Return whether a job's metrics are its own, and not the settings' defaults of a command without metrics."""
+    name = job.command.replace(" ", ".")
+    if tuple(job.metrics) != RunConfig().metrics or name not in registry.names("analysis"):
+        return True
+    return not {"metrics", "metric"}.isdisjoint(registry.find("analysis", name).options.model_fields)
+
+
+LIST = Analysis(
+    name="results list",
+    summary="List the jobs of a results folder, the newest first.",
+    examples=["results list", "results list --results elsewhere"],
+    options=ResultsListOptions,
+    run=_list,
+)
+
+
+class ResultsShowOptions(ResultsSettings, DeclaredOptions):
+    """Options of `results show`."""
+
+    untyped = frozenset({"controls"})
+
+    job: Annotated[InstanceOf[Result] | FileOrName, Flag("FILE|JOB", argument=True)] = "latest"
+    """Result file, or job: latest, a name of 'results list', its beginning, its hash (in Python also a result)."""
+    format: Annotated[Literal["terminal", "markdown", "latex", "csv"], Flag("FORMAT", "-f")] = "terminal"
+    """Format: terminal, markdown, latex or csv."""
+    controls: Annotated[bool, Flag()] = False
+    """LaTeX: with the controls too."""
+
+
+def _show(options: ResultsShowOptions, progress: Progress) -> Done:
+    from metaeval.analyses.paper_wording import paper_wording
+    from metaeval.report.notebook import NotebookText
+    from metaeval.report.paper_names import Wording
+    from metaeval.report.result import load_result
+    from metaeval.report.result_tables import lay_out
+    from metaeval.report.table_files import printed, table_text, tables_in
+    from metaeval.runs.job_folder import altered, find_job
+
+    warnings: list[str] = []
+    named, form = options.job, "text" if options.format == "terminal" else options.format
+    if isinstance(named, Result):
+        tables = [lay_out(named)]
+    elif Path(named).is_file() or named.endswith(".json"):
+        tables = tables_in(Path(named)) or [lay_out(load_result(Path(named)))]
+    else:
+        job = find_job(options.results, named)
+        files, warnings = [job.folder / name for name in job.files], altered(job.folder)
+        if form == "text":
+            head = f"{job.name}: metaeval {job.command}, {job.finished}"
+            parts = [head, *map(str.rstrip, printed(files).values())]
+            text = NotebookText("\n\n".join(parts) + f"\nFiles: {job.folder}/")
+            return Done(value=text, warnings=warnings)
+        tables = [table for path in files for table in tables_in(path)]
+        if not tables:
+            raise UserError(f"{job.name} holds no table that can be written as {form}: choose another job.")
+    wording = paper_wording() if form == "latex" else Wording()
+    text = NotebookText("\n".join(table_text(table, form, options.controls, wording) for table in tables))
+    return Done(shown=tables if form == "text" else text, whole=True, value=text, warnings=warnings)
+
+
+SHOW = Analysis(
+    name="results show",
+    summary="Print the tables of a job, or a result file as a table.",
+    examples=[
+        "results show",
+        "results show mini-all-chunk",
+        "results show results/latest/classification.json",
+        "results show results/latest/retrieval.json --format latex > retrieval.tex",
+    ],
+    options=ResultsShowOptions,
+    run=_show,
+)
+
+
+class ResultsRmOptions(ResultsSettings, DeclaredOptions):
+    """Options of `results rm`."""
+
+    jobs: Annotated[tuple[FileOrName, ...], Flag("JOB...", multiple=True, argument=True, required=True)] = ()
+    """Jobs to delete, as 'results list' names them."""
+
+
+def _rm(options: ResultsRmOptions, progress: Progress) -> Done:
+    from metaeval.runs.job_folder import find_job, remove_job
+
+    jobs = [find_job(options.results, name) for name in options.jobs]
+    deleted = {job.folder: remove_job(options.results, job) for job in {job.name: job for job in jobs}.values()}
+    return Done(shown=[f"Deleted: {folder}/ ({count} files)" for folder, count in deleted.items()], value=deleted)
+
+
+RM = Analysis(
+    name="results rm",
+    summary="Delete the files of jobs; scores stay in the store.",
+    about="A folder that holds a file which the job did not write is left as it is.",
+    examples=["results rm latest", "results rm mini-all-chunk-1a2b3c4d"],
+    options=ResultsRmOptions,
+    run=_rm,
+)

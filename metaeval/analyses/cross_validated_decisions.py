@@ -1,0 +1,339 @@
+"""Cross-validated decisions of each metric between levels of support, as tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from metaeval.errors import UserError
+from metaeval.files import safe_name
+from metaeval.report.result import Result
+from metaeval.report.result_tables import cell
+from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Record, Table, TableRow, known, plain
+from metaeval.runs.evaluation import ProtocolSetup, evaluate, find_protocols
+from metaeval.runs.prepared_run import Frame, RatedSet
+from metaeval.runs.score_columns import AlignedColumn, with_controls
+from metaeval.runs.score_panel import Panel, judged, make_sheet
+from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.classification import (
+    balanced_accuracy,
+    decision_counts,
+    level_f1,
+    level_precision,
+    level_recall,
+    macro_f1,
+    quadratic_kappa,
+    resampled,
+)
+from metaeval.stats.decisions import Calibration, Objective, calibration, nested_decisions, number_of
+from metaeval.stats.intervals import intervals
+from metaeval.stats.resampling import Draws, replicate
+from protocols.contract import Judgements, Resampling
+
+LEVELS = ("none", "partial", "full")
+"""The levels by their gold value."""
+
+TARGETS: Mapping[str, int] = {"full": 2, "full or partial": 1}
+"""Outcomes of which calibrated scores are probabilities, with the lowest level that counts."""
+
+SEED = 0
+"""Seed of the folds, the same as the decision protocol's."""
+
+
+@dataclass(frozen=True)
+class MetricDecisions:
+    """One metric's cross-validated decisions on its scored rows.
+
+    levels: (K,), the levels of the gold, three or two, ascending. thresholds: (folds, K - 1), lowest scores at which
+    each level but the lowest is decided. counts: (K, K), rows are gold levels and columns
+    decided levels, in ascending order. calibrations: by target level.
+    """
+
+    metric: str
+    levels: Ints
+    thresholds: Floats
+    counts: Ints
+    calibrations: Mapping[str, Calibration]
+
+
+def prepare_decisions(panel: Panel) -> tuple[Frame, ProtocolSetup]:
+    """Return the rows on which levels are decided, and the decision protocol with the run's options.
+
+    Raises `UserError` for ratings, and for data of fewer than two levels.
+    """
+    ((protocol, options),) = find_protocols(panel.config)
+    if isinstance(panel.source, RatedSet):
+        raise UserError(
+            f"Decisions need the levels full, partial and none, and {panel.source.name} holds ratings: "
+            "choose a data set with levels (see 'metaeval data list'), or evaluate scores that are "
+            "verdicts already with 'metaeval evaluate -p verdicts'."
+        )
+    frame = panel.source.frame(protocol)
+    present = levels_of(frame)
+    if present.size < 2:
+        raise UserError(
+            "Decisions need rows of at least two of the levels full, partial and none, and every row of "
+            f"{frame.name} is {LEVELS[present[0]]}.{frame.unknown_levels()}"
+        )
+    return frame, (protocol, options)
+
+
+def levels_of(frame: Frame) -> Ints:
+    """Return the levels of the gold, ascending."""
+    return np.unique(frame.gold).astype(np.int64)
+
+
+def decision_table(panel: Panel, frame: Frame, protocol_setup: ProtocolSetup) -> Result:
+    """Evaluate the panel's metrics, and the run's controls, under the decision protocol."""
+    columns = list(panel.columns)
+    if panel.config.controls and not isinstance(panel.source, RatedSet):
+        columns = with_controls(panel.source, columns)
+    protocol, options = protocol_setup
+    return evaluate(frame, columns, protocol, options, panel.config)
+
+
+def cross_validated_decisions(frame: Frame, column: AlignedColumn, options: Mapping[str, str]) -> MetricDecisions:
+    """Return a metric's decisions and calibrated probabilities, with the decision protocol's folds and thresholds.
+
+    column: its scores. options: of the protocol. Raises `UserError` where a level has no scored row, and for fewer
+    groups than folds.
+    """
+    folds, objective = int(options["folds"]), cast(Objective, options["objective"])
+    rows, levels = scored_rows(frame, column, folds), levels_of(frame)
+    gold = np.searchsorted(levels, rows.gold)
+    predicted, thresholds = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective, number_of(levels))
+    counts = decision_counts(predicted, gold, np.zeros(gold.size, dtype=np.int64), 1, levels.size)[0]
+    calibrations = {
+        target: calibration(rows.score, rows.gold >= least, rows.group, folds, SEED)
+        for target, least in TARGETS.items()
+        if least in levels[1:]
+    }
+    return MetricDecisions(column.name, levels, thresholds, counts.astype(np.int64), calibrations)
+
+
+def scored_rows(frame: Frame, column: AlignedColumn, folds: int) -> Judgements:
+    """Return the rows that a metric scored; `UserError` where a level has none, and for fewer groups than folds."""
+    rows = judged(frame, column)
+    rows = rows.rows(~np.isnan(rows.score))
+    absent = [LEVELS[level] for level in levels_of(frame) if not (rows.gold == level).any()]
+    if absent:
+        raise UserError(
+            f"Metric {column.name!r} scored no row of {frame.name} of level {' or '.join(absent)}, and decisions "
+            "need rows of each level: choose another metric or data set."
+        )
+    groups = np.unique(rows.group).size
+    if groups < folds:
+        raise UserError(
+            f"{folds} folds need at least {folds} groups, and {column.name} scored only {groups} groups "
+            f"of {frame.name}: try --set protocol_options.decision.folds=3."
+        )
+    return rows
+
+
+MEASURES = {
+    "macro_f1": ("Macro-F1", macro_f1),
+    "balanced_accuracy": ("Balanced accuracy", balanced_accuracy),
+    "kappa": ("Quadratic kappa", quadratic_kappa),
+}
+
+
+@dataclass(frozen=True)
+class DecisionComparison:
+    """A measure of two decisions on the same rows, their difference, and its cluster interval."""
+
+    first: float | None
+    second: float | None
+    difference: float | None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        """Both values, and the difference with its interval."""
+        return cell(self.first), cell(self.second), cell(self.difference, self.low, self.high, signed=True)
+
+    def record(self, first: str, second: str, difference: str) -> dict[str, float | None]:
+        """Return both values, their difference and its interval as a record."""
+        return dict(zip((first, second, difference, "low", "high"), astuple(self), strict=True))
+
+
+def compare_decisions(
+    key: str, first_levels: Ints, second_levels: Ints, gold: Ints, groups: Ints, resampling: Resampling
+) -> DecisionComparison:
+    """Compare two sets of decisions on the same rows under a measure.
+
+    key: of `MEASURES`. first_levels, second_levels: decided levels, (n,). gold: levels from 0, each with a row.
+    groups: of the rows.
+    """
+    _, measure = MEASURES[key]
+    codes, group = np.unique(groups, return_inverse=True)
+    rows = gold, group.astype(np.int64), codes.size, int(gold.max()) + 1
+    both = [resampled(decision_counts(levels, *rows), measure) for levels in (first_levels, second_levels)]
+
+    def run(draws: Draws) -> Floats:
+        first, second = (replicate(prepared, draws) for prepared in both)
+        return np.stack((first, second, first - second))
+
+    least = -2.0 if key == "kappa" else -1.0
+    first, second, difference = intervals(run, np.bincount(group), resampling, (least, -least))
+    return DecisionComparison(first.value, second.value, difference.value, difference.low, difference.high)
+
+
+def finite(value: float) -> float | None:
+    """Return the value, or None where it is not finite."""
+    return float(value) if np.isfinite(value) else None
+
+
+def decision_sheets(
+    panel: Panel, frame: Frame, options: Mapping[str, str], decisions: Sequence[MetricDecisions]
+) -> list[Table]:
+    """Return four tables: thresholds by fold, levels (confusion, precision, recall, F1), calibration, reliability."""
+    sheet = partial(make_sheet, panel, frame, intervals=False)
+    chosen = {"protocol": "decision", **options}
+    return [make(sheet, chosen, decisions) for make in (_thresholds, _levels, _calibrations, _bins)]
+
+
+def _thresholds(sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Sequence[MetricDecisions]) -> Table:
+    records: list[Record] = []
+    rows: list[TableRow] = []
+    never = []
+    names = [LEVELS[level] for level in decisions[0].levels[1:]]
+    for decision in decisions:
+        never_notes = [_undecided_levels(cuts, decision.levels) for cuts in decision.thresholds]
+        for fold, (cuts, note) in enumerate(zip(decision.thresholds, never_notes, strict=True), start=1):
+            begins = {f"{name}_from": finite(cut) for name, cut in zip(names, cuts, strict=True)}
+            records.append({"metric": decision.metric, "fold": fold, **begins, "note": note})
+        rows.append(("", decision.metric, [_mean_of(cuts) for cuts in decision.thresholds.T]))
+        if some := [text for text in never_notes if text]:
+            never.append((plain(decision.metric), f"{'; '.join(dict.fromkeys(some))} ({len(some)} folds)"))
+    reading = "score from which a level is decided: mean over the folds, least to most"
+    return sheet(
+        "decision-thresholds",
+        "Thresholds, learnt on the other folds",
+        chosen,
+        ("metric", [f"{name} from" for name in names], rows),
+        records,
+        notes=[Note("reading", reading), Note("never decided", "", tuple(never))],
+    )
+
+
+def _undecided_levels(cuts: Floats, levels: Ints) -> str:
+    """Return, as text, the levels that no threshold in `cuts` decides."""
+    ends = np.concatenate(([-np.inf], cuts, [np.inf]))
+    missing = [LEVELS[level] for level in levels[ends[:-1] == ends[1:]]]
+    return f"never {', '.join(missing)}" if missing else ""
+
+
+def _mean_of(cuts: Floats) -> Cell:
+    if not np.isfinite(cuts).all():
+        return Cell(UNDEFINED)
+    mean, least, most = float(cuts.mean()), float(cuts.min()), float(cuts.max())
+    return cell(mean, least, most, spelt=least < 0)
+
+
+_RATES = {"precision": level_precision, "recall": level_recall, "f1": level_f1}
+
+
+def _levels(sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Sequence[MetricDecisions]) -> Table:
+    records: list[Record] = []
+    rows: list[TableRow] = []
+    across = [LEVELS[level] for level in reversed(decisions[0].levels)]
+    for decision in decisions:
+        scored = [rates(decision.counts.astype(np.float64)) for rates in _RATES.values()]
+        for place, name in zip(reversed(range(len(across))), across, strict=True):
+            counts = decision.counts[place][::-1].tolist()
+            total = sum(counts)
+            rates = [known(values[place]) for values in scored]
+            shares = [f"{100 * count / total:.1f}" for count in counts]
+            rows.append(
+                (plain(decision.metric), name, [*(f"{count:,}" for count in counts), *shares, *map(cell, rates)])
+            )
+            decided = dict(zip((f"decided_{each}" for each in across), counts, strict=True))
+            rated = dict(zip(_RATES, rates, strict=True))
+            records.append({"metric": decision.metric, "level": name, **decided, "rows": total, **rated})
+    undecided = any(not decision.counts.sum(axis=0).all() for decision in decisions)
+    return sheet(
+        "decision-levels",
+        "What was decided at each labelled level",
+        chosen,
+        ("labelled", (*across, *across, "precision", "recall", "F1"), rows),
+        records,
+        notes=[Note("precision", "undefined (–) for a level that is never decided" if undecided else "")],
+        groups=[ColumnGroup("decided", len(across)), ColumnGroup("% of level", len(across)), ColumnGroup("", 3)],
+    )
+
+
+def _calibrations(
+    sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Sequence[MetricDecisions]
+) -> Table:
+    records: list[Record] = []
+    rows: list[TableRow] = []
+    for target in decisions[0].calibrations:
+        for decision in decisions:
+            of = decision.calibrations[target]
+            rows.append(
+                (f"chance of {target}", decision.metric, [cell(of.brier), cell(of.brier_of_rate), cell(of.error)])
+            )
+            numbers = {"brier": of.brier, "brier_of_rate": of.brier_of_rate, "ece": of.error}
+            records.append({"metric": decision.metric, "target": target, **numbers, "rows": int(of.rows.sum())})
+    reading = (
+        "lower is better; of the rate: the Brier score of one probability for all rows, what calibration has to beat; "
+        "ECE: expected calibration error over 10 equal bins"
+    )
+    return sheet(
+        "calibration",
+        "Scores as probabilities (isotonic, out of fold)",
+        {**chosen, "calibration": "isotonic"},
+        ("metric", ("Brier", "of the rate", "ECE"), rows),
+        records,
+        notes=[Note("reading", reading)],
+    )
+
+
+def _bins(sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Sequence[MetricDecisions]) -> Table:
+    records: list[Record] = []
+    rows: list[TableRow] = []
+    for decision in decisions:
+        for target, of in decision.calibrations.items():
+            for number, size in enumerate(of.rows.tolist()):
+                low, high = number / of.rows.size, (number + 1) / of.rows.size
+                stated, true = known(of.stated[number]), known(of.found[number])
+                shares = {"stated": stated, "found": true, "rows": size}
+                records.append(
+                    {"metric": decision.metric, "target": target, "bin_low": low, "bin_high": high, **shares}
+                )
+                if size:
+                    title = f"{plain(decision.metric)}: chance of {target}"
+                    rows.append((title, f"{low:.1f} to {high:.1f}", [cell(stated), cell(true), f"{size:,}"]))
+    return sheet(
+        "reliability",
+        "Reliability of calibrated scores (isotonic, out of fold)",
+        {**chosen, "calibration": "isotonic"},
+        ("probability", ("stated", "found", "rows"), rows),
+        records,
+    )
+
+
+def write_pictures(decisions: Sequence[MetricDecisions], folder: Path) -> list[Path]:
+    """Draw each metric's confusion matrix and reliability curves; raises `UserError` without matplotlib."""
+    from metaeval.report.figures.drawing import save_figure
+    from metaeval.report.figures.scores import confusion_map, reliability_curve
+
+    written: list[Path] = []
+    for decision in decisions:
+        name = safe_name(decision.metric)
+        levels = [LEVELS[level] for level in decision.levels]
+        written += save_figure(
+            confusion_map(decision.counts.tolist(), levels, decision.metric), folder / f"confusion-{name}"
+        )
+        for target, of in decision.calibrations.items():
+            note = f"chance of {target}; expected calibration error {of.error:.3f}"
+            bins = of.stated.tolist(), of.found.tolist(), of.rows.tolist()
+            stem = folder / f"reliability-{safe_name(target)}-{name}"
+            written += save_figure(reliability_curve(*bins, name=decision.metric, note=note), stem)
+    return written

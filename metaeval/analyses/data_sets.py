@@ -1,0 +1,295 @@
+"""Data sets: lists, cards, files, conversion, validation and audits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BeforeValidator, Field
+
+from metaeval import registry
+from metaeval.analyses.analysis import Analysis, AnalysisOptions, DeclaredOptions, Done, Progress
+from metaeval.config import DataSettings, OutputSettings, PairSettings, RunConfig, StatisticsSettings
+from metaeval.config_files import variants
+from metaeval.declared import Flag
+from metaeval.display_text import count
+from metaeval.setting_types import as_list
+from metaeval.variants import dataset_variant
+
+if TYPE_CHECKING:
+    from metaeval.corpus.dataset_contract import Dataset
+    from metaeval.report.data_audit import Audit
+
+
+class DataSetOptions(DeclaredOptions):
+    """Options of a command about a data set."""
+
+    name: Annotated[str, Flag("NAME", argument=True)]
+    """Data set, by name ('metaeval data list')."""
+
+
+def _list(options: DeclaredOptions, progress: Progress) -> Done:
+    from metaeval.report.table import Table
+
+    rows = []
+    for name in registry.names("dataset"):
+        card = registry.find("dataset", name)
+        rows.append({"name": name, "splits": ", ".join(card.files), "what": card.title})
+    for name, path in variants("datasets").items():
+        variant = dataset_variant(path)
+        rows.append({"name": name, "splits": variant.split or "", "what": f"{variant.dataset}: {variant.note}"})
+    return Done(value=Table(records=rows))
+
+
+def _pool(card: Dataset) -> str:
+    """Return which splits `all` pools; empty where the card has a split of that name."""
+    return "" if "all" in card.files else f"; all: {', '.join(card.pooled or card.files)}"
+
+
+LIST = Analysis(
+    name="data list",
+    summary="List the data sets and their named variants.",
+    examples=["data list"],
+    options=DeclaredOptions,
+    run=_list,
+)
+
+
+def show_card(options: DataSetOptions, progress: Progress) -> Done:
+    """Return a data set's card."""
+    from metaeval.report.notebook import Card
+    from metaeval.runs.prepared_run import find_dataset
+
+    name = options.name
+    card, split, defaults = find_dataset(name, RunConfig(dataset=name))
+    lines = [
+        ("name", name if name == card.name else f"{name} (variant of {card.name})"),
+        ("title", card.title),
+        ("origin", f"{card.origin} @ {card.commit}" if card.commit else card.origin),
+        ("licence", card.licence),
+        ("citation", card.citation),
+        ("schema", card.schema),
+        ("splits", ", ".join(card.files) + f" (default: {split or card.default_split}{_pool(card)})"),
+        ("folder", f"{card.folder}/ in a local mirror" if card.folder else ""),
+        ("scores", f"{', '.join(card.scores)} (published: -m published -u citation)" if card.scores else ""),
+    ]
+    for key, option in card.options.items():
+        values = f" ({' | '.join(map(str, option.allowed))})" if option.allowed else ""
+        lines.append((f"option {key}", f"{option.help}{values}, default {defaults.get(key, option.default)}"))
+    return Done(value=Card([*lines, ("note", card.note), *_file_lines(card)]))
+
+
+def _file_lines(card: Dataset) -> Sequence[tuple[str, str]]:
+    lines = []
+    for file in dict.fromkeys(file for files in card.files.values() for file in files):
+        splits = ", ".join(name for name, files in card.files.items() if file in files)
+        size = f"{count(file.size, 'byte')}, " if file.size else ""
+        lines.append(("file", f"{file.name} ({splits}): {size}SHA-256 {file.sha256 or 'not pinned'}"))
+        lines.append(("from", file.url))
+    return lines
+
+
+SHOW = Analysis(
+    name="data show",
+    summary="Show a data set's card: origin, licence, files, options.",
+    examples=["data show wice"],
+    options=DataSetOptions,
+    run=show_card,
+)
+
+
+class DataFetchOptions(DataSetOptions):
+    """Options of `data fetch`."""
+
+    split: Annotated[str | None, Flag("NAME")] = None
+    """Split to fetch; several with commas (default: every file)."""
+
+
+def _fetch(options: DataFetchOptions, progress: Progress) -> Done:
+    from metaeval.corpus.loading import locate, recorded
+    from metaeval.runs.prepared_run import find_dataset
+
+    card, _, _ = find_dataset(options.name, RunConfig(dataset=options.name))
+    splits = card.files if options.split is None else [options.split]
+    paths = [*{file: path for split in splits for file, path in locate(card, split, None).items()}.values()]
+    hashes = [(path.name, recorded(path)) for path in paths]
+    verdict = [f"{name}: SHA-256 {known}, recorded at the first download" for name, known in hashes if known]
+    none = f"{options.name} has nothing to fetch: it is shipped, or it is your own file."
+    return Done(value=paths, verdict=verdict if paths else [none])
+
+
+FETCH = Analysis(
+    name="data fetch",
+    summary="Download a data set's files into the cache, with SHA-256.",
+    examples=["data fetch wice", "data fetch gensearch --split test"],
+    options=DataFetchOptions,
+    run=_fetch,
+)
+
+
+class DataVerifyOptions(DataSetOptions):
+    """Options of `data verify`."""
+
+    data: Annotated[Path | None, Flag("PATH")] = None
+    """Folder that holds the published files (default: the cache)."""
+
+
+def _verify(options: DataVerifyOptions, progress: Progress) -> Done:
+    from metaeval.corpus.loading import verify
+    from metaeval.report.table import Table
+    from metaeval.runs.prepared_run import find_dataset
+
+    name = options.name
+    card, _, _ = find_dataset(name, RunConfig(dataset=name))
+    rows = [{"status": row.status, "path": str(row.path)} for row in verify(card, options.data)]
+    wrong = [row for row in rows if row["status"] in ("missing", "differs")]
+    warning = (
+        f"{len(wrong)} of {len(rows)} files are missing or differ. To have them fetched into the cache: "
+        f"metaeval data fetch {name}"
+    )
+    return Done(
+        value=Table(records=rows),
+        verdict=[] if rows else [f"{name} has no published files: it is shipped, or it is your own file."],
+        warnings=[warning] if wrong else [],
+        exit_code=2 if wrong else 0,
+    )
+
+
+VERIFY = Analysis(
+    name="data verify",
+    summary="Check local or cached files against their published SHA-256.",
+    about="""A file is ok, missing, different, or unpinned (without a published hash). The exit code is 2 where a file
+is missing or differs.""",
+    examples=["data verify wice --data FOLDER", "data verify wice        (what is in the cache)"],
+    options=DataVerifyOptions,
+    run=_verify,
+)
+
+
+class DataConvertOptions(DataSettings, DataSetOptions):
+    """Options of `data convert`."""
+
+    untyped = frozenset({"columns"})
+
+    output: Annotated[Path, Flag("FILE", argument=True, output=True, earlier="out")]
+    """Corpus file to write (.jsonl)."""
+
+
+def _convert(options: DataConvertOptions, progress: Progress) -> Done:
+    from metaeval.corpus.corpus_file import write_corpus
+    from metaeval.runs.prepared_run import load_corpus
+
+    corpus, _, _ = load_corpus(options.run(dataset=options.name))
+    counts = " / ".join(f"{level} {count:,}" for level, count in corpus.level_counts().items())
+    size = f"{count(len(corpus.statements), 'statement')}, {count(len(corpus.citations), 'citation')} ({counts})"
+    dropped = [f"left out: {count:,} {reason}" for reason, count in corpus.dropped.items()]
+    return Done(
+        outputs={options.output: partial(write_corpus, corpus)},
+        shown=[f"{options.output}: {size}", *dropped],
+        value=corpus,
+    )
+
+
+CONVERT = Analysis(
+    name="data convert",
+    summary="Write a data set as a corpus file, to read, edit or judge.",
+    examples=[
+        "data convert mini mini.jsonl",
+        "data convert wice wice.jsonl --split dev",
+        "run --dataset jsonl --data mini.jsonl        (judge the file)",
+    ],
+    options=DataConvertOptions,
+    run=_convert,
+)
+
+
+class DataValidateOptions(DeclaredOptions):
+    """Options of `data validate`."""
+
+    file: Annotated[Path, Flag("FILE", argument=True)]
+    """Corpus in metaeval's JSONL format."""
+
+
+def _validate(options: DataValidateOptions, progress: Progress) -> Done:
+    from metaeval.corpus.corpus_file import validate
+    from metaeval.runs.prepared_run import unplaced_labels
+
+    file = options.file
+    if problems := validate(file):
+        return Done(value=problems, warnings=[f"{file} cannot be used until this is fixed."], exit_code=2)
+    lost, labels = unplaced_labels(RunConfig(dataset="jsonl", data=file))
+    unit = " -u citation" if lost else ""
+    lines = [f"{file}: no problem found. Judge it with: metaeval run -d jsonl --data {file}{unit}"]
+    if lost:
+        lines.append(
+            f"{lost:,} of {labels:,} citations have no evidence in a document of several chunks: with --unit chunk "
+            "their labels would be left out."
+        )
+    return Done(shown=lines, value=problems)
+
+
+VALIDATE = Analysis(
+    name="data validate",
+    summary="Check a corpus file and list every problem with its line.",
+    about="The exit code is 2 where the file cannot be used.",
+    examples=["data validate mine.jsonl"],
+    options=DataValidateOptions,
+    run=_validate,
+)
+
+
+SIZES = (50, 100, 150, 300)
+"""Chunk sizes, in words, at which whole evidence sets are counted."""
+
+
+class DataAuditOptions(OutputSettings, StatisticsSettings, PairSettings, DataSettings, DataSetOptions, AnalysisOptions):
+    """Options of `data audit`."""
+
+    untyped = frozenset({"columns", "unit", "pool"})
+
+    sizes: Annotated[tuple[Annotated[int, Field(gt=0)], ...], BeforeValidator(as_list), Flag("WORDS", hidden=True)] = (
+        SIZES
+    )
+    """Chunk sizes at which whole evidence sets are counted (default: 50,100,150,300)."""
+
+
+def _audit(options: DataAuditOptions, progress: Progress) -> Done:
+    from metaeval.analyses.data_audit import audit, write_audit
+    from metaeval.report.data_audit import as_json, grids
+
+    run = options.run(dataset=options.name)
+    report = audit(run, options.sizes)
+    return Done(
+        config=run,
+        data=[report.data],
+        identity=([report.data.name, report.data.split], [as_json(report)]),
+        files=[partial(write_audit, report)],
+        shown=grids(report, brief=True),
+        value=report,
+    )
+
+
+def _audit_json(audit: Audit) -> str:
+    from metaeval.report.data_audit import as_json
+
+    return as_json(audit)
+
+
+AUDIT = Analysis(
+    name="data audit",
+    summary="Audit a data set's labels: meaning, shortcuts, duplicates.",
+    about="""The audit counts the chunks of full citations that hold a whole evidence set. It shows what a perfect
+detector would score under each rule for evidence, which levels length, position or the statement alone predict, which
+texts are duplicates, and how far annotators agree. It writes the tables, a page (audit.html) and a figure.""",
+    examples=[
+        "data audit wice",
+        "data audit jsonl --data mine.jsonl --sizes 100,200",
+        "data audit mini --json > mini-audit.json",
+    ],
+    options=DataAuditOptions,
+    run=_audit,
+    json=_audit_json,
+    folder="audit",
+)

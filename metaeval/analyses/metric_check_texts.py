@@ -1,0 +1,124 @@
+"""Texts of `metrics verify` and `metrics doctor`."""
+
+from __future__ import annotations
+
+import textwrap
+
+from metaeval.report.notebook import NotebookText
+from metaeval.report.terminal import aligned
+from metaeval.runs.doctor import Diagnosis
+from metaeval.scoring.contract import Status
+from metaeval.scoring.fixed_pairs import (
+    BATCH_TOLERANCE,
+    OFFICIAL_TOLERANCE,
+    OfficialComparison,
+    VerificationReport,
+    difference,
+)
+
+
+def verified_text(verified: VerificationReport, compared: OfficialComparison | None) -> NotebookText:
+    """Return the report of `metrics verify`: scores of the test pairs, with their differences from other scores.
+
+    These are scores of one pair at a time, published scores and, with `compared`, scores of the official package.
+    """
+    return NotebookText("\n".join([*_table(verified, compared), "", *_verdicts(verified, compared)]))
+
+
+def diagnosis_text(seen: Diagnosis) -> NotebookText:
+    """Return the report of `metrics doctor`: the machine, what each metric needs, known faults of packages."""
+    return NotebookText("\n".join([*_machine(seen), "", *_metrics(seen), *_traps(seen)]))
+
+
+def _table(verified: VerificationReport, compared: OfficialComparison | None) -> list[str]:
+    headings = ["pair", "score", "tokens", "cut"]
+    headings += ["alone differs by"] if verified.single else []
+    headings += ["official", "differs by"] if compared else []
+    rows = [headings]
+    for number, (pair, answer) in enumerate(zip(verified.test_pairs, verified.batched, strict=True)):
+        score = str(answer.status) if answer.score is None else f"{answer.score:.6f}"
+        row = [pair.name, score, f"{answer.tokens:,}", f"{answer.cut:,}" if answer.cut else "-"]
+        if verified.single:
+            row.append(_small(difference(answer, verified.single[number])))
+        if compared:
+            other = compared.answers[number]
+            row.append("-" if other.score is None else f"{other.score:.6f}")
+            row.append("-" if answer.status is not Status.OK else _small(difference(answer, other)))
+        rows.append(row)
+    return aligned(rows, right=range(1, len(headings)))
+
+
+def _verdicts(verified: VerificationReport, compared: OfficialComparison | None) -> list[str]:
+    rows = []
+    worst = verified.batch_difference
+    dtype = getattr(verified.metric.options, "dtype", "float32")
+    allowed = f"allowed {BATCH_TOLERANCE:g}" if dtype == "float32" else f"that is {dtype}'s rounding"
+    if worst is None:
+        rows.append(("one by one", "not repeated: a judge is asked each pair alone, and for money"))
+    else:
+        rows.append(("one by one", f"largest difference {_small(worst)} ({allowed})"))
+    for score, ours in verified.published:
+        rows.append(("published", f"{score.score:.{score.decimals}f}, here {ours:.6f} ({score.where})"))
+    if compared:
+        left_out = len(verified.test_pairs) - compared.pairs
+        without = f", {left_out} without a score of ours left out" if left_out else ""
+        rows.append(
+            (
+                compared.package,
+                f"largest difference {_small(compared.largest)} over {compared.pairs} pairs{without} "
+                f"(allowed {OFFICIAL_TOLERANCE:g})",
+            )
+        )
+    good = verified.agrees and (compared is None or compared.agrees)
+    return [*aligned(rows), "As it should be." if good else "NOT as it should be: do not trust its scores here."]
+
+
+def _small(value: float) -> str:
+    if value == float("inf"):
+        return "no score"
+    return "0" if value == 0 else f"{value:.1e}"
+
+
+def _machine(seen: Diagnosis) -> list[str]:
+    rows = [("metaeval", f"{seen.metaeval} on Python {seen.python}, {seen.system}")]
+    rows += [(name, version or "not installed") for name, version in seen.packages.items()]
+    for device in seen.devices:
+        if device.free is None:
+            rows.append((device.name, device.what))
+            continue
+        whole = f" of {_size(device.total)}" if device.total else ""
+        cores = f"{seen.cores} core{'s' if seen.cores > 1 else ''}, " if device.name == "cpu" else f"{device.what}, "
+        rows.append((device.name, f"{cores}{_size(device.free)}{whole} memory free"))
+    for name, folder in seen.caches.items():
+        rows.append((f"{name} cache", f"{folder.path} ({folder.because}), {_size(folder.free)} free"))
+    hint = "" if seen.splitter.startswith("nltk") else " (no NLTK data: python -m nltk.downloader punkt_tab)"
+    rows.append(("sentences", seen.splitter + hint))
+    rows += [(name, "set" if is_set else "not set") for name, is_set in seen.keys.items()]
+    return aligned(rows)
+
+
+def _metrics(seen: Diagnosis) -> list[str]:
+    rows = [("metric", "state", "download, licence", "model", "fits")]
+    for metric in seen.metrics:
+        needs = metric.download if metric.state in ("ready", "needs download") else metric.detail
+        needs = "-" if needs in ("", "none") else textwrap.shorten(needs, 45, placeholder=" ...")
+        parameters = metric.parameters.split(",")[0] if metric.model_bytes else "-"
+        fits = {None: "-", True: "yes", False: f"no, {_size(metric.model_bytes or 0)}"}[metric.fits]
+        rows.append((metric.name, metric.state, needs, parameters, fits))
+    return aligned(rows, right={3})
+
+
+def _traps(seen: Diagnosis) -> list[str]:
+    if not seen.traps:
+        return []
+    lines = ["", "Traps of these versions. Official code falls into them; metaeval does not:"]
+    package = ""
+    for trap in seen.traps:
+        if trap.package != package:
+            lines.append(package := trap.package)
+        lines += textwrap.wrap(f"{trap.what} (here: {trap.metaeval})", 98, initial_indent="- ", subsequent_indent="  ")
+    return lines
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count < 100e9 else f"{count / 1e9:.0f} GB"

@@ -1,0 +1,167 @@
+"""The Python function of an analysis: its options are keywords, which editors complete and `help()` shows."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import GenericAlias, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from metaeval import registry
+from metaeval.analyses.analysis import GROUPS, USUAL, Analysis, DeclaredOptions, names_in, own_fields
+from metaeval.declared import flag_of
+from metaeval.errors import UserError
+from metaeval.files import declare, inputs_protected
+
+_log = logging.getLogger("metaeval")
+
+
+def function_of(registered: str, name: str) -> Any:
+    """Return the Python function of a registered analysis, or the functions of a group."""
+    if registered in registry.names("analysis"):
+        return make_function(registry.find("analysis", registered), name)
+    return CalledGroup(registered) if registered in USUAL else FunctionGroup(registered)
+
+
+class FunctionGroup:
+    """The functions of a group of commands: `metaeval.data.show` is the function of `metaeval data show`."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+        self.__doc__ = GROUPS.get(name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in dir(self):
+            raise AttributeError(f"metaeval.{self.__name__} has no function {name!r}: it has {', '.join(dir(self))}.")
+        vars(self)[name] = function_of(f"{self.__name__}.{name.replace('_', '-')}", f"{self.__name__}.{name}")
+        return vars(self)[name]
+
+    def __dir__(self) -> list[str]:
+        return [name.replace("-", "_") for name in names_in(self.__name__)]
+
+    def __repr__(self) -> str:
+        return f"<metaeval.{self.__name__}: {', '.join(dir(self))}>"
+
+
+class CalledGroup(FunctionGroup):
+    """A group whose functions are also called through it: `metaeval.cite("alce", ...)` is `metaeval.cite.alce(...)`."""
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call the function of the group that the first argument names."""
+        return registry.find("analysis", f"{self.__name__}.*").call(*args, **keywords)
+
+
+def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
+    """Return the Python function of an analysis.
+
+    The function takes the analysis's own options first, in their order; an option of several names takes all positional
+    arguments. Settings of a run are keywords. The function writes only the stores of scores and replies, and files that
+    an option names; `write` of the tables that it returns writes their job. It raises `UserError` for anything wrong in
+    settings, data or scores.
+    """
+    signature = signature_of(analysis.options)
+
+    def function(*args: Any, **keywords: Any) -> Any:
+        from metaeval.analyses.analysis_job import write_job
+        from metaeval.report.notebook import Sheets, WrittenOnce, notebook_progress
+
+        settings = {**_named(name, signature, args, keywords), **keywords}
+        options = analysis.options_of(settings)
+        with inputs_protected(), notebook_progress() as progress:
+            declare("output", *analysis.outputs(options))
+            done = analysis.complete(options, progress)
+            for sentence in done.warnings:
+                _log.warning("%s", sentence)
+            for path, write in done.outputs.items():
+                write(path)
+        value = Sheets(done.sheets) if done.value is None else done.value
+        if isinstance(value, WrittenOnce):
+            value.of_job(lambda: write_job(analysis, options, replace(done, outputs={})).folder)
+        return value
+
+    vars(function).update(__signature__=signature)
+    function.__name__, function.__qualname__ = name.rpartition(".")[2], name
+    function.__doc__ = documentation_of(analysis)
+    function.__annotations__ = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
+    return function
+
+
+def _named(name: str, signature: inspect.Signature, args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by the name of their parameter.
+
+    name: of the function, for messages. Raises `UserError` for too many arguments, or one given twice.
+    """
+    ordered = [
+        parameter for parameter in signature.parameters.values() if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+    ]
+    if args and ordered and ordered[0].kind is inspect.Parameter.VAR_POSITIONAL:
+        named: dict[str, Any] = {ordered[0].name: args}
+    elif len(args) > len(ordered):
+        raise UserError(f"{name} takes at most {len(ordered)} positional arguments; given: {len(args)}.")
+    else:
+        named = {parameter.name: value for parameter, value in zip(ordered, args, strict=False)}
+    if twice := sorted(named.keys() & keywords.keys()):
+        raise UserError(f"{name}: {twice[0]} is given twice, by position and by keyword.")
+    return named
+
+
+def signature_of(options: type[DeclaredOptions]) -> inspect.Signature:
+    """Return the signature of an analysis's function: own fields in their order, then settings of a run by keyword.
+
+    Where a field takes all positional arguments, every other field is a keyword.
+    """
+    fields, own_names = options.model_fields, own_fields(options)
+    flags = {name: flag_of(field) for name, field in fields.items()}
+    variadic = next((name for name, flag in flags.items() if flag.argument and flag.multiple), None)
+    kind = accepted(get_args(fields[variadic].annotation)[0]) if variadic else None
+    parameters = [inspect.Parameter(variadic, inspect.Parameter.VAR_POSITIONAL, annotation=kind)] if variadic else []
+    for name in dict.fromkeys([*own_names, *fields]):
+        if name == variadic:
+            continue
+        field = fields[name]
+        parameters.append(
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY if variadic or name not in own_names else _ORDERED,
+                default=_ABSENT if field.is_required() else field.get_default(call_default_factory=True),
+                annotation=accepted(field.annotation),
+            )
+        )
+    if options.model_config.get("extra") == "allow":
+        parameters.append(inspect.Parameter("settings", inspect.Parameter.VAR_KEYWORD, annotation=Any))
+    return inspect.Signature(parameters)
+
+
+_ORDERED = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_ABSENT = inspect.Parameter.empty
+
+
+def accepted(kind: Any) -> Any:
+    """Return the type to annotate a parameter with: str for a path, any sequence for a tuple, a mapping for a model."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return accepted(parts[0])
+    if origin in (Union, UnionType):
+        return Union[tuple(accepted(part) for part in parts)]  # noqa: UP007 - made of a tuple
+    if origin is tuple:
+        return accepted(parts[0]) | GenericAlias(Sequence, accepted(parts[0]))
+    if origin is dict:
+        return GenericAlias(Mapping, (accepted(parts[0]), accepted(parts[1])))
+    if kind is Path:
+        return str | Path
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return kind | Mapping[str, Any]
+    return kind
+
+
+def documentation_of(analysis: Analysis) -> str:
+    """Return the docstring of an analysis's function: the summary, the help, and each own option."""
+    fields = analysis.options.model_fields
+    lines = [f"{name}: {' '.join((fields[name].description or '').split())}" for name in own_fields(analysis.options)]
+    more = "Further keywords are settings of a run: help(metaeval.RunConfig)." if len(lines) < len(fields) else ""
+    return "\n\n".join(filter(None, [analysis.summary, analysis.about, "\n".join(lines), more]))

@@ -1,0 +1,302 @@
+"""Claims that were cut out of a tree, rewritten by a chat model as whole sentences (the paper's Table 2)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from metaeval.citation.alce.human_labels import UnitLabels, agreement
+from metaeval.citation.aliice.claims import AnswerClaims, has_mark, without_marks
+from metaeval.citation.chat_models import ChatOptions, chat_request, estimate_for
+from metaeval.citation.citation_table import CitationLine, claims_of, unjudged
+from metaeval.citation.measures import AnswerShare, ValueInterval, bounds, citation_shares, macro
+from metaeval.citation.system_comparison import SystemPanel
+from metaeval.llm.budget import Estimate
+from metaeval.llm.messages import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
+
+RewritingState = Literal["rewritten", "unparsed", "failed", "too long"]
+"""State of a claim: rewritten; the reply cannot be used; no reply; the request was refused as too long."""
+
+PLACES = ("sentence", "claim")
+"""The places that a prompt must have; it may also have {reply}, for the form of the reply."""
+
+Measured = tuple[str, ValueInterval, int]
+"""Name of a measure, its value, and the number of claims behind it."""
+
+_REPLY = 'Reply with one JSON object and nothing else, of this form: {"claim": "the claim as one complete sentence"}'
+_TEXT_REPLY = "Reply with the claim as one complete sentence on one line, and with nothing else."
+_CLAIM = reply_form("rewriting", claim={"type": "string"})
+_WORD = re.compile(r"\w+")
+_LABEL = re.compile(r"\s*(?:\w+ )?(?:sentence|claim|version):\s*", re.IGNORECASE)
+
+TEXT_RULE = "replies in plain text: their only line, without a label (Modified sentence:) and quotes around it"
+"""The rule by which replies are read with output=text; any other text is unparsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A claim that was cut out of a sentence. answer, number: indices of the answer, and of the claim among its claims.
+
+    sentence: the sentence without its marks.
+    """
+
+    answer: int
+    number: int
+    sentence: str
+    claim: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """A claim cut out of its sentence, and the chat model's rewrite of it; text: None unless it is "rewritten"."""
+
+    fragment: Fragment
+    state: RewritingState
+    text: str | None = None
+
+    @property
+    def new_words(self) -> tuple[str, ...]:
+        """The case-folded words, in order, that the new wording has, and neither the sentence nor the old wording."""
+        old = _WORD.findall(f"{self.fragment.sentence} {self.fragment.claim}".casefold())
+        return tuple(dict.fromkeys(word for word in _WORD.findall((self.text or "").casefold()) if word not in old))
+
+
+def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Fragment]:
+    """Return the claims that the parse tree gave and that omit a part of their sentence, in order.
+
+    whole: include claims that are whole sentences (those of sentences with one citation group).
+    """
+    cut = []
+    for place, each in enumerate(read):
+        for number, claim in enumerate(each.claims):
+            if claim.made_by != "tree":
+                continue
+            sentence = without_marks(each.sentences[claim.sentence - 1].sentence)
+            if whole or _letters(claim.text) != _letters(sentence):
+                cut.append(Fragment(place, number, sentence, claim.text))
+    return cut
+
+
+def request_for(fragment: Fragment, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
+    """Return the request to rewrite one claim."""
+    texts = {place: quoted(getattr(fragment, place)) for place in PLACES}
+    reply = _TEXT_REPLY if chat.output == "text" else _REPLY
+    return chat_request(chat, prompt.fill(reply=reply, **texts), _CLAIM)
+
+
+def rewrite(cut: Sequence[Fragment], ask: Ask, prompt: Prompt, chat: ChatOptions) -> list[Rewriting]:
+    """Return the model's rewording of each claim, from one call of `ask` (which sends requests and returns replies)."""
+    answers = ask([request_for(each, prompt, chat) for each in cut])
+    read = [read_answer(answer, read_line if chat.output == "text" else read_claim) for answer in answers]
+    return [
+        Rewriting(each, "rewritten" if state == "read" else state, claim)
+        for each, (claim, state) in zip(cut, read, strict=True)
+    ]
+
+
+def read_claim(text: str) -> str | None:
+    """Return the claim in a reply of exactly the requested form; None for every other text.
+
+    A claim is one line with words and without citation marks.
+    """
+    body = read_object(text, _CLAIM)
+    return _checked(body["claim"] if body else "")
+
+
+def read_line(text: str) -> str | None:
+    """Return the claim in a reply of plain text, by `TEXT_RULE`; None for every other text."""
+    line = _LABEL.sub("", text.strip(), count=1) if _LABEL.match(text) else text.strip()
+    quoted_line = len(line) > 1 and (line[0], line[-1]) in (('"', '"'), ("\u201c", "\u201d"))
+    return _checked(line[1:-1] if quoted_line else line)
+
+
+def _checked(claim: str) -> str | None:
+    if len(claim.strip().splitlines()) != 1 or not _WORD.search(claim) or has_mark(claim):
+        return None
+    return claim.strip()
+
+
+def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting]) -> list[AnswerClaims]:
+    """Return the answers with the new wordings of claims; a claim without one stays as it is."""
+    new = {
+        (rewriting.fragment.answer, rewriting.fragment.number): rewriting.text
+        for rewriting in rewritings
+        if rewriting.text is not None
+    }
+    return [
+        replace(
+            each,
+            claims=tuple(
+                replace(claim, text=new.get((place, number), claim.text)) for number, claim in enumerate(each.claims)
+            ),
+        )
+        for place, each in enumerate(read)
+    ]
+
+
+def _letters(text: str) -> str:
+    """Return the case-folded characters of a text that cleaning and spacing do not change."""
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
+class RewriteOptions(ChatOptions):
+    """Options of the model that rewrites claims."""
+
+    prompt_file: Path | None = None
+    """A prompt of your own that asks for a claim as a whole sentence, with {sentence} and {claim}, and {reply} for
+    the form of the reply if wanted."""
+    max_tokens: Annotated[int, Field(ge=1)] = 512
+    """Most tokens in a reply, reasoning included; a reply that reaches it is unparsed."""
+
+    def identity(self) -> dict[str, Any]:
+        """Return the options in use that can change a claim, and the fingerprint of the prompt."""
+        wording = f"{'file' if self.prompt_file else 'own'}@{prompt_of(self).fingerprint}"
+        used = {name: value for name, value in super().identity().items() if name != "prompt_file"}
+        return {**used, "prompt": wording}
+
+
+PROMPT = Path(__file__).parent / "prompts" / "rewriting.txt"
+"""The project's own prompt."""
+
+
+def prompt_of(options: RewriteOptions) -> Prompt:
+    """Return the project's prompt, or that of `prompt_file`; `UserError` if it cannot be read or lacks a place."""
+    return read_prompt(options.prompt_file or PROMPT, PLACES)
+
+
+def estimated(cut: Sequence[Fragment], options: RewriteOptions) -> Estimate:
+    """Return an estimate of what rewriting these claims would still cost; sends no request and needs no key."""
+    prompt = prompt_of(options)
+    return estimate_for([request_for(each, prompt, options) for each in cut], options)
+
+
+ClaimKey = tuple[str, int]
+"""Id of an answer, and number of a claim in it, from 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rejudged:
+    """Claims judged in their old and in their new wordings. read: the answers with their claims.
+
+    before, after: the citation tables of the old and of the new wordings. by_group: see `citation_shares`.
+    """
+
+    read: Sequence[AnswerClaims]
+    rewritings: Sequence[Rewriting]
+    before: Sequence[CitationLine]
+    after: Sequence[CitationLine]
+    by_group: bool
+
+    def key(self, rewriting: Rewriting) -> ClaimKey:
+        """Return the key of a claim in the citation tables."""
+        return self.read[rewriting.fragment.answer].answer.id, rewriting.fragment.number + 1
+
+    @cached_property
+    def joints(self) -> Mapping[ClaimKey, tuple[CitationLine, CitationLine]]:
+        """Return the first citation line of each claim, before and after rewriting."""
+        pairs = zip(claims_of(self.before), claims_of(self.after), strict=True)
+        return {_key(old): (old, new) for old, new in pairs}
+
+    @cached_property
+    def left_out(self) -> frozenset[ClaimKey]:
+        """Return the claims that cannot be compared: the new wording is missing, or the verdict on either wording.
+
+        A claim that needs no verdict, since its marks cite no passage, needs no new wording.
+        """
+        not_rewritten = {self.key(rewriting) for rewriting in self.rewritings if rewriting.text is None}
+        missing = {key for key in not_rewritten if self.joints[key][0].joint is not None}
+        return frozenset(missing | {_key(line) for line in unjudged([*self.before, *self.after])})
+
+    def verdicts(self, rewriting: Rewriting) -> tuple[bool | None, bool | None]:
+        """Return whether the claim's passages together entail its old and its new wording; None if unknown."""
+        old, new = self.joints[self.key(rewriting)]
+        return old.joint, None if rewriting.text is None else new.joint
+
+    def shares(self, lines: Sequence[CitationLine]) -> tuple[list[AnswerShare], list[AnswerShare]]:
+        """Return recall and precision of each answer over the claims that can be compared."""
+        kept = [line for line in lines if _key(line) not in self.left_out]
+        return citation_shares([each.answer for each in self.read], kept, self.by_group)
+
+    def row(self, rewriting: Rewriting) -> dict[str, Any]:
+        """Return a claim with its sentence, both wordings, and the joint verdict and score of each."""
+        fragment = rewriting.fragment
+        claim = self.read[fragment.answer].claims[fragment.number]
+        old, new = self.joints[self.key(rewriting)]
+        joint_before, joint_after = self.verdicts(rewriting)
+        return {
+            "answer": old.answer,
+            "system": old.system,
+            "group": old.group,
+            "claim_number": old.claim_number,
+            "citations": " ".join(map(str, claim.citations)),
+            "sentence": fragment.sentence,
+            "claim": fragment.claim,
+            "rewritten": rewriting.text,
+            "state": rewriting.state,
+            "new_words": " ".join(rewriting.new_words),
+            "joint_before": joint_before,
+            "joint_after": joint_after,
+            "score_before": old.score,
+            "score_after": None if rewriting.text is None else new.score,
+        }
+
+    def wordings(self) -> list[Measured]:
+        """Return shares of the claims that were sent to the model, by how it replied."""
+        states, sent = Counter(rewriting.state for rewriting in self.rewritings), len(self.rewritings)
+        done = [rewriting for rewriting in self.rewritings if rewriting.text is not None]
+        unchanged = sum(rewriting.text == rewriting.fragment.claim for rewriting in done)
+        return [
+            _share("rewritten", states["rewritten"], sent),
+            _share("unparsed", states["unparsed"], sent),
+            _share("no reply", states["failed"] + states["too long"], sent),
+            _share("left as it was", unchanged, len(done)),
+            _share("with new words", sum(bool(rewriting.new_words) for rewriting in done), len(done)),
+        ]
+
+    def compared(self, panel: SystemPanel) -> list[Measured]:
+        """Return measures of how verdicts on the two wordings differ, over the claims that have both."""
+        rows = [(*self.verdicts(rewriting), panel.group[rewriting.fragment.answer]) for rewriting in self.rewritings]
+        before, after, group = np.array([row for row in rows if None not in row], dtype=np.int64).reshape(-1, 3).T
+        # The verdicts on the old wordings take the place of the human labels.
+        (agreed,) = agreement(UnitLabels(before, group, {"after": after}), panel.n_groups, panel.resampling)
+        both = int(before.size)
+        return [
+            ("same verdict", agreed.accuracy, both),
+            ("kappa", agreed.kappa, both),
+            ("supported before", ValueInterval(agreed.supported[0]), both),
+            ("supported after", ValueInterval(agreed.supported[1]), both),
+            _share("support lost", int((before > after).sum()), both),
+            _share("support gained", int((before < after).sum()), both),
+        ]
+
+    def bounds(self) -> dict[str, tuple[float | None, float | None]]:
+        """Return the lowest and highest possible "same verdict" and "recall after", over all missing verdicts."""
+        left = Counter(answer for answer, _ in self.left_out)
+        verdicts = [self.verdicts(rewriting) for rewriting in self.rewritings]
+        known = [pair for pair in verdicts if None not in pair]
+        open_ = sum(
+            None in pair and self.key(rewriting) in self.left_out
+            for rewriting, pair in zip(self.rewritings, verdicts, strict=True)
+        )
+        same = AnswerShare(sum(old == new for old, new in known), len(known), open_)
+        recall = [
+            AnswerShare(share.hits, share.total, left[each.answer.id])
+            for each, share in zip(self.read, self.shares(self.after)[0], strict=True)
+        ]
+        return {"same verdict": bounds([same], macro), "recall after": bounds(recall, macro)}
+
+
+def _key(line: CitationLine) -> ClaimKey:
+    return line.answer, line.claim_number or 0
+
+
+def _share(name: str, part: int, whole: int) -> Measured:
+    return name, ValueInterval(part / whole if whole else None), whole

@@ -1,0 +1,480 @@
+"""Claims that stand alone: the project's own rules, which are neither the paper's nor the released code's.
+
+The marks of a sentence divide its words: a group owns the words between the mark before it and its own. A claim holds
+all words that its group owns, and what they need to be a sentence: a conjunct takes the place of the one that another
+group owns, a clause with a subject stands alone, other groups' conjuncts, adjuncts and clauses are left out. A claim
+that fails a check is the whole sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from metaeval.citation.aliice.anaphora import PLURAL, SINGULAR, SUBJECTS, is_plural, subjects_of
+from metaeval.citation.aliice.dependency_tree import COORDINATIONS, NOWHERE, Tree, with_changes
+
+_CLAUSES = frozenset({"relcl", "advcl", "parataxis", "conj"})
+_FOREIGN = frozenset({"conj", "relcl", "appos", "parataxis", "advcl"})
+"""Labels of what is left out where another group owns its head."""
+_ADJUNCTS = frozenset({"prep", "agent", "npadvmod", "acl", "advmod", "dep"})
+"""Labels of what is left out where another group cites a word of it."""
+_AUXILIARIES = frozenset({"aux", "auxpass", "neg"})
+_VERB_ARGUMENTS = _AUXILIARIES | {"dobj", "agent", "mark"}
+_OPENINGS = frozenset({"prep", "advcl", "npadvmod", "advmod", "mark"})
+_REPLACED = _OPENINGS | COORDINATIONS | {"agent", "conj"}
+_JOINING = COORDINATIONS | {"mark", "punct", "preconj"}
+_RELATIVES = frozenset({"who", "which", "that", "whom"})
+_CONDITIONS = frozenset({"if", "unless", "until", "whether", "lest", "than", "that"})
+_NOUNS = frozenset({"pobj", "dobj", "nsubj", "nsubjpass", "attr", "conj", "appos"})
+_MODIFIERS = frozenset({"prep", "amod", "det", "poss", "nummod", "compound", "nmod"})
+_NEEDED = SUBJECTS | {"dobj", "pobj", "attr", "acomp", "ccomp", "xcomp", "oprd", "dative", "pcomp", "prt"}
+"""Labels of words without which what stands before them is not a sentence."""
+_PAST = frozenset({"was", "were", "had", "did"})
+_ONE = {"are": "is", "were": "was", "have": "has", "do": "does"}
+_FORMS = _PAST | {*_ONE, *_ONE.values()}
+_LONGEST_HEADING = 14  # words
+_LISTS = frozenset({"such", "including", "like"})
+_OPEN, _CLOSED = '([{“‘"', ')]}”’"'
+_BREAKS, _UNITS = ",;:—–-.", "%°$€£+~"
+# How an English participle can end: a conjunct that ends otherwise does not share the passive's auxiliary.
+_PARTICIPLES = ("ed", "en", "wn", "t", "ne", "de", "ld", "id", "nd", "un", "on", "ng", "nk")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCut:
+    """A claim cut out of a tree. places: its tokens in the claim's order. fault: why it is not one, else empty.
+
+    words: written for a token in its place.
+    """
+
+    places: tuple[int, ...]
+    fault: str = ""
+    words: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Work:
+    """A tree that is being cut. nodes: of all groups. owner: of each token, None where groups share it.
+
+    nouns: places of a pronoun's noun, by the place of the pronoun. words: written for a token in its place.
+    finite: the participle that was made a finite verb.
+    """
+
+    tree: Tree
+    i: int
+    nodes: Sequence[int]
+    owner: Sequence[int | None]
+    nouns: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    words: dict[int, str] = field(default_factory=dict)
+    finite: int = NOWHERE
+    fault: str = ""
+
+    def foreign(self, node: int) -> bool:
+        """Return whether another group owns the node."""
+        return self.owner[node] not in (None, self.i)
+
+    def needed(self) -> list[int]:
+        """Return the tokens of the group, without what joins them to the words before."""
+        tree = self.tree
+        owned = [node for node, owner in enumerate(self.owner) if owner == self.i]
+        return [node for node in owned if not any(tree.labels[above] in _JOINING for above in tree.path(node))]
+
+    def cites(self, node: int) -> bool:
+        """Return whether another group cites a word of the node's subtree."""
+        return any(node in self.tree.path(cited) for cited in self.nodes if cited != self.i)
+
+
+def whole_claim(tree: Tree) -> tuple[int, ...]:
+    """Return the claim of a sentence with one citation group: all of it but for a heading."""
+    bare, nouns = without_heading(tree)
+    return tuple(place for node in bare.subtree(bare.root) for place in nouns.get(node, (node,)))
+
+
+def expanded(tree: Tree, i: int, others: Iterable[int]) -> ClaimCut:
+    """Return the self-contained claim of the group at node i; others: the nodes of the sentence's other groups."""
+    nodes = sorted({i, *others})
+    bare, nouns = without_heading(tree)
+    tree, nouns = (bare, nouns) if all(node in bare for node in nodes) else (tree, {})
+    work = _Work(tree, i, nodes, _owners(tree, nodes), nouns)
+    needed = [node for node in work.needed() if node in tree] or [i]
+    if i == nodes[0] and (end := _opening(work)):
+        work.tree = tree.without(*(node for node in range(end, len(tree.tokens)) if tree.heads[node] < end))
+    else:
+        _lift(work, needed)
+        _prune(work, needed)
+    kept = _without_loose(work.tree, set(work.tree.subtree(work.tree.root)))
+    places = tuple(place for node in kept for place in work.nouns.get(node, (node,)))
+    fault = work.fault or _fault(work, set(kept) | set(places), needed, len(nodes) > 1)
+    return ClaimCut(places, fault, {} if fault else work.words)
+
+
+def _opening(work: _Work) -> int:
+    """Return where the words of the first group end, if they are a sentence as they stand; else 0."""
+    tree = work.tree
+    end = max(place for place, owner in enumerate(work.owner) if owner == work.i) + 1
+    inside = [node for node in range(end) if node in tree]
+    behind = [node for node in range(end, len(tree.tokens)) if 0 <= tree.heads[node] < end and node in tree]
+    whole = tree.root < end and all(tree.heads[node] < end or not _is_word(tree, node) for node in inside)
+    return end if whole and not any(tree.labels[node] in _NEEDED for node in behind) else 0
+
+
+def _owners(tree: Tree, nodes: Sequence[int]) -> list[int | None]:
+    """Return the group that owns each token; None: behind the last mark.
+
+    A phrase that goes on behind a mark belongs to it up to the next comma or conjunction.
+    """
+    owner: list[int | None] = [None] * len(tree.tokens)
+    start = 0
+    for node in nodes:
+        owner[start : node + 1] = [node] * (node + 1 - start)
+        start = node + 1
+        while start < len(owner) and not _opens(tree, start, node) and start not in nodes:
+            start += 1
+        if start == len(owner) or not _opens(tree, start, node):
+            start = node + 1
+        owner[node:start] = [node] * (start - node)
+    return owner
+
+
+def _opens(tree: Tree, place: int, node: int) -> bool:
+    """Return whether a new part can start at the place, behind a mark at the node."""
+    if tree.labels[place] in _JOINING or tree.tokens[place].lower() in _RELATIVES:
+        return True
+    return place == node + 1 and tree.labels[place] in ("prep", "advcl", "acl", "agent", "advmod", "conj")
+
+
+def _lift(work: _Work, needed: Sequence[int]) -> None:
+    """Go from the root down to the words of the group: leave words of other groups behind where that is possible."""
+    top = needed[0]
+    for node in needed[1:]:
+        top = work.tree.lca(top, node)
+    for above, child in pairwise(work.tree.path(top)[::-1]):
+        if work.foreign(above) and not work.fault and _is_apart(work, child):
+            _leave_behind(work, above, child)
+    for node in sorted({above for need in needed for above in work.tree.path(need)} - set(needed)):
+        holders = {work.tree.child_towards(node, need) for need in needed if node in work.tree.path(need)[1:]}
+        joined = all(work.tree.labels[holder] in ("conj", "appos") for holder in holders)
+        if holders and work.foreign(node) and joined and _is_alike(work.tree, node, min(holders)):
+            _leave_behind(work, node, min(holders))
+    for above, child in pairwise(work.tree.path(work.i)[::-1]):
+        # The noun of a relative clause belongs to its group, and the verb that the noun is subject of to another.
+        if work.tree.labels[child] == "relcl" and above != work.tree.root and work.foreign(work.tree.heads[above]):
+            _leave_behind(work, above, child)
+
+
+def _is_alike(tree: Tree, node: int, conjunct: int) -> bool:
+    """Return whether both words or neither are participles in -ing, so that one can take the place of the other."""
+    return tree.labels[node] in _NOUNS or tree.tokens[node].lower().endswith("ing") == tree.tokens[
+        conjunct
+    ].lower().endswith("ing")
+
+
+def _is_apart(work: _Work, child: int) -> bool:
+    """Return whether a node can stand without the one above it: a mark is between, or it is a clause or joined."""
+    tree, label = work.tree, work.tree.labels[child]
+    if label in ("conj", "appos") or not work.foreign(child):
+        return True
+    return any(tree.heads[child] <= node < child for node in work.nodes)
+
+
+def _leave_behind(work: _Work, above: int, child: int) -> None:
+    """Take the child instead of the node above it, which another group owns."""
+    tree, label = work.tree, work.tree.labels[child]
+    if label in _CLAUSES and subjects_of(tree, child):
+        _stand_alone(work, child, above)
+    elif label in ("conj", "appos") or (label == "advcl" and _is_conjunct(tree, child, above)):
+        tree, above = (tree, above) if _is_verb(tree, child) else _beside_parallel(work, child, above)
+        named = tree.tokens[above].lower() not in SINGULAR | PLURAL
+        if (
+            child not in tree.path(above)
+            and not _is_alike(tree, above, child)
+            and tree.tokens[child].lower().endswith("ing")
+        ):
+            above = next((node for node in tree.path(above) if _is_alike(tree, node, child)), above)
+            tree = replace(tree, heads=with_changes(tree.heads, {child: above}))
+        if above == work.finite and above in work.words:
+            work.finite, work.words[child] = child, f"{work.words[above].split()[0]} {tree.tokens[child]}"
+        _agree(work, child, above)
+        work.tree, work.fault = _in_place_of(tree, child, above), "" if named else "no antecedent"
+    elif label in ("advcl", "acl", "relcl", "parataxis"):
+        _make_finite(work, child, above)
+
+
+def _make_finite(work: _Work, clause: int, above: int) -> None:
+    """Give a participle the subject of the clause above it: of "X rose, reaching Y", that X was reaching Y."""
+    tree, word = work.tree, work.tree.tokens[clause].lower()
+    verb = _main_verb(tree, above)
+    marked = any(tree.labels[child] in _AUXILIARIES | {"mark"} for child in tree.children(clause))
+    if verb is None or marked or not word.endswith("ing"):
+        work.fault = "no clause"
+        return
+    direct = tree.labels[clause] == "acl" and tree.tokens[clause - 1] != ","
+    subject = above if direct else subjects_of(tree, verb)[0]
+    words = [tree.tokens[node].lower() for node in (*tree.children(verb), verb) if tree.labels[node] not in SUBJECTS]
+    form = next((word for word in words if word in _FORMS), "" if direct else words[-1])
+    past = form in _PAST or form.endswith("ed")
+    plural = is_plural(tree, subject) or tree.tokens[subject].lower() in PLURAL
+    if not direct and (form in _ONE or form.endswith("s")):
+        plural = form in _ONE
+    form = (("was", "were") if past else ("is", "are"))[plural]
+    alone = tree.rooted_at(clause)
+    loose = [child for child in alone.children(clause) if child < clause and tree.labels[child] in _JOINING]
+    first = min(alone.without(*loose).subtree(clause))
+    work.finite = clause
+    work.words[first] = form if word == "being" and first == clause else f"{form} {tree.tokens[first]}"
+    changes = {subject: clause, **dict.fromkeys(loose, NOWHERE)}
+    changes |= dict.fromkeys(tree.joints(subject, ("relcl", "appos", "acl")), NOWHERE)
+    labels = with_changes(alone.labels, {subject: "nsubj"})
+    work.tree = replace(alone, heads=with_changes(alone.heads, changes), labels=labels)
+
+
+def _main_verb(tree: Tree, node: int) -> int | None:
+    """Return the highest verb with a subject above a node, up to the next clause that is joined to another."""
+    verb = None
+    for above in tree.path(node):
+        if subjects_of(tree, above):
+            verb = above
+            if tree.labels[above] in ("conj", "parataxis"):
+                break
+    return verb
+
+
+def _beside_parallel(work: _Work, child: int, above: int) -> tuple[Tree, int]:
+    """Return the tree with a conjunct joined to the noun that is built most like it, and that noun.
+
+    Of "the detection of single proteins, single acids" a parser can join the acids to the detection: nouns between the
+    one it chose and the last mark before, and those above it, are compared by the words that hang on them.
+    """
+    tree = work.tree
+    before = [node for node in work.nodes if node < child and node in tree and above in tree.path(node)]
+    path = tree.path(before[-1] if before else above)
+    nouns = [node for node in path if node < child and work.foreign(node) and tree.labels[node] in _NOUNS]
+    inside = tree.subtree(child)
+    best = max((above, *nouns), key=lambda node: _likeness(tree, node, child) if node not in inside else 0)
+    return replace(tree, heads=with_changes(tree.heads, {child: best})), best
+
+
+def _likeness(tree: Tree, node: int, other: int) -> int:
+    def words(of: int) -> set[str]:
+        return {tree.tokens[at].lower() for at in tree.children(of) if tree.labels[at] in _MODIFIERS} | {
+            tree.tokens[of]
+        }
+
+    return len(words(node) & words(other))
+
+
+def without_heading(tree: Tree) -> tuple[Tree, dict[int, tuple[int, ...]]]:
+    """Return the tree without a heading and its colon ("Llama 3: Llama 3 uses ..."), and nouns for pronouns.
+
+    A pronoun that opens the sentence behind the heading stands for it.
+    """
+    colon = next((place for place, token in enumerate(tree.tokens) if token == ":"), NOWHERE)
+    subjects = subjects_of(tree, tree.root)
+    if not 0 < colon <= _LONGEST_HEADING or not subjects or min(tree.root, *subjects) < colon:
+        return tree, {}
+    if any(label in SUBJECTS | _AUXILIARIES for label in tree.labels[:colon]):
+        return tree, {}
+    named = tree.tokens[colon + 1].lower() in SINGULAR | PLURAL | {"this", "these"} and colon + 1 in subjects
+    return tree.without(*range(colon + 1)), {colon + 1: tuple(range(colon))} if named else {}
+
+
+def _is_conjunct(tree: Tree, node: int, left: int) -> bool:
+    """Return whether an adverbial clause is a conjunct that the parser did not see: a finite verb behind a comma."""
+    marked = any(tree.labels[child] in ("mark", "aux") for child in tree.children(node))
+    return node > left and not marked and not tree.tokens[node].lower().endswith("ing")
+
+
+def _stand_alone(work: _Work, clause: int, above: int) -> None:
+    """Make the clause the root, without what joins it to the words above it, and with nouns for its pronouns."""
+    tree = work.tree
+    alone = tree.rooted_at(clause)
+    first = min(subjects_of(alone, clause))
+    if tree.labels[clause] == "relcl":
+        nominal = [node for node in tree.subtree(clause) if tree.labels[node] in SUBJECTS | {"dobj", "pobj"}]
+        pronoun = next((node for node in nominal if tree.tokens[node].lower() in _RELATIVES), None)
+        noun = tree.heads[clause]
+        if pronoun is None or tree.tokens[noun].lower() in SINGULAR | PLURAL:
+            work.fault = "no antecedent"
+            return
+        work.nouns[pronoun] = _bare(tree, noun)
+    else:
+        marks = [child for child in alone.children(clause) if alone.labels[child] == "mark"]
+        if any(tree.tokens[mark].lower() in _CONDITIONS for mark in marks):
+            work.fault = "a condition"
+        before = max([*marks, *(c for c in alone.joints(clause, COORDINATIONS) if c < first)], default=NOWHERE)
+        loose = [c for c in alone.children(clause) if c <= before and c < first]
+        loose += [c for c in alone.children(clause) if c < first and tree.tokens[c].lower() in ("when", "where")]
+        alone = alone.without(*loose)
+        _name_subject(work, first, above)
+    work.tree = alone
+
+
+def _name_subject(work: _Work, pronoun: int, above: int) -> None:
+    """Replace a clause's pronoun by the subject of the clause above it, where the two agree in number."""
+    tree, word = work.tree, work.tree.tokens[pronoun].lower()
+    if word not in SINGULAR | PLURAL or tree.labels[pronoun] == "expl":
+        return
+    subject = next((subjects[0] for node in tree.path(above) if (subjects := subjects_of(tree, node))), None)
+    if subject is None:
+        work.fault = "no antecedent"
+    elif tree.tokens[subject].lower() != word:
+        if is_plural(tree, subject) != (word in PLURAL) or tree.labels[subject] not in ("nsubj", "nsubjpass"):
+            work.fault = "no antecedent"
+        work.nouns[pronoun] = _bare(tree, subject)
+
+
+def _bare(tree: Tree, noun: int) -> tuple[int, ...]:
+    """Return the noun with what belongs to it, without clauses and all that is joined to it."""
+    return tree.without(*tree.joints(noun, ("relcl", "appos", "conj", "cc", "punct"))).subtree(noun)
+
+
+def _prune(work: _Work, needed: Collection[int]) -> None:
+    """Leave out what other groups own or cite and the claim can do without."""
+    held = {node for need in needed for node in work.tree.path(need)}
+    for node in range(len(work.tree.tokens)):
+        if node not in held and node in work.tree and _can_go(work, node, held):
+            if work.tree.labels[node] == "conj":
+                _agree(work, work.tree.heads[node], node)
+            work.tree = work.tree.without(node)
+
+
+def _can_go(work: _Work, node: int, held: Collection[int]) -> bool:
+    tree, label = work.tree, work.tree.labels[node]
+    if label == "conj":
+        return work.foreign(node) and ((work.owner[node] or 0) > work.i or work.cites(tree.heads[node]))
+    if label in _FOREIGN:
+        is_condition = any(tree.tokens[child].lower() in _CONDITIONS for child in tree.joints(node, ("mark",)))
+        return work.foreign(node) and work.cites(node) and not (label == "advcl" and is_condition)
+    if label == "prep" and work.foreign(node) and _is_repeated(tree, node, held):
+        return True
+    return label in _ADJUNCTS and work.cites(node) and _is_loose(tree, node)
+
+
+def _is_repeated(tree: Tree, node: int, held: Collection[int]) -> bool:
+    """Return whether the claim has an adjunct of its own with the same preposition."""
+    same = (child for child in tree.joints(tree.heads[node], ("prep",)) if child in held)
+    return any(tree.tokens[child].lower() == tree.tokens[node].lower() for child in same)
+
+
+def _is_loose(tree: Tree, node: int) -> bool:
+    """Return whether an adjunct can go: one of a verb, one behind a comma, or an example."""
+    listed = tree.tokens[node].lower() in _LISTS or any(tree.tokens[c].lower() in _LISTS for c in tree.children(node))
+    return listed or _is_verb(tree, tree.heads[node]) or (node > 0 and tree.tokens[node - 1] in ",—–(")
+
+
+def _agree(work: _Work, kept: int, gone: int) -> None:
+    """Write a verb in the singular where one subject of two is left."""
+    tree = work.tree
+    left = kept if tree.labels[kept] in SUBJECTS else gone
+    if tree.labels[left] in SUBJECTS and not is_plural(tree.without(*tree.joints(kept, ("conj",)), gone), kept):
+        verb = tree.heads[left]
+        for node in (verb, *tree.joints(verb, _AUXILIARIES)):
+            if (word := tree.tokens[node].lower()) in _ONE:
+                work.words[node] = _ONE[word]
+
+
+def _in_place_of(tree: Tree, conjunct: int, left: int) -> Tree:
+    """Return the tree with `left` replaced by the conjunct joined to it, together with what the two share."""
+    if _is_verb(tree, left) and any(tree.labels[child] == "pobj" for child in tree.children(conjunct)):
+        # A prepositional phrase joined to a verb: the verb keeps it instead of the adjuncts between the two.
+        between = (child for child in tree.joints(left, _REPLACED) if left < child < conjunct)
+        return replace(tree.without(*between), labels=with_changes(tree.labels, {conjunct: "prep"}))
+    shared = [child for child in tree.children(left) if child > conjunct]
+    if _is_verb(tree, left) and not subjects_of(tree, conjunct):
+        shared += _shared(tree, conjunct, left)
+    head, root = (NOWHERE, conjunct) if left == tree.root else (tree.heads[left], tree.root)
+    heads = with_changes(tree.heads, {**dict.fromkeys(shared, conjunct), left: NOWHERE, conjunct: head})
+    return replace(tree, heads=heads, labels=with_changes(tree.labels, {conjunct: tree.labels[left]}), root=root)
+
+
+def _shared(tree: Tree, conjunct: int, left: int) -> list[int]:
+    subjects = subjects_of(tree, left)
+    first = min(subjects, default=left)
+    openings = [child for child in tree.joints(left, _OPENINGS | {"punct"}) if child < first]
+    auxiliaries = [child for child in tree.children(left) if child < left and tree.labels[child] in _AUXILIARIES]
+    if any(tree.tokens[child].lower() == "but" for child in tree.joints(left, COORDINATIONS) if child < conjunct):
+        auxiliaries = [child for child in auxiliaries if tree.labels[child] != "neg"]
+    return [*subjects, *openings, *(auxiliaries if _can_share(tree, conjunct, auxiliaries) else ())]
+
+
+def _can_share(tree: Tree, conjunct: int, auxiliaries: Sequence[int]) -> bool:
+    inner = [tree.tokens[child].lower() for child in tree.children(conjunct) if tree.labels[child] in _AUXILIARIES]
+    if inner:
+        return inner[0] == "be"
+    form = tree.tokens[conjunct].lower()
+    if any(tree.labels[node] == "auxpass" for node in auxiliaries):
+        return form.endswith(_PARTICIPLES)
+    return not form.endswith("s") or form.endswith("ss")
+
+
+def _is_verb(tree: Tree, node: int) -> bool:
+    has_argument = (tree.labels[child] in _VERB_ARGUMENTS for child in tree.children(node))
+    return bool(subjects_of(tree, node)) or tree.labels[node] == "ROOT" or any(has_argument)
+
+
+def _without_loose(tree: Tree, kept: set[int]) -> list[int]:
+    """Return the places in order, without the commas and conjunctions that join nothing and brackets without a pair."""
+    for node in sorted(kept):
+        pairs = tree.labels[node] in (*COORDINATIONS, "preconj") or tree.tokens[node].lower() in ("both", "either")
+        within = (
+            tree.labels[node] in COORDINATIONS
+            and node + 1 in kept
+            and {node - 1, node - 1 - _comma(tree, node)} <= kept
+        )
+        if pairs and not within and tree.heads[node] != NOWHERE:
+            joined = [c for c in tree.children(tree.heads[node]) if tree.labels[c] == "conj" and c in kept]
+            if not any(child > node for child in joined):
+                kept -= set(tree.subtree(node))
+    words = sorted(node for node in kept if _is_word(tree, node))
+    if not words:
+        return sorted(kept)
+    signs = sorted(kept - set(words))
+    loose = _unpaired(tree, signs, words)
+    for node in signs:
+        breaks = tree.tokens[node] in _BREAKS
+        apart = not {node - 1, node + 1} <= kept if breaks else not words[0] < node < words[-1]
+        apart = apart and not (tree.tokens[node] == ";" and node - 1 in kept and node < words[-1])
+        if apart and tree.tokens[node] not in _OPEN + _CLOSED + _UNITS:
+            loose.add(node)
+    return sorted(kept - loose)
+
+
+def _comma(tree: Tree, node: int) -> bool:
+    return node > 0 and tree.tokens[node - 1] == ","
+
+
+def _unpaired(tree: Tree, signs: Iterable[int], words: Sequence[int]) -> set[int]:
+    """Return the brackets and quotation marks without a pair, and the pairs without a word between them."""
+    opened: list[int] = []
+    loose: set[int] = set()
+    for node in signs:
+        token = tree.tokens[node]
+        if token in _CLOSED and opened and tree.tokens[opened[-1]] == _OPEN[_CLOSED.index(token)]:
+            start = opened.pop()
+            loose |= set() if any(start < word < node for word in words) else {start, node}
+        elif token in _OPEN:
+            opened.append(node)
+        elif token in _CLOSED:
+            loose.add(node)
+    return loose | set(opened)
+
+
+def _is_word(tree: Tree, node: int) -> bool:
+    return any(map(str.isalnum, tree.tokens[node]))
+
+
+def _fault(work: _Work, kept: Collection[int], needed: Sequence[int], several: bool) -> str:
+    """Return why the places are not a claim of their own; empty if they are."""
+    tree = work.tree
+    words = [node for node in range(len(tree.tokens)) if _is_word(tree, node)]
+    if several and set(words) <= set(kept):
+        return "nothing to leave out"
+    if not set(needed) <= set(kept):
+        return "words are missing"
+    subjects = [child for child in subjects_of(tree, tree.root) if child in kept]
+    auxiliaries = [tree.tokens[child].lower() for child in tree.joints(tree.root, ("aux", "auxpass")) if child in kept]
+    ends = tree.tokens[tree.root].lower().endswith("ing")
+    finite = tree.root == work.finite or (auxiliaries[:1] != ["to"] and (auxiliaries or not ends))
+    return "" if subjects and finite else "no subject or finite verb"

@@ -1,0 +1,454 @@
+"""Options of chat models, and the sources of their answers: a model, the reply store, or a file of replies.
+
+A file of replies holds every request with its reply as sent and received, one JSON object per line, so that a whole
+pipeline can run again. A failed request is kept as failed.
+
+    {"request": {"model": ..., "messages": [...], ...}, "sample": 0, "reply": {"choices": [...], ...}}
+    {"request": {...}, "sample": 0, "failure": {"cause": "refused", "detail": "..."}}
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue
+
+from metaeval.corpus.loaders.published_rows import DataRow, read_rows
+from metaeval.errors import RequestsWritten, UserError, install_extra
+from metaeval.files import canonical_json, write_text
+from metaeval.llm.batch_files import BatchSession, open_session, write_batch
+from metaeval.llm.budget import Estimate, estimate
+from metaeval.llm.endpoint import ENDPOINT_OPTIONS, PASSING, Cause, EndpointError, ModelOptions
+from metaeval.llm.messages import Answer, Ask, ChatRequest, Failure, Reply, is_malformed, read_reply
+from metaeval.llm.reply_store import ReplyStore, replies_path
+from metaeval.parsing import parse_json
+
+if TYPE_CHECKING:
+    from metaeval.llm.chat_client import ChatSession
+
+_HINT = "name a file that --record wrote"
+
+
+def recording(ask: Ask, path: Path) -> Ask:
+    """Return `ask` such that every request with its outcome is written into a file, in order, without duplicates.
+
+    The file is rewritten after each call with all calls so far; an existing file is replaced.
+    """
+    lines: dict[bytes, str] = {}
+
+    def asked(requests: Sequence[ChatRequest]) -> Sequence[Answer]:
+        answers = ask(requests)
+        for request, answer in zip(requests, answers, strict=True):
+            came: dict[str, Any] = (
+                {"failure": {"cause": str(answer.cause), "detail": answer.detail}}
+                if isinstance(answer, Failure)
+                else {"reply": parse_json(answer.raw, lone_surrogates=True)}
+            )
+            kept = {"request": request.body, "sample": request.sample, **came}
+            if request.attempt:
+                kept["attempt"] = request.attempt
+            lines[_key(request)] = canonical_json(kept)
+        write_text(path, "".join(f"{line}\n" for line in lines.values()))
+        return answers
+
+    return asked
+
+
+class Replay:
+    """A source of replies that reads them from a file.
+
+    Raises `UserError` when it cannot be read, and on a request that it does not hold.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        rows = read_rows(path, _HINT, lone_surrogates=True)
+        self._kept = {_key(_request(row)): _answer(row) for row in rows}
+
+    def fitted(self, requests: Sequence[ChatRequest]) -> Sequence[ChatRequest]:
+        """Return the requests in the form in which they were recorded."""
+        return [request.plain if self._is_plain(request) else request for request in requests]
+
+    def _is_plain(self, request: ChatRequest) -> bool:
+        return request.loose and _key(request) not in self._kept and _key(request.plain) in self._kept
+
+    def holds(self, requests: Sequence[ChatRequest]) -> bool:
+        """Return whether every request has its reply in the file, in whatever form it was recorded."""
+        return all(_key(request) in self._kept or self._is_plain(request) for request in requests)
+
+    def note(self) -> str:
+        """Return a line that says where the replies are from."""
+        return f"replies from {self._path}"
+
+    def __call__(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
+        """Return one answer per request, in order."""
+        missing = sum(_key(request) not in self._kept for request in requests)
+        if missing:
+            raise UserError(
+                f"{self._path} holds no reply to {missing:,} of {len(requests):,} requests: it was recorded "
+                "with another model, prompt, option or input. Use the same ones, or leave --replay out to "
+                "ask the model again."
+            )
+        return [self._kept[_key(request)] for request in requests]
+
+
+def replayed_model(path: Path) -> str:
+    """Return the model that a file of replies was recorded with; raises `UserError` for an empty file."""
+    first = next(read_rows(path, _HINT, lone_surrogates=True), None)
+    if first is None:
+        raise UserError(
+            f"{path} holds no recorded replies, so the model cannot be taken from it: name the model with --model, "
+            "or record the file again."
+        )
+    return first.row("request").text("model")
+
+
+def _key(request: ChatRequest) -> bytes:
+    return request.key("")
+
+
+def _request(row: DataRow) -> ChatRequest:
+    attempt = row.number("attempt") if "attempt" in row.fields else 0
+    request = ChatRequest(row.row("request").fields, row.number("sample"), attempt)
+    try:
+        _key(request)
+    except ValueError as error:  # a number that is not finite
+        raise row.error("request", "an object that JSON can hold") from error
+    return request
+
+
+def _answer(row: DataRow) -> Answer:
+    if "failure" in row.fields:
+        failure = row.row("failure")
+        return Failure(failure.choice("cause", {str(cause): cause for cause in Cause}), failure.optional_text("detail"))
+    try:
+        return read_reply(canonical_json(row.row("reply").fields))
+    except ValueError as error:
+        raise UserError(f"{row.where}: the reply is {error}; record the file again.") from error
+
+
+ReplyForm = Literal["json", "json_schema"]
+"""A reply in JSON: only the prompt asks for it (json), or the server enforces a schema (json_schema)."""
+Output = Literal["auto", "json", "json_schema", "text"]
+
+_OURS = frozenset(
+    "model messages stream n temperature top_p max_tokens max_completion_tokens seed response_format".split()
+)
+
+
+def checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return further fields of a request's body. Raises ValueError for a field that another option sets."""
+    if taken := sorted(_OURS & extra.keys()):
+        raise ValueError(f"extra may not set {', '.join(taken)}, which metaeval sets itself: leave it out of extra")
+    return extra
+
+
+def chat_request(
+    options: Any, content: str, form: dict[str, Any] | None = None, max_tokens: int | None = None
+) -> ChatRequest:
+    """Return the request with this message (`content`).
+
+    options: with the fields of `ChatOptions`. form: a `response_format`, sent where a schema is enforced.
+    max_tokens: overrides the option.
+    """
+    sampling = {"temperature": options.temperature, "top_p": options.top_p, "seed": options.seed}
+    form = None if options.output == "text" else form
+    body: dict[str, Any] = {"model": options.model, options.max_tokens_name: max_tokens or options.max_tokens}
+    body |= {name: value for name, value in sampling.items() if value is not None}
+    if form is not None and options.output in ("auto", "json_schema"):
+        body["response_format"] = form
+    messages = [{"role": options.role, "content": content}]
+    loose = form is not None and options.output == "auto"
+    return ChatRequest({**body, **options.extra, "messages": messages}, form=form, loose=loose)
+
+
+class ChatOptions(ModelOptions):
+    """The chat model, its servers, and the settings of a request; those of `EndpointOptions` cannot change a reply."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    """Sampling temperature (none: the server's own)."""
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Nucleus sampling (none: the server's own)."""
+    seed: int | None = None
+    """Seed that is sent with each request (none: no seed)."""
+    max_tokens: Annotated[int, Field(ge=1)] = 1024
+    """Most tokens in a reply, reasoning included; a reply that reaches it is unparsed."""
+    max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """Name under which the limit is sent; some models refuse max_tokens."""
+    output: Output = "auto"
+    """Form of the reply: json_schema (the server holds the model to a schema), json (the prompt alone asks for JSON),
+    auto (json_schema, and json where the server refuses it or replies in that form are kept), or text (plain text,
+    as papers' own prompts ask for)."""
+    role: Literal["user", "system"] = "user"
+    """Role of the one message that is sent."""
+    extra: Annotated[dict[str, JsonValue], AfterValidator(checked_extra)] = Field(default_factory=dict)
+    """Further fields of the request's body."""
+    ask_again: Literal["unparsed"] | None = None
+    """Replies that are asked for once more: unparsed (those out of form; the first is kept, and both count), or
+    none."""
+
+    def identity(self) -> dict[str, Any]:
+        """Return the options in use that can change a reply, for a signature.
+
+        The address is left out: a file of replies does not hold it, and a replay has to give the same signature as the
+        run. The replies name the model that answered.
+        """
+        values: dict[str, Any] = self.model_dump(mode="json", exclude={"base_url", "server", *ENDPOINT_OPTIONS})
+        return {name: value for name, value in values.items() if value not in (None, {}) or name == "temperature"}
+
+
+Options = TypeVar("Options", bound=ChatOptions)
+
+ChatProgress = Callable[[str, int, int], None]
+"""Called while the model answers with "asking MODEL" (and ", round 2" for later requests), the number of requests
+answered so far, and the number of requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens of some replies, as the server counted them; uncounted: number of replies without counts."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    uncounted: int = 0
+
+
+class Chat:
+    """A source of replies: a chat model, or a file of recorded replies. heard: every reply, in the requests' order.
+
+    superseded: replies to requests that were sent twice, where the other reply was used.
+    """
+
+    def __init__(self, source: Replay | _Asker, ask: Ask, ask_again: Literal["unparsed"] | None) -> None:
+        self._source, self._ask, self._ask_again = source, ask, ask_again
+        self.heard: list[Answer] = []
+        self.superseded: list[Answer] = []
+        self._read = 0
+        self._form: ReplyForm | None = None
+
+    def ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
+        """Return one answer per request, in order; malformed replies are asked for again if the options say so."""
+        loose = [request.loose for request in requests]
+        requests = self._source.fitted(requests)
+        if self._form is None and any(loose):
+            self._form = "json_schema" if "response_format" in requests[loose.index(True)].body else "json"
+        answers = list(self._ask(requests))
+        bad = [place for place, pair in enumerate(zip(requests, answers, strict=True)) if is_malformed(*pair)]
+        if bad and self._ask_again == "unparsed":
+            second = [replace(requests[place], attempt=1) for place in bad]
+            for place, request, answer in zip(bad, second, self._ask(second), strict=True):
+                taken = isinstance(answer, Reply) and not is_malformed(request, answer)
+                self.superseded.append(answers[place] if taken else answer)
+                answers[place] = answer if taken else answers[place]
+                self._read += taken
+        self.heard.extend(answers)
+        return answers
+
+    def note(self) -> str:
+        """Return one line with the number of requests and the cost so far."""
+        again = f"; {len(self.superseded):,} unparsed replies asked for again, {self._read:,} of them read then"
+        return self._source.note() + (again if self.superseded else "")
+
+    def settled(self, options: Options) -> Options:
+        """Return the options with `auto` replaced by the form of the replies."""
+        if options.output != "auto":
+            return options
+        return options.model_copy(update={"output": self._form or "json_schema"})
+
+    @property
+    def models(self) -> list[str]:
+        """The model names in the replies, sorted."""
+        return sorted({answer.model for answer in self.heard if isinstance(answer, Reply) and answer.model})
+
+
+@contextmanager
+def open_chat(
+    options: ChatOptions,
+    record: Path | None = None,
+    replay: Path | None = None,
+    progress: ChatProgress | None = None,
+    requests: Path | None = None,
+) -> Iterator[Chat]:
+    """Open a source of answers for the length of the block; the budget is for all requests in it.
+
+    Every reply is kept in the reply store as it arrives: an interrupted run continues where it stopped, and a run with
+    all replies in the store needs no key, no server, and none of the client's packages. record: also write all requests
+    and outcomes to this file. replay: take all answers from such a file. requests: send nothing, write the first
+    requests without a reply to this file as a batch, and raise `RequestsWritten`.
+
+    Raises `UserError` for one price without the other, a budget without prices, and a file that cannot be replayed;
+    asking raises it without a key, for missing packages, and where continuing is pointless (see `ChatClient.ask`).
+    """
+    _ = options.prices  # validates the prices before anything is read or asked
+    if replay is not None:
+        kept = Replay(replay)
+        yield Chat(kept, kept, options.ask_again)
+        return
+    with ReplyStore(replies_path(options.replies)) as store:
+        asker = _Asker(options, store, progress, requests)
+        try:
+            yield Chat(asker, recording(asker.ask, record) if record else asker.ask, options.ask_again)
+        finally:
+            if asker.session is not None:
+                asker.session.close()
+
+
+def estimate_for(requests: Iterable[ChatRequest], options: ChatOptions) -> Estimate:
+    """Return the estimated cost of the requests that lack a reply; sends nothing, and needs no key."""
+    with ReplyStore(replies_path(options.replies)) as store:
+        listed = list(requests)
+        first = next((request for request in listed if request.loose), None)
+        known = None if first is None else _known_form(first, options.server_name, store)
+        return estimate(_in_form(listed, known), options.server_name, store, options.prices)
+
+
+def _in_form(requests: Sequence[ChatRequest], form: ReplyForm | None) -> list[ChatRequest]:
+    return [request.plain if request.loose and form == "json" else request for request in requests]
+
+
+def _known_form(request: ChatRequest, server: str, store: ReplyStore) -> ReplyForm | None:
+    """Return the form of the stored replies to requests like this one; json_schema where both forms are stored."""
+    if store.knows(request.settings(server)):
+        return "json_schema"
+    return "json" if store.knows(request.plain.settings(server)) else None
+
+
+def cost_of(spent: Spent, options: ChatOptions) -> float | None:
+    """Return the cost of the replies in USD; None where prices or token counts are not known."""
+    if options.prices is None or spent.uncounted:
+        return None
+    return options.prices.cost(spent.tokens_in, spent.tokens_out)
+
+
+def reply_texts(answers: Iterable[Answer]) -> list[str]:
+    """Return the texts of the replies among some answers, malformed ones included."""
+    return [answer.content for answer in answers if isinstance(answer, Reply)]
+
+
+def spent_on(answers: Iterable[Answer]) -> Spent:
+    """Return the tokens of the replies among some answers, those of earlier runs included."""
+    replies = [answer for answer in answers if isinstance(answer, Reply)]
+    return Spent(
+        sum(reply.tokens_in or 0 for reply in replies),
+        sum(reply.tokens_out or 0 for reply in replies),
+        sum(reply.tokens_in is None or reply.tokens_out is None for reply in replies),
+    )
+
+
+class _Asker:
+    """A source of replies that opens a chat session only when a request has no stored reply.
+
+    requests: file to which such requests are written instead of being sent.
+    """
+
+    def __init__(
+        self, options: ChatOptions, store: ReplyStore, progress: ChatProgress | None, requests: Path | None
+    ) -> None:
+        self._options, self._store, self._progress, self._requests = options, store, progress, requests
+        self.session: ChatSession | BatchSession | None = None
+        self._kept = self._rounds = 0
+        self._form: ReplyForm | None = None
+
+    def ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
+        kept = [self._store.find(request.key(self._options.server_name)) for request in requests]
+        replies = [reply for reply in kept if reply is not None]
+        if len(replies) == len(requests):
+            self._kept += len(replies)
+            return replies
+        if self._requests is not None:
+            if self._options.batch is not None:  # its replies are stored first
+                self._open().ask(requests)
+            keys = {request.key(self._options.server_name): request for request in requests}
+            if left := {key.hex(): request.content for key, request in keys.items() if not self._store.has(key)}:
+                raise RequestsWritten(write_batch(self._requests, left))
+        session = self._open()
+        progress = self._progress
+        if progress is None:
+            return session.ask(requests)
+        self._rounds += 1
+        name = f"asking {self._options.model}" + (f", round {self._rounds}" if self._rounds > 1 else "")
+        progress(name, 0, len(requests))
+        return session.ask(requests, lambda done, total: progress(name, done, total))
+
+    def fitted(self, requests: Sequence[ChatRequest]) -> Sequence[ChatRequest]:
+        """Return the requests in the form that the endpoint accepts: with a schema, unless it refuses schemas."""
+        first = next((request for request in requests if request.loose), None)
+        if first is not None and self._form is None:
+            self._form = _known_form(first, self._options.server_name, self._store) or self._tried(first)
+        return _in_form(requests, self._form)
+
+    def _tried(self, request: ChatRequest) -> ReplyForm:
+        """Return the form of replies that the endpoint supports, after sending it the first request with its schema."""
+        if self._requests is not None or self._options.batch is not None:
+            session = None if self._options.batch is None else self._open()
+            plain = isinstance(session, BatchSession) and session.holds(request.plain) and not session.holds(request)
+            return "json" if plain else "json_schema"
+        session = self._open()
+        ledger = session.ledger
+        try:
+            (answer,) = session.ask([request])
+        except EndpointError as error:
+            if error.cause not in (Cause.REFUSED, *PASSING):
+                raise
+            # It is asked again, with the others or without its schema, and counted there.
+            ledger.failed -= Counter([error.cause])
+            return "json" if error.cause is Cause.REFUSED else "json_schema"
+        if isinstance(answer, Reply):
+            ledger.stored -= 1  # the run below takes it from the store and counts it again
+        else:
+            ledger.failed -= Counter([answer.cause])
+        return "json_schema"
+
+    def note(self) -> str:
+        if self.session is None:
+            return f"0 replies asked for, {self._kept:,} from the reply store"
+        before = f"; {self._kept:,} more from the reply store" if self._kept else ""
+        return f"{self.session.note()}{before}"
+
+    def _open(self) -> ChatSession | BatchSession:
+        if self.session is not None:
+            return self.session
+        missing = [name for name in ("aiohttp", "httpx2") if importlib.util.find_spec(name) is None]
+        if missing and self._options.batch is None:
+            raise UserError(
+                f"Requests to a chat model need the packages {', '.join(missing)}, which are not installed "
+                f"here: type {install_extra('llm')}."
+            )
+        self.session = open_session(self._options, self._store)
+        return self.session
+
+
+_CUT = "cut at the token limit"
+
+
+def why_unread(answers: Sequence[Answer], max_tokens: int) -> str:
+    """Return the end of an error about unreadable replies: how many there are of each kind, and what to do.
+
+    max_tokens: the limit of the requests; a higher one is advised only where a reply was cut at it.
+    """
+    ended = Counter(map(_ended, answers))
+    came = ", ".join(f"{times:,} {name}" for name, times in ended.items())
+    first = next((reply for reply in answers if isinstance(reply, Reply) and reply.content.strip()), None)
+    words = "" if first is None else " ".join(first.content.split())
+    shown = words if len(words) <= 40 else words[:40] + "..."
+    begins = "" if first is None else f"; the first reply begins {shown!r}"
+    higher = f"set max_tokens higher (-s max_tokens={2 * max_tokens}), or " if ended[_CUT] else ""
+    return f"{came}{begins}; {higher}ask another model (--model NAME)"
+
+
+def _ended(answer: Answer) -> str:
+    if isinstance(answer, Failure):
+        return "refused as too long" if answer.cause is Cause.TOO_LONG else "failed"
+    if answer.finish_reason == "length":
+        return _CUT
+    if answer.refusal or answer.finish_reason == "content_filter":
+        return "refused by the model or a filter"
+    return "malformed" if answer.content.strip() else "without a text"

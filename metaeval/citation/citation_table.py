@@ -1,0 +1,395 @@
+"""The citation table, with one line for each citation of each answer, from which every pipeline computes its values.
+
+The verdicts on all claims are asked for in three batches.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from metaeval.citation.data_model import (
+    NO_TEXT,
+    UNKNOWN_TEXT,
+    Answer,
+    Claim,
+    Entails,
+    Mark,
+    MarkProblem,
+    NliPair,
+    Passage,
+    Verdict,
+    answer_cells,
+)
+from metaeval.citation.marks_and_sentences import find_marks, unread
+
+Zero = Literal["out of range", "last passage"]
+"""What the number 0 cites: nothing, or the last passage, which the released code finds at index -1."""
+
+Untitled = Literal["text only", "title line"]
+"""How a passage without a title is written: its text alone, or below an empty title line, as released."""
+
+
+def find_place(
+    number: int | None, passages: int, zero: Zero = "out of range", bound: int | None = None
+) -> tuple[int | None, MarkProblem | None]:
+    """Return the index of the passage that a number cites (None: no such passage), and the number's problem.
+
+    passages: the number of passages. bound: the highest number that is read (None: any). Zero is a problem even where
+    it is read as the last passage.
+    """
+    if number is None:
+        return None, "unparsable"
+    if number == 0:
+        return (passages - 1 if zero == "last passage" and passages else None), "zero"
+    if not 0 < number <= (passages if bound is None else min(passages, bound)):
+        return None, "out of range"
+    return number - 1, None
+
+
+def premise(passages: Sequence[Passage], untitled: Untitled = "text only") -> str:
+    """Return the passages joined to one premise: a title line and the text of each, with line breaks between."""
+    return "\n".join(
+        f"Title: {passage.title}\n{passage.text}" if passage.title or untitled == "title line" else passage.text
+        for passage in passages
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimQuestion:
+    """A claim to judge, the answer's passages, and the indices of the cited passages in the order of the marks."""
+
+    claim: str
+    passages: tuple[Passage, ...]
+    cited: tuple[int, ...]
+
+    def pair(self, indices: Iterable[int], untitled: Untitled) -> NliPair:
+        """Return the premise of the passages at these indices, and the claim."""
+        cited = [self.passages[index] for index in indices]
+        if all(passage.source and not passage.text for passage in cited):
+            return UNKNOWN_TEXT, self.claim
+        return premise(cited, untitled), self.claim
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdicts on one claim; None where no verdict was needed.
+
+    joint: of all cited passages together. alone, rest: of each cited passage by itself, and of the others without it,
+    in the order of the marks.
+    """
+
+    joint: Verdict | None
+    alone: tuple[Verdict | None, ...]
+    rest: tuple[Verdict | None, ...]
+
+
+def judge(questions: Sequence[ClaimQuestion], entails: Entails, untitled: Untitled = "text only") -> list[Judgement]:
+    """Return the verdicts on all questions, from three calls of `entails` without duplicate pairs.
+
+    The first call is for every joint verdict; the second for each passage alone, where several marks jointly entail
+    the claim; the third for the other passages, where the passage alone does not entail it. So exactly the pairs
+    that ALCE's rule needs are judged. A question without a cited passage needs no verdict.
+    """
+    joint = [question.pair(question.cited, untitled) if question.cited else None for question in questions]
+    known = verdicts_on(joint, entails)
+    alone: list[list[NliPair | None]] = []
+    for question, pair in zip(questions, joint, strict=True):
+        several = len(question.cited) > 1 and pair is not None and known[pair].entailed is True
+        alone.append([question.pair([index], untitled) if several else None for index in question.cited])
+    known |= verdicts_on((pair for pairs in alone for pair in pairs if pair not in known), entails)
+    rest: list[list[NliPair | None]] = []
+    for question, pairs in zip(questions, alone, strict=True):
+        rest.append([])
+        for index, pair in zip(question.cited, pairs, strict=True):
+            # A passage that is cited twice is removed once: its second citation is part of the rest.
+            others = list(question.cited)
+            others.remove(index)
+            is_needed = pair is not None and known[pair].entailed is not True
+            rest[-1].append(question.pair(others, untitled) if is_needed else None)
+    known |= verdicts_on((pair for pairs in rest for pair in pairs if pair not in known), entails)
+
+    def verdicts(pairs: Sequence[NliPair | None]) -> tuple[Verdict | None, ...]:
+        return tuple(None if pair is None else known[pair] for pair in pairs)
+
+    rows = zip(joint, alone, rest, strict=True)
+    return [Judgement(verdicts([pair])[0], verdicts(few), verdicts(others)) for pair, few, others in rows]
+
+
+def needed(alone: Verdict | None, rest: Verdict | None) -> bool | None:
+    """Return whether a citation of a jointly entailed claim is needed: False if it does not entail but the rest does.
+
+    None where a deciding verdict is missing.
+    """
+    by_itself = None if alone is None else alone.entailed
+    without = None if rest is None else rest.entailed
+    if by_itself is True or without is False:
+        return True
+    return False if by_itself is False and without is True else None
+
+
+def verdicts_on(pairs: Iterable[NliPair | None], entails: Entails) -> dict[NliPair, Verdict]:
+    """Return the verdict on each distinct pair from one call of `entails`, or from none without a pair.
+
+    A premise of unknown text has no verdict.
+    """
+    distinct = list(dict.fromkeys(pair for pair in pairs if pair is not None))
+    known = [pair for pair in distinct if pair[0] != UNKNOWN_TEXT]
+    verdicts = dict(zip(known, entails(known), strict=True)) if known else {}
+    return verdicts | {pair: Verdict(None, status=NO_TEXT) for pair in distinct if pair not in verdicts}
+
+
+MarkState = Literal["judged", "unjudged", "uncited", "fails", "over the limit", "repeated", "no statement", "not read"]
+"""State of a citation.
+
+judged: its precision is known. unjudged: the backend gave no deciding score; `reason` says why. uncited: the line is of
+a claim without citations. fails: it cites no passage, or is beside such a citation and the profile lets the whole claim
+fail. over the limit: beyond the number of citations that the profile reads. repeated: a duplicate in its group. no
+statement: its sentence holds no words. not read: the profile does not read such marks, or that part of the answer.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitationLine:
+    """One citation of one claim; a claim without citations has one line without a citation.
+
+    sentence, claim_number: from 1 within the answer; None where a mark is in no sentence that was read. citation: the
+    cited number (1 is the first passage; None: none, or unparsable). start, end: the mark's offsets in the answer;
+    sentence_start, sentence_end: its sentence's. joint: whether the claim's passages together entail it; alone, rest:
+    whether this passage does, and the others without it (None: not asked, or no answer). score: the backend's joint
+    score. recall: of the claim, 0 or 1, on each of its lines. precision: of the citation, 0 or 1. Both are None where
+    undefined, and degrees of support from 0 to 1 for a soft backend (`metaeval.citation.measures.soften`).
+    cut: a premise of this line was longer than the backend's limit.
+    """
+
+    answer: str
+    group: str = ""
+    system: str = ""
+    sentence: int | None = None
+    claim_number: int | None = None
+    claim: str = ""
+    made_by: str = ""
+    sentence_start: int | None = None
+    sentence_end: int | None = None
+    citation: int | None = None
+    start: int | None = None
+    end: int | None = None
+    joint: bool | None = None
+    alone: bool | None = None
+    rest: bool | None = None
+    score: float | None = None
+    recall: float | None = None
+    precision: float | None = None
+    state: MarkState = "judged"
+    problem: MarkProblem | None = None
+    reason: str = ""
+    cut: bool = False
+
+
+def claims_of(lines: Sequence[CitationLine]) -> list[CitationLine]:
+    """Return the first line of each claim, in order; recall is computed over these."""
+    first: dict[tuple[str, int], CitationLine] = {}
+    for line in lines:
+        if line.claim_number is not None:
+            first.setdefault((line.answer, line.claim_number), line)
+    return list(first.values())
+
+
+def unjudged(lines: Sequence[CitationLine]) -> list[CitationLine]:
+    """Return the lines whose recall or precision has no value because a verdict is missing."""
+    return [line for line in lines if line.reason]
+
+
+def counts(lines: Sequence[CitationLine]) -> Mapping[str, int]:
+    """Return the number of claims and of citation marks in a citation table, and of the marks by state and by problem.
+
+    Every mark has exactly one state, so that the counts of the states add up to `marks`.
+    """
+    marks = [line for line in lines if line.start is not None]
+    states = Counter(line.state for line in marks)
+    problems = Counter(line.problem for line in marks if line.problem is not None)
+    claims = claims_of(lines)
+    return {
+        "claims": len(claims),
+        "claims uncited": sum(line.state == "uncited" for line in claims),
+        "marks": len(marks),
+        **{f"marks: {state}": states[state] for state in sorted(states)},
+        **{f"problem: {problem}": problems[problem] for problem in sorted(problems)},
+    }
+
+
+def unjudged_claim(line: CitationLine) -> bool:
+    """Return whether a claim lacks the verdict that its recall needs."""
+    left_out = line.state == "uncited" or (line.state == "fails" and line.precision is None)
+    return line.recall is None and not left_out
+
+
+def sentence_rows(lines: Sequence[CitationLine]) -> list[dict[str, str | int | None]]:
+    """Return one row per sentence with a claim: its numbers of claims and citations, and how many are supported.
+
+    A claim or citation without a verdict is counted, but neither as supported nor as precise.
+    """
+    claims: dict[tuple[str, int | None], list[CitationLine]] = defaultdict(list)
+    citations: dict[tuple[str, int | None], list[CitationLine]] = defaultdict(list)
+    for line in claims_of(lines):
+        claims[line.answer, line.sentence].append(line)
+    for line in lines:
+        if line.start is not None:
+            citations[line.answer, line.sentence].append(line)
+    return [
+        {
+            "answer": answer,
+            "system": sentence_claims[0].system,
+            "sentence": sentence,
+            "start": sentence_claims[0].sentence_start,
+            "end": sentence_claims[0].sentence_end,
+            "claims": len(sentence_claims),
+            "claims_supported": sum(line.recall == 1 for line in sentence_claims),
+            "claims_unjudged": sum(line.recall is None and bool(line.reason) for line in sentence_claims),
+            "citations": len(marks := citations[answer, sentence]),
+            "citations_precise": sum(line.precision == 1 for line in marks),
+            "citations_unjudged": sum(line.state == "unjudged" for line in marks),
+        }
+        for (answer, sentence), sentence_claims in claims.items()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class CitedMark:
+    """One citation mark of a claim: the index of the cited passage (place), its problem, and its state.
+
+    state: "judged" where the passage is part of the premises.
+    """
+
+    mark: Mark
+    place: int | None
+    problem: MarkProblem | None
+    state: MarkState
+
+
+@dataclass(frozen=True, slots=True)
+class CitedStatement:
+    """A claim and its marks, before it is judged. number: in the table; None: the claim is in no share.
+
+    counts: whether recall counts the claim. failing: precision of marks that fail.
+    """
+
+    claim: Claim
+    cited: tuple[CitedMark, ...]
+    number: int | None
+    counts: bool
+    failing: int | None
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The indices of the passages in the claim's premise."""
+        return tuple(mark.place for mark in self.cited if mark.state == "judged" and mark.place is not None)
+
+
+def judged_lines(
+    answers: Sequence[Answer],
+    stated: Sequence[Sequence[CitedStatement]],
+    entails: Entails,
+    untitled: Untitled,
+    reason_on_all: bool = False,
+) -> list[CitationLine]:
+    """Return one line for each mark and each uncited statement, by answer and in the order of the text.
+
+    Recall of a statement: 1 if its cited passages together entail it, else 0; undefined where it does not count.
+    Precision of a citation: 0 if recall is 0, or if it alone does not entail the statement and the others do; else 1.
+    Marks in no statement come last, so that every mark in the text has a line.
+
+    reason_on_all: marks that fail also get the reason why their statement's verdict is missing.
+    """
+    questions = [
+        ClaimQuestion(statement.claim.text, answer.passages, statement.places)
+        for answer, statements in zip(answers, stated, strict=True)
+        for statement in statements
+    ]
+    judged = iter(judge(questions, entails, untitled))
+    lines: list[CitationLine] = []
+    for answer, statements in zip(answers, stated, strict=True):
+        for statement in statements:
+            lines.extend(_lines(answer, statement, next(judged), reason_on_all))
+        lines.extend(_not_read(answer, [citation.mark for statement in statements for citation in statement.cited]))
+    return lines
+
+
+def _lines(
+    answer: Answer, statement: CitedStatement, judgement: Judgement, reason_on_all: bool
+) -> Iterator[CitationLine]:
+    claim, joint = statement.claim, judgement.joint
+    line = CitationLine(
+        **answer_cells(answer),
+        sentence=claim.sentence,
+        claim_number=statement.number,
+        claim=claim.text,
+        made_by=claim.made_by,
+        sentence_start=claim.start,
+        sentence_end=claim.end,
+        joint=None if joint is None else joint.entailed,
+        score=None if joint is None else joint.score,
+        recall=_recall(joint) if statement.counts else None,
+    )
+    if not statement.cited and statement.number is not None:
+        yield replace(line, state="uncited")
+    why = _reason(joint) if reason_on_all and statement.counts else ""
+    verdicts = iter(zip(judgement.alone, judgement.rest, strict=True))
+    for citation in statement.cited:
+        alone, rest = next(verdicts) if citation.state == "judged" else (None, None)
+        precision, reason = (statement.failing if citation.state == "fails" else None), ""
+        if citation.state == "judged" and joint is not None:
+            precision, reason = mark_precision(joint, alone, rest, len(statement.places))
+        yield replace(
+            line,
+            citation=citation.mark.number,
+            start=citation.mark.start,
+            end=citation.mark.end,
+            alone=None if alone is None else alone.entailed,
+            rest=None if rest is None else rest.entailed,
+            precision=precision,
+            state="unjudged" if reason else citation.state,
+            problem=citation.problem,
+            reason=reason or why,
+            cut=any(verdict is not None and verdict.cut for verdict in (joint, alone, rest)),
+        )
+
+
+def _recall(joint: Verdict | None) -> int | None:
+    """Return the recall of a claim by its joint verdict: 0 without a passage; None where the verdict is missing."""
+    if joint is None:
+        return 0
+    return None if joint.entailed is None else int(joint.entailed)
+
+
+def mark_precision(joint: Verdict, alone: Verdict | None, rest: Verdict | None, cited: int) -> tuple[int | None, str]:
+    """Return the precision of one citation, and why it is missing. cited: number of the claim's citations.
+
+    joint, alone, rest: verdicts on the claim's passages together, on this one, and on the others.
+    """
+    if joint.entailed is None:
+        return None, joint.status
+    if not joint.entailed or cited == 1:
+        return int(joint.entailed), ""
+    value = needed(alone, rest)
+    return (None, _reason(alone, rest)) if value is None else (int(value), "")
+
+
+def _reason(*verdicts: Verdict | None) -> str:
+    """Return the status of the first verdict without a decision, as the reason why a verdict is missing."""
+    return next((verdict.status for verdict in verdicts if verdict is not None and verdict.entailed is None), "")
+
+
+def _not_read(answer: Answer, read: Sequence[Mark]) -> Iterator[CitationLine]:
+    """Yield a line for each of the answer's marks that is in no claim."""
+    for mark in unread(find_marks(answer.text, first=answer.first), read):
+        yield CitationLine(
+            **answer_cells(answer),
+            citation=mark.number,
+            start=mark.start,
+            end=mark.end,
+            state="not read",
+            problem=find_place(mark.number, len(answer.passages))[1],
+        )

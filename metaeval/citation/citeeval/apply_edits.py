@@ -1,0 +1,282 @@
+"""Apply a judge's edits to an answer: marks are removed from its text and inserted, everything else is unchanged.
+
+A deleted citation is removed from every bracket of its statement. An added citation follows the statement's last one,
+or takes its place if that one is deleted; in a statement without citations it precedes the full stop.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
+
+from metaeval.citation.citeeval.citation_edits import OWN_KNOWLEDGE, REASONS, Edit, apply_edits
+from metaeval.citation.citeeval.judge import Asking
+from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions
+from metaeval.citation.citeeval.splitting import ResponseStatement, Split, split_response
+from metaeval.citation.citeeval.values import ResponseValues, evaluate
+from metaeval.citation.data_model import Answer
+from metaeval.citation.marks_and_sentences import MarkStyles, brackets
+from metaeval.corpus.sentences import SentenceSplitter
+from metaeval.llm.messages import Ask
+
+T = TypeVar("T")
+
+Fate = Literal["changed", "unchanged", "not judged", "marks not found"]
+"""Outcome of a statement. not judged: it has citations, and the judge gave no edits. marks not found: its marks in the
+answer differ from those of the statement, which was joined from several lines."""
+
+_SEPARATOR = re.compile(r"\s*[,;]\s*")
+_FINAL = re.compile(r"""\s*(?:[.!?…]+["'”’»)\]]*|[。！？।॥۔؟]+[」』”’）]*)\Z""")
+_CLOSING = frozenset(".,;:!?…)]}»”’。，；：！？、）」』।॥۔؟")
+
+
+@dataclass(frozen=True, slots=True)
+class Improved:
+    """The answer after the edits.
+
+    done: the applied edits, in order; fates: their outcomes; both by a statement's number.
+
+    problems: counts of skipped edits by reason, and of "own knowledge", which adds no mark.
+    """
+
+    answer: Answer
+    done: Mapping[int, tuple[Edit, ...]]
+    fates: Mapping[int, Fate]
+    problems: Counter[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """All answers of a round, and the judge's verdicts on them; round 0 is before any edit.
+
+    edits: each answer after the judge's edits, as in the next round. changed: indices of the answers that changed since
+    the round before. recut: indices of the answers whose statements have other texts than before, because a mark moved
+    the end of a sentence.
+    """
+
+    answers: Sequence[Answer]
+    splits: Sequence[Split]
+    results: Sequence[ResponseValues]
+    edits: Sequence[Improved]
+    changed: frozenset[int] = frozenset()
+    recut: frozenset[int] = frozenset()
+
+    @property
+    def moving(self) -> frozenset[int]:
+        """Indices of the answers whose text the edits change."""
+        pairs = enumerate(zip(self.answers, self.edits, strict=True))
+        return frozenset(number for number, (old, new) in pairs if new.answer.text != old.text)
+
+
+_Change = tuple[int, int, str]
+"""Start and end offsets in the text, and their replacement."""
+
+
+def improved(
+    answer: Answer, split: Split, edits: Mapping[int, Sequence[Edit]], options: CiteEvalOptions = PAPER
+) -> Improved:
+    """Apply edits to an answer; edits: by a statement's number, absent where missing.
+
+    split: of the answer, with the same options. Raises ValueError for the style of unclosed marks.
+    """
+    if options.styles.unclosed:
+        raise ValueError("marks without a closing bracket cannot be edited")
+    highest = min(len(answer.passages), options.highest or len(answer.passages))
+    changes: list[_Change] = []
+    done: dict[int, tuple[Edit, ...]] = {}
+    fates: dict[int, Fate] = {}
+    problems: Counter[str] = Counter()
+    for statement in split.statements:
+        statement_edits = edits.get(statement.number)
+        if statement_edits is None or split.no_answer:
+            fates[statement.number] = "not judged" if statement.citations else "unchanged"
+            continue
+        after, able, wrong = apply_edits(statement.citations, statement_edits, range(1, highest + 1))
+        new_changes = _changes(answer, statement, after, options.styles)
+        if new_changes is None:
+            fates[statement.number] = "marks not found"
+            continue
+        fates[statement.number] = "changed" if new_changes else "unchanged"
+        changes += new_changes
+        done[statement.number] = tuple(able)
+        problems.update(wrong)
+        problems["own knowledge"] += sum(e.action == "add" and e.citation == OWN_KNOWLEDGE for e in statement_edits)
+    return Improved(replace(answer, text=_applied(answer.text, changes)), done, fates, +problems)
+
+
+def judged_round(
+    answers: Sequence[Answer], splits: Sequence[Split], ask: Ask, asking: Asking, options: CiteEvalOptions = PAPER
+) -> Round:
+    """Judge the citations of some answers, apply the judge's edits, and return both."""
+    results = evaluate(answers, splits, ask, asking, options).results
+    edits = [
+        improved(answer, split, result.judged.edits, options)
+        for answer, split, result in zip(answers, splits, results, strict=True)
+    ]
+    return Round(answers, splits, results, edits)
+
+
+def further_rounds(
+    first: Round, most: int, ask: Ask, asking: Asking, options: CiteEvalOptions, splitter: SentenceSplitter
+) -> tuple[list[Round], frozenset[int]]:
+    """Edit and judge until no edit changes an answer, for at most `most` rounds after the first.
+
+    Only changed answers are judged again. Returns the rounds, the first included, and the indices of the answers whose
+    edits were skipped because they restore an earlier text.
+    """
+    rounds = [first]
+    seen = [{answer.text} for answer in first.answers]
+    circling: set[int] = set()
+    while True:
+        last = rounds[-1]
+        circling |= {number for number in last.moving if last.edits[number].answer.text in seen[number]}
+        moving = sorted(last.moving - circling)
+        if not moving or len(rounds) > most:
+            return rounds, frozenset(circling)
+        moved = [last.edits[number].answer for number in moving]
+        for number, answer in zip(moving, moved, strict=True):
+            seen[number].add(answer.text)
+        splits = [split_response(answer, options, splitter) for answer in moved]
+        rounds.append(_after(last, moving, judged_round(moved, splits, ask, asking, options)))
+
+
+def _after(last: Round, moving: Sequence[int], again: Round) -> Round:
+    """Return the next round.
+
+    again: the judgement of the answers that changed (indices `moving`); all others are as in `last`.
+    """
+
+    def texts(split: Split) -> list[str]:
+        return [statement.text for statement in split.statements]
+
+    pairs = zip(moving, again.splits, strict=True)
+    recut = frozenset(number for number, split in pairs if texts(split) != texts(last.splits[number]))
+
+    def replaced(old: Sequence[T], new: Sequence[T]) -> list[T]:
+        values = dict(zip(moving, new, strict=True))
+        return [values.get(number, previous) for number, previous in enumerate(old)]
+
+    return Round(
+        replaced(last.answers, again.answers),
+        replaced(last.splits, again.splits),
+        replaced(last.results, again.results),
+        replaced(last.edits, again.edits),
+        frozenset(moving),
+        recut,
+    )
+
+
+def _changes(
+    answer: Answer, statement: ResponseStatement, wanted: Sequence[int], styles: MarkStyles
+) -> list[_Change] | None:
+    """Return the text changes that turn a statement's citations into `wanted`; None if its marks are not found."""
+    gone = set(statement.citations) - set(wanted)
+    come = [number for number in wanted if number not in statement.citations]
+    text = answer.text[statement.start : statement.end]
+    cited = list(brackets(text, styles, answer.first))
+    written = dict.fromkeys(number for *_, numbers in cited for number in numbers if number in statement.citations)
+    if tuple(written) != statement.citations:
+        return None
+    citing = [(start, end, numbers) for start, end, numbers in cited if written.keys() & numbers]
+    changes: list[_Change] = []
+    for start, end, numbers in citing:
+        added = come if start == citing[-1][0] else []
+        if added or gone & set(numbers):
+            new = _rewritten(text[start:end], gone, added, styles, answer.first)
+            changes.append((statement.start + start, statement.start + end, new))
+    if come and not citing:
+        # Before the final punctuation, else at the end.
+        final = _FINAL.search(text)
+        place = statement.start + (final.start() if final else len(text.rstrip()))
+        changes.append((place, place, f" {_marks('[', ']', '', come, answer.first)}"))
+    return changes
+
+
+def _rewritten(bracket: str, gone: Set[int], come: Sequence[int], styles: MarkStyles, first: int) -> str:
+    """Return a bracket without the numbers `gone` and with the numbers `come`; empty where none is left.
+
+    The rest of the bracket is unchanged. Added numbers go into a list, or into brackets of their own behind any other
+    bracket. A range that loses a number becomes its remaining numbers.
+    """
+    opening, body, closing = bracket[0], bracket[1:-1].strip(), bracket[-1]
+    items, separator = _SEPARATOR.split(body), _SEPARATOR.search(body)
+    caret = "^" if items[0].startswith("^") else ""
+    kept: list[str] = []
+    for item in items:
+        numbers = [number for *_, parsed in brackets(f"[{item}]", styles, first) for number in parsed]
+        if gone.isdisjoint(numbers):
+            kept.append(item)
+        else:
+            kept += [f"{caret}{number + first - 1}" for number in numbers if number not in gone]
+    if separator is not None and kept:
+        kept += [f"{caret}{number + first - 1}" for number in come]
+        come = []
+    between = separator[0] if separator is not None else f"{closing}{opening}"
+    inside = between.join(kept)
+    if kept == items:
+        inside = bracket[1:-1]  # with its white space
+    rewritten = f"{opening}{inside}{closing}" if kept else ""
+    return rewritten + _marks(opening, closing, caret, come, first)
+
+
+def _marks(opening: str, closing: str, caret: str, numbers: Sequence[int], first: int) -> str:
+    return "".join(f"{opening}{caret}{number + first - 1}{closing}" for number in numbers)
+
+
+def _applied(text: str, changes: Sequence[_Change]) -> str:
+    """Return the text with the changes applied, without the white space that becomes superfluous around brackets."""
+    joined: list[_Change] = []
+    for start, end, new in sorted(changes):
+        # Removed brackets with only white space between them are removed as one.
+        if joined and not joined[-1][2] and not new and not text[joined[-1][1] : start].strip():
+            joined[-1] = (joined[-1][0], end, "")
+        else:
+            joined.append((start, end, new))
+    pieces, end = [], 0
+    for start, stop, new in joined:
+        if not new:
+            start, stop = _with_space(text, start, stop)
+        pieces += [text[end:start], new]
+        end = stop
+    return "".join([*pieces, text[end:]])
+
+
+def _with_space(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the offsets of a removed bracket, extended by adjacent white space that becomes superfluous."""
+    left, right = len(text[:start].rstrip()), len(text) - len(text[end:].lstrip())
+    before, behind = text[left:start], text[end:right]
+    if behind and (left == 0 or ("\n" in before and "\n" not in behind)):
+        return start, right
+    if behind or right == len(text) or text[end] in _CLOSING:
+        return left, end
+    return start, end
+
+
+def counts_of(before: Round, after: Round | None, numbers: Sequence[int]) -> dict[str, int]:
+    """Return counts of the edits between two rounds over some answers, whose indices are `numbers`.
+
+    after=None: the edits that the last round proposes, which are not applied.
+    """
+    changed = before.moving if after is None else after.changed
+    changed_answers = [n for n in numbers if n in changed]
+    fates = Counter(
+        fate for n in numbers for fate in before.edits[n].fates.values() if n in changed or fate != "changed"
+    )
+    done = Counter(
+        (edit.action, edit.reason) for n in changed_answers for edits in before.edits[n].done.values() for edit in edits
+    )
+    problems = sum((before.edits[n].problems for n in numbers), Counter[str]())
+    return {
+        "answers changed": len(changed_answers),
+        **{f"statements {fate}": fates[fate] for fate in ("changed", "unchanged", "not judged", "marks not found")},
+        **{
+            f"{action}: {reason}": done[action, number]
+            for action, reasons in REASONS.items()
+            for number, reason in enumerate(reasons, start=1)
+        },
+        **{f"passed over: {name}": times for name, times in sorted(problems.items())},
+        "answers whose sentences end elsewhere": 0 if after is None else len(after.recut & set(numbers)),
+    }

@@ -1,0 +1,151 @@
+"""Data model of the citation pipelines: passages, answers, marks, claims, verdicts.
+
+All text is kept as the model wrote it; offsets are character offsets into `Answer.text`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from metaeval.errors import UserError, shown
+from metaeval.files import sha256_json
+
+MarkProblem = Literal["out of range", "zero", "unparsable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One document of the model's input; answers cite it by its position, from 1. source: its id or address.
+
+    snippet, summary: shorter texts of it that the file holds.
+    """
+
+    text: str
+    title: str = ""
+    source: str = ""
+    snippet: str = ""
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One model answer with the passages that it can cite.
+
+    group: the unit of resampling, where the file names it; empty: the question (see `group_of`). system: the generator.
+    reference: for measures of correctness, by the published field names (answer, qa_pairs, annotations, claims,
+    answers), unchanged; levels of support (`metaeval.citation.support.levels_in_files`). first: the number by which the
+    text cites the first passage; 0 in some published sets. Numbers everywhere else are from 1. sample: the number of
+    the answer among several that one system gave to the question, from 0 (None: there is only one).
+    """
+
+    id: str
+    text: str
+    passages: tuple[Passage, ...]
+    question: str = ""
+    group: str = ""
+    system: str = ""
+    reference: Mapping[str, Any] = field(default_factory=dict)
+    first: int = 1
+    sample: int | None = None
+
+    def in_sample(self, sample: int) -> Answer:
+        """Return the answer as a sample of its question, with the number behind its id (q1#0)."""
+        return replace(self, id=f"{self.id}#{sample}", sample=sample)
+
+    @property
+    def sampled_id(self) -> str:
+        """The id without the number of the sample."""
+        return self.id if self.sample is None else self.id.removesuffix(f"#{self.sample}")
+
+
+def group_of(answer: Answer) -> str:
+    """Return the group of an answer in resampling: the one that its file names, else its question, else its id."""
+    return writable(answer.group or answer.question.strip() or answer.id)
+
+
+def writable(text: str) -> str:
+    """Return a text that can be written to a file: lone surrogates, which JSON input may hold, are escaped."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def answer_cells(answer: Answer) -> dict[str, Any]:
+    """Return the first cells of a table row about an answer, by column."""
+    return {"answer": answer.id, "system": answer.system, "group": group_of(answer)}
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One citation mark in the text: start and end offsets, and its number (None: unparsable)."""
+
+    start: int
+    end: int
+    number: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim that the passages of one citation group should entail.
+
+    marks: of its citation group; empty: the claim is uncited. sentence: number of the sentence in the answer. made_by:
+    the rule that made the claim ("sentence", "tree", or "fallback: ..." with its reason). start, end: offsets of the
+    sentence.
+    """
+
+    text: str
+    marks: tuple[Mark, ...]
+    sentence: int
+    start: int
+    end: int
+    made_by: str = "sentence"
+
+    @property
+    def citations(self) -> tuple[int | None, ...]:
+        """The cited numbers in the order of the marks (1 is the first passage)."""
+        return tuple(mark.number for mark in self.marks)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a premise entails a claim: the backend's score and the decision at its threshold.
+
+    Both are None where the backend gave no score; `status` then says why (a `metaeval.scoring.contract.Status` value).
+    A soft backend gives a score and no decision.
+    cut: the premise was longer than the backend's limit.
+    """
+
+    entailed: bool | None
+    score: float | None = None
+    status: str = "ok"
+    cut: bool = False
+
+
+def check_ids(ids: Iterable[str], what: str, where: object) -> None:
+    """Raise `UserError` for duplicate ids. what: noun for the message ("answers"). where: source for the message."""
+    repeated = [name for name, times in Counter(ids).items() if times > 1]
+    if repeated:
+        raise UserError(f"{where}: two {what} have the id {shown(repeated[0])}; give each its own id.")
+
+
+NliPair = tuple[str, str]
+"""(premise, claim)."""
+
+UNKNOWN_TEXT = "\ue0ff"
+"""The premise of sources whose texts are not known: a pair with it is not judged, and its status is `NO_TEXT`."""
+
+NO_TEXT = "no source text"
+
+Entails = Callable[[Sequence[NliPair]], Sequence[Verdict]]
+"""Returns the verdicts of a batch of pairs, in order, from a metric and a threshold or from stored verdicts."""
+
+
+def fingerprint(answers: Sequence[Answer]) -> str:
+    """Return a hash of all that the pipelines read of the answers."""
+    rows = []
+    for answer in answers:
+        passages = [[passage.title, passage.text] for passage in answer.passages]
+        fields = [answer.id, answer.group or answer.id, answer.system, answer.question, answer.text, answer.first]
+        rows.append([*fields, dict(answer.reference), *passages])
+    return sha256_json(rows)

@@ -1,0 +1,237 @@
+"""What a chat model is asked on the way to an answer: the stages, their prompts and requests, and their replies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from metaeval.citation.chat_models import ChatOptions, chat_request
+from metaeval.citation.data_model import Answer
+from metaeval.citation.generation.options import GenerationOptions, Strategy
+from metaeval.citation.generation.shown_documents import (
+    ShownDocument,
+    fit,
+    in_json,
+    in_plain_text,
+    token_counter,
+    whole_documents,
+)
+from metaeval.errors import UserError
+from metaeval.llm.messages import ChatRequest, Prompt, quoted, read_object, read_prompt, reply_form
+
+Stage = Literal["summary", "selection", "answer", "choice", "sentence"]
+
+STAGES: Mapping[Strategy, tuple[Stage, ...]] = {
+    "truncated": ("answer",),
+    "summary": ("summary", "answer"),
+    "two-stage": ("summary", "choice", "sentence"),
+    "select-then-write": ("selection", "answer"),
+}
+"""The requests of each strategy, in order; two-stage repeats "choice" and "sentence" for every sentence."""
+
+PROMPTS = Path(__file__).parent / "prompts"
+"""The project's own prompts, by stage; overview.txt asks for a summary that is for no question."""
+
+_PLACES: Mapping[Stage, tuple[str, ...]] = {
+    "summary": (),
+    "selection": ("question", "documents"),
+    "answer": ("question", "documents"),
+    "choice": ("question", "documents", "steps", "written"),
+    "sentence": ("question", "documents", "written"),
+}
+_SHOWN: Mapping[str, str] = {
+    "truncated": "of a long one you see the beginning",
+    "summary": "of each you see a summary of what it says about the question",
+    "overview": "of each you see a summary",
+    "select-then-write": "those that were taken as needed, among more",
+}
+_SUMMARY = reply_form("summary", summary={"type": "string"})
+_SELECTION = reply_form("selection", documents={"type": "array", "items": {"type": "integer"}})
+_FORMS: Mapping[Stage, dict[str, Any]] = {"summary": _SUMMARY, "selection": _SELECTION, "choice": _SELECTION}
+
+# The parts of the project's prompts that speak of JSON, and what stands there instead.
+_AS_JSON = re.compile(r"(?:, (?:both|all))?,? as JSON|, one a line")
+_JSON_REPLY = re.compile(r"Reply with one JSON object .*")
+_TEXT_REPLIES: Mapping[Stage, str] = {
+    "summary": "Reply with the summary and nothing else; where it is empty, reply with [NONE].",
+    "selection": "Reply with their numbers and nothing else, such as [2][5]; where the list is empty, with [NONE].",
+    "choice": "Reply with their numbers and nothing else, such as [2][5]; where the list is empty, with [STOP].",
+}
+_NO_NUMBERS = re.compile(r"\[?(?:NONE|STOP)\]?\.?")
+_NUMBERS = re.compile(r"\d{1,9}")
+_AROUND_NUMBERS = re.compile(r"documents?|and|[\s\[\](),;:.]", re.IGNORECASE)
+_THINKING = re.compile(r"\s*<(think|thinking)>.*?</\1>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceStep:
+    """One sentence of an answer that is written sentence by sentence, and the numbers of the documents chosen for it.
+
+    written: the answer before it.
+    """
+
+    written: str
+    documents: tuple[int, ...]
+    sentence: str = ""
+
+
+def prompt_names(options: GenerationOptions) -> dict[Stage, str]:
+    """Return the names of the prompts of the strategy's stages."""
+    overview = options.focus == "document"
+    return {stage: "overview" if stage == "summary" and overview else stage for stage in STAGES[options.strategy]}
+
+
+def load_prompts(options: GenerationOptions, chat: ChatOptions | None = None) -> dict[Stage, Prompt]:
+    """Return the prompts of the strategy's stages: the project's, or those of the options' files.
+
+    The project's speak of JSON only where the layout and the form of the replies (chat) are JSON. Raises `UserError`
+    when a file cannot be read or lacks a place.
+    """
+    prompts = {}
+    for stage, name in prompt_names(options).items():
+        file: Path | None = getattr(options, f"{stage}_file")
+        prompt = read_prompt(file or PROMPTS / f"{name}.txt", _PLACES[stage])
+        if stage == "summary" and not {"document", "text"} & {*re.findall(r"\{([a-z]+)\}", prompt.text)}:
+            raise UserError(f"{file}: the prompt lacks {{document}}: write {{document}} or {{text}} where it belongs.")
+        if file is None and options.layout == "plain":
+            prompt = Prompt(_AS_JSON.sub("", prompt.text))
+        if file is None and chat is not None and chat.output == "text" and stage in _TEXT_REPLIES:
+            prompt = Prompt(_JSON_REPLY.sub(_TEXT_REPLIES[stage], prompt.text))
+        prompts[stage] = prompt
+    return prompts
+
+
+class Setup:
+    """The options and prompts of a strategy, from which requests are made, and the worked examples (shots).
+
+    options: with the share of the context that is left beside the worked examples; whole: with all of it. examples: by
+    stage, prompts with the replies that are wanted. read_summary, read_selection: read replies; None for one of another
+    form. Raises `UserError` as `load_prompts` does.
+    """
+
+    def __init__(self, options: GenerationOptions, chat: ChatOptions, shots: Sequence[Answer] = ()) -> None:
+        self.options, self.whole, self.shots, self._chat = options.shared_by(1 + len(shots)), options, shots, chat
+        self._prompts = load_prompts(options, chat)
+        token_counter(options.tokenizer)  # a missing tokenizer is an error here, before anything is asked
+        self._plain, self._as_text = options.layout == "plain", chat.output == "text"
+        summary = "overview" if options.focus == "document" else "summary"
+        self._shown = _SHOWN.get(summary if options.strategy == "summary" else options.strategy, "")
+        self.read_summary = summary_in_text if self._as_text else read_summary
+        self.read_selection = selection_in_text if self._as_text else read_selection
+        self.examples: Mapping[Stage, Sequence[str]] = {}
+
+    def request(
+        self,
+        stage: Stage,
+        question: Answer,
+        documents: Sequence[ShownDocument],
+        steps: Sequence[SentenceStep] = (),
+        written: str = "",
+    ) -> ChatRequest:
+        """Return the request of a stage for a question; a summary takes one document. The question's sample sets the
+        seed, except for summaries.
+        """
+        content = self.content(stage, question.question, documents, steps, written)
+        if examples := self.examples.get(stage):
+            content = "\n\n\n".join([*examples, _cued(content)])
+        return self._sampled(stage, content, 0 if stage == "summary" else question.sample or 0)
+
+    def example(self, reply: str, *shown: Any) -> str:
+        """Return a worked example: the message of `content` with the arguments `shown`, and its reply."""
+        return f"{_cued(self.content(*shown))} {reply}"
+
+    def _sampled(self, stage: Stage, content: str, sample: int) -> ChatRequest:
+        """Return the request with this message; each sample after the first has a seed of its own."""
+        changes: dict[str, Any] = {"seed": (self._chat.seed or 0) + sample} if sample else {}
+        if stage == "summary" and self.options.summary_model:
+            changes["model"] = self.options.summary_model
+        chat = self._chat.model_copy(update=changes) if changes else self._chat
+        return replace(chat_request(chat, content, _FORMS.get(stage)), sample=sample)
+
+    def content(
+        self,
+        stage: Stage,
+        question: str,
+        documents: Sequence[ShownDocument],
+        steps: Sequence[SentenceStep] = (),
+        written: str = "",
+    ) -> str:
+        """Return the message of a stage, without examples."""
+        shown = in_plain_text(documents) if self._plain else in_json(documents)
+        texts = {
+            "question": question if self._plain else quoted(question),
+            "documents": shown or "(none)",
+            "words": str(self.options.answer_words),
+            "shown": self._shown,
+            "steps": "\n".join(map(self._step, steps)) or "(none)",
+            "written": (written or "(none)") if self._plain else quoted(written),
+        }
+        if stage == "summary":
+            (document,) = documents
+            texts |= {"document": shown, "title": document.title, "text": document.text}
+            texts["words"] = str(self.options.summary_words)
+        return self._prompts[stage].fill(**texts)
+
+    def _step(self, step: SentenceStep) -> str:
+        if self._plain:
+            return f"Answer: {step.written or '(none)'}\nDocuments: {bracketed(step.documents)}"
+        return quoted({"answer": step.written, "documents": list(step.documents)})
+
+    def requests(self, stage: Stage, questions: Sequence[Answer], words: int | None) -> list[ChatRequest]:
+        """Return one request for each question, with its documents cut to `words` words each (None: to the total)."""
+        return [self.request(stage, question, self.documents(question, words)) for question in questions]
+
+    def documents(self, question: Answer, words: int | None = None) -> tuple[ShownDocument, ...]:
+        """Return the question's documents, cut to so many words each, and in total to the options' context."""
+        return tuple(fit(whole_documents(question.passages, self.options.document_text), self.options, words))
+
+    def numbers(self, documents: Sequence[int]) -> str:
+        """Return numbers of documents as a reply gives them; without numbers, the reply that ends an answer."""
+        return (bracketed(documents) or "[STOP]") if self._as_text else quoted({"documents": list(documents)})
+
+
+def _cued(text: str) -> str:
+    """Return a prompt that ends with a colon, behind which its reply stands."""
+    return text if text.endswith(":") else f"{text}\n\nReply:"
+
+
+def bracketed(numbers: Sequence[int]) -> str:
+    """Return numbers as marks: [1][2]."""
+    return "".join(f"[{number}]" for number in numbers)
+
+
+def spoken(text: str) -> tuple[str, bool]:
+    """Return a reply without a block of thinking before it, stripped, and whether there was one."""
+    match = _THINKING.match(text)
+    return text[match.end() if match else 0 :].strip(), match is not None
+
+
+def read_summary(text: str) -> str | None:
+    """Return the summary in a reply, empty where the document says nothing; None for a reply of another form."""
+    body = read_object(text, _SUMMARY)
+    return body["summary"].strip() if body else None
+
+
+def read_selection(text: str) -> list[int] | None:
+    """Return the distinct numbers in a reply, sorted; None for a reply of another form."""
+    body = read_object(text, _SELECTION)
+    return sorted(set(body["documents"])) if body else None
+
+
+def summary_in_text(text: str) -> str | None:
+    """Return a reply in plain text as a summary, empty for [NONE]; None for one without words."""
+    summary, _ = spoken(text)
+    return "" if summary == "[NONE]" else summary or None
+
+
+def selection_in_text(text: str) -> list[int] | None:
+    """Return the distinct numbers in a reply such as [2][5], sorted, empty for [STOP] and [NONE]; None for others."""
+    reply, _ = spoken(text)
+    if _NO_NUMBERS.fullmatch(reply):
+        return []
+    numbers = {int(number) for number in _NUMBERS.findall(reply)}
+    is_list = not _AROUND_NUMBERS.sub("", _NUMBERS.sub("", reply))
+    return sorted(numbers) if numbers and is_list else None

@@ -1,0 +1,63 @@
+"""Statistics of CiteEval's benchmark: what it holds of each system, and what people judged of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from metaeval.citation.data_model import group_of
+from metaeval.citation.human.rating_files import read_human_set, read_statements
+from metaeval.citation.human.ratings import HumanAnswer, HumanSet, RatedStatement
+from metaeval.citation.readers.answer_files import named_files
+
+BenchRecord = dict[str, str | int | float | None]
+
+
+def read_benchmark(path: Path, human: Path | None = None) -> HumanSet:
+    """Read a `.citeeval` file, with its human judgements (`human`) or without any.
+
+    Raises `UserError` as `read_human_set` does.
+    """
+    if human is not None:
+        return read_human_set([path], "citebench", human)
+    (name,) = named_files([path], "responses")
+    pairs = [(replace(answer, system=answer.system or name), split) for answer, split in read_statements(path)]
+    answers = tuple(
+        HumanAnswer(answer, tuple(RatedStatement(each.start, each.end, each.text, ()) for each in split.statements))
+        for answer, split in pairs
+    )
+    return HumanSet(answers, splits={answer.id: split for answer, split in pairs})
+
+
+def bench_statistics(human: HumanSet) -> list[BenchRecord]:
+    """Return one record for each system, and one for all where there are several.
+
+    cited, rated: statements with a citation, with a rating. rating: its mean over statements. ratings, annotators:
+    single ratings, and the most people of a statement. The last four are left out where nobody judged.
+    """
+    systems = sorted({rated.answer.system for rated in human.answers})
+    return [_system(human, system) for system in (systems if len(systems) == 1 else [*systems, "all"])]
+
+
+def _system(human: HumanSet, system: str) -> BenchRecord:
+    chosen = [rated for rated in human.answers if system in ("all", rated.answer.system)]
+    statements = [each for rated in chosen for each in human.splits[rated.answer.id].statements]
+    ratings = [rating for rated in chosen for rating in rated.ratings if rating is not None]
+    counts: BenchRecord = {
+        "system": system,
+        "queries": len({group_of(rated.answer) for rated in chosen}),
+        "responses": len(chosen),
+        "statements": len(statements),
+        "cited": sum(bool(each.citations) for each in statements),
+        "citations": sum(len(each.citations) for each in statements),
+    }
+    if not human.annotators:
+        return counts
+    single = [rating for rated in chosen for each in rated.statements for rating in each.ratings]
+    return {
+        **counts,
+        "rated": len(ratings),
+        "rating": sum(ratings) / len(ratings) if ratings else None,
+        "ratings": sum(rating is not None for rating in single),
+        "annotators": human.annotators,
+    }

@@ -1,0 +1,287 @@
+"""Find the citation marks and the sentences of an answer, with the offset of each character in the answer.
+
+Every bracket that holds a digit counts as an attempt at a citation. A readable bracket gives one mark for each number;
+an unreadable one gives one mark without a number, so that it is counted. Each step of a published pipeline is a
+function or an option with a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from metaeval.citation.data_model import Mark
+from metaeval.corpus.sentences import RULES, SentenceSplitter
+from metaeval.errors import unknown
+
+# A bracket of numbers; any other short bracket; an unclosed bracket that starts with a number. Possessive
+# quantifiers and bounded lengths keep the search linear on runs of digits and brackets.
+_BRACKET = re.compile(
+    r"""(?P<open>[\[【])\s*+(?P<body>\^?\d++(?:\s*+[,;–—-]\s*+\^?\d++)*+)\s*+[\]】]
+        |[\[【](?P<other>[^\[\]【】\n]{1,80}+)[\]】]
+        |[\[【]\s*+\^?\d++""",
+    re.VERBOSE,
+)
+_UNCLOSED = re.compile(r"\[(\d+)")
+_DIGIT = re.compile(r"\d")
+_RANGE = re.compile(r"\s*[–—-]\s*")
+_LONGEST_NUMBER = 18  # digits; no list of passages is that long, and Python refuses to read some longer numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkStyles:
+    """Which citation marks are read; a plain `[1]` always is."""
+
+    lists: bool = True
+    """Read lists: [1, 2] and [1;2]."""
+    ranges: bool = True
+    """Read ranges: [1-3], with any dash."""
+    carets: bool = True
+    """Read carets: [^1]."""
+    corners: bool = True
+    """Read corner brackets: 【1】."""
+    longest_range: int = 50
+    """Most numbers that a range may stand for; a longer range, or one that runs downwards, is unparsable."""
+    unclosed: bool = False
+    """Read '[' and digits as a mark, whether the bracket closes or not, as ALCE's released code does; the other
+    styles are then off."""
+
+
+UNCLOSED = MarkStyles(lists=False, ranges=False, carets=False, corners=False, unclosed=True)
+"""The marks that the released ALCE code reads."""
+
+PLAIN = MarkStyles(lists=False, ranges=False, carets=False)
+"""[1] alone is a mark, as the released ALiiCE code has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkGroup:
+    """Adjacent marks with only white space between them: start and end offsets, marks in order."""
+
+    start: int
+    end: int
+    marks: tuple[Mark, ...]
+
+
+def find_marks(text: str, styles: MarkStyles | None = None, first: int = 1) -> list[Mark]:
+    """Return every mark in the text, in order; a mark that the styles (default: all) cannot read has no number.
+
+    The marks of one bracket (`[1, 2]`) share its offsets. first: the number by which the text cites the first passage;
+    numbers are shifted so that it is 1.
+    """
+    styles = styles or MarkStyles()
+    marks: list[Mark] = []
+    for start, end, numbers in brackets(text, styles, first):
+        marks.extend([Mark(start, end, number) for number in numbers] or [Mark(start, end, None)])
+    return marks
+
+
+def cited_spans(text: str, styles: MarkStyles | None = None, first: int = 1) -> list[MarkGroup]:
+    """Return the groups of adjacent marks in the text, in order; marks without a number are ignored."""
+    groups: list[MarkGroup] = []
+    for mark in find_marks(text, styles, first):
+        if mark.number is None:
+            continue
+        last = groups[-1] if groups else None
+        if last is not None and not text[last.end : mark.start].strip():
+            groups[-1] = MarkGroup(last.start, mark.end, (*last.marks, mark))
+        else:
+            groups.append(MarkGroup(mark.start, mark.end, (mark,)))
+    return groups
+
+
+def unread(every: Sequence[Mark], read: Sequence[Mark]) -> list[Mark]:
+    """Return the marks of `every` that are not in `read` (the multiset difference by start and number)."""
+    left = Counter((mark.start, mark.number) for mark in read)
+    missed: list[Mark] = []
+    for mark in every:
+        key = (mark.start, mark.number)
+        if left[key]:
+            left[key] -= 1
+        else:
+            missed.append(mark)
+    return missed
+
+
+def brackets(text: str, styles: MarkStyles, first: int = 1) -> Iterator[tuple[int, int, list[int]]]:
+    """Yield the brackets that hold a digit: start and end offsets, and their numbers, from 1; empty if unreadable."""
+    if styles.unclosed:
+        for match in _UNCLOSED.finditer(text):
+            yield match.start(), match.end(), _items(match[1], styles, first)
+        return
+    for match in _BRACKET.finditer(text):
+        if match["body"] is not None:
+            readable = styles.corners or match["open"] == "["
+            yield match.start(), match.end(), _items(match["body"], styles, first) if readable else []
+        elif match["other"] is None or _DIGIT.search(match["other"]):
+            yield match.start(), match.end(), []
+
+
+def _items(body: str, styles: MarkStyles, first: int) -> list[int]:
+    """Return the numbers in a bracket's text; empty where any part of it is unreadable."""
+    items = re.split(r"[,;]", body)
+    if len(items) > 1 and not styles.lists:
+        return []
+    numbers: list[int] = []
+    for item in items:
+        read = _item(item.strip(), styles)
+        if not read:
+            return []
+        numbers.extend(number - first + 1 for number in read)
+    return numbers
+
+
+def _item(item: str, styles: MarkStyles) -> Sequence[int]:
+    if item.startswith("^") and not styles.carets:
+        return ()
+    ends = _RANGE.split(item.replace("^", ""))
+    if any(len(end) > _LONGEST_NUMBER for end in ends):
+        return ()
+    if len(ends) == 1:
+        return (int(ends[0]),)
+    if len(ends) > 2 or not styles.ranges or not 0 <= int(ends[1]) - int(ends[0]) < styles.longest_range:
+        return ()
+    return range(int(ends[0]), int(ends[1]) + 1)
+
+
+_ADDED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedText:
+    """Text with the offset of each of its characters in the answer, (len(text),); -1: not in the answer."""
+
+    text: str
+    at: tuple[int, ...]
+
+    def part(self, start: int, end: int) -> LocatedText:
+        """Return the characters from start to end, with their offsets."""
+        return LocatedText(self.text[start:end], self.at[start:end])
+
+    def stripped(self) -> LocatedText:
+        """Return the text without white space at either end."""
+        start = len(self.text) - len(self.text.lstrip())
+        return self.part(start, max(start, len(self.text.rstrip())))
+
+    def without(self, pieces: Iterable[tuple[int, int]]) -> LocatedText:
+        """Return the text without the pieces (start, end), which may overlap."""
+        gone = bytearray(len(self.text))
+        for start, end in pieces:
+            gone[start:end] = b"\1" * (end - start)
+        kept = [index for index, dropped in enumerate(gone) if not dropped]
+        return LocatedText("".join(self.text[index] for index in kept), tuple(self.at[index] for index in kept))
+
+    def span(self) -> tuple[int, int]:
+        """Return the start and end in the answer, by its first and last character there; 0 and 0 if none is there."""
+        offsets = [offset for offset in self.at if offset != _ADDED]
+        return (min(offsets), max(offsets) + 1) if offsets else (0, 0)
+
+    def marks(self, styles: MarkStyles | None = None, first: int = 1) -> list[Mark]:
+        """Return its marks with their offsets in the answer; marks in added text are left out."""
+        marks: list[Mark] = []
+        for mark in find_marks(self.text, styles, first):
+            start, last = self.at[mark.start], self.at[mark.end - 1]
+            if start != _ADDED:
+                marks.append(Mark(start, max(start, last) + 1, mark.number))
+        return marks
+
+    def without_marks(self, styles: MarkStyles | None = None, first: int = 1) -> LocatedText:
+        """Return the text without the readable marks and the white space before each."""
+        marks = [mark for mark in find_marks(self.text, styles, first) if mark.number is not None]
+        return self.without([(len(self.text[: mark.start].rstrip()), mark.end) for mark in marks])
+
+
+def whole(text: str) -> LocatedText:
+    """Return a text with the offset of each character, for an answer's whole text."""
+    return LocatedText(text, tuple(range(len(text))))
+
+
+def added(text: str) -> LocatedText:
+    """Return text that is not in the answer (offsets -1), such as the question before a list item."""
+    return LocatedText(text, (_ADDED,) * len(text))
+
+
+def joined(*readings: LocatedText) -> LocatedText:
+    """Return the concatenation of texts, with their offsets."""
+    offsets = tuple(offset for reading in readings for offset in reading.at)
+    return LocatedText("".join(reading.text for reading in readings), offsets)
+
+
+Leading = Literal["keep", "move first", "move all"]
+"""Marks that open a sentence stay, or the first mark (ALiiCE) or the whole group moves to the sentence before."""
+
+_WISHES: tuple[Literal["auto", "nltk", "rules"], ...] = ("auto", "nltk", "rules")
+
+
+def find_sentence_splitter(wish: str = "auto") -> SentenceSplitter:
+    """Return the sentence splitter that `wish` names: NLTK's punkt or the rules.
+
+    "auto" is punkt where its data are installed. Raises `UserError` for another name than auto, nltk and rules, and
+    for nltk without punkt's data.
+    """
+    from metaeval.scoring.backends.sentence_splitting import find_splitter
+
+    for known in _WISHES:
+        if wish == known:
+            return find_splitter(known)
+    raise unknown("splitter", wish, _WISHES)
+
+
+def prepare(text: str, lines: Literal["first", "all"] = "all") -> LocatedText:
+    """Return the text without white space at its ends ("all"), or cut at the first line break ("first", as ALCE does).
+
+    Both delete the end-of-turn token that some generators leave.
+    """
+    reading = whole(text).stripped()
+    if lines == "first":
+        reading = reading.part(0, len(reading.text.split("\n")[0]))
+    return reading.without([match.span() for match in re.finditer(re.escape("<|im_end|>"), reading.text)])
+
+
+def split(reading: LocatedText, splitter: SentenceSplitter = RULES) -> list[LocatedText]:
+    """Return the sentences of a text. Raises ValueError if the splitter returns one that the text does not hold."""
+    sentences: list[LocatedText] = []
+    end = 0
+    for sentence in splitter.split(reading.text):
+        start = reading.text.find(sentence, end)
+        if start < 0:
+            raise ValueError(f"splitter {splitter.name} changed the text of sentence {sentence[:40]!r}")
+        end = start + len(sentence)
+        sentences.append(reading.part(start, end))
+    return sentences
+
+
+def move_leading(
+    sentences: Sequence[LocatedText], leading: Leading = "keep", styles: MarkStyles | None = None
+) -> list[LocatedText]:
+    """Return the sentences with marks that open a sentence moved to the end of the sentence before.
+
+    Written after the full stop, such marks belong to that sentence. "move first" is the released ALiiCE rule: if a
+    sentence opens with a bracket, its first plain mark is cut out and appended without a space, even if it does not
+    open the sentence; further marks stay. "move all" moves the whole group that opens the sentence. An emptied
+    sentence stays in the list.
+    """
+    moved: list[LocatedText] = []
+    for sentence in sentences:
+        span = _leading(sentence, leading, styles) if moved else None
+        if span is None:
+            moved.append(sentence)
+        else:
+            moved[-1] = joined(moved[-1], sentence.part(*span))
+            moved.append(sentence.without([span]))
+    return moved
+
+
+def _leading(sentence: LocatedText, leading: Leading, styles: MarkStyles | None) -> tuple[int, int] | None:
+    """Return the offsets of the marks that open a sentence and are moved; None if there are none."""
+    if leading == "move first" and sentence.text.startswith("["):
+        match = re.search(r"\[\d+\]", sentence.text)
+        return match.span() if match else None
+    if leading == "move all":
+        groups = cited_spans(sentence.text, styles)
+        if groups and not sentence.text[: groups[0].start].strip():
+            return groups[0].start, groups[0].end
+    return None

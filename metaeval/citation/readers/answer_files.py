@@ -1,0 +1,441 @@
+"""Readers of files of model answers, whose format is named or recognised from the content."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from metaeval import user_tables
+from metaeval.cell_tables import TypedTable
+from metaeval.citation.data_model import Answer, Passage, check_ids, writable
+from metaeval.citation.readers.answer_tables import answers_in, cited_columns
+from metaeval.citation.readers.answers_jsonl import FIELDS, read_own, shorter
+from metaeval.citation.readers.citebench import CITEBENCH, SYSTEM
+from metaeval.citation.readers.cited_to_answers import read_cited, with_texts
+from metaeval.citation.readers.expertqa import read_expertqa
+from metaeval.citation.readers.formats.answer_format import AnswerFormat, lacking, unwrapped
+from metaeval.citation.readers.formats.numbered_contexts import VECTARA, vectara_rows
+from metaeval.citation.readers.formats.registry import RECORD_FORMATS
+from metaeval.citation.readers.scifi_samples import read_scifi
+from metaeval.citation.readers.support_levels import JUDGED_FORMATS
+from metaeval.corpus.loaders.published_rows import DataRow, read_rows
+from metaeval.errors import UserError, shown, unknown
+from metaeval.parsing import read_text
+from metaeval.user_tables import read_table
+
+
+def read_scholarqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
+    """Yield the experts' answers of ScholarQA-Multi (Asai et al. 2024); question: the group, annotator: the system.
+
+    Marks count from 0: nearly every answer starts at 0 and ends one below its number of passages, and a clause shares
+    more words with the passage at the number counted from 0 than with the one before it. Two of the published passages
+    have NaN as their text, which is read as an empty text.
+    """
+    for row in rows:
+        passages = []
+        for document in row.rows("ctxs"):
+            text = document.fields.get("text")
+            is_nan = isinstance(text, float) and text != text
+            passages.append(Passage("" if is_nan else document.text("text"), document.optional_text("title")))
+        yield Answer(
+            id=row.identifier("id"),
+            text=row.text("output"),
+            passages=tuple(passages),
+            question=row.text("input"),
+            system=row.optional_text("annotator"),
+            first=0,
+        )
+
+
+def read_crag25(rows: Sequence[DataRow], path: Path) -> Iterator[Answer]:
+    """Yield the answers of CRAG-25 (Gienapp et al. 2025), study 1; group: topic, system: style (bullet, essay, news).
+
+    Marks count from 0. In the 903 published responses they run from 0 to 19 over 20 passages, 0 is the most frequent,
+    and 20 never occurs; and a clause shares 38 % of its words with the passage at the number counted from 0, 22 % with
+    the one before it.
+
+    The passages are in `STUDY_retrieval.jsonl`, gzipped or not, in the folder of `STUDY_responses_llm.jsonl`.
+    Raises `UserError` when that file is missing, lacks a topic, or has fewer texts than ids for one.
+    """
+    study = path.name.split("_")[0]
+    places = [path.with_name(f"{study}_retrieval.jsonl{ending}") for ending in (".gz", "")]
+    beside = next((place for place in places if place.is_file()), None)
+    if beside is None:
+        raise UserError(f"{path}: the passages are missing; put {places[0].name} into the same folder.")
+    topics = {row.text("topic"): row for row in read_rows(beside)}
+    texts = {topic: row.texts("references_texts") for topic, row in topics.items()}
+    for topic, row in topics.items():
+        if len(texts[topic]) != (ids := len(row.texts("references_ids"))):
+            raise UserError(
+                f"{row.where}: field 'references_texts' has {len(texts[topic])} texts for {ids} ids: give one text "
+                "for each id."
+            )
+    for row in rows:
+        topic = row.text("topic")
+        if topic not in topics:
+            raise row.error("topic", f"a topic of {beside}")
+        yield Answer(
+            id=row.identifier("response"),
+            text=row.text("text"),
+            passages=tuple(map(Passage, texts[topic])),
+            question=topics[topic].text("query"),
+            group=topic,
+            system=row.optional_text("style"),
+            first=0,
+        )
+
+
+REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
+"""The fields of an item that the measures of correctness need; their values are kept unchanged."""
+
+
+def alce_passages(item: DataRow) -> tuple[Passage, ...]:
+    """Return the documents of an item; where a document has `sent`, it is read instead of `text`, as in ALCE's code."""
+    return tuple(
+        Passage(
+            document.text("sent" if "sent" in document.fields else "text"),
+            document.optional_text("title"),
+            "",
+            *shorter(document),
+        )
+        for document in item.rows("docs")
+    )
+
+
+def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
+    """Yield one answer for each of ALCE's items, or for each sample where `output` is a list.
+
+    Ids are the item's `id` or `sample_id`, else its number from 1; samples add `#1`, `#2` and share the item's group.
+    Items of one id that differ in the field `sample` are samples too, with that number behind the id.
+    """
+    for number, row in enumerate(rows, start=1):
+        ids = (row.identifier(field) for field in ("id", "sample_id") if row.fields.get(field) is not None)
+        item = next(ids, str(number))
+        passages = alce_passages(row)
+        reference = {field: row.fields[field] for field in REFERENCE if row.fields.get(field) is not None}
+        question = row.optional_text("question")
+        several = isinstance(row.fields.get("output"), list)
+        if several and row.fields.get("sample") is not None:
+            raise row.error("sample", "left out where 'output' is a list of samples")
+        if several and not row.texts("output"):
+            raise row.error("output", "a string, or a list of strings that is not empty")
+        for sample, text in enumerate(row.texts("output") if several else [row.text("output")], start=1):
+            name, group = f"{item}#{sample}" if several else item, "" if question.strip() else item
+            answer = Answer(name, text, passages, question, group=group, reference=reference)
+            if several:
+                answer = replace(answer, sample=sample)
+            yield answer if row.fields.get("sample") is None else answer.in_sample(row.number("sample"))
+
+
+PUBLISHED: Mapping[str, AnswerFormat] = {
+    declared.name: declared
+    for declared in (
+        CITEBENCH,
+        SYSTEM,
+        AnswerFormat(
+            name="scholarqa",
+            title="ScholarQABench, as published: marks count from 0",
+            needs=("output", "ctxs"),
+            example='{"id": "e1", "input": "When?", "output": "In 1999 [0].", "ctxs": [{"text": "In 1999."}]}',
+            read_file=lambda rows, _: read_scholarqa(rows),
+        ),
+        AnswerFormat(
+            name="alce",
+            title="ALCE: items with an output and docs",
+            needs=("output", "docs"),
+            example='{"question": "When?", "output": "In 1999 [1].", "docs": [{"title": "T", "text": "In 1999."}]}',
+            read_file=lambda rows, _: read_alce(rows),
+        ),
+        AnswerFormat(
+            name="crag25",
+            title="CRAG-25, as published, beside its file of passages",
+            needs=("response", "topic", "text"),
+            example='{"response": "r1", "topic": "t1", "style": "essay", "text": "In 1999 [0]."}',
+            read_file=read_crag25,
+        ),
+        AnswerFormat(
+            name="expertqa",
+            title="ExpertQA, as published: claims with evidence",
+            needs=("question", "annotator_id", "answers"),
+            example='{"question": "?", "annotator_id": "a", "answers": {"gpt4": {"answer_string": "", "claims": []}}}',
+            read_file=lambda rows, _: read_expertqa(rows),
+        ),
+        AnswerFormat(
+            name="scifi",
+            title="SCiFi: a reference paragraph with its citations, and optionally an output",
+            needs=("query", "paragraph", "documents"),
+            example='{"query": "When?", "paragraph": "In 1999.", "citations": [{"position": 7, "document": 1}], '
+            '"documents": [{"text": "In 1999."}]}',
+            read_file=lambda rows, _: read_scifi(rows),
+        ),
+        AnswerFormat(
+            name="jsonl",
+            title="the project's own: a text with marks, and its passages",
+            needs=("text", "passages"),
+            example='{"id": "a1", "question": "When?", "text": "In 1999 [1].", "passages": [{"text": "1999"}]}',
+            read_file=lambda rows, _: read_own(rows),
+        ),
+    )
+}
+"""The formats of published files, and the project's own; each is read as a whole."""
+
+FORMATS: Mapping[str, AnswerFormat] = {**PUBLISHED, **JUDGED_FORMATS, **RECORD_FORMATS}
+"""All formats of answers by name, in the order in which a file is recognised."""
+
+TABLES = (*user_tables.TABLES, ".parquet")
+
+_NEEDS = {name: form.needs for name, form in FORMATS.items()}
+
+HINT = "name a file of answers ('metaeval cite formats' lists the formats, each with an example)"
+
+_log = logging.getLogger("metaeval")
+
+
+def read_answers(path: Path, form: str = "auto", sources: Path | None = None) -> list[Answer]:
+    """Return the answers of a file, in its order, and log what was guessed and what was left out.
+
+    form: a name in `FORMATS`, or "auto". sources: texts of sources that the file does not hold.
+
+    Raises `UserError`, with file, item and field, if the file is empty or has another format, if passages are missing,
+    and if two answers share an id.
+    """
+    if form == "auto" and path.suffix.lower() in TABLES and path.is_file():
+        answers = answers_of_table(read_table(path), sources)
+    else:
+        rows = _rows(path, form)
+        answers = _read(rows, form_of_answers(rows[0]) if form == "auto" else form, path, sources)
+    check_ids((answer.id for answer in answers), "answers", path)
+    return answers
+
+
+def answers_of_table(table: TypedTable, sources: Path | None = None) -> list[Answer]:
+    """Return the answers in a table; raises `UserError` for one with a statement in each row.
+
+    sources: texts of sources that the table does not hold.
+    """
+    if rows := vectara_rows(table):
+        return _read(rows, VECTARA.name, Path(table.name), sources)
+    columns = cited_columns(table, {}, can_map=False)
+    if columns.text:
+        return completed(answers_in(table, columns), table.name, sources)
+    raise UserError(
+        f"{table.name} is a table with a statement in each row (column {shown(columns.roles['statement'])}), and not "
+        f"of answers with marks such as [1]: it is judged by 'metaeval score -d ratings --data {table.name}', "
+        "'metaeval label' and 'metaeval estimate'."
+    )
+
+
+def _read(rows: list[DataRow], form: str, path: Path, sources: Path | None) -> list[Answer]:
+    declared = FORMATS[form]
+    if declared.read_file is not None:
+        answers = list(declared.read_file(rows, path))
+        return completed(answers, f"{path} (format {form})", sources)
+    reading = read_cited(declared, rows, sources)
+    for note in reading.notes():
+        _log.info("%s: %s.", path.name, note)
+    for loss in reading.losses():
+        _log.warning("%s: %s.", path.name, loss)
+    return reading.answers
+
+
+def completed(answers: Sequence[Answer], name: str, sources: Path | None) -> list[Answer]:
+    """Return answers with the texts of `sources` for their passages without a text.
+
+    name: of the file of answers, for messages. Raises `UserError` if no passage lacks its text.
+    """
+    if sources is None:
+        return [*answers]
+    if all(passage.text.strip() for answer in answers for passage in answer.passages):
+        raise UserError(f"{name} holds the texts of its sources: leave --sources out.")
+    return with_texts(answers, sources)
+
+
+def is_answer(fields: Mapping[str, Any]) -> bool:
+    """Return whether a record has one of the formats of answers."""
+    reply = unwrapped(DataRow("the record", fields)).fields
+    return any(not lacking(reply, needs) for needs in _NEEDS.values())
+
+
+def in_other_format(record: Any) -> bool:
+    """Return whether an object is an answer in another format than the project's own."""
+    return isinstance(record, Mapping) and not {"text", "passages"} <= record.keys() and is_answer(record)
+
+
+def form_of_answers(row: DataRow) -> str:
+    """Return the name of the format of a file by its first record.
+
+    Raises `UserError` with the closest format and the first field that does not fit.
+    """
+    return form_of(unwrapped(row), _NEEDS, "answers", HINT)
+
+
+def answers_of(objects: Sequence[Mapping[str, Any]], sources: Path | None = None) -> list[Answer]:
+    """Return the answers in objects that are records of one format. sources: texts of sources that they lack.
+
+    Other fields, and fields with None, are ignored in records of the format jsonl. Raises `UserError` as
+    `read_answers` does.
+    """
+    if in_other_format(objects[0]):
+        rows = [DataRow(f"answers row {number}", record) for number, record in enumerate(objects, start=1)]
+        return _read(rows, form_of_answers(rows[0]), Path("answers"), sources)
+    rows = [
+        DataRow(f"answers row {number}", {key: record[key] for key in FIELDS if record.get(key) is not None})
+        for number, record in enumerate(objects, start=1)
+    ]
+    answers = list(read_own(rows))
+    check_ids((answer.id for answer in answers), "answers", "the answers")
+    return completed(answers, "the answers", sources)
+
+
+def gather(files: Sequence[Path], form: str = "auto", sources: Path | None = None) -> list[Answer]:
+    """Return the answers of one or more files.
+
+    An answer without a system gets its file's name; with several files, ids begin with the file's name.
+
+    Raises `UserError` without a file, for a file that cannot be read as answers, for two files of the same name, and
+    for a system with the name of another file.
+    """
+    read = {name: read_answers(path, form, sources) for name, path in named_files(files, "answers").items()}
+    named = {name: {answer.system for answer in file_answers} for name, file_answers in read.items()}
+    for (name, systems), (other, others) in permutations(named.items(), 2):
+        if "" in systems and name in others:
+            raise UserError(
+                f"Answers in {other} name the system {name!r}, and those in the file {name} name none, so that they "
+                "get the same name: rename the file, or name its system in the field 'system'."
+            )
+    answers: list[Answer] = []
+    for name, file_answers in read.items():
+        prefix = f"{name}/" if len(files) > 1 else ""
+        for answer in file_answers:
+            system = writable(answer.system or name)
+            answer_id, group = writable(f"{prefix}{answer.id}"), writable(answer.group)
+            answers.append(replace(answer, id=answer_id, system=system, group=group))
+    return answers
+
+
+def named_files(files: Sequence[Path], what: str) -> dict[str, Path]:
+    """Return files by their names without endings; raises `UserError` without a file, and for two of the same name.
+
+    what: the contents of the files, for the message.
+    """
+    if not files:
+        raise UserError(f"No file of {what} is given: name at least one.")
+    names = [file_stem(path) for path in files]
+    if len(set(names)) < len(names):
+        raise UserError(f"Two files have the same name (without endings) in {', '.join(names)}: rename one of them.")
+    return dict(zip(names, files, strict=True))
+
+
+def file_stem(path: Path) -> str:
+    """Return a file's name without its endings: answers for answers.jsonl.gz."""
+    return path.name.split(".")[0] or path.name
+
+
+def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint: str = "") -> str:
+    """Return the first format whose fields a file's first item has; raises `UserError` if none fits.
+
+    telling: the paths that are required of each format (see `AnswerFormat.needs`). what: the contents of the file, for
+    errors. hint: what else the user can do; if it is given, and the item has half of the paths of a format or more, the
+    error names the first path that the closest formats lack.
+    """
+    missing = {form: lacking(row.fields, paths) for form, paths in telling.items()}
+    if complete := next((form for form, paths in missing.items() if not paths), None):
+        return complete
+    shares = {form: len(paths) / len(telling[form]) for form, paths in missing.items()}
+    least = min(shares.values())
+    near = [
+        f"looks like {form} and lacks the field {missing[form][0].split('|')[0]}"
+        for form in telling
+        if shares[form] == least
+    ]
+    fields = shown_fields(row)
+    if least <= 0.5 and hint:
+        raise UserError(
+            f"{row.where}: {'; or '.join(near)} (it has {fields}): add this field, or rename another to it, or {hint}."
+        )
+    known = hint or "Known formats: " + "; ".join(f"{form}: {', '.join(paths)}" for form, paths in telling.items())
+    raise UserError(f"{row.where}: no known format of {what} has the fields {fields}; {known}.")
+
+
+def shown_fields(row: DataRow) -> str:
+    """Return the names of a row's first fields, for messages."""
+    names = list(map(str, row.fields))
+    return ", ".join([*names[:12], *(["..."] if len(names) > 12 else [])]) or "none"
+
+
+def _rows(path: Path, form: str) -> list[DataRow]:
+    """Return the records of a file: JSON lines, a list, or the list `data` (as ALCE writes it) or `samples` of one
+    object; also a report in Markdown, and the answers of Vectara's table.
+    """
+    if form != "auto" and form not in FORMATS:
+        raise unknown("format of answers", form, (*FORMATS, "auto"))
+    if path.suffix.lower() == ".md":
+        return [DataRow(str(path), {"id": file_stem(path), "prompt": "", "article": read_text(path)})]
+    if path.suffix.lower() in TABLES and path.is_file():
+        if form in ("auto", VECTARA.name) and (rows := vectara_rows(read_table(path))):
+            return rows
+        if form != "auto":
+            raise UserError(f"{path} is a table, and the format {form} is read from JSON: leave --format out.")
+        raise UserError(
+            f"{path} is a table, and questions are read from JSON: give JSON lines with a question and passages "
+            "('metaeval cite formats jsonl' shows one)."
+        )
+    rows = list(read_rows(path, HINT, lone_surrogates=True))
+    held = (
+        next((rows[0].fields[name] for name in ("data", "samples") if name in rows[0].fields), None) if rows else None
+    )
+    if len(rows) == 1 and not isinstance(held, Mapping) and ("data" in rows[0].fields or isinstance(held, list)):
+        if not isinstance(held, list):
+            raise UserError(f"{path}: field 'data' is {shown(held)}; allowed: a list of items.")
+        rows = []
+        for number, value in enumerate(held, start=1):
+            if not isinstance(value, dict):
+                raise UserError(f"{path} record {number} is {shown(value)}; allowed: an object.")
+            rows.append(DataRow(f"{path} record {number}", value))
+    if not rows:
+        raise UserError(f"{path} holds no answers: give a file with at least one.")
+    return rows
+
+
+# Formats of questions: the field of the documents, and the field of the text, which may be missing.
+_UNWRITTEN: Mapping[str, tuple[str, str]] = {"jsonl": ("passages", "text"), "alce": ("docs", "output")}
+
+
+def read_questions(path: Path, form: str = "auto", reference: bool = False) -> list[Answer]:
+    """Return the distinct questions of a file, in its order, as answers without a meaningful text.
+
+    reference: the text is that of SCiFi's reference paragraph, even where a sample has an output.
+
+        {"id": "q1", "question": "Who built it?", "passages": [{"title": "Bridge", "text": "A Dane built the bridge."}]}
+
+    Any file of answers can be read; the JSONL form needs no `text` (`readers/jsonl.py`), and ALCE's form no `output`.
+    Answers to the same question from the same documents are one question, with the id of the first.
+
+    Raises `UserError` where `read_answers` does, and for a question without words or without a document.
+    """
+    rows = _rows(path, form)
+    form = form_of_answers(rows[0]) if form == "auto" and is_answer(rows[0].fields) else form
+    for kind, (documents, text) in _UNWRITTEN.items():
+        if form in (kind, "auto") and documents in rows[0].fields and text not in rows[0].fields:
+            form, rows = kind, [DataRow(row.where, {text: "", **row.fields}) for row in rows]
+    form = form_of_answers(rows[0]) if form == "auto" else form
+    if form == "scifi" and reference:
+        kept = [{key: row.fields[key] for key in row.fields.keys() - {"output", "text"}} for row in rows]
+        rows = [DataRow(row.where, fields) for row, fields in zip(rows, kept, strict=True)]
+    answers = _read(rows, form, path, None)
+    if not answers:
+        raise UserError(f"{path} holds no questions: give a file with at least one.")
+    check_ids((question.id for question in answers), "questions", path)
+    distinct: dict[tuple[str, tuple[Passage, ...]], Answer] = {}
+    for question in answers:
+        if not question.question.strip():
+            raise UserError(f"{path}: question {shown(question.id)} has no words; give it a field 'question'.")
+        if not any(passage.text.strip() for passage in question.passages):
+            raise UserError(f"{path}: question {shown(question.id)} has no documents; give it passages with a text.")
+        first = replace(question, id=question.sampled_id, sample=None)
+        distinct.setdefault((question.question, question.passages), first)
+    return list(distinct.values())

@@ -1,0 +1,167 @@
+"""Citations and answers with citation marks in a table: which columns hold them, and the answers of its rows.
+
+A list of n texts, also as JSON in a cell, is n passages; so are n numbered columns (Quelle 1, Quelle 2 ...), where the
+mark [3] points at the column with the number 3. The question is the group, unless a column names the group.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from metaeval.cell_tables import Row, TypedTable, plain_heading
+from metaeval.citation.data_model import Answer, Passage, check_ids
+from metaeval.citation.readers.answers_jsonl import passages_of
+from metaeval.column_roles import ANSWERS, CITATIONS, PLURALS, mapped
+from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.errors import ColumnsError, shown
+from metaeval.parsing import MalformedError
+from metaeval.user_tables import cell_list
+
+_log = logging.getLogger("metaeval")
+
+_MARK = re.compile(r"\[\d+\]")
+_LISTED = re.compile(r"(?m)^\s*\[\d+\]\s*")
+_NUMBERED = re.compile(r"(.*?)[\s_.(\[#-]*(\d{1,9})[)\]]?\s*", re.DOTALL)
+_GROUPS = ("group", "question", "answer")
+_MOST_GAPS = 100
+
+
+@dataclass(frozen=True)
+class CitedColumns:
+    """The columns of a table of citations or of answers, as headings; "" where there is none.
+
+    roles: by role. sources: of the passages, in order; among numbered ones, "" for a number that is left out. group: of
+    the unit of resampling. text: of the answers with marks; empty where each row has a statement.
+    """
+
+    roles: Mapping[str, str]
+    sources: Sequence[str]
+    group: str
+    text: str
+
+    @property
+    def named(self) -> dict[str, str]:
+        """Return the columns by what they are read as."""
+        roles = {role: heading for role, heading in self.roles.items() if role not in (*_GROUPS, "source")}
+        passages = [heading for heading in self.sources if heading]
+        listed = " ".join([shown(passages[0]), *(["to", shown(passages[-1])] if len(passages) > 1 else [])])
+        read = {"answer": self.text, **roles, "group": self.group}
+        words = {role: shown(heading) for role, heading in read.items() if heading}
+        return words | {"passages" if self.text or len(passages) > 1 else "source": listed}
+
+
+def cited_columns(table: TypedTable, columns: Mapping[str, str], can_map: bool = True) -> CitedColumns:
+    """Find the columns of statements or, where there are none, of answers with marks, and those of their passages.
+
+    columns: mapped headings by role. can_map: whether the command maps columns. What is guessed is said in a warning.
+    Raises `UserError` where a column is missing, and for a mapped column of statements that holds marks.
+    """
+    chosen = mapped(CITATIONS, columns)
+    roles = table.find(CITATIONS, chosen)
+    sources = _source_headings(table, roles)
+    text = ""
+    if "statement" in chosen and _has_marks(table, chosen["statement"]):
+        raise _looks_like_answers(table, chosen, columns)
+    if "statement" not in roles:
+        marked = (name for name in (chosen.get("answer"), *table.like(ANSWERS)) if name and _has_marks(table, name))
+        text = next(marked, "")
+        if not text:
+            table.find(CITATIONS, chosen, ["statement"])
+    groups = [named[role] for named in (chosen, roles) for role in _GROUPS if role in named]
+    read = CitedColumns(roles, sources, next((name for name in groups if name != text), ""), text)
+    guessed = {role: word for role, word in read.named.items() if word.strip('"') not in (role, *columns.values())}
+    if guessed:
+        words = ", ".join(f"{role} from {word}" for role, word in guessed.items())
+        decides = "--map ROLE=COLUMN decides" if can_map else "a heading that is a role decides"
+        _log.warning("%s is read so: %s (%s).", table.name, words, decides)
+    return read
+
+
+def _has_marks(table: TypedTable, heading: str) -> bool:
+    return any(_MARK.search(text) for text in table.texts(heading))
+
+
+def _looks_like_answers(table: TypedTable, chosen: Mapping[str, str], columns: Mapping[str, str]) -> ColumnsError:
+    heading = chosen["statement"]
+    row = next(row for row in table.rows if _MARK.search(row.text(heading)))
+    kept = {role: name for role, name in columns.items() if role not in ("statement", "source", "passages", "text")}
+    right = {**kept, "answer": heading, **({"passages": chosen["source"]} if "source" in chosen else {})}
+    return ColumnsError(
+        f"{row.place(heading)} is mapped as a statement and holds marks such as [1], so it looks like an answer: map "
+        f"it as one (in Python: columns={right!r}), or delete the marks if each row is one statement.",
+        right,
+    )
+
+
+def _source_headings(table: TypedTable, roles: Mapping[str, str]) -> list[str]:
+    """Return the columns of passages: one, or those whose headings differ by a number, in the order of the numbers."""
+    first = roles.get("source", "")
+    stems = [_numbered(first)[0]] if first else [plain_heading(name) for name in (*CITATIONS["source"], *PLURALS)]
+    others = [heading for heading in table.headings if heading not in roles.values()]
+    numbers = {
+        heading: number
+        for heading, (stem, number) in {name: _numbered(name) for name in [first, *others] if name}.items()
+        if number >= 0 and stem in stems
+    }
+    if len({_numbered(heading)[0] for heading in numbers}) == 1:
+        ordered = sorted(numbers, key=lambda heading: numbers[heading])
+        low, high = numbers[ordered[0]], numbers[ordered[-1]]
+        if first in ("", *numbers) and low in (0, 1) and high <= _MOST_GAPS:
+            by_number = {number: heading for heading, number in numbers.items()}
+            ordered = [by_number.get(number, "") for number in range(low, high + 1)]
+        numbers = dict.fromkeys(ordered, 0)
+    if first or numbers:
+        return [*([first] if first and first not in numbers else []), *numbers]
+    if plurals := [heading for heading in others if plain_heading(heading) in PLURALS]:
+        return plurals
+    table.find({"source": CITATIONS["source"]}, {}, ["source"])
+    return []
+
+
+def _numbered(heading: str) -> tuple[str, int]:
+    """Return a heading without the number at its end, and the number; -1 if there is none."""
+    match = _NUMBERED.fullmatch(heading)
+    return (plain_heading(match[1]), int(match[2])) if match else (plain_heading(heading), -1)
+
+
+def answers_in(table: TypedTable, columns: CitedColumns) -> list[Answer]:
+    """Return the answers of a table, one in each row. Raises `UserError` for a wrong list of passages and equal ids."""
+    answers = [_answer(row, str(number), columns) for number, row in enumerate(table.rows, start=1)]
+    check_ids((answer.id for answer in answers), "answers", table.name)
+    return answers
+
+
+def _answer(row: Row, number: str, columns: CitedColumns) -> Answer:
+    alone = len(columns.sources) == 1
+    passages = [passage for heading in columns.sources for passage in passages_in(row, heading, alone)]
+    cells = {role: row.text(heading) for role, heading in columns.roles.items() if role != "source"}
+    answer_id = cells.get("id", number)
+    return Answer(
+        answer_id,
+        row.text(columns.text),
+        tuple(passages),
+        question=cells.get("question", ""),
+        group=(row.text(columns.group) if columns.group else "") or cells.get("question") or answer_id,
+        system=cells.get("system", ""),
+    )
+
+
+def passages_in(row: Row, heading: str, alone: bool = False) -> tuple[Passage, ...]:
+    """Return the passages of a cell: a list, also as JSON, or a text; with `alone`, a text split at [1], [2] ..."""
+    if not heading:
+        return (Passage(""),)
+    value = row.value(heading)
+    try:
+        listed = cell_list(value)
+    except MalformedError as error:
+        if alone:
+            raise row.wrong(heading, f"begins as a list and is not JSON ({error}): write a JSON list") from error
+        listed = None
+    if listed is not None:
+        return passages_of(DataRow(row.place(heading), {heading: listed}), heading)
+    text = row.text(heading)
+    parts = [part.strip() for part in _LISTED.split(text) if part.strip()] if alone else []
+    return tuple(map(Passage, parts if len(parts) > 1 else [text]))

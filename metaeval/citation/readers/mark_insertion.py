@@ -1,0 +1,221 @@
+"""Find the spans of an answer in its text, and write their citations into it as marks [n].
+
+Records count offsets in code points, in bytes of UTF-8 or in UTF-16 units, and few say in which. Each unit is tried;
+where a record also holds a span's text, the text decides, and a span whose text stands elsewhere is not placed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from metaeval.citation.marks_and_sentences import MarkStyles, brackets
+from metaeval.citation.readers.cited_text import CitedSource, CitedSpan, CitedText, Reasons
+from metaeval.corpus.sentences import split_sentences
+
+UNITS: Mapping[str, str] = {"code points": "", "bytes": "utf-8", "UTF-16 units": "utf-16-le"}
+"""Units of offsets, in the order in which they are tried, with the encoding that counts them."""
+
+EXACT = "the text"
+NOT_PLACED = "with offsets that fit the text in no unit"
+PLACED = "placed in "
+BRACKETS = "brackets"
+NO_SOURCE = "pointing at a source that the record does not list"
+NO_SOURCES = "naming no source"
+
+_LONGEST_MARK = 2_000
+_CLOSING = frozenset(".!?…:;,。！？।॥۔؟\"'”’»)*_")
+_ANY_STYLE = MarkStyles()
+
+
+class PlacedSpan(NamedTuple):
+    """A span in the text: offsets in code points, whether it is a mark, and the unit that fits.
+
+    certain: what the record says about the span's text was found there.
+    """
+
+    start: int
+    end: int
+    is_mark: bool
+    unit: str
+    certain: bool
+
+
+def place_spans(cited: CitedText) -> list[PlacedSpan | None]:
+    """Return where each span is; None for one that fits in no unit.
+
+    The unit that fits most spans is taken for those whose text the record does not hold.
+    """
+    units = ["code points"] if cited.text.isascii() else list(UNITS)
+    fits = {unit: list(_fits(cited, unit)) for unit in units}
+    certain = {unit: sum(place is not None and place.certain for place in places) for unit, places in fits.items()}
+    inside = {unit: len(places) - places.count(None) for unit, places in fits.items()}
+    best = max(units, key=lambda unit: (certain[unit], inside[unit]))
+    order = [best, *(unit for unit in units if unit != best)]
+    placed: list[PlacedSpan | None] = []
+    for number in range(len(cited.spans)):
+        tried = [fits[unit][number] for unit in order]
+        placed.append(next((place for place in tried if place is not None and place.certain), tried[0]))
+    return placed
+
+
+def _fits(cited: CitedText, unit: str) -> Iterator[PlacedSpan | None]:
+    offsets = _offsets(cited.text, UNITS[unit])
+    for span in cited.spans:
+        yield _fit(span, cited, offsets, unit)
+
+
+def _fit(span: CitedSpan, cited: CitedText, offsets: Mapping[int, int] | range, unit: str) -> PlacedSpan | None:
+    if span.start is None or span.end is None or not 0 <= span.start <= span.end:
+        return None
+    if span.exact:
+        blank = span.kind == "claim" and not cited.text[span.start : span.end].strip()
+        return None if blank else PlacedSpan(span.start, span.end, span.kind == "mark", EXACT, True)
+    start, end = _at(offsets, span.start), _at(offsets, span.end)
+    if span.text is not None and span.start < span.end:
+        if start is None:
+            return None
+        if end is not None and cited.text[start:end] == span.text:
+            return PlacedSpan(start, end, span.kind == "mark", unit, True)
+        last = _at(offsets, span.end + 1)
+        if last is not None and cited.text[start:last] == span.text:
+            return PlacedSpan(start, last, span.kind == "mark", f"{unit} with the end inside", True)
+        return None
+    if start is None or end is None or (start == end and span.kind == "claim"):
+        return None
+    looks = span.kind == "either" and end - start <= _LONGEST_MARK and _is_mark(cited.text[start:end])
+    if span.kind == "claim" and not cited.text[start:end].strip():
+        return None
+    return PlacedSpan(start, end, looks or span.kind == "mark" or start == end, unit, looks)
+
+
+def _offsets(text: str, encoding: str) -> Mapping[int, int] | range:
+    """Return the offset in code points of each offset in a unit that is a boundary of characters."""
+    if not encoding or text.isascii():
+        return range(len(text) + 1)
+    width = 2 if encoding == "utf-16-le" else 1
+    sizes = (len(character.encode(encoding, "surrogatepass")) // width for character in text)
+    return {offset: place for place, offset in enumerate(accumulate(sizes, initial=0))}
+
+
+def _at(offsets: Mapping[int, int] | range, offset: int) -> int | None:
+    if isinstance(offsets, range):
+        return offset if offset < len(offsets) else None
+    return offsets.get(offset)
+
+
+def _is_mark(text: str) -> bool:
+    """Return whether a text is a citation: a bracket, a link in brackets, a bare address, or a token of ChatGPT's."""
+    text = text.strip()
+    if text[:1] in ("(", "（"):
+        text = text[1:].removesuffix("）").removesuffix(")").strip()
+    if text[:1] in ("[", "【"):
+        return text[-1] in "]】" or "](" in text
+    return (text.startswith(("http://", "https://")) and not any(map(str.isspace, text))) or text.startswith("\ue200")
+
+
+def with_marks(cited: CitedText, reasons: Reasons) -> str:
+    """Return the answer's text with a mark [n] for each citation of a placed span, where n is the source from 1.
+
+    Marks of the record are cut out. A mark is written behind its claim and before the closing punctuation; a claim of
+    several sentences gets its marks in each. Brackets of the text that would be read as marks become round.
+
+    reasons: counts what becomes of each citation. A citation of a source that the record does not list is written with
+    a number that no source has.
+    """
+    cuts: list[tuple[int, int]] = []
+    claims: list[tuple[PlacedSpan, CitedSpan]] = []
+    marks: list[tuple[PlacedSpan, CitedSpan]] = []
+    for span, place in zip(cited.spans, place_spans(cited), strict=True):
+        if not span.sources:
+            reasons[NO_SOURCES] += 1
+        if place is None:
+            reasons[NOT_PLACED] += len(span.sources)
+            continue
+        reasons[f"{PLACED}{place.unit}" + ("" if place.certain else ", unverified")] += len(span.sources)
+        reasons[NO_SOURCE] += span.sources.count(None)
+        (marks if place.is_mark else claims).append((place, span))
+        if place.is_mark:
+            cuts.append((place.start, place.end))
+    inserts: dict[int, dict[int, None]] = defaultdict(dict)
+    merged = _merged(cited.text, cuts)
+    for place, span in marks:
+        group = merged[bisect_right(merged, (place.start, len(cited.text))) - 1]
+        _insert(inserts[_anchor(cited.text, 0, group[0])], span, cited.sources)
+    ends = _sentence_ends(cited.text) if claims else []
+    for place, span in claims:
+        inner = ends[bisect_right(ends, place.start) : bisect_left(ends, place.end)]
+        for end in (*inner, place.end):
+            _insert(inserts[_anchor(cited.text, place.start, end)], span, cited.sources)
+    return _written(cited.text, merged, inserts, reasons)
+
+
+def _insert(numbers: dict[int, None], span: CitedSpan, sources: Sequence[CitedSource]) -> None:
+    for source in span.sources:
+        numbers[len(sources) + 1 if source is None else source + 1] = None
+
+
+def _merged(text: str, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return cuts with the spaces before them; cuts that then touch are one."""
+    groups: list[tuple[int, int]] = []
+    for start, end in sorted(cuts):
+        while start and text[start - 1] in " \t\xa0" and (not groups or groups[-1][1] < start):
+            start -= 1
+        if groups and start <= groups[-1][1]:
+            groups[-1] = groups[-1][0], max(groups[-1][1], end)
+        else:
+            groups.append((start, end))
+    return groups
+
+
+def _anchor(text: str, start: int, end: int) -> int:
+    """Return where a mark behind the text from start to end goes: before its closing punctuation and spaces."""
+    least = max(start, end - 200)
+    place = end
+    while place > least and text[place - 1] in " \t\xa0":
+        place -= 1
+    closing = place
+    while closing > least and text[closing - 1] in _CLOSING:
+        closing -= 1
+    return closing if closing > least and not text[closing - 1].isspace() else place
+
+
+def _sentence_ends(text: str) -> list[int]:
+    ends, place = [], 0
+    for sentence in split_sentences(text):
+        place = text.find(sentence, place) + len(sentence)
+        ends.append(place)
+    return ends
+
+
+def _written(
+    text: str, cuts: Sequence[tuple[int, int]], inserts: Mapping[int, Mapping[int, None]], reasons: Reasons
+) -> str:
+    text = _rounded(text, cuts, reasons)
+    edits = [(start, end, "") for start, end in cuts]
+    edits += [(place, place, "".join(f"[{number}]" for number in numbers)) for place, numbers in inserts.items()]
+    parts, done, last = [], 0, ""
+    for start, end, new in sorted(edits):
+        last = text[max(done, start - 1) : start] or last
+        parts += [text[done:start], " " if new[:1] == "[" and last.strip() else "", new]
+        last = new[-1:] or last
+        done = max(done, end)
+    return "".join([*parts, text[done:]])
+
+
+def _rounded(text: str, cuts: Sequence[tuple[int, int]], reasons: Reasons) -> str:
+    """Return the text with round brackets in place of those outside the cuts that would be read as marks."""
+    characters, left = list(text), list(text)
+    for start, end in cuts:
+        left[start:end] = " " * (end - start)
+    while places := [(start, end) for start, end, _ in brackets("".join(left), _ANY_STYLE)]:
+        # Brackets may enclose brackets; a pass makes the innermost round.
+        reasons[BRACKETS] += len(places)
+        for start, end in places:
+            characters[start] = left[start] = "("
+            if left[end - 1] in "]】":
+                characters[end - 1] = left[end - 1] = ")"
+    return "".join(characters)

@@ -1,0 +1,183 @@
+"""Readers of files that hold levels of support: TREC's judgements, FACT's validated tasks, LongCite's scored answers.
+
+Each row becomes an answer whose sentences are written with marks. Its reference holds the levels as the file has them
+(`metaeval.citation.support.levels_in_files`)::
+
+    {"topic_id": "t1", "run_id": "r", "sentences": [{"text": "It opened in 1999.",
+     "citations": [{"reference": "doc-a", "support": "2"}]}]}
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.readers.expertqa import written
+from metaeval.citation.readers.formats.answer_format import AnswerFormat
+from metaeval.citation.support.levels_in_files import FIELD, SCALE
+from metaeval.corpus.loaders.published_rows import DataRow
+
+_log = logging.getLogger("metaeval")
+
+_TOPIC, _RUN = ("topic_id", "narrative_id", "qid", "query_id"), ("run_id", "runtag", "run")
+
+
+def read_trec_judgements(rows: Sequence[DataRow]) -> Iterator[Answer]:
+    """Yield the answers of TREC's support judgements: 2 full, 1 partial, 0 none, -1 not judged, also as text.
+
+    The files of 2024 name a topic_id, those of 2025 a narrative_id. `segments` (docid to text) gives the sources' texts
+    where somebody has resolved them; without it only people's levels can be scored. As in the official code, a citation
+    that is a text alone is left out, and a sentence that is one cites nothing; a warning counts them.
+    """
+    bare = 0
+    for row in rows:
+        topic, run = (
+            row.identifier(next((name for name in names if name in row.fields), names[0])) for names in (_TOPIC, _RUN)
+        )
+        sources: dict[str, int] = {}
+        statements = []
+        sentences, texts_alone = _rows(row, "sentences")
+        bare += texts_alone
+        for sentence in sentences:
+            citations, texts_alone = _rows(sentence, "citations")
+            bare += texts_alone
+            cited = [
+                sources.setdefault(
+                    str(citation.fields.get("reference", f"source {len(sources) + 1}")), len(sources) + 1
+                )
+                for citation in citations
+            ]
+            levels = [citation.fields.get("support") for citation in citations]
+            text = sentence.fields.get("text")
+            is_nan = isinstance(text, float) and text != text  # blank sentences of two published files
+            text = "" if is_nan else sentence.optional_text("text")
+            statements.append({"text": text, "cited": cited, "levels": levels})
+        texts = row.row("segments").fields if isinstance(row.fields.get("segments"), dict) else {}
+        passages = [Passage(str(texts.get(source, "")), source=source) for source in sources]
+        yield _answer(f"{run}/{topic}", statements, passages, "trec", question=topic, group=topic, system=run)
+    if bare:
+        _log.warning("%s sentences and citations are texts without a level, and count as uncited or not at all.", bare)
+
+
+def read_fact(rows: Sequence[DataRow]) -> Iterator[Answer]:
+    """Yield the tasks of DeepResearch Bench's validated file: one statement for each fact of each page.
+
+    As in the official count, a page with an error has no verdicts, and a task without extracted citations no pairs.
+    Where de-duplication left no page, the extracted citations count as pairs without a verdict.
+    """
+    for row in rows:
+        statements: list[dict[str, Any]] = []
+        pages = row.row("citations_deduped") if _field(row, "citations") != [] else DataRow(row.where, {})
+        passages = [Passage(pages.row(url).optional_text("url_content"), source=url) for url in pages.fields]
+        for number, url in enumerate(pages.fields, start=1):
+            page = pages.row(url)
+            facts, is_read = page.texts("facts"), _field(page, "validate_error") is None
+            verdicts = [
+                (each.number("idx"), _field(each, "result")) for each in _rows(page, "validate_res")[0] if is_read
+            ]
+            texts = dict(enumerate(facts))
+            for place in texts.keys() - dict(verdicts).keys():
+                verdicts.append((place, "unknown"))
+            for place, verdict in sorted(verdicts, key=lambda each: each[0]):
+                statements.append({"text": texts.get(place, ""), "cited": [number], "levels": [verdict]})
+        if not passages and isinstance(row.fields["citations"], list):
+            lost = [(each.text("fact"), each.text("url")) for each in row.rows("citations")]
+            passages = [Passage("", source=url) for url in dict.fromkeys(url for _, url in lost)]
+            places = {passage.source: number for number, passage in enumerate(passages, start=1)}
+            statements = [{"text": fact, "cited": [places[url]], "levels": ["unknown"]} for fact, url in lost]
+        yield _answer(row.identifier("id"), statements, passages, "fact", question=row.optional_text("prompt"))
+
+
+def _field(row: DataRow, name: str) -> Any:
+    """Return a field of any type; raises `UserError` where it is missing."""
+    if name not in row.fields:
+        row.text(name)  # raises the error
+    return row.fields[name]
+
+
+def read_longcite_scored(rows: Sequence[DataRow]) -> Iterator[Answer]:
+    """Yield the answers that LongCite's scorer has judged, with the judge's replies or, without them, its scores."""
+    for row in rows:
+        passages: dict[str, int] = {}
+        statements = []
+        for statement in row.rows("statements"):
+            citations = statement.rows("citation")
+            cited = [passages.setdefault(citation.text("cite"), len(passages) + 1) for citation in citations]
+            levels = [_judged(citation, "relevant") for citation in citations]
+            text, joint = statement.text("statement"), _judged(statement, "support")
+            statements.append({"text": text, "cited": cited, "levels": levels, "joint": joint})
+        name = f"{row.optional_text('dataset')}/{row.identifier('idx')}".lstrip("/")
+        more = {"dataset": row.optional_text("dataset")}
+        yield _answer(name, statements, list(map(Passage, passages)), "longcite", more, row.optional_text("query"))
+
+
+def _rows(row: DataRow, name: str) -> tuple[list[DataRow], int]:
+    """Return the objects of a list, with a text among them as an object of that text, and the number of texts.
+
+    Texts among citations are left out. A list that is null or absent is empty.
+    """
+    entries = row.fields.get(name)
+    if not isinstance(entries, list):
+        return (row.rows(name) if name in row.fields else []), 0
+    objects = [{"text": entry} if isinstance(entry, str) and name == "sentences" else entry for entry in entries]
+    kept = [entry for entry in objects if not isinstance(entry, str)]
+    return DataRow(row.where, {name: kept}).rows(name), sum(isinstance(entry, str) for entry in entries)
+
+
+def _judged(row: DataRow, name: str) -> Any:
+    """Return the judge's reply, or its score where the file holds no reply."""
+    return row.fields.get(f"{name}_output", row.fields.get(f"{name}_score"))
+
+
+def _answer(
+    name: str,
+    statements: Sequence[Mapping[str, Any]],
+    passages: Sequence[Passage],
+    scale: str,
+    more: Mapping[str, Any] | None = None,
+    question: str = "",
+    group: str = "",
+    system: str = "",
+) -> Answer:
+    text, places = written([(statement["text"], statement["cited"]) for statement in statements])
+    located = [
+        {**statement, "start": start, "end": end} for statement, (start, end) in zip(statements, places, strict=True)
+    ]
+    reference = {**(more or {}), FIELD: located, SCALE: scale}
+    return Answer(name, text, tuple(passages), question, group or name, system, reference)
+
+
+JUDGED_FORMATS: Mapping[str, AnswerFormat] = {
+    declared.name: declared
+    for declared in (
+        AnswerFormat(
+            name="trec-support",
+            title="NIST's support judgements of TREC RAG: sentences with people's levels of each citation",
+            needs=("run_id", "sentences"),
+            example='{"topic_id": "7", "run_id": "r", "sentences": [{"sentenceID": 0, "text": "It opened in 1999.", '
+            '"citations": [{"citationID": 0, "reference": "doc-a", "support": "2"}]}]}',
+            read_file=lambda rows, _: read_trec_judgements(rows),
+        ),
+        AnswerFormat(
+            name="fact",
+            title="DeepResearch Bench's validated tasks: facts of pages with the judge's verdicts",
+            needs=("citations_deduped",),
+            example='{"id": 1, "citations": [{"fact": "It opened in 1999.", "url": "https://a.example"}], '
+            '"citations_deduped": {"https://a.example": {"facts": ["It opened in 1999."], "url_content": "..", '
+            '"validate_res": [{"idx": 0, "result": "supported"}], "validate_error": null}}}',
+            read_file=lambda rows, _: read_fact(rows),
+        ),
+        AnswerFormat(
+            name="longcite-scored",
+            title="LongCite's scored answers: statements with the judge's replies",
+            needs=("statements", "citation_recall"),
+            example='{"idx": 0, "dataset": "hotpotqa", "query": "When?", "citation_recall": 1.0, "statements": '
+            '[{"statement": "It opened in 1999.", "support_output": "[[Fully supported]]", "citation": [{"cite": '
+            '"The bridge opened in 1999.", "relevant_output": "[[Relevant]]"}]}]}',
+            read_file=lambda rows, _: read_longcite_scored(rows),
+        ),
+    )
+}
+"""Formats of files that hold levels of support, by name."""

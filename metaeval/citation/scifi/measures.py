@@ -1,0 +1,265 @@
+"""SCiFi's measures of each answer, as shares with a separate count of missing verdicts.
+
+A missing value lies between 0 and 1, so `AnswerShare.filled` gives the least and the most that an answer can have. A
+sentence that was not decomposed counts as one fact: an answer's bounds are right if such sentences state one fact each,
+and too narrow if they state several.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from metaeval.citation.citation_table import find_place
+from metaeval.citation.data_model import Answer, Entails, answer_cells
+from metaeval.citation.measures import AnswerShare, Statistic, macro, micro, sum_up
+from metaeval.citation.scifi.data_model import (
+    DEFAULTS,
+    LEFT_OUT,
+    AnswerFacts,
+    CoverageLine,
+    FactLine,
+    ScifiOptions,
+    unread_marks,
+)
+from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
+from metaeval.corpus.sentences import RULES, SentenceSplitter
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredFacts:
+    """Facts scored by one backend. facts, references: the lines. entailment, coverage: one share for each answer.
+
+    statistics: citation entailment and coverage over facts and over answers, beginning with the options' average.
+    """
+
+    facts: Sequence[FactLine]
+    references: Sequence[CoverageLine]
+    entailment: Sequence[AnswerShare]
+    coverage: Sequence[AnswerShare]
+    statistics: dict[str, Statistic]
+
+
+def score_facts(
+    read: Sequence[AnswerFacts], entails: Entails, options: ScifiOptions, soft: bool, splitter: SentenceSplitter = RULES
+) -> ScoredFacts:
+    """Score the facts of the answers and of their references. Raises ValueError for a soft score outside 0 to 1."""
+    lines = fact_lines(read, entails, options, soft, splitter)
+    references = coverage_lines(read, entails, options, soft)
+    shares = {"entailment": entailments(read, lines, options), "coverage": coverages(read, references)}
+    means = {"facts": micro, "answers": macro}
+    statistics = {
+        f"{measure}_{average}": means[average](answer_shares)
+        for measure, answer_shares in shares.items()
+        for average in averages(options)
+    }
+    return ScoredFacts(lines, references, shares["entailment"], shares["coverage"], statistics)
+
+
+def averages(options: ScifiOptions) -> tuple[str, str]:
+    """Return the two averages, the headline first."""
+    return ("facts", "answers") if options.average == "facts" else ("answers", "facts")
+
+
+def text_shares(
+    read: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions
+) -> dict[str, list[AnswerShare]]:
+    """Return the measures that need no verdict, by name, with one share for each answer."""
+    return {
+        "density": densities(read, options),
+        "density_sub": densities(read, options, inside=True),
+        "facts_per_sentence": [
+            AnswerShare(len(answer.facts), len(answer.sentences) - len(answer.lost)) for answer in read
+        ],
+        "uncited": uncited([answer.answer for answer in read], lines),
+        "citations_without_facts": citations_without_facts(read, lines, options),
+        "not_found": unmapped(read),
+    }
+
+
+def fact_row(line: FactLine) -> dict[str, Any]:
+    """Return a fact as one row; the numbers of its citations are joined by spaces, with ? for an unparsable one."""
+    cited = " ".join("?" if number is None else str(number) for number in line.citations)
+    row = {"found" if field == "match" else field: value for field, value in asdict(line).items()}
+    return {**row, "citations": cited}
+
+
+def answer_rows(read: Sequence[AnswerFacts], scored: ScoredFacts, options: ScifiOptions) -> list[dict[str, Any]]:
+    """Return one row per answer: citation entailment, coverage, their numbers of facts, and `text_shares`."""
+    texts = text_shares(read, scored.facts, options)
+    return [
+        {
+            **answer_cells(answer.answer),
+            "entailment": entailment.value,
+            "facts_judged": entailment.total,
+            "facts_unjudged": entailment.open - len(lost_citing(answer, options)),
+            "coverage": coverage.value,
+            "reference_facts": coverage.total,
+            "reference_facts_unjudged": coverage.open - (answer.reference.sentences_lost if answer.reference else 0),
+            "sentences": len(answer.sentences),
+            "sentences_without_facts": len(answer.lost),
+            "facts": len(answer.facts),
+            **{key: shares[number].value for key, shares in texts.items()},
+            "problems": "; ".join(f"{name} {times}" for name, times in sorted(answer.problems.items())),
+        }
+        for number, (answer, entailment, coverage) in enumerate(
+            zip(read, scored.entailment, scored.coverage, strict=True)
+        )
+    ]
+
+
+def entailments(
+    read: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions = DEFAULTS
+) -> list[AnswerShare]:
+    """Return the citation entailment of each answer over its facts in cited sentences, or those that the options say.
+
+    Open: facts without a verdict, and one fact for each such sentence whose facts are missing.
+    """
+    counted = ((line.answer, line.value, line.state == "unjudged") for line in lines)
+    lost = [len(lost_citing(each, options)) for each in read]
+    return _opened(sum_up([each.answer for each in read], counted), lost)
+
+
+def coverages(read: Sequence[AnswerFacts], lines: Sequence[CoverageLine]) -> list[AnswerShare]:
+    """Return how far each answer entails the facts of its reference; open as in `entailments`."""
+    counted = ((line.answer, line.value, line.value is None) for line in lines)
+    lost = [each.reference.sentences_lost if each.reference is not None else 0 for each in read]
+    return _opened(sum_up([each.answer for each in read], counted), lost)
+
+
+def lost_citing(each: AnswerFacts, options: ScifiOptions = DEFAULTS) -> list[int]:
+    """Return the numbers of the sentences whose facts are missing and would have counted: cited ones by default."""
+    every = options.uncited == "fails" or (
+        options.reach == "answer" and any(sentence.groups for sentence in each.sentences)
+    )
+    return [number for number in sorted(each.lost) if every or each.sentences[number - 1].groups]
+
+
+def uncited(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[AnswerShare]:
+    """Return, for each answer, the share of its facts that no citation within the options' `reach` belongs to."""
+    return sum_up(answers, ((line.answer, float(line.state == "uncited"), False) for line in lines))
+
+
+def densities(read: Sequence[AnswerFacts], options: ScifiOptions = DEFAULTS, inside: bool = False) -> list[AnswerShare]:
+    """Return the number of citations (marks) of each answer over its sentences, all or cited ones.
+
+    inside: count only citations that another word of the sentence follows.
+    """
+    shares = []
+    for each in read:
+        sentences = [sentence for sentence in each.sentences if sentence.groups or options.density_over == "all"]
+        groups = [(group, sentence.text[group.at :]) for sentence in sentences for group in sentence.groups]
+        hits = sum(len(group.marks) for group, behind in groups if not inside or any(map(str.isalnum, behind)))
+        shares.append(AnswerShare(hits, len(sentences)))
+    return shares
+
+
+def unmapped(read: Sequence[AnswerFacts]) -> list[AnswerShare]:
+    """Return, for each answer, the share of segments that were searched for and not found.
+
+    Open: no usable reply named the segment.
+    """
+    shares = []
+    for each in read:
+        matches = Counter(fact.segment.match for fact in each.facts)
+        looked_for = each.problems[LEFT_OUT] + matches.total() - matches["not asked"] - matches["no reply"]
+        shares.append(AnswerShare(each.problems[LEFT_OUT] + matches["sentence"], looked_for, matches["no reply"]))
+    return shares
+
+
+def citations_without_facts(
+    read: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions = DEFAULTS
+) -> list[AnswerShare]:
+    """Return the share of each answer's citations that belong to no fact.
+
+    A fact that a parser cut out for several groups has the citation of one of them, or with the option `own_group` of
+    all. Open: citations without a fact in sentences of which facts, or a fact's segment, are missing.
+    """
+    assigned: dict[tuple[str, int], dict[int, int]] = {}
+    doubtful = {(each.answer.id, number) for each in read for number in each.lost}
+    most = 1 if options.group == "first" else None
+    facts = {(each.answer.id, fact.number): (each, fact) for each in read for fact in each.facts}
+    for line in lines:
+        if line.cited_at is not None:
+            each, fact = facts[line.answer, line.fact_number]
+            with_fact = {line.cited_at, *(fact.group_places if options.own_group else ())}
+            cited_in = line.cited_in or line.sentence
+            groups = each.sentences[cited_in - 1].groups
+            assigned.setdefault((line.answer, cited_in), {}).update(
+                {group.at: len(group.marks[:most]) for group in groups if group.at in with_fact}
+            )
+        elif line.state == "unjudged":
+            doubtful.add((line.answer, line.sentence))
+    if options.reach == "answer":
+        # A fact of one sentence may belong to a citation of another.
+        answers = {answer for answer, _ in doubtful}
+        doubtful |= {(e.answer.id, s.number) for e in read if e.answer.id in answers for s in e.sentences}
+    shares = []
+    for each in read:
+        hits = total = missing = 0
+        for sentence in each.sentences:
+            key = (each.answer.id, sentence.number)
+            used = sum(assigned.get(key, {}).values())
+            unused = sum(len(group.marks) for group in sentence.groups) - used
+            if key in doubtful:
+                missing, total = missing + unused, total + used
+            else:
+                hits, total = hits + unused, total + used + unused
+        shares.append(AnswerShare(hits, total, missing))
+    return shares
+
+
+def against_parser(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> tuple[int, int]:
+    """Return how many facts of a parser have another citation group than they were cut out for, and of how many facts.
+
+    Only sentences of several groups count.
+    """
+    at = {(line.answer, line.fact_number): line.cited_at for line in lines}
+    several = [
+        (fact, at[each.answer.id, fact.number])
+        for each in read
+        for fact in each.facts
+        if fact.group_places and len(each.sentences[fact.sentence - 1].groups) > 1
+    ]
+    return sum(place not in fact.group_places for fact, place in several), len(several)
+
+
+def counts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[str, int]:
+    """Return the numbers of sentences, facts and marks by their states; kinds that do not occur are left out.
+
+    `facts` is the sum over the states of facts, and over how their segments were found; `marks` includes those that
+    are not read.
+    """
+    missed = [mark for each in read for mark in unread_marks(each.answer, each.sentences)]
+    in_groups = [
+        (mark.number, len(each.answer.passages))
+        for each in read
+        for sentence in each.sentences
+        for group in sentence.groups
+        for mark in group.marks
+    ]
+    problems = Counter[str](problem for _, problem in (find_place(*mark) for mark in in_groups) if problem is not None)
+    numbers = {
+        "sentences": sum(len(each.sentences) for each in read),
+        "sentences cited": sum(bool(sentence.groups) for each in read for sentence in each.sentences),
+        "facts": len(lines),
+        **_named("facts", Counter(line.state for line in lines)),
+        **_named("segments", Counter(line.match for line in lines)),
+        "marks": len(in_groups) + len(missed),
+        "marks: not read": len(missed),
+        **_named("problem", problems),
+    }
+    always = ("sentences", "facts", "marks")
+    return {name: number for name, number in numbers.items() if number or name in always}
+
+
+def _named(what: str, numbers: Counter[str]) -> dict[str, int]:
+    return {f"{what}: {kind}": numbers[kind] for kind in sorted(numbers)}
+
+
+def _opened(shares: Sequence[AnswerShare], more: Sequence[int]) -> list[AnswerShare]:
+    return [
+        AnswerShare(share.hits, share.total, share.open + number) for share, number in zip(shares, more, strict=True)
+    ]

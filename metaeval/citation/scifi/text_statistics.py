@@ -1,0 +1,94 @@
+"""Statistics of texts with citations: SCiFi's Table 1 and Appendix A.3, for answers or references of any data set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from operator import add
+
+from metaeval.citation.data_model import Answer
+from metaeval.citation.scifi.data_model import DEFAULTS, PlacedGroup, ScifiOptions, Sentence, read_sentences
+from metaeval.citation.scifi.entailment import Count, counter
+from metaeval.corpus.languages import ends_in_word, has_marks, words_of
+from metaeval.corpus.sentences import RULES, SentenceSplitter
+
+_SIGN = re.compile(r"[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class CitationCounts:
+    """Counts over texts with citations, each of them a sample. tokens: without citation marks.
+
+    cited: sentences with a citation; several: with more than one. marks: citations. inside: those that another word of
+    their sentence follows; free: those of `inside` with a word on either side, away from punctuation.
+    """
+
+    samples: int = 0
+    tokens: int = 0
+    sentences: int = 0
+    cited: int = 0
+    several: int = 0
+    marks: int = 0
+    inside: int = 0
+    free: int = 0
+
+    def __add__(self, other: CitationCounts) -> CitationCounts:
+        return CitationCounts(*map(add, astuple(self), astuple(other)))
+
+    @property
+    def shares(self) -> Mapping[str, float | None]:
+        """The statistics by name; None where nothing is counted. Density is over cited sentences, as in Table 1."""
+        parts = {
+            "tokens": (self.tokens, self.samples),
+            "density": (self.marks, self.cited),
+            "density_all": (self.marks, self.sentences),
+            "several": (self.several, self.sentences),
+            "inside": (self.inside, self.marks),
+            "free": (self.free, self.inside),
+        }
+        return {name: above / below if below else None for name, (above, below) in parts.items()}
+
+
+def token_counter(tokenizer: str) -> Count:
+    """Return the function that counts tokens: words and punctuation marks ("words"), or those of a tokenizer."""
+    return _count_tokens if tokenizer == "words" else counter(tokenizer, "tokenizer")
+
+
+def _count_tokens(text: str) -> int:
+    signs = sum(not has_marks(sign) for sign in _SIGN.findall(text))
+    return len(words_of(text)) + signs
+
+
+def citation_counts(
+    answers: Sequence[Answer],
+    options: ScifiOptions = DEFAULTS,
+    splitter: SentenceSplitter = RULES,
+    tokenizer: str = "words",
+) -> CitationCounts:
+    """Return counts of tokens, sentences and citations in some answers. tokenizer: see `token_counter`, by sentence.
+
+    Raises `UserError` for a tokenizer that cannot be loaded.
+    """
+    count = token_counter(tokenizer)
+    sentences = [sentence for answer in answers for sentence in read_sentences(answer, options, splitter)]
+    marks = [sum(len(group.marks) for group in sentence.groups) for sentence in sentences]
+    inside = [_inside(sentence, group) for sentence in sentences for group in sentence.groups for _ in group.marks]
+    return CitationCounts(
+        samples=len(answers),
+        tokens=sum(count(sentence.text) for sentence in sentences),
+        sentences=len(sentences),
+        cited=sum(number > 0 for number in marks),
+        several=sum(number > 1 for number in marks),
+        marks=sum(marks),
+        inside=sum(place != "end" for place in inside),
+        free=inside.count("free"),
+    )
+
+
+def _inside(sentence: Sentence, group: PlacedGroup) -> str:
+    """Return whether no word follows a group ("end"), a word stands on both of its sides ("free"), or neither."""
+    before, behind = sentence.text[: group.at].rstrip(), sentence.text[group.at :].lstrip()
+    if not any(map(str.isalnum, behind)):
+        return "end"
+    return "free" if ends_in_word(before) and behind[0].isalnum() else "punctuation"

@@ -1,0 +1,206 @@
+"""Read answers into statements with their citations, and judge each citation by levels of support."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from metaeval.citation.alce.citations import AlceOptions, statements
+from metaeval.citation.citation_table import CitationLine, CitedMark, find_place, premise, verdicts_on
+from metaeval.citation.data_model import NO_TEXT, Answer, Claim, Entails, Mark, NliPair, Verdict, answer_cells
+from metaeval.citation.marks_and_sentences import find_marks
+from metaeval.citation.support.levels_in_files import FIELD, SCALE, Reading, labelled
+from metaeval.citation.support.measures import Level, StatementLevels
+from metaeval.citation.support.open_rag_eval_segments import parts_between_marks
+from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.sentences import RULES, SentenceSplitter
+from metaeval.errors import shown
+
+_READ = AlceOptions(repeats="keep", leading="move all")
+"""Sentences as ALCE reads them; a repeated citation counts twice, and marks behind a full stop belong before it."""
+
+NOT_JUDGED = "not judged"
+
+
+@dataclass(frozen=True, slots=True)
+class SupportStatement:
+    """A statement to judge, with its readable marks; labels: the levels that its file has (None: it has none)."""
+
+    claim: Claim
+    cited: tuple[CitedMark, ...]
+    labels: StatementLevels | None = None
+
+
+def support_statements(
+    answer: Answer, splitter: SentenceSplitter = RULES, reading: Reading = "official", units: str = "sentences"
+) -> list[SupportStatement]:
+    """Return the statements of an answer: those that its file lists, with or without levels, else its units.
+
+    units: "sentences", or the parts "between marks". Raises `UserError` for a level that is not of the file's scale.
+    """
+    if FIELD not in answer.reference and units == "between marks":
+        parts = parts_between_marks(answer.text, answer.first)
+        return [SupportStatement(part, tuple(_placed(mark, answer) for mark in part.marks)) for part in parts]
+    if FIELD not in answer.reference:
+        return [
+            SupportStatement(row.claim, tuple(mark for mark in row.cited if mark.state in ("judged", "fails")))
+            for row in statements(answer, _READ, splitter)
+            if row.number is not None
+        ]
+    rows = DataRow(f"answer {shown(answer.id)}", answer.reference).rows(FIELD)
+    return [_stated(answer, row, number, reading) for number, row in enumerate(rows, start=1)]
+
+
+def _stated(answer: Answer, row: DataRow, number: int, reading: Reading) -> SupportStatement:
+    start, end = row.number("start"), row.number("end")
+    if not 0 <= start <= end <= len(answer.text):
+        raise row.error("end", f"offsets in the text, from 0 to {len(answer.text)}")
+    cited = row.numbers("cited") if row.fields.get("cited") else []
+    spans = [mark for mark in find_marks(answer.text[start:end]) if mark.number is not None][-len(cited or [0]) :]
+    if len(spans) != len(cited):  # marks that cannot be found stand for the whole statement
+        spans = [Mark(0, end - start, place) for place in cited]
+    marks = tuple(Mark(start + span.start, start + span.end, place) for span, place in zip(spans, cited, strict=True))
+    text = row.optional_text("text") or answer.text[start:end]
+    scale = answer.reference.get(SCALE, "trec")
+    labels = None if row.fields.get("levels") is None else labelled(row, scale, reading)
+    placed = tuple(_placed(mark, answer) for mark in marks)
+    return SupportStatement(Claim(text, marks, number, start, end), placed, labels)
+
+
+def _placed(mark: Mark, answer: Answer) -> CitedMark:
+    place, problem = find_place(mark.number, len(answer.passages))
+    return CitedMark(mark, place, problem, "fails" if place is None else "judged")
+
+
+Weigh = Callable[[Verdict], Level]
+"""Returns the level of a verdict: of a decision by one or two thresholds, or a soft score."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedStatement:
+    """A statement with its levels, and the verdict on each citation alone (None: not asked). missing: why not."""
+
+    statement: SupportStatement
+    levels: StatementLevels
+    verdicts: tuple[Verdict | None, ...]
+    missing: str = NO_TEXT
+
+
+def judge_levels(
+    answers: Sequence[Answer],
+    stated: Sequence[Sequence[SupportStatement]],
+    entails: Entails,
+    weigh: Weigh,
+    joint: bool = True,
+    stray: Level = None,
+) -> list[list[JudgedStatement]]:
+    """Judge each citation alone, and if `joint` all citations of a statement together, in one call of `entails`.
+
+    stray: the level of a mark that cites no passage. A passage without text has no level.
+    """
+    alone: list[list[list[NliPair | None]]] = []
+    together: list[list[NliPair | None]] = []
+    for answer, of_answer in zip(answers, stated, strict=True):
+        alone.append([[_pair(answer, row, [mark]) for mark in row.cited] for row in of_answer])
+        together.append([_pair(answer, row, row.cited) for row in of_answer])
+    questions = [pair for of_answer in alone for pairs in of_answer for pair in pairs]
+    known = verdicts_on([*questions, *(pair for pairs in together for pair in pairs if joint)], entails)
+    judged: list[list[JudgedStatement]] = []
+    for of_answer, pairs_of, joints in zip(stated, alone, together, strict=True):
+        judged.append([])
+        for row, pairs, pair in zip(of_answer, pairs_of, joints, strict=True):
+            verdicts = tuple(None if each is None else known[each] for each in pairs)
+            weights = tuple(
+                stray if mark.place is None else None if verdict is None else weigh(verdict)
+                for mark, verdict in zip(row.cited, verdicts, strict=True)
+            )
+            sources = tuple(_source(mark) for mark in row.cited)
+            whole = weigh(known[pair]) if pair is not None and pair in known else None
+            # Which statements need a citation, and which pairs are equal, only a judge in the file says.
+            levels = row.labels or unjudged_levels(row)
+            levels = replace(levels, levels=weights, sources=sources, joint=whole, relevant=None)
+            judged[-1].append(JudgedStatement(row, levels, verdicts))
+    return judged
+
+
+def _pair(answer: Answer, row: SupportStatement, cited: Sequence[CitedMark]) -> NliPair | None:
+    places = dict.fromkeys(mark.place for mark in cited if mark.place is not None)
+    passages = [answer.passages[place] for place in places if answer.passages[place].text.strip()]
+    return (premise(passages), row.claim.text) if passages else None
+
+
+def unjudged_levels(row: SupportStatement) -> StatementLevels:
+    """Return the levels of a statement that nobody has judged."""
+    return StatementLevels((None,) * len(row.cited), tuple(_source(mark) for mark in row.cited), text=row.claim.text)
+
+
+def _source(cited: CitedMark) -> int | None:
+    """Return the number of the cited passage, by which equal sources are known."""
+    return cited.mark.number if cited.place is None else cited.place + 1
+
+
+def labels_of(stated: Sequence[Sequence[SupportStatement]]) -> list[list[JudgedStatement]]:
+    """Return the levels that the file has; an answer without levels has statements without a judgement."""
+    return [
+        [
+            JudgedStatement(row, row.labels or unjudged_levels(row), (None,) * len(row.cited), NOT_JUDGED)
+            for row in of_answer
+        ]
+        for of_answer in stated
+    ]
+
+
+def matched(judged: JudgedStatement, labelled: JudgedStatement) -> JudgedStatement:
+    """Return a judged statement without the levels of citations that have no level in the file."""
+    known = [level is not None for level in labelled.levels.relevance(soft=True)]
+    levels = tuple(level if there else None for level, there in zip(judged.levels.levels, known, strict=True))
+    return replace(judged, levels=replace(judged.levels, levels=levels), missing=NOT_JUDGED)
+
+
+def support_lines(answers: Sequence[Answer], judged: Sequence[Sequence[JudgedStatement]]) -> list[CitationLine]:
+    """Return one line for each citation and each uncited statement.
+
+    Its precision is the citation's level, its recall that of the statement's citations together, or the best of them
+    where that was not judged.
+    """
+    return [
+        line
+        for answer, of_answer in zip(answers, judged, strict=True)
+        for number, row in enumerate(of_answer, start=1)
+        for line in _lines(answer, row, number)
+    ]
+
+
+def _lines(answer: Answer, row: JudgedStatement, number: int) -> Iterator[CitationLine]:
+    claim, levels = row.statement.claim, row.levels
+    weights = levels.relevance(soft=True)
+    known = [level for level in weights if level is not None]
+    recall = levels.joint if levels.joint is not None else max(known, default=None if weights else 0.0)
+    line = CitationLine(
+        **answer_cells(answer),
+        sentence=claim.sentence,
+        claim_number=number,
+        claim=claim.text,
+        made_by="sentence" if row.statement.labels is None else "file",
+        sentence_start=claim.start,
+        sentence_end=claim.end,
+        recall=recall,
+    )
+    if not row.statement.cited:
+        yield replace(line, state="uncited")
+    for cited, level, verdict in zip(row.statement.cited, weights, row.verdicts, strict=True):
+        failed = cited.state == "fails"
+        reason = "" if level is not None or failed else row.missing if verdict is None else verdict.status
+        yield replace(
+            line,
+            citation=cited.mark.number,
+            start=cited.mark.start,
+            end=cited.mark.end,
+            alone=None if level is None else level == 1,
+            score=None if verdict is None else verdict.score,
+            precision=level,
+            state="fails" if failed else "unjudged" if reason else "judged",
+            problem=cited.problem,
+            reason=reason,
+            cut=verdict is not None and verdict.cut,
+        )

@@ -1,0 +1,267 @@
+"""The command of an analysis: its options are text that the analysis's model checks; what it hands back is written."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from textwrap import TextWrapper
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Option
+from typer.core import TyperCommand, TyperGroup
+
+from metaeval import registry
+from metaeval.analyses.analysis import (
+    GROUPS,
+    USUAL,
+    Analysis,
+    AnalysisOptions,
+    DeclaredOptions,
+    Done,
+    names_in,
+    own_fields,
+    typed_as,
+)
+from metaeval.cli.options import (
+    answered_name,
+    answered_parameter,
+    is_joined,
+    is_set_in_part,
+    refuse_duplicates,
+    text_parameter,
+)
+from metaeval.cli.output import say, say_rest, say_text, say_written, scoring_progress, show, show_sentences
+from metaeval.config import BudgetSettings, ExecutorSettings, ResultsSettings
+from metaeval.declared import is_typed, kinds_of, option_of
+from metaeval.errors import UserError
+from metaeval.files import declare, inputs_protected
+
+if TYPE_CHECKING:
+    from metaeval.analyses.analysis_job import WrittenJob
+
+_SET = Annotated[
+    list[str] | None,
+    Option("--set", "-s", help="Any other setting, as chunk.size=100. Repeatable.", metavar="KEY=VALUE"),
+]
+_FULL = Annotated[
+    bool, Option("--full", help="Print every table whole, with all measures, controls, notes and signatures.")
+]
+_QUIET = Annotated[bool, Option("--quiet", "-q", help="Write files only: no progress, no tables.")]
+_JSON = Annotated[bool, Option("--json", help="Print JSON, in place of the tables.")]
+
+
+class DeclaredGroup(TyperGroup):
+    """A command group: hand-written commands, then the registered ones of the group, which are built when used."""
+
+    _listing = False
+
+    @property
+    def group(self) -> str:
+        """Return the group's name in registered names; empty for the top level."""
+        return "" if self.name == "metaeval" else str(self.name)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Parse the arguments; if a file or option stands where a command should, use the group's default command."""
+        usual = USUAL.get(self.group)
+        if usual and args and args[0] not in ("--help", *self.list_commands(ctx)):
+            named = args[0].startswith("-") or "." in args[0] or "/" in args[0] or Path(args[0]).exists()
+            args = [usual, *args] if named else args
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that was typed; "tables scifi" is the command tables-scifi."""
+        both = "-".join(args[:2])
+        return super().resolve_command(ctx, [both, *args[2:]] if both in self.list_commands(ctx) else args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands in the help, without importing any of them."""
+        self._listing = True
+        super().format_commands(ctx, formatter)
+        self._listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the command names in the order of the help, then other registered ones.
+
+        The help leaves out names such as tables-scifi, which the help of `tables` gives.
+        """
+        names = list(dict.fromkeys([*super().list_commands(ctx), *names_in(self.group)]))
+        return [name for name in names if not self._listing or name.partition("-")[0] in (name, "")]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command, or group of commands, of this name."""
+        registered = f"{self.group}.{cmd_name}".removeprefix(".")
+        if registered in registry.names("analysis"):
+            return typed(registry.find("analysis", registered), self._listing)
+        written = super().get_command(ctx, cmd_name)
+        if written is None and names_in(registered):
+            return typer.main.get_group(group_of(registered))
+        return written
+
+
+class _OneEach(TyperCommand):
+    """A command that refuses an option given twice, of which the parser would keep the last; a switch may be."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Parse the arguments; raises `UserError` for an option with two values."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for option in () if ctx.resilient_parsing else order:
+            if order.count(option) > 1 and not (option.multiple or getattr(option, "is_flag", True)):
+                raise UserError(f"{max(option.opts, key=len)} is given twice: give it once.")
+        return super().parse_args(ctx, args)
+
+
+def group_of(name: str) -> typer.Typer:
+    """Return the typer group of the commands that are registered as NAME.COMMAND."""
+    sentence = GROUPS.get(name) or f"Commands: {', '.join(names_in(name))}."
+    return typer.Typer(name=name, cls=DeclaredGroup, help=sentence, no_args_is_help=True, rich_markup_mode=None)
+
+
+def typed(analysis: Analysis, for_list: bool = False) -> Any:
+    """Return the typer command of an analysis. for_list: only its line in a list of commands is needed."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(analysis.name.rpartition(" ")[2], cls=_OneEach, help=analysis.summary if for_list else None)(
+        (lambda: None) if for_list else command_of(analysis)
+    )
+    return typer.main.get_command(app)
+
+
+def command_of(analysis: Analysis) -> Callable[..., None]:
+    """Return the function from which typer makes a command: own options first, then those of a run and shared ones.
+
+    The command has --set if options cannot set everything, --full if it prints less than it writes, --json if its value
+    can be JSON, and --quiet if it writes tables or scores metrics.
+    """
+    fields = analysis.options.model_fields
+    names = [name for name in dict.fromkeys([*own_fields(analysis.options), *fields]) if is_typed(fields[name])]
+    typed = [text_parameter(name, fields[name]) for name in names if name not in analysis.options.untyped]
+    earlier = {f"--{old}": name for name, old in analysis.earlier.items()}
+    untyped = {option_of(name, fields[name]): name for name in names if name in analysis.options.untyped}
+    answers = {option: f"the earlier name of {typed_as(analysis.options, name)}" for option, name in earlier.items()}
+    answers |= {option: f"a setting here: {typed_as(analysis.options, name)}" for option, name in untyped.items()}
+    switches = {option for option, name in untyped.items() if bool in kinds_of(fields[name].annotation)}
+    typed += [answered_parameter(option, bool if option in switches else str) for option in answers]
+    in_part = any(name in analysis.options.untyped or is_set_in_part(field) for name, field in fields.items())
+    settable = in_part or analysis.options.model_config.get("extra") == "allow"
+    prints_on = issubclass(analysis.options, AnalysisOptions) and issubclass(analysis.options, ResultsSettings)
+    can_be_quiet = prints_on or issubclass(analysis.options, ExecutorSettings | BudgetSettings)
+    shared: list[tuple[str, Any, Any]] = [
+        *([("set", _SET, None)] if settable else []),
+        *([("full", _FULL, False)] if analysis.headline else []),
+        *([("json", _JSON, False)] if analysis.json else []),
+        *([("quiet", _QUIET, False)] if can_be_quiet else []),
+    ]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        *typed,
+        *(inspect.Parameter(name, keyword, default=default, annotation=kind) for name, kind, default in shared),
+    ]
+
+    refuse_duplicates(analysis.name, parameters)
+    joined = [part.name for part in typed if part.name in fields and is_joined(fields[part.name])]
+
+    def command(**words: Any) -> None:
+        overrides, full, json = words.pop("set", None) or (), words.pop("full", False), words.pop("json", False)
+        quiet = words.pop("quiet", False)
+        for option, answer in answers.items():
+            if words.pop(answered_name(option)) is not None:
+                raise UserError(f"{option} is {answer}.")
+        for name in joined:
+            words[name] = ",".join(words[name]) if words[name] else None
+        options = analysis.options_of(words, overrides)
+        with inputs_protected():
+            declare("output", *analysis.outputs(options))
+            with scoring_progress(quiet) as progress:
+                done = analysis.complete(options, progress, partial(_write_part, analysis, options, quiet=quiet))
+            conclude(analysis, options, done, full, quiet, json)
+
+    vars(command).update(
+        __signature__=inspect.Signature(parameters),
+        __annotations__={parameter.name: parameter.annotation for parameter in parameters},
+    )
+    command.__doc__ = help_of(analysis)
+    return command
+
+
+def help_of(analysis: Analysis) -> str:
+    """Return the help text of a command: summary, further paragraphs, settings for --set, and examples."""
+    rarer = [name for name in own_fields(analysis.options) if name in analysis.options.untyped]
+    settings = f"Settings for --set: {', '.join(rarer)}." if rarer else ""
+    examples = "\n".join(["\b", "Examples:", *(_example(line) for line in analysis.examples)])
+    return "\n\n".join(
+        filter(
+            None,
+            [
+                analysis.summary,
+                " ".join(filter(None, [analysis.about, settings])),
+                examples if analysis.examples else "",
+            ],
+        )
+    )
+
+
+def _example(line: str) -> str:
+    """Return a command line as help shows it; a long one is broken between words so that a shell accepts it."""
+    whole = f"metaeval {line}"
+    # Inside quotes a break would be part of the text.
+    lines = [whole] if "'" in whole or '"' in whole else _IN_LINES.wrap(whole)
+    return "  " + " \\\n  ".join(lines)
+
+
+_IN_LINES = TextWrapper(74, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def conclude(
+    analysis: Analysis, options: DeclaredOptions, done: Done, full: bool, quiet: bool, json: bool = False
+) -> None:
+    """Write and print the output of an analysis.
+
+    full: print whole tables. quiet: print verdicts only. json: print only the value, as JSON on standard output.
+    """
+    brief = done.shown is not None and not (full and done.sheets)
+    try:
+        written = _write(analysis, options, done)
+    finally:  # what was computed is shown even where it cannot be written
+        if json and analysis.json:
+            say_text(analysis.json(done.value), end="")
+        elif not quiet:
+            shown = done.shown if brief else list(done.sheets) or done.value
+            show(shown, whole=done.whole or (full and done.job is not None))
+            if brief and (done.sentences or done.cautions):
+                show_sentences(done.sentences, done.cautions)
+        for line in () if json else done.verdict:
+            say(line)
+    for line in () if json else done.written:
+        say(line)
+    folder = written.folder if written else None
+    for sentence in [*(written.failed if written else ()), *done.warnings]:
+        say(sentence, err=True)
+    if written and written.files:
+        say_written(sorted(written.files), err=json)
+    if written and written.contents:
+        say(f"Written: {written.folder}/ ({written.contents})", err=json)
+    if folder and not (quiet or json) and (folder / "report.html").is_file():
+        pairs = done.job is not None and (folder / "pairs.jsonl").is_file()
+        brief = analysis.headline and done.shown is not None and not full
+        say_rest(folder, done.config.results, whole=not brief, pairs=pairs)
+    for sentence in done.after(folder or Path()) if done.after and not (quiet or json) else ():
+        say(sentence)
+    if done.exit_code:
+        raise typer.Exit(done.exit_code)
+
+
+def _write_part(analysis: Analysis, options: DeclaredOptions, part: Done, quiet: bool) -> None:
+    written = _write(analysis, options, part)
+    if written and written.folder and not quiet:
+        say(f"Written: {written.folder}/")
+
+
+def _write(analysis: Analysis, options: DeclaredOptions, done: Done) -> WrittenJob | None:
+    """Write the job; return None if there is nothing to write, so that commands that only print need no NumPy."""
+    if not (done.sheets or done.identity or done.outputs or done.job):
+        return None
+    from metaeval.analyses.analysis_job import write_job
+
+    return write_job(analysis, options, done)

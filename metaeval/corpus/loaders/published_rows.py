@@ -1,0 +1,225 @@
+"""Shared by the loaders: published rows whose fields are checked when they are read, and the corpus built from them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import starmap
+from math import isfinite
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
+from metaeval.errors import UserError, did_you_mean, shown
+from metaeval.files import sha256_json
+from metaeval.parsing import json_objects
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class DataRow:
+    """One object of a published file, whose methods return checked fields.
+
+    where: its location. Methods raise `UserError` that names location and field.
+    """
+
+    where: str
+    fields: Mapping[str, Any]
+
+    def text(self, name: str) -> str:
+        """Return a string."""
+        return self._of(name, str, "a string")
+
+    def optional_text(self, name: str) -> str:
+        """Return a string, or empty where the field is null or absent."""
+        return "" if self.fields.get(name) is None else self.text(name)
+
+    def number(self, name: str) -> int:
+        """Return a whole number."""
+        return self._of(name, int, "a whole number")
+
+    def only(self, known: Sequence[str]) -> None:
+        """Raise `UserError` for a field that is not among those known."""
+        for name in self.fields:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise UserError(f"{self.where}: there is no field {name!r}.{hint} Known fields: {', '.join(known)}.")
+
+    def identifier(self, name: str) -> str:
+        """Return a string or a whole number, as a string that is not empty."""
+        value = self._value(name)
+        if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+            raise self.error(name, "a string or a whole number, not empty")
+        return str(value)
+
+    def choice(self, name: str, allowed: Mapping[Any, T]) -> T:
+        """Return the value in `allowed` for the field's value."""
+        value = self._value(name)
+        # True equals 1, and would be found under it.
+        if isinstance(value, list | dict | bool) or value not in allowed:
+            raise self.error(name, ", ".join(map(shown, allowed)))
+        return allowed[value]
+
+    def texts(self, name: str) -> list[str]:
+        """Return a list of strings."""
+        return self._list(name, str, "a list of strings")
+
+    def numbers(self, name: str) -> list[int]:
+        """Return a list of whole numbers."""
+        return self._list(name, int, "a list of whole numbers")
+
+    def lists(self, name: str) -> list[list[Any]]:
+        """Return a list of lists."""
+        return self._list(name, list, "a list of lists")
+
+    def row(self, name: str) -> DataRow:
+        """Return an object inside this one."""
+        return DataRow(f"{self.where}, {name}", self._of(name, dict, "an object"))
+
+    def rows(self, name: str) -> list[DataRow]:
+        """Return a list of objects; null counts as an empty list."""
+        if self._value(name) is None:
+            return []
+        values = self._list(name, dict, "a list of objects")
+        return [DataRow(f"{self.where}, {name}[{index}]", value) for index, value in enumerate(values)]
+
+    def error(self, name: str, allowed: str) -> UserError:
+        """Return the error for a field whose value cannot be used."""
+        listed = allowed if len(allowed) <= 160 else f"{allowed[:159]}…"
+        return UserError(f"{self.where}: field {name!r} is {shown(self.fields.get(name))}; allowed: {listed}.")
+
+    def _value(self, name: str) -> Any:
+        if name not in self.fields:
+            raise UserError(f"{self.where}: field {name!r} is missing; the row has {', '.join(self.fields) or 'none'}.")
+        return self.fields[name]
+
+    def _of(self, name: str, kind: type[T], allowed: str) -> T:
+        value = self._value(name)
+        if not _is(value, kind):
+            raise self.error(name, allowed)
+        return value  # type: ignore[no-any-return]
+
+    def _list(self, name: str, kind: type[T], allowed: str) -> list[T]:
+        values: list[T] = self._of(name, list, allowed)
+        if not all(_is(item, kind) for item in values):
+            raise self.error(name, allowed)
+        return values
+
+
+def _is(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)  # a truth value is not a number
+
+
+FETCH = "fetch the published file again"
+
+
+def read_rows(path: Path, hint: str = FETCH, lone_surrogates: bool = False) -> Iterator[DataRow]:
+    """Yield the rows of a published file: gzipped or not, JSON lines or a JSON list, as its content shows.
+
+    hint: what to do about a file that cannot be read. Raises `UserError` when the file cannot be read, is not UTF-8 or
+    JSON, or a row is not an object.
+    """
+    return starmap(DataRow, json_objects(path, hint, lone_surrogates))
+
+
+def finite(row: DataRow, name: str) -> float:
+    """Return a finite number, or a string that reads as one."""
+    value = row.fields.get(name)
+    if name in row.fields and isinstance(value, int | float | str) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except (ValueError, OverflowError):
+            number = float("nan")
+        if isfinite(number):
+            return number
+    elif name not in row.fields:
+        row.identifier(name)  # tells what the row has instead
+    raise row.error(name, "a finite number")
+
+
+def finite_or_none(row: DataRow, name: str) -> float | None:
+    """Return a finite number, or None where the field is null or an empty string; absent is an error."""
+    return None if row.fields.get(name, 0) in (None, "") else finite(row, name)
+
+
+def content_id(*parts: Any) -> str:
+    """Return an id derived from content, the same in every split: the first 12 hex digits of its SHA-256."""
+    return sha256_json(parts)[:12]
+
+
+class CorpusDraft:
+    """A corpus in the making: documents, statements and citations in file order, and counts of what is left out."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.documents: dict[str, Document] = {}
+        self.statements: dict[str, Statement] = {}
+        self.citations: list[Citation] = []
+        self.dropped: Counter[str] = Counter()
+        self._judged: Counter[str] = Counter()
+
+    def document(
+        self, text: str = "", sentences: Sequence[str] = (), title: str = "", url: str = "", **meta: Any
+    ) -> str:
+        """Add a document and return its id.
+
+        Documents of the same text are one document, with the first one's title, url and meta: twice in a retrieval
+        pool, a passage would compete with itself. Documents without text are distinguished by their url.
+        """
+        document_id = f"d-{content_id(text, list(sentences)) if text or sentences else content_id(url)}"
+        if document_id not in self.documents:
+            self.documents[document_id] = Document(document_id, text, title, url, tuple(sentences), meta)
+        return document_id
+
+    def statement(self, statement: Statement) -> str:
+        """Add a statement and return its id; another statement with the same id raises `UserError`."""
+        known = self.statements.setdefault(statement.id, statement)
+        if (known.text, known.group) != (statement.text, statement.group):
+            raise UserError(
+                f"{self.name}: the published files give the id {statement.id!r} to two statements: {FETCH}."
+            )
+        return statement.id
+
+    def next_id(self, statement: str) -> str:
+        """Return the id of the statement's next judgement, STATEMENT:1, STATEMENT:2 and so on.
+
+        Call it before leaving a judgement out, so that an option that drops some does not change the ids of the others.
+        """
+        self._judged[statement] += 1
+        return f"{statement}:{self._judged[statement]}"
+
+    def cite(
+        self, citation_id: str, statement: str, document: str, level: SupportLevel, *evidence: Evidence, **meta: Any
+    ) -> None:
+        """Add a judged citation of a document by a statement, with its alternative evidence sets."""
+        self.citations.append(Citation(citation_id, statement, document, level, evidence, meta))
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        """Count something that is left out, by reason."""
+        self.dropped[reason] += count
+
+    def corpus(self, scores: Mapping[str, Mapping[str, float | None]] = MappingProxyType({})) -> Corpus:
+        """Return the corpus, with published scores by metric; the corpus checks itself.
+
+        Raises `UserError` where the files hold no judged citation, and none was left out.
+        """
+        if not self.citations and not self.dropped:
+            raise UserError(f"{self.name} holds no judged citation: {FETCH}.")
+        return Corpus(
+            self.name, self.documents, self.statements, tuple(self.citations), dict(self.dropped), scores=scores
+        )
+
+
+_MARKS = re.compile(r"(?:\s*\[\^?\d+\^?(?:\s*,\s*\d+)*\])+(?P<next>\w)?")
+
+
+def strip_marks(text: str) -> str:
+    """Return the text without its citation marks, the space before them, and white space at its ends.
+
+    "rose [1][2]." becomes "rose.", "rose[3] and" becomes "rose and", "rose[3]and" becomes "rose and".
+    """
+    return _MARKS.sub(lambda match: f" {match['next']}" if match["next"] else "", text).strip()

@@ -1,0 +1,74 @@
+"""The options that analyses of labelled citations share: answers, labels, columns of tables and scoring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from metaeval.analyses.analysis import AnalysisOptions, FileOrObject, TableSettings
+from metaeval.column_roles import CITATIONS, LABELS, read_columns
+from metaeval.config import MetricOptionSettings, OutputSettings, ScoringSettings, StatisticsSettings
+from metaeval.declared import Flag
+from metaeval.errors import as_value_error
+from metaeval.registry import name_of
+
+
+class ItemOptions(
+    OutputSettings, ScoringSettings, StatisticsSettings, MetricOptionSettings, TableSettings, AnalysisOptions
+):
+    """Base of options of analyses of citations that people label."""
+
+    untyped = frozenset({"config", "trust_config", "executor", "store", "budget"})
+
+
+def _metric_name(metric: Any) -> Any:
+    with as_value_error():
+        return name_of("metric", metric)
+
+
+def _score_file(name: str) -> str:
+    from metaeval.runs.score_panel import as_metrics
+
+    return as_metrics([name])[0]
+
+
+def _columns(value: Any) -> Any:
+    with as_value_error():
+        return read_columns(value, CITATIONS, LABELS)
+
+
+AnswersFile = Annotated[FileOrObject, Flag("FILE", argument=True)]
+LabelsFile = Annotated[FileOrObject, Flag("FILE", "-l")]
+MetricName = Annotated[str, BeforeValidator(_metric_name), AfterValidator(_score_file), Flag("NAME", "-m")]
+SourceTextsFile = Annotated[
+    Path | None, Flag("FILE"), Field(description="Texts of cited sources by id, url or index, where answers lack them.")
+]
+RareSourceTextsFile = Annotated[
+    Path | None,
+    Flag("FILE", hidden=True),
+    Field(description="Texts of cited sources by id, url or index, where answers lack them."),
+]
+PipelineName = Annotated[Literal["", "alce", "aliice"], Flag("NAME")]
+Columns = Annotated[
+    Mapping[str, str],
+    BeforeValidator(_columns),
+    Flag("ROLE=COLUMN", name="map", multiple=True),
+    Field(description="Column of a role, where its heading does not say it. Repeatable."),
+]
+TargetLevel = Annotated[Literal["partial", "full"], Flag("LEVEL")]
+
+
+def reading_words(columns: Mapping[str, str], sources: Path | None = None) -> list[str]:
+    """Return the command-line words of the options by which answers are read: columns, and texts of sources."""
+    words = [word for role, column in columns.items() for word in ("--map", f"{role}={column}")]
+    return [*words, *(["--sources", sources.as_posix()] if sources else [])]
+
+
+def answers_with(sources: Path | None, answers: Any, columns: Mapping[str, str]) -> Any:
+    """Return the answers as they are, or as citations with these texts of their sources."""
+    from metaeval.decisions.citation_items import items_of
+
+    return items_of(answers, columns, sources=sources) if sources else answers

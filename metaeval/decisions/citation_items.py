@@ -1,0 +1,390 @@
+"""Items: citations that people label and metrics score, from answers, a corpus, judged pairs or a table."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metaeval.cell_tables import TypedTable, is_finite, plain_heading, warn_of_swap
+from metaeval.citation.alce.citations import PAPER, statements
+from metaeval.citation.citation_table import premise
+from metaeval.citation.data_model import Answer, group_of, writable
+from metaeval.citation.pipelines.alce_and_aliice import TITLES
+from metaeval.citation.readers.answer_files import (
+    answers_of,
+    answers_of_table,
+    completed,
+    file_stem,
+    in_other_format,
+    is_answer,
+    read_answers,
+)
+from metaeval.citation.readers.answer_tables import answers_in, cited_columns, passages_in
+from metaeval.citation.readers.formats.numbered_contexts import vectara_rows
+from metaeval.citation.support.citation_judging import support_statements
+from metaeval.citation.support.levels_in_files import FIELD
+from metaeval.column_roles import ANSWERS, LABELS, RATINGS
+from metaeval.corpus.corpus_file import UNJUDGED, read_corpus
+from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
+from metaeval.corpus.pair_table import PAIRS_SCHEMA
+from metaeval.decisions.claim_measures import Claims, claims_of
+from metaeval.display_text import count
+from metaeval.errors import UserError, shown, unknown
+from metaeval.files import sha256_json
+from metaeval.parsing import json_objects
+from metaeval.stats.arrays import Floats, Ints, codes_of
+from metaeval.user_tables import TABLES, group_cure, read_table, table_of
+
+_log = logging.getLogger("metaeval")
+_WORD = re.compile(r"[^\W\d_]")
+
+HINT = "answers in JSON or JSONL, a corpus (metaeval-corpus/1), pairs.jsonl of a job, or a table (.csv, .tsv, .xlsx)"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One citation: a statement and the text that it cites. group: the answer, whose items are not independent.
+
+    level: human level in the file: 2 full, 1 partial, 0 none, or None. question, before, after: what annotators read
+    too: the question that was answered, and the sentences beside the statement; empty where they are not known.
+    """
+
+    id: str
+    statement_id: str
+    statement: str
+    source: str
+    group: str
+    system: str = ""
+    level: int | None = None
+    question: str = ""
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True)
+class CitationItems:
+    """The citations of one file, in its order.
+
+    scores: the file's columns of scores. uncited: the answers (groups) of statements without a citation. claims: those
+    whose questions the items are; None where the items are citations. notes: how the file was read. unread: by heading,
+    the error of a column that is not all numbers, raised when it is named as a metric. table: whose rows the items are.
+    """
+
+    name: str
+    rows: tuple[Item, ...]
+    scores: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
+    uncited: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    claims: Claims | None = None
+    unread: Mapping[str, UserError] = field(default_factory=dict)
+    table: TypedTable | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise UserError(f"{self.name} holds no citation to judge: give {HINT}.")
+        counts = Counter(row.id for row in self.rows)
+        name, times = counts.most_common(1)[0]
+        if times > 1:
+            raise UserError(f"{self.name}: {times} items have the id {shown(name)}; give each its own id.")
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """Return the index of each item, by id."""
+        return {row.id: number for number, row in enumerate(self.rows)}
+
+    @cached_property
+    def groups(self) -> Ints:
+        """Return the code of each item's answer, (N,); codes follow the order of the answers' names."""
+        return codes_of([row.group for row in self.rows])
+
+    @cached_property
+    def clusters(self) -> tuple[str, ...]:
+        """Return the names of all answers in the order of their codes: those in `groups`, then those without items."""
+        named = sorted({row.group for row in self.rows})
+        return (*named, *sorted({*self.uncited} - {*named}))
+
+    @cached_property
+    def singles(self) -> Ints:
+        """Return the code of each item's sampling unit if single items are drawn, (N,): the item, or its claim."""
+        return codes_of([row.statement_id for row in self.rows]) if self.claims else np.arange(len(self.rows))
+
+    @property
+    def what(self) -> str:
+        """The word for the sampling units if single items are drawn: items or claims."""
+        return "claims" if self.claims else "items"
+
+    @property
+    def with_texts(self) -> bool:
+        """Return whether the items have texts that a metric can read."""
+        return any(row.statement for row in self.rows)
+
+    @cached_property
+    def lengths(self) -> Mapping[str, Floats]:
+        """Return the number of words of each item's statement and of its source, (N,) by name; empty without texts."""
+        if not self.with_texts:
+            return {}
+        return {
+            f"words of the {side}": np.array([float(len(getattr(row, side).split())) for row in self.rows])
+            for side in ("statement", "source")
+        }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the items without their levels, independent of their order."""
+        return sha256_json(sorted([row.id, row.statement, row.source, row.group, row.system] for row in self.rows))
+
+    @property
+    def signed(self) -> str:
+        """Return the name and the hash of the items, for a signature."""
+        return f"{self.name}@{self.fingerprint[:12]}"
+
+    def as_corpus(self) -> Corpus:
+        """Return the items as a corpus to score, whose levels are placeholders."""
+        documents: dict[str, Document] = {}
+        cited: dict[str, Statement] = {}
+        citations = []
+        for row in self.rows:
+            document = sha256_json(row.source)[:16]
+            documents.setdefault(document, Document(document, row.source))
+            cited.setdefault(row.statement_id, Statement(row.statement_id, row.statement, row.group, row.system))
+            citations.append(Citation(row.id, row.statement_id, document, SupportLevel.NONE))
+        return Corpus(self.name, documents, cited, tuple(citations))
+
+
+def items_of(
+    answers: Any, mapping: Mapping[str, str] | None = None, pipeline: str = "", sources: Path | None = None
+) -> CitationItems:
+    """Return the items in a file, a corpus, a data frame, or mappings with the fields of a table.
+
+    mapping: the column of each role (see `metaeval.column_roles`), where it has an unusual name. pipeline: alce or
+    aliice, whose questions become the items; empty: the items are citations. sources: texts of cited sources. Raises
+    `UserError` for another input, for duplicate ids, and for a pipeline without answers.
+    """
+    if pipeline and pipeline not in TITLES:
+        raise unknown("pipeline", pipeline, TITLES)
+    content = _items_of(answers, mapping or {}, sources)
+    if sources and isinstance(content, CitationItems):
+        raise UserError(f"{content.name} holds citations with their sources: leave --sources out.")
+    if not isinstance(content, CitationItems):
+        astray = _marks_without_passage(*content)
+        return _of_claims(*content, pipeline) if pipeline else _of_answers(*content, astray)
+    if pipeline and (content.claims is None or content.claims.pipeline != pipeline):
+        raise UserError(
+            f"{content.name} holds citations without their answers; {TITLES[pipeline]} reads answers with "
+            "citation marks ([1]) and passages: give such answers, or leave --pipeline out."
+        )
+    return content
+
+
+def _items_of(
+    content: Any, mapping: Mapping[str, str], sources: Path | None = None
+) -> CitationItems | tuple[Sequence[Answer], str]:
+    if isinstance(content, CitationItems):
+        return content
+    if isinstance(content, Corpus):
+        return _of_corpus(content)
+    if not isinstance(content, str | Path):
+        if isinstance(content, list) and any(map(in_other_format, content[:1])):
+            return answers_of(content, sources), "answers"
+        table = table_of("the items", content)
+        first = table.rows[0].cells
+        if isinstance(first.get("text"), str) and isinstance(first.get("passages"), list):
+            return answers_of([row.cells for row in table.rows], sources), "answers"
+        return _of_table(table, "items", mapping, sources)
+    path = Path(content)
+    name = file_stem(path)
+    if path.suffix.lower() == ".md":
+        return read_answers(path, sources=sources), name
+    if path.suffix.lower() in (*TABLES, ".parquet"):
+        return _of_table(read_table(path), name, mapping, sources)
+    first = next((fields for _, fields in json_objects(path, f"give {HINT}", True)), {})
+    if first.get("type") == "corpus":
+        return _of_corpus(read_corpus(path, unjudged=True))
+    if first.get("schema") == PAIRS_SCHEMA:
+        return _of_pairs(path, name)
+    answers = {"passages", "docs", "ctxs", "data", "answers", "documents", "response"} & first.keys()
+    if is_answer(first):
+        return read_answers(path, sources=sources), name
+    if not answers or (answers == {"passages"} and "text" not in first and {*map(plain_heading, first)} & {*ANSWERS}):
+        return _of_table(read_table(path), name, mapping, sources)
+    return read_answers(path, sources=sources), name
+
+
+def _of_corpus(corpus: Corpus) -> CitationItems:
+    rows = []
+    for citation in corpus.citations:
+        claim, source = corpus.statements[citation.statement_id], corpus.documents[citation.document_id].text
+        level = None if citation.meta.get(UNJUDGED) else int(citation.level)
+        rows.append(Item(citation.id, claim.id, claim.text, source, claim.group, claim.system, level))
+    cited = {row.statement_id for row in rows}
+    uncited = tuple(claim.group for claim in corpus.statements.values() if claim.id not in cited)
+    return CitationItems(corpus.name, tuple(rows), uncited=uncited)
+
+
+def _marks_without_passage(answers: Sequence[Answer], name: str) -> int:
+    """Return the number of citation marks that cite no passage, and log a warning with an example."""
+    read = ((answer, citation) for answer in answers for row in statements(answer, PAPER) for citation in row.cited)
+    astray = [(answer, citation.mark.number or 0) for answer, citation in read if citation.state == "fails"]
+    if astray:
+        answer, number = astray[0]
+        example = f"answer {shown(answer.id)} cites [{number + answer.first - 1}] of {len(answer.passages)} passages"
+        _log.warning("%s: left out: %s; for example, %s.", name, _pointing_nowhere(len(astray)), example)
+    return len(astray)
+
+
+def _pointing_nowhere(marks: int) -> str:
+    return f"{count(marks, 'mark')} that point{'s' if marks == 1 else ''} at no passage"
+
+
+def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationItems:
+    rows: list[Item] = []
+    uncited: list[str] = []
+    blank = 0
+    for answer in answers:
+        system = writable(answer.system)
+        if FIELD in answer.reference:
+            listed = list(_labelled_items(answer))
+            rows += (item for item in listed if item.source)
+            blank += sum(not item.source for item in listed)
+            uncited += [group_of(answer)] * sum(not row.cited for row in support_statements(answer))
+            continue
+        parts = list(statements(answer, PAPER))
+        texts = ["", *(writable(part.claim.text) if _WORD.search(part.claim.text) else "" for part in parts), ""]
+        for statement, before, after in zip(parts, texts, texts[2:], strict=False):
+            around = writable(answer.question), before, after
+            statement_id = f"{answer.id}/{statement.number or statement.claim.sentence}"
+            marks = [mark for mark in statement.cited if mark.state == "judged"]
+            places = [mark.place for mark in marks if mark.place is not None]
+            without_text = [place for place in places if not answer.passages[place].text.strip()]
+            blank += len(without_text)
+            uncited += [group_of(answer)] * (statement.counts and not places)
+            for place in (place for place in places if place not in without_text):
+                item_id = writable(f"{statement_id}[{place + 1}]")
+                text, source = map(writable, (statement.claim.text, premise([answer.passages[place]])))
+                rows.append(
+                    Item(item_id, writable(statement_id), text, source, group_of(answer), system, None, *around)
+                )
+    notes = [f"read as answers with marks: {count(len(answers), 'answer')}, {count(len(rows), 'citation')}"]
+    notes += [f"left out: {_pointing_nowhere(astray)}"] if astray else []
+    notes += [f"left out: {count(blank, 'citation')} of sources without a text"] if blank else []
+    return CitationItems(name, tuple(rows), uncited=tuple(uncited), notes=tuple(notes))
+
+
+def _labelled_items(answer: Answer) -> Iterator[Item]:
+    """Yield the citations of an answer whose file has levels of support, with these as people's levels."""
+    group, system = group_of(answer), writable(answer.system)
+    for row in support_statements(answer):
+        statement_id = writable(f"{answer.id}/{row.claim.sentence}")
+        weights = row.labels.levels if row.labels else (None,) * len(row.cited)
+        for number, (cited, weight) in enumerate(zip(row.cited, weights, strict=True), start=1):
+            passages = [] if cited.place is None else [answer.passages[cited.place]]
+            source = writable(premise([passage for passage in passages if passage.text.strip()]))
+            item_id, level = f"{statement_id}[{number}]", None if weight is None else int(2 * weight)
+            text, question = writable(row.claim.text), writable(answer.question)
+            yield Item(item_id, statement_id, text, source, group, system, level, question)
+
+
+def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> CitationItems:
+    """Return one item per question of a pipeline: do the passages of a claim support it, together and one by one?"""
+    claims = claims_of(answers, pipeline)
+    rows = []
+    for claim in claims.claims:
+        group, system = group_of(claim.answer), writable(claim.answer.system)
+        for item_id, (source, text) in zip(claim.names, claim.items, strict=True):
+            question = writable(claim.answer.question)
+            rows.append(Item(item_id, claim.id, writable(text), writable(source), group, system, question=question))
+    claim_count = len({row.statement_id for row in rows})
+    uncited = tuple(group_of(claim.answer) for claim in claims.claims if claim.counts and not claim.items)
+    notes = (
+        f"read as answers with marks: {count(len(answers), 'answer')}, {count(claim_count, 'claim')} with citations as "
+        f"{TITLES[pipeline]} reads them, {count(len(rows), 'question')}",
+    )
+    return CitationItems(name, tuple(rows), uncited=uncited, notes=notes, claims=claims)
+
+
+def _of_pairs(path: Path, name: str) -> CitationItems:
+    """Read the rows of a job's pairs.jsonl with their scores; the file has no texts."""
+    (_, head), *lines = json_objects(path, "give a job's pairs.jsonl as it was written")
+    columns = [str(column) for column in head.get("columns", ())]
+    rows, scores = [], []
+    for where, row in lines:
+        known = row.get("scores")
+        if "statement" not in row or not isinstance(known, list) or len(known) != len(columns):
+            raise UserError(
+                f"{where} should hold a citation with {len(columns)} scores, but some are missing: give the "
+                "file as metaeval wrote it."
+            )
+        level = row.get("level")
+        item_id, statement, group, system = (str(row.get(key) or "") for key in ("id", "statement", "group", "system"))
+        level = level if level in (0, 1, 2) else None
+        rows.append(Item(item_id, statement, "", "", group or statement, system, level))
+        scores.append(known)
+    by_column = {column: [values[place] for values in scores] for place, column in enumerate(columns)}
+    return CitationItems(name, tuple(rows), by_column)
+
+
+def _of_table(
+    table: TypedTable, name: str, mapping: Mapping[str, str], sources: Path | None
+) -> CitationItems | tuple[Sequence[Answer], str]:
+    """Return the rows of a table as items, or, if it has no statements, as answers with marks and passages."""
+    if not mapping and vectara_rows(table):
+        return answers_of_table(table, sources), name
+    columns = cited_columns(table, mapping)
+    if columns.text:
+        return completed(answers_in(table, columns), table.name, sources), name
+    roles, rows = columns.roles, []
+    for number, row in enumerate(table.rows, start=1):
+        cells = {role: row.text(heading) for role, heading in roles.items() if role != "source"}
+        if not cells["statement"]:
+            raise row.wrong(roles["statement"], "is blank: write the statement, or delete the row")
+        passages = [passage for heading in columns.sources for passage in passages_in(row, heading)]
+        source = "\n\n".join(premise([passage]) for passage in passages if passage.text.strip())
+        item_id = cells.get("id", str(number))
+        if not item_id:
+            raise row.wrong(roles["id"], "is blank: give each row an id")
+        group, statement = (row.text(columns.group) if columns.group else "") or item_id, cells["statement"]
+        statement_id = sha256_json([group, statement])[:16]
+        system, question = cells.get("system", ""), cells.get("question", "")
+        rows.append(Item(item_id, statement_id, statement, source, group, system, question=question))
+    if len(columns.sources) == 1:
+        lengths = [(len(row.source), len(row.statement)) for row in rows if row.source]
+        warn_of_swap(table.name, {**roles, "source": columns.sources[0]}, lengths)
+    used = [f"{role}: {words}" for role, words in columns.named.items()]
+    used += [] if "id" in roles else ["id: the row's number, from 1"]
+    taken = {*roles.values(), *columns.sources}
+    scores, unread = _number_columns(table, taken)
+    if not columns.group and len(rows) > 1:
+        likely = [*table.like(RATINGS["group"]), *(heading for heading in table.headings if heading not in scores)]
+        others = taken.union(mapping.values(), *(table.like(headings) for headings in LABELS.values()))
+        cure = group_cure(table, [heading for heading in dict.fromkeys(likely) if heading not in others])
+        _log.warning("%s has no column 'group': each row counts as independent of the others. %s", table.name, cure)
+    notes = (f"read as a table with {', '.join(used)}",)
+    return CitationItems(name, tuple(rows), scores, notes=notes, unread=unread, table=table)
+
+
+def _number_columns(table: TypedTable, taken: set[str]) -> tuple[dict[str, list[float | None]], dict[str, UserError]]:
+    """Return the columns of numbers, except those `taken`, as scores of metrics; and the errors of other cells.
+
+    Both are by heading; a column of numbers with another cell has an error in place of scores.
+    """
+    scores: dict[str, list[float | None]] = {}
+    unread: dict[str, UserError] = {}
+    for heading in table.headings:
+        if heading in taken:
+            continue
+        try:
+            cells = table.of_numbers([heading], is_finite).cells[heading]
+        except UserError as error:
+            unread[heading] = error
+            continue
+        if table.is_numbers(heading) or (cells is not table.cells[heading] and not cells.blank.all()):
+            scores[heading] = [None if cell is None else float(cell) for cell in cells]
+    return scores, unread

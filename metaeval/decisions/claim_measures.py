@@ -1,0 +1,140 @@
+"""Claims as ALCE and ALiiCE read them: the questions about each claim, and its recall and precision by any judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+import numpy as np
+
+from metaeval.citation.citation_table import (
+    CitationLine,
+    ClaimQuestion,
+    Untitled,
+    find_place,
+    judge,
+    mark_precision,
+    premise,
+)
+from metaeval.citation.claim_judging import read_claims
+from metaeval.citation.data_model import Answer, NliPair, Verdict, writable
+from metaeval.stats.arrays import Floats
+
+ClaimMeasure = Literal["recall", "precision"]
+
+ItemJudge = Callable[[int], bool | None]
+"""Return whether the item of this number is full support; None if it has no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimQuestions:
+    """A claim and the items (pairs of passages and claim) whose labels decide its recall and precision.
+
+    items: numbers of the items by (premise, claim): the claim's passages together, each alone, and the others
+    without each. names: ids of the items. failing: number of marks that count as imprecise whatever the labels.
+    counts: whether recall counts the claim.
+    """
+
+    id: str
+    answer: Answer
+    question: ClaimQuestion
+    items: Mapping[NliPair, int]
+    names: tuple[str, ...]
+    failing: int
+    counts: bool
+
+    def value(self, measure: ClaimMeasure, says: ItemJudge, untitled: Untitled) -> float | None:
+        """Return a judge's recall (0 or 1) or mean precision of the marks; None if a necessary verdict is missing."""
+
+        def entails(pairs: Sequence[NliPair]) -> list[Verdict]:
+            return [Verdict(says(self.items[pair])) for pair in pairs]
+
+        (judgement,) = judge([self.question], entails, untitled)
+        if judgement.joint is None:
+            return 0.0
+        if measure == "recall":
+            return None if judgement.joint.entailed is None else float(judgement.joint.entailed)
+        many = len(self.question.cited)
+        marks = zip(judgement.alone, judgement.rest, strict=True)
+        precisions = [mark_precision(judgement.joint, alone, rest, many)[0] for alone, rest in marks]
+        known = [precision for precision in precisions if precision is not None]
+        return None if len(known) < many else sum(known) / (many + self.failing)
+
+    def degree(self, measure: ClaimMeasure, score: Floats, untitled: Untitled) -> float:
+        """Return the metric's score of all passages together (recall), or its mean score of each alone (precision)."""
+        if measure == "recall":
+            return float(score[min(self.items.values())])
+        alone = [(premise([self.question.passages[at]], untitled), self.question.claim) for at in self.question.cited]
+        return float(np.mean([score[self.items[pair]] for pair in alone] + [score.min()] * self.failing))
+
+
+@dataclass(frozen=True, eq=False)
+class Claims:
+    """All claims of a file, in order, as a pipeline with its paper's profile reads them. fields: the signature's.
+
+    by_group: whether an answer's precision is the mean over its citation groups, and not over its citations.
+    """
+
+    pipeline: str
+    claims: tuple[ClaimQuestions, ...]
+    by_group: bool
+    untitled: Untitled
+    fields: Mapping[str, str]
+
+    def sizes(self, measure: ClaimMeasure) -> Floats:
+        """Return the weight of each claim, (C,), in the mean over answers of each answer's share."""
+        if measure == "recall":
+            size = np.array([float(claim.counts) for claim in self.claims])
+        else:
+            size = np.array([float(len(claim.question.cited) + claim.failing) for claim in self.claims])
+            size = np.minimum(size, 1) if self.by_group else size
+        answer = np.unique([claim.answer.id for claim in self.claims], return_inverse=True)[1]
+        whole = np.bincount(answer, size)[answer]
+        return np.where(whole > 0, size / np.maximum(whole, 1), 0.0)
+
+
+def claims_of(answers: Sequence[Answer], pipeline: str) -> Claims:
+    """Return the claims of answers as a pipeline reads them.
+
+    Raises `UserError` for an unknown pipeline and a parser that is not installed.
+    """
+    reading = read_claims(pipeline, answers, measures=("length",))
+    passages = {answer.id: answer for answer in answers}
+    # Which marks count does not depend on the verdicts.
+    lines = reading.lines(lambda pairs: [Verdict(True)] * len(pairs))
+    claims: list[ClaimQuestions] = []
+    items = 0
+    numbered = [line for line in lines if line.claim_number is not None]
+    for (answer_id, number), group in groupby(numbered, key=lambda line: (line.answer, line.claim_number)):
+        claim = _claim(passages[answer_id], number or 0, list(group), reading.untitled, items)
+        items += len(claim.items)
+        claims.append(claim)
+    return Claims(pipeline, tuple(claims), reading.by_group, reading.untitled, reading.fields)
+
+
+def _claim(
+    answer: Answer, number: int, lines: Sequence[CitationLine], untitled: Untitled, first: int
+) -> ClaimQuestions:
+    cited = tuple(
+        place
+        for line in lines
+        if line.state == "judged" and (place := find_place(line.citation, len(answer.passages))[0]) is not None
+    )
+    # All passages together, each alone, and the others without each; two of these may be the same text.
+    sets = [cited, *((place,) for place in cited), *(cited[:at] + cited[at + 1 :] for at in range(len(cited)))]
+    claim_id = writable(f"{answer.id}/{number}")
+    names: dict[NliPair, str] = {}
+    for places in filter(None, sets):
+        marks = "".join(f"[{place + 1}]" for place in places)
+        names.setdefault((premise([answer.passages[at] for at in places], untitled), lines[0].claim), claim_id + marks)
+    return ClaimQuestions(
+        id=claim_id,
+        answer=answer,
+        question=ClaimQuestion(lines[0].claim, answer.passages, cited),
+        items={pair: first + place for place, pair in enumerate(names)},
+        names=tuple(names.values()),
+        failing=sum(line.state == "fails" and line.precision is not None for line in lines),
+        counts=lines[0].recall is not None,
+    )

@@ -1,0 +1,119 @@
+"""Score the items that people label, and describe them as results and tables do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from metaeval.config import RunConfig
+from metaeval.corpus.model import SupportLevel
+from metaeval.decisions.citation_items import CitationItems
+from metaeval.errors import UserError, did_you_mean, unknown
+from metaeval.report.result import Column as Measure
+from metaeval.report.result import Data
+from metaeval.report.table import Block, Note, Record, Scalar, Table, plain
+from metaeval.runs.loaded_metrics import MetricProgress
+from metaeval.runs.prepared_run import prepare
+from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn, column_of, named_metrics, scored_columns
+from metaeval.scoring.contract import PairScore, Status
+from metaeval.stats.arrays import Floats
+
+PERCENT = Measure(key="", label="", scale=100, digits=1)
+
+
+def item_sheet(
+    name: str,
+    title: str,
+    data: Data,
+    lines: tuple[str, Sequence[str], Sequence[Block]],
+    records: Sequence[Record],
+    footer: Sequence[Note],
+    signatures: Sequence[str],
+    settings: Mapping[str, Scalar] = MappingProxyType({"unit": "citation"}),
+    subtitle: str = "",
+) -> Table:
+    """Return a table about citations, or about shares of them.
+
+    lines: the heading of the names, the headings of the columns, and the blocks. subtitle: default is the data's
+    name.
+    """
+    stub, headings, blocks = lines
+    return Table(
+        key=(name, data.name, data.split, "citation"),
+        title=title,
+        subtitle=subtitle or plain(data.name),
+        headings=tuple(headings),
+        blocks=tuple(blocks),
+        footer=tuple(footer),
+        signatures=tuple(signatures),
+        stub=stub,
+        name=name,
+        data=data,
+        settings=dict(settings),
+        records=records,
+    ).noting(data.demo)
+
+
+def data_of(items: CitationItems) -> Data:
+    """Return the description of the items that a result holds."""
+    levels = Counter(row.level for row in items.rows if row.level is not None)
+    return Data(
+        name=items.name,
+        split="given",
+        fingerprint=items.fingerprint,
+        statements=len({row.statement_id for row in items.rows}) + len(items.uncited),
+        documents=len({row.source for row in items.rows}),
+        citations=len(items.rows),
+        groups=len({row.group for row in items.rows}),
+        levels={level.label: levels[level] for level in sorted(SupportLevel, reverse=True)} if levels else {},
+    )
+
+
+def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | None = None) -> list[AlignedColumn]:
+    """Return a column for each metric of the run, aligned with the items; NaN is unscored.
+
+    A metric may be a column of the items' file. Raises `UserError` for an unknown metric, and for a metric that has to
+    score items without texts.
+    """
+    column_by_name: dict[str, AlignedColumn] = {}
+    unscored = [name for name in dict.fromkeys(config.metrics) if name not in items.scores]
+    if broken := next((items.unread[name] for name in unscored if name in items.unread), None):
+        raise broken
+    near = next((name for name in unscored if did_you_mean(name, items.scores)), None)
+    if near:
+        raise unknown("column of scores", near, items.scores)
+    if unscored and not items.with_texts:
+        raise unknown(
+            "column of scores", unscored[0].removeprefix(FILE_PREFIX), items.scores, f"{items.name} has no texts."
+        )
+    for name in config.metrics:
+        if name in items.scores:
+            answers = [PairScore(score, Status.ABSENT if score is None else Status.OK) for score in items.scores[name]]
+            column_by_name[name] = column_of(name, answers, {"metric": f"{name}@column"})
+    if unscored:
+        run = config.model_copy(update={"metrics": tuple(unscored), "unit": "citation", "dataset": "mini"})
+        metrics = named_metrics(run)
+        job = prepare(run, items.as_corpus())
+        places = {row.id: number for number, row in enumerate(job.rows)}
+        for name, column in zip(unscored, scored_columns(job, metrics, progress), strict=True):
+            order = [places.get(row.id) for row in items.rows]
+            score = np.array([np.nan if at is None else column.score[at] for at in order], dtype=np.float64)
+            status = [Status.EMPTY if at is None else column.statuses[at] for at in order]
+            column_by_name[name] = AlignedColumn(
+                column.name, "metric", score, status, {**job.fields, **column.fields}, column.ledger
+            )
+    columns = [column_by_name[name] for name in config.metrics]
+    for column in columns:
+        if np.isnan(column.score).all():
+            raise UserError(
+                f"{column.name} gave no item of {items.name} a score: see 'metaeval metrics show {column.name}'."
+            )
+    return columns
+
+
+def filled(column: AlignedColumn) -> Floats:
+    """Return the column's scores, with their mean in place of missing ones."""
+    return np.where(np.isnan(column.score), np.nanmean(column.score), column.score)

@@ -1,0 +1,112 @@
+"""Label forms: what people are asked about a citation, as questions with a fixed set of answers.
+
+Each question is a column of the sheet, and a row of buttons on the page. The default form asks for the level of
+support, which `metaeval estimate` reads. The others have the choices of two papers; their words are our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from metaeval.corpus.corpus_file import LEVELS
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An answer. key: on the page; value: in the column; words: on the button."""
+
+    key: str
+    value: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelQuestion:
+    """A question about a statement and its source. column: of its answers."""
+
+    column: str
+    words: str
+    choices: tuple[Choice, ...]
+
+
+def label_question(column: str, words: str, answers: Mapping[str, str], keys: Sequence[str] = ()) -> LabelQuestion:
+    """Return a question. answers: the words of each button, by the column's value.
+
+    keys: those to press on the page (default: the value where it is a number, else 1, 2 ...).
+    """
+    names = keys or [value if value.isdigit() else str(number) for number, value in enumerate(answers, start=1)]
+    pairs = zip(names, answers.items(), strict=True)
+    return LabelQuestion(column, words, tuple(Choice(key, value, text) for key, (value, text) in pairs))
+
+
+_RATINGS = {"1": "useless or misleading", "2": "poor", "3": "usable", "4": "good", "5": "nothing to improve"}
+_LIKERT = {"1": "strongly disagree", "2": "disagree", "3": "neutral", "4": "agree", "5": "strongly agree"}
+
+SUPPORT = (
+    label_question(
+        "level",
+        "How far does the source support the statement?",
+        dict(zip(LEVELS, ("full support", "partial support", "no support"), strict=True)),
+        ("3", "2", "1"),
+    ),
+)
+
+FORMS: Mapping[str, tuple[LabelQuestion, ...]] = {
+    "support": SUPPORT,
+    # CiteEval's three stages: context attribution, citation editing, citation rating.
+    "citeeval": (
+        label_question(
+            "context",
+            "What does the statement rest on?",
+            {
+                "query": "the question",
+                "retrieval": "the sources",
+                "response": "the answer itself",
+                "model": "other knowledge",
+            },
+        ),
+        label_question(
+            "edit",
+            "What should become of this citation?",
+            {
+                "KEEP": "keep",
+                "DELETE_1": "delete: misleading",
+                "DELETE_2": "delete: there is a better source",
+                "DELETE_3": "delete: redundant",
+            },
+        ),
+        label_question(
+            "add",
+            "What should another citation add?",
+            {"NONE": "nothing", "ADD_1": "missing evidence", "ADD_2": "a better source", "ADD_3": "credibility"},
+        ),
+        label_question("rating", "How good are the statement's citations as they stand?", _RATINGS),
+    ),
+    # ALiiCE (arXiv 2406.13375), section 5.3: where an error of its claims comes from.
+    "errors": (
+        label_question(
+            "error_type",
+            "Which error does this claim have?",
+            {"none": "none", "grammatical": "the sentence is not grammatical", "parsing": "the parse is wrong"},
+        ),
+    ),
+    # ALiiCE, appendix B: a Likert scale and a binary rule.
+    "utility": (
+        label_question("answer_utility", "The answer helps to answer the question.", _LIKERT),
+        label_question(
+            "citation_utility",
+            "Is the place of the citation useful: at a clear claim, easier to read and verify than one at the "
+            "sentence's end, and not redundant?",
+            {"0": "no", "1": "yes"},
+            ("1", "2"),
+        ),
+    ),
+}
+"""The forms by name."""
+
+
+def page_form(form: Sequence[LabelQuestion]) -> list[dict[str, Any]]:
+    """Return a form as the page reads it."""
+    return [asdict(question) for question in form]

@@ -1,0 +1,480 @@
+"""The explorer's data of a job: its rows with their texts, scores and evidence, and the explanations of metrics.
+
+The job's folder holds the scores and the settings; the texts are read again from the data that the settings name.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from metaeval.cell_tables import TypedTable
+from metaeval.column_arrays import NO_CELLS
+from metaeval.column_roles import TEXTS
+from metaeval.config import RunConfig
+from metaeval.config_files import shown_settings
+from metaeval.corpus.chunks import Chunking
+from metaeval.corpus.model import SupportLevel
+from metaeval.corpus.pair_table import Pair, PlacedEvidence, place_evidence
+from metaeval.corpus.ratings import Rating, Ratings
+from metaeval.corpus.units import UnitRow
+from metaeval.errors import UserError, unknown
+from metaeval.explorer import Numbering, drawn, explorer_page
+from metaeval.explorer.job_folders import folders_of, report_below, run_entry
+from metaeval.explorer.shown_answers import is_cited, show_answers
+from metaeval.report.cautions import cautions
+from metaeval.report.findings import findings
+from metaeval.report.result import SCHEMAS, load_result, read_versioned
+from metaeval.report.result_tables import headline_grid, lay_out, units
+from metaeval.report.table import Cell, Table
+from metaeval.runs.evaluation import declarations_of, named_protocols
+from metaeval.runs.job_folder import NAME, PAIRS, Kept, check, completed_run, read_pairs, settings_of
+from metaeval.runs.loaded_metrics import MetricProgress, load_metric, plug_in
+from metaeval.runs.prepared_run import Job, RatedSet, prepare, prepare_ratings
+from metaeval.runs.score_columns import FILE_PREFIX
+from metaeval.runs.verdict_cutoffs import find_cutoff
+from metaeval.scoring.block_plan import longest_first
+from metaeval.scoring.contract import Metric
+from metaeval.scoring.engine import context_of, settled
+
+
+def evidence_reader(job: Job) -> Callable[[Pair], list[PlacedEvidence]]:
+    """Return a function from a pair to the evidence that its text may hold.
+
+    That is the evidence of its citation, or of all citations whose pages it joins.
+    """
+    corpus, config = job.corpus, job.config
+    citations = {citation.id: citation for citation in corpus.citations}
+    cited: dict[str, list[str]] = {}
+    for citation in corpus.citations if config.unit == "statement" and config.whole_pages else ():
+        cited.setdefault(citation.statement_id, []).append(citation.id)
+
+    @cache
+    def placed(citation_id: str) -> PlacedEvidence:
+        citation = citations[citation_id]
+        chunking = Chunking(sys.maxsize) if config.whole_pages else config.chunk.chunking()
+        cut = None if config.unit == "evidence" else chunking
+        return place_evidence(corpus.documents[citation.document_id], citation, config.evidence.by_sentence, cut)
+
+    return lambda pair: [placed(name) for name in cited.get(pair.statement_id, [pair.citation_id]) if name in citations]
+
+
+def spans_of(evidence: Sequence[PlacedEvidence], pair: Pair) -> list[int]:
+    """Return the offsets of all of this evidence in a pair's text, start and end alternating, without overlaps."""
+    flat = [placed.spans(pair) for placed in evidence]
+    offsets: list[int] = []
+    for start, end in sorted(span for of in flat for span in zip(of[::2], of[1::2], strict=True)):
+        if not offsets or start >= offsets[-1]:
+            offsets += [start, end]
+    return offsets
+
+
+def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of these rows for the page; each distinct text, statement, document, group and system once.
+
+    kept: the fields of each row in the pair file, by the row's id.
+    """
+    corpus, evidence_of = job.corpus, evidence_reader(job)
+    texts, statements, documents, groups, systems = Numbering(), Numbering(), Numbering(), Numbering(), Numbering()
+    shown_rows: list[dict[str, Any]] = []
+    for row in rows:
+        pairs, level = [job.pairs[number] for number in row.members], kept[row.id]["level"]
+        first = pairs[0]
+        evidence = [evidence_of(pair) for pair in pairs]
+        unplaced = dict.fromkeys(text for of_pair in evidence for placed in of_pair for text in placed.unplaced)
+        system = corpus.statements[row.statement_id].system
+        shown_rows.append(
+            {
+                **{"id": row.id, "statement": statements(row.statement_id), "document": documents(first.document_id)},
+                **{"chunk": first.chunk, "texts": [texts(pair.source) for pair in pairs], "group": groups(row.group)},
+                **{"system": systems(system), "level": -1 if level is None else int(level), "held": row.held},
+                **{"cited": int(row.cited), "words": row.words, "pool": statements(row.statement_id)},
+                **{"evidence": [*map(spans_of, evidence, pairs)]},
+                **{"unplaced": list(unplaced)},
+            }
+        )
+    shown = [corpus.documents[name] for name in documents.of]
+    return {
+        "rows": {key: [row[key] for row in shown_rows] for key in (shown_rows[0] if shown_rows else ())},
+        "levels": [level.label for level in sorted(SupportLevel)],
+        "texts": list(texts.of),
+        "statementIds": list(statements.of),
+        "statementTexts": [corpus.statements[name].text for name in statements.of],
+        "documents": [{"id": document.id, "title": document.title, "url": document.url} for document in shown],
+        "groups": list(groups.of),
+        "systems": list(systems.of),
+    }
+
+
+AGAINST = "human rating"
+"""Name of the column of human ratings beside the metrics, with which a scatter plot compares these."""
+
+_WORDS = 12
+"""A group whose name has more words is taken for the source text of its ratings."""
+
+
+def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], int]]:
+    """Return the names of levels 0, 1 and 2, each with its ratings in words, and a function from rating to level.
+
+    Ratings on the three-level scale keep it. Of two values each is a level, and the middle one has no name; of
+    more, each third of the scale from the lowest rating to the highest.
+    """
+    values = sorted(set(ratings.columns.gold.tolist()))
+    low, high = values[0], values[-1]
+    if ratings.levels and {*values} <= {*map(float, SupportLevel)}:
+        return {"levels": [level.label for level in sorted(SupportLevel)], "cuts": ""}, int
+    if len(values) == 2:
+        return {"levels": [f"{low:g}", "", f"{high:g}"], "cuts": ""}, lambda gold: 2 if gold == high else 0
+    # A little slack: 1/3 as it is printed is still in the middle.
+    first, second = (low + (high - low) * (third + slack) / 3 for third, slack in ((1, -1e-6), (2, 1e-6)))
+    words = {"levels": ["low", "middle", "high"], "cuts": f"low: below {first:.3g}, high: above {second:.3g}"}
+    return words, lambda gold: 0 if gold < first else 2 if gold > second else 1
+
+
+def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
+    """Return the columns of these ratings for the page, without levels; each distinct text, group and system once.
+
+    The source and the rated text are in the fields named `source` and `text`, as for pairs.
+    """
+    headings = list(dict.fromkeys(name for row in rows for name in row.fields))
+    mapped = {role: name for role, name in rated.config.columns.items() if role in TEXTS and name in headings}
+    roles = TypedTable(rated.name, dict.fromkeys(headings, NO_CELLS)).find(TEXTS, mapped)
+    texts, statements, groups, systems, pools = Numbering(), Numbering(), Numbering(), Numbering(), Numbering()
+    shown_rows: list[dict[str, Any]] = []
+    for row in rows:
+        source = row.fields.get(roles.get("source", ""), "") or (row.group if len(row.group.split()) > _WORDS else "")
+        statement = row.text or row.fields.get(roles.get("statement", ""), "")
+        others = {name: text for name, text in row.fields.items() if text not in ("", source, statement)}
+        votes = {name: f"{vote:g}" for name, vote in row.votes.items()}
+        shown_rows.append(
+            {
+                **{"id": row.id, "statement": statements(statement), "document": groups(row.group), "chunk": 0},
+                **{"texts": [texts(source)] if source else [], "group": groups(row.group)},
+                **{"system": systems(row.system), "rating": row.gold, "held": None, "cited": 1},
+                **{"words": len(source.split()), "pool": pools(f"{row.group}\0{row.pair}")},
+                **{"evidence": [[]] if source else [], "unplaced": [], "more": {**others, **votes}},
+            }
+        )
+    return {
+        "rows": {key: [row[key] for row in shown_rows] for key in (shown_rows[0] if shown_rows else ())},
+        "texts": list(texts.of),
+        "statementIds": list(statements.of),
+        "statementTexts": list(statements.of),
+        "documents": [{"id": name, "title": "", "url": ""} for name in groups.of],
+        "groups": list(groups.of),
+        "systems": list(systems.of),
+    }
+
+
+_log = logging.getLogger("metaeval")
+
+Source = TypeVar("Source", Job, RatedSet)
+
+_UNTOLD = frozenset({"constant", "oracle", "inverted oracle"})
+"""Controls that say nothing of single pairs."""
+
+_TOGETHER = 32  # pairs that a metric explains at a time
+_MANY = 1000  # pairs from which on a metric that reads no model takes seconds too
+_DIGITS = 6  # significant digits of a score on the page
+
+
+@dataclass(frozen=True)
+class View:
+    """The settings of a page: what to show of a job, and where its data are.
+
+    data: in place of what the job's manifest names. most: pairs of a page, above which statements are sampled.
+    explain: metrics that explain their scores even if this takes a model. trust: the manifest may name code and
+    programs. progress: callback that reports their progress.
+    """
+
+    data: Path | None = None
+    most: int = 5000
+    explain: tuple[str, ...] = ()
+    trust: bool = False
+    progress: MetricProgress | None = None
+
+
+def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tuple[str, list[str]]:
+    """Return the page of these jobs, and a line about each.
+
+    names: jobs as `results list` names them, or their folders. path: where the page will be written.
+
+    Raises `UserError` for a job whose pairs cannot be shown, and for data that are not those judged.
+    """
+    blocks: dict[str, Any] = {}
+    titles, summaries, runs = [], [], []
+    folders = [folder for name in names for folder in folders_of(name, results)]
+    for number, folder in enumerate(folders):
+        cited = is_cited(folder)
+        shown = {"job": show_answers(folder, view.data, view.most)} if cited else show_job(folder, view)
+        blocks |= {f"{key}-{number}": value for key, value in shown.items()}
+        about = shown["job"]
+        about["report"] = report_below(folder, path)
+        titles.append(about["title"])
+        runs.append({"number": number, **run_entry(folder, about)})
+        drawn = f" of {about['of']:,}" if about["of"] > about["pairs"] else ""
+        what = "answers" if cited else "ratings" if about["unit"] == "rating" else "pairs"
+        summaries.append(f"{about['title']}: {about['pairs']:,} {what}{drawn}")
+    named = [
+        f"{title} ({folder.name})" if titles.count(title) > 1 else title
+        for title, folder in zip(titles, folders, strict=True)
+    ]
+    return explorer_page("; ".join(titles), {"jobs": named, "runs": runs, **blocks}), summaries
+
+
+def show_job(folder: Path, view: View) -> dict[str, Any]:
+    """Return the page's data for a job: `job`, and of its N-th metric `spans-N` (explanations) and `replies-N`.
+
+    Raises `UserError` as `view_page` does.
+    """
+    head, kept = kept_pairs(folder)
+    names = [str(name) for name in head["columns"]]
+    if unasked := [name for name in view.explain if name not in names]:
+        raise unknown("metric of the job", unasked[0], names)
+    rated = head["job"].get("unit") == "rating"
+    shown = _shown_ratings(folder, view, kept) if rated else _shown_pairs(folder, view, head, kept)
+    source = shown.source
+    if shown.of < len(kept):
+        gone = min(kept.keys() - {row.id for row in (source.rows if isinstance(source, Job) else source.ratings.rows)})
+        raise UserError(f"{folder / PAIRS} has the pair {gone!r}, which is not in the data: run the job again.")
+    config, unit = source.config, "rating" if rated else source.config.unit
+    job = source if isinstance(source, Job) else None
+    files = [path for path in sorted(folder.glob("*.json")) if path.name != NAME]
+    tables = [load_result(path) for path in files if read_versioned(path)[1] in SCHEMAS]
+    declarations = declarations_of(named_protocols(config).values())
+    headline = [headline_grid(tables, declarations)] if tables else []
+    metrics: list[dict[str, Any]] = []
+    spans: dict[str, Any] = {}
+    for number, name in enumerate(names):
+        if name in _UNTOLD:
+            continue
+        metric = _loaded(name, config, view)
+        explained = _explained(metric, name, job, shown.rows, view)
+        replied = _replied(metric, job, shown.rows)
+        metrics.append(
+            {
+                **_described(name, metric, name in head["controls"]),
+                "scores": [
+                    None if score is None or not math.isfinite(score) else float(f"{score:.{_DIGITS}g}")
+                    for score in (kept[row]["scores"][number] for row in shown.ids)
+                ],
+                "missing": _by_row(kept[row].get("missing", {}).get(name) for row in shown.ids),
+                "cut": _by_row(kept[row].get("cut", {}).get(name) for row in shown.ids),
+                "spans": explained is not None,
+                "replies": replied is not None,
+            }
+        )
+        if replied is not None:
+            spans[f"replies-{len(metrics) - 1}"] = replied
+        if explained is not None:
+            spans[f"spans-{len(metrics) - 1}"] = explained
+    if shown.ratings:
+        empty = {"missing": {}, "cut": {}, "spans": False, "replies": False}
+        metrics.append({**_described(AGAINST, None, True), "scores": shown.ratings, **empty})
+    about = {
+        "kind": "pairs",
+        "title": f"{source.name}, {source.split}, {units(unit)}",
+        "unit": unit,
+        "pairs": len(shown.ids),
+        "of": shown.of,
+        "fields": {key: str(value) for key, value in source.fields.items()},
+        "metrics": metrics,
+        "against": AGAINST if shown.ratings else "",
+        "tables": [_table(grid) for grid in (*headline, *map(lay_out, tables))],
+        "notes": _changed(source.fields, head),
+        "findings": findings(tables, declarations) if tables else [],
+        "cautions": cautions(tables),
+        **shown.columns,
+    }
+    return {"job": about, **spans}
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The rows of a job that are on the page. of: number of rows of the job; columns: those of the shown rows.
+
+    rows: the rows that metrics explain; empty for a rated set, whose scores were computed elsewhere. ratings: human
+    ratings of a rated set.
+    """
+
+    source: Job | RatedSet
+    ids: Sequence[str]
+    of: int
+    columns: Mapping[str, Any]
+    rows: Sequence[UnitRow] = ()
+    ratings: Sequence[float] = ()
+
+
+def judged_job(folder: Path, view: View, head: Mapping[str, Any]) -> Job:
+    """Return the job of a folder, with its data read again; raises `UserError` where they give other pairs now."""
+    job = _prepared(folder, view, prepare)
+    for key in ("unit", "chunks", "pool"):
+        if (judged := head["job"].get(key)) != str(job.fields[key]):
+            raise UserError(
+                f"{folder} was made with {key} {judged}, and the data now have {job.fields[key]}: run the job again."
+            )
+    return job
+
+
+def threshold_of(name: str, config: RunConfig) -> float | None:
+    """Return the score from which a column says supported, higher being more; None where it is not known here."""
+    threshold: float | None = _described(name, _loaded(name, config, View()), False)["threshold"]
+    return threshold
+
+
+def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mapping[str, Any]) -> _Shown:
+    job = judged_job(folder, view, head)
+    rows = {row.id: row for row in job.rows if row.id in kept}
+    ids = drawn([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
+    chosen = [rows[name] for name in ids]
+    return _Shown(job, ids, len(rows), pair_columns(job, chosen, kept), chosen)
+
+
+def _shown_ratings(folder: Path, view: View, kept: Mapping[str, Any]) -> _Shown:
+    rated = _prepared(folder, view, prepare_ratings)
+    rows = {row.id: row for row in rated.ratings.rows if row.id in kept}
+    words, level = rating_levels(rated.ratings)
+    ids = drawn([(row.id, row.id, level(row.gold)) for row in rows.values()], view.most)
+    chosen = [rows[name] for name in ids]
+    columns = rating_columns(rated, chosen)
+    columns |= {**words, "rows": {**columns["rows"], "level": [level(row.gold) for row in chosen]}}
+    return _Shown(rated, ids, len(rows), columns, ratings=[row.gold for row in chosen])
+
+
+def kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """Return the first line of a job's pair file, and its rows by id."""
+    path = folder / PAIRS
+    if not path.is_file():
+        raise UserError(f"{folder} holds no {PAIRS}: give a job of 'metaeval run' or 'metaeval evaluate'.")
+    if check(path) is not Kept.SAME:
+        _log.warning("%s: %s.", path, check(path))
+    head, lines = read_pairs(path)
+    return head, {row["id"]: row for row in lines}
+
+
+def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> Source:
+    """Return the job of a folder with its data read again by `read`, from `view.data` if it is set."""
+    settings = shown_settings(folder / NAME, settings_of(folder), view.trust)
+    if view.data:
+        settings["data"] = str(view.data)
+    config = completed_run(settings, str(folder / NAME), view.trust)
+    try:
+        return read(config)
+    except UserError as error:
+        if view.data or config.data is None:
+            raise
+        raise UserError(
+            f"{error} The job was run on {config.data}: if the data were moved, give their present place with --data."
+        ) from (error)
+
+
+def _loaded(name: str, config: RunConfig, view: View) -> Metric | None:
+    """Return a column's metric; None for controls, for scores from elsewhere, and where it cannot be loaded."""
+    if name not in config.metrics or name.startswith(FILE_PREFIX):
+        return None
+    try:
+        return load_metric(name, config)
+    except UserError:
+        if name in view.explain:
+            raise
+        return None
+
+
+def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]:
+    """Return sentences about how the data differ from those judged: other files, or another reader version."""
+    judged, here = str(head["job"].get("data")), str(fields["data"])
+    if judged.rpartition("@")[2] == here.rpartition("@")[2]:  # a file may have another name now
+        return []
+    sentence = f"What was judged is {judged}, and what the page shows is {here}: texts and evidence may differ."
+    _log.warning("%s", sentence)
+    return [sentence]
+
+
+def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any]:
+    """Return a column's name, scale and threshold, with the sign reversed where lower scores mean more support."""
+    about: dict[str, Any] = {"name": name, "control": control, "low": None, "high": None}
+    about |= {"threshold": None, "from": "", "summary": ""}
+    if metric is None:
+        return about
+    card = metric.card
+    low, high = card.low, card.high
+    if card.direction == -1:
+        low, high = (None if end is None else -end for end in (high, low))
+    about |= {"low": low, "high": high, "summary": card.summary}
+    try:
+        cutoff = find_cutoff(name, metric, {})
+    except UserError:  # there is none, or the model is not here to say with which weights it would hold
+        return about
+    return about | {"threshold": None if cutoff.value is None else card.direction * cutoff.value, "from": cutoff.source}
+
+
+def _explained(
+    metric: Metric | None, name: str, job: Job | None, rows: Sequence[UnitRow], view: View
+) -> list[list[list[int]]] | None:
+    """Return each row's explanations as spans: side (0 statement, 1 source), start, length, weight in %, link."""
+    if job is None or metric is None or not metric.explains():
+        if name in view.explain:
+            raise UserError(f"{name} cannot explain its scores (see 'metaeval metrics show {name}'): choose another.")
+        return None
+    if metric.card.modules and name not in view.explain:  # it takes a model
+        return None
+    metric = settled(metric, job.texts)
+    shown = [job.texts[number] for row in rows for number in row.members]
+    context = context_of(set(job.texts if metric.corpus_dependent else shown))
+    spans_of: dict[tuple[str, str], list[int]] = {}
+    pairs = sorted(dict.fromkeys(shown), key=lambda pair: longest_first(pair[0]))  # those of a source together
+    tell = view.progress if metric.card.modules or len(pairs) > _MANY else None
+    with plug_in(name):
+        metric.prepare(context.sources, context.statements)
+        for first in range(0, len(pairs), _TOGETHER):
+            if tell:
+                tell(f"explaining {name}", first, len(pairs))
+            some = pairs[first : first + _TOGETHER]
+            for pair, spans in zip(some, metric.explain_all(some), strict=True):
+                spans_of[pair] = []
+                for span in spans:
+                    spans_of[pair] += [int(span.side == "source"), span.start, span.end - span.start]
+                    spans_of[pair] += [round(100 * span.weight), -1 if span.link is None else span.link]
+    if tell:
+        tell(f"explaining {name}", len(pairs), len(pairs))
+    return [[spans_of[job.texts[number]] for number in row.members] for row in rows]
+
+
+def _replied(metric: Metric | None, job: Job | None, rows: Sequence[UnitRow]) -> list[list[str]] | None:
+    """Return the stored replies of a model about each row's chunks; None if no reply is stored."""
+    if job is None or metric is None or type(metric).replies is Metric.replies:
+        return None
+    texts = [[job.texts[number] for number in row.members] for row in rows]
+    replies = {pair: metric.replies(*pair) for pair in dict.fromkeys(pair for pairs in texts for pair in pairs)}
+    return [[reply for pair in pairs for reply in replies[pair]] for pairs in texts] if any(replies.values()) else None
+
+
+def _by_row(values: Iterable[Any]) -> dict[int, Any]:
+    return {row: value for row, value in enumerate(values) if value}
+
+
+def _table(grid: Table) -> dict[str, Any]:
+    def shown(cell: Cell) -> dict[str, Any]:
+        return {"number": cell.number, "interval": cell.interval, "marks": list(cell.marks), "rank": cell.rank}
+
+    blocks = [
+        {
+            "title": block.title,
+            "lines": [{"name": line.name, "cells": list(map(shown, line.cells))} for line in block.lines],
+        }
+        for block in grid.blocks
+    ]
+    notes = [[note.label, "; ".join([note.text, *map(" ".join, note.items)])] for note in grid.footnotes]
+    return {
+        "title": grid.title,
+        "headings": list(grid.headings),
+        "blocks": blocks,
+        "notes": notes,
+        "legend": grid.legend,
+    }

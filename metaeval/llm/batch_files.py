@@ -1,0 +1,161 @@
+"""Requests and replies as files, in the JSONL that batch APIs and `vllm run-batch` read and write. Nothing is sent.
+
+    {"custom_id": "9f0c...", "method": "POST", "url": "/v1/chat/completions", "body": {"model": ..., "messages": ...}}
+    {"custom_id": "9f0c...", "response": {"status_code": 200, "body": {"choices": ...}}, "error": null}
+
+A custom_id is the key of the request in the reply store, in hex: it stands for all that is sent, and for which servers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metaeval.display_text import count
+from metaeval.errors import UserError
+from metaeval.files import canonical_json, write_text
+from metaeval.llm.budget import Ledger, Purse, causes
+from metaeval.llm.endpoint import Cause, ModelOptions, fault_of_status
+from metaeval.llm.messages import Answer, ChatRequest, Failure, Reply, read_reply
+from metaeval.llm.reply_store import ReplyStore
+from metaeval.parsing import MalformedError, parse_json, read_text
+
+if TYPE_CHECKING:
+    from metaeval.llm.chat_client import ChatSession
+
+_log = logging.getLogger("metaeval")
+_MISSING = Failure(Cause.NO_REPLY, "the batch's output has no line about it")
+
+
+def write_batch(path: Path, bodies: Mapping[str, bytes]) -> str:
+    """Write the bodies of requests, by their ids, as a batch file; return a sentence with their number and advice."""
+    frame = '{{"custom_id":"{}","method":"POST","url":"/v1/chat/completions","body":{}}}\n'
+    write_text(path, "".join(frame.format(name, body.decode()) for name, body in bodies.items()))
+    if not bodies:
+        return f"0 requests written to {path}: every reply is stored already."
+    return (
+        f"{count(len(bodies), 'request')} written to {path}, and nothing asked. Have a batch API or "
+        f"'vllm run-batch -i {path} "
+        "-o REPLIES' answer them, then type the same command with --replies REPLIES in the place of --requests "
+        "(of cite: --set batch=REPLIES, --set requests=FILE)."
+    )
+
+
+class BatchSession:
+    """A session that answers from the reply store and the output of a batch, like a `ChatSession`, but sends nothing.
+
+    A reply of the batch is stored when its request is asked. A request for which the batch has no reply, or an error,
+    fails.
+    """
+
+    def __init__(self, path: Path, server: str, store: ReplyStore, purse: Purse) -> None:
+        self.ledger = Ledger(purse)
+        self._path, self._server, self._store = path, server, store
+        self._lines = _read_batch(path)
+        self._foreign = set(self._lines)
+
+    def ask(self, requests: Sequence[ChatRequest], progress: Callable[[int, int], None] | None = None) -> list[Answer]:
+        """Return one answer per request, in order; equal requests are counted once."""
+        answers: dict[bytes, Answer] = {}
+        keys = [request.key(self._server) for request in requests]
+        for key, request in zip(keys, requests, strict=True):
+            if key not in answers:
+                answers[key] = self._answer(key, request)
+        if progress:
+            progress(len(requests), len(requests))
+        return [answers[key] for key in keys]
+
+    def holds(self, request: ChatRequest) -> bool:
+        """Return whether the batch has a line about a request."""
+        return request.key(self._server).hex() in self._lines
+
+    def note(self) -> str:
+        """Return one line about the replies that the batch gave."""
+        parts = [
+            f"{count(self.ledger.taken, 'reply')} taken from {self._path}, {self.ledger.stored:,} from the reply store"
+        ]
+        if self.ledger.failed:
+            failed = f"{count(self.ledger.failed.total(), 'request')} without one ({causes(self.ledger.failed)})"
+            parts.append(f"{failed}: --requests writes them again")
+        if self._foreign:
+            parts.append(f"{count(len(self._foreign), 'line')} of the file about no request of this run")
+        if self.ledger.unparsed:
+            parts.append(f"{count(self.ledger.unparsed, 'reply')} without a score")
+        return "; ".join(parts)
+
+    def close(self) -> None:
+        """Do nothing, as no connection is open."""
+
+    def _answer(self, key: bytes, request: ChatRequest) -> Answer:
+        line = self._lines.get(key.hex(), _MISSING)
+        self._foreign.discard(key.hex())
+        kept = self._store.find(key)
+        if kept is None and isinstance(line, Reply):
+            stored = self._store.put(key, self._server, request, line, 0.0)
+            self._store.learn(request.settings(self._server))
+            self.ledger.taken += 1
+            return stored
+        if kept is None and isinstance(line, Failure):
+            self.ledger.failed[line.cause] += 1
+            return line
+        self.ledger.stored += 1
+        return kept or line
+
+
+def open_session(options: ModelOptions, store: ReplyStore) -> ChatSession | BatchSession:
+    """Return the session that the options name: the output of a batch, or the endpoint, whose key is then needed."""
+    purse = Purse(options.prices, options.budget)
+    if options.batch is not None:
+        return BatchSession(options.batch, options.server_name, store, purse)
+    endpoint = options.endpoint()
+    from metaeval.llm.chat_client import ChatSession
+
+    return ChatSession(endpoint, options, store, purse)
+
+
+def _read_batch(path: Path) -> dict[str, Answer]:
+    """Return the answer for each id in a batch's output; a reply takes precedence over errors, the first over others.
+
+    Lines of another form are counted and reported. Raises `UserError` if no line has the form.
+    """
+    answers: dict[str, Answer] = {}
+    bad: list[int] = []
+    for number, line in enumerate(read_text(path, "give the output of a batch (JSONL)").split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            value = parse_json(line, lone_surrogates=True, long_integers=True)
+            name, answer = value["custom_id"], _outcome(value["response"], value.get("error"))
+        except (MalformedError, KeyError, TypeError, AttributeError):
+            bad.append(number)
+            continue
+        if isinstance(answers.get(str(name)), Reply):
+            continue
+        answers[str(name)] = answer
+    if not answers:
+        raise UserError(
+            f'{path} holds no line of a batch\'s output, {{"custom_id": ..., "response": {{"status_code": ..., '
+            '"body": ...}, "error": ...}: give the file that the batch wrote.'
+        )
+    if bad:
+        _log.warning(
+            "%s: %s lines are not of a batch's output, the first is line %s; they are left out.", path, len(bad), bad[0]
+        )
+    return answers
+
+
+def _outcome(response: Mapping[str, Any] | None, error: Any) -> Answer:
+    """Return the reply in a line, or the failure. Raises KeyError, TypeError or AttributeError for another form."""
+    if response is None:
+        detail = fault_of_status(500, canonical_json(error), {}).detail.removeprefix("HTTP 500: ")
+        return Failure(Cause.NO_REPLY, detail)
+    status, body = response["status_code"], response.get("body")
+    if status == 200 and body is not None:
+        try:
+            return read_reply(canonical_json(body))
+        except ValueError as found:
+            return Failure(Cause.GARBLED, str(found))
+    fault = fault_of_status(int(status), canonical_json(body if error is None else error), {})
+    return Failure(fault.cause, fault.detail)

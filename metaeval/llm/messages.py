@@ -1,0 +1,308 @@
+"""What is sent to a chat model and what comes back: prompts, requests, the JSON forms of replies, replies, failures."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from math import ceil
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from metaeval.errors import UserError
+from metaeval.files import canonical_json
+from metaeval.llm.endpoint import Cause
+from metaeval.parsing import MalformedError, parse_json, read_text
+
+_PLACE = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The text of a prompt with placeholders such as {statement}."""
+
+    text: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Return the first 12 hex digits of the text's SHA-256, which identify the wording."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:12]
+
+    def fill(self, **values: str) -> str:
+        """Return the text with the placeholders filled; braces in values, and other placeholders, are unchanged."""
+        return _PLACE.sub(lambda match: values.get(match[1], match[0]), self.text)
+
+
+def quoted(value: Any) -> str:
+    """Return a value as JSON, for a placeholder: a quoted text cannot end early and continue as an instruction."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def read_prompt(path: Path, places: tuple[str, ...]) -> Prompt:
+    """Read a prompt file of the user; raises `UserError` if a placeholder is missing."""
+    prompt = Prompt(read_text(path).rstrip("\n"))
+    missing = [place for place in places if f"{{{place}}}" not in prompt.text]
+    if missing:
+        needed = " and ".join(f"{{{place}}}" for place in missing)
+        raise UserError(f"{path}: the prompt lacks {needed}: write {needed} where its text should be inserted.")
+    return prompt
+
+
+CHARACTERS_PER_TOKEN = 4
+"""For estimates alone: English prose has about four characters a token."""
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """A chat request: the JSON body that is sent, and the number of the sample (0, 1, ...) if it is sent several times.
+
+    attempt: 1 for a second try after an unreadable reply to attempt 0; the replies of both attempts are kept.
+    """
+
+    body: Mapping[str, Any]
+    sample: int = 0
+    attempt: int = 0
+    form: Mapping[str, Any] | None = field(default=None, compare=False)
+    """The `response_format` that a reply should keep to, be it sent or only described in the prompt."""
+    loose: bool = field(default=False, compare=False)
+    """Whether the form may be left out where the endpoint refuses it."""
+
+    @property
+    def plain(self) -> ChatRequest:
+        """Return the request without a schema that the server enforces."""
+        return replace(self, body={name: value for name, value in self.body.items() if name != "response_format"})
+
+    @cached_property
+    def content(self) -> bytes:
+        """Return the body as bytes to send; half a surrogate pair, which has no UTF-8 form, becomes a question mark."""
+        return canonical_json(self.body).encode("utf-8", "replace")
+
+    def key(self, server: str) -> bytes:
+        """Return a 32-byte key of everything that is sent, and of the server that it is sent to."""
+        return hashlib.sha256(_key_head(server, self.sample, self.attempt) + self.content).digest()
+
+    def settings(self, server: str) -> str:
+        """Return server and body without messages as JSON: what a server accepts or refuses whatever the text is."""
+        return canonical_json([server, self.frame])
+
+    @property
+    def frame(self) -> dict[str, Any]:
+        """Return the body without messages."""
+        return {name: value for name, value in self.body.items() if name != "messages"}
+
+    @property
+    def likely_tokens_in(self) -> int:
+        """Return the number of input tokens, estimated from the number of characters."""
+        return ceil(sum(len(message["content"]) for message in self.body["messages"]) / CHARACTERS_PER_TOKEN)
+
+    @property
+    def most_tokens_in(self) -> int:
+        """Return the highest possible number of input tokens: a tokenizer makes at most one token per byte."""
+        # 64 is more than any chat template adds around one message.
+        return 64 + sum(len(message["content"].encode("utf-8", "replace")) for message in self.body["messages"])
+
+    @property
+    def most_tokens_out(self) -> int:
+        """Return the limit on output tokens that the body sets."""
+        return int(self.body.get("max_tokens") or self.body.get("max_completion_tokens") or 0)
+
+
+@lru_cache(maxsize=64)
+def _key_head(server: str, sample: int, attempt: int) -> bytes:
+    """Return what the keys of all requests to a server begin with; an attempt of 0 is left out."""
+    return canonical_json([server, sample, *([attempt] if attempt else [])]).encode("utf-8", "replace")
+
+
+_FENCE = "```"
+_TYPES: Mapping[str, Any] = {"string": str, "integer": int, "number": int | float}
+
+
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """Return the JSON schema of an object that has exactly these properties."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def reply_form(name: str, **properties: Any) -> dict[str, Any]:
+    """Return the `response_format` of a chat request whose reply has to match the schema of these properties."""
+    schema = object_schema(**properties)
+    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
+
+
+def keeps(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Return whether a JSON value matches a schema exactly: types, enumerations, arrays and objects of these.
+
+    Stricter than JSON Schema in one point: 2.0 is not an integer. An empty schema allows everything.
+    """
+    kind = schema.get("type", "")
+    if kind == "object":
+        properties = schema["properties"]
+        return (
+            isinstance(value, dict)
+            and value.keys() == properties.keys()
+            and all(keeps(value[name], property_schema) for name, property_schema in properties.items())
+        )
+    if kind == "array":
+        return isinstance(value, list) and all(keeps(element, schema["items"]) for element in value)
+    if kind in _TYPES and (isinstance(value, bool) or not isinstance(value, _TYPES[kind])):
+        return False
+    return "enum" not in schema or value in schema["enum"]
+
+
+def read_object(text: str, form: Mapping[str, Any], any_entries: bool = False) -> dict[str, Any] | None:
+    """Parse a JSON object, bare or in one code block, that matches a `response_format`; return None otherwise.
+
+    An object that names a field twice, at whatever depth, is malformed: it is unclear which of the two counts.
+    any_entries: the entries of lists are not checked here; their reader checks them one by one.
+    """
+    schema = form["json_schema"]["schema"]
+    if any_entries:
+        properties = {
+            name: {"type": "array", "items": {}} if property_schema.get("type") == "array" else property_schema
+            for name, property_schema in schema["properties"].items()
+        }
+        schema = {**schema, "properties": properties}
+    try:
+        body: dict[str, Any] = parse_json(_unfenced(text), lone_surrogates=True)
+    except MalformedError:
+        return None
+    return body if keeps(body, schema) else None
+
+
+def read_list(text: str, form: Mapping[str, Any]) -> list[Any] | None:
+    """Parse the list of a `response_format` with one property, in its object or bare; return None otherwise.
+
+    The entries are not checked.
+    """
+    if (body := read_object(text, form, any_entries=True)) is not None:
+        (entries,) = body.values()
+    else:
+        try:
+            entries = parse_json(_unfenced(text), lone_surrogates=True)
+        except MalformedError:
+            return None
+    return entries if isinstance(entries, list) else None
+
+
+def is_malformed(request: ChatRequest, answer: Reply | Failure) -> bool:
+    """Return whether a reply does not match the schema of its request; False for a request without one."""
+    if request.form is None or isinstance(answer, Failure):
+        return False
+    return not answer.whole or read_object(answer.content, request.form, any_entries=True) is None
+
+
+def _unfenced(text: str) -> str:
+    """Return the content of a code block whose fences are on lines of their own; other text is unchanged."""
+    block = text.strip()
+    if len(block) < 2 * len(_FENCE) or not block.startswith(_FENCE) or not block.endswith(_FENCE):
+        return text
+    opening, _, body = block[len(_FENCE) : -len(_FENCE)].partition("\n")
+    own_line = body.rstrip(" \t").endswith("\n")
+    return body if opening.rstrip() in ("", "json") and own_line else text
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One chat completion. tokens_in, tokens_out: the server's own counts, None if it gives none or impossible ones.
+
+    `logprobs` is the list of output tokens with their log-probabilities; empty unless the request asked for them and
+    the server gives them. `raw` is the body as it came.
+    """
+
+    raw: str
+    content: str
+    finish_reason: str
+    refusal: str
+    model: str
+    fingerprint: str
+    tokens_in: int | None
+    tokens_out: int | None
+    logprobs: Sequence[Mapping[str, Any]]
+
+    @property
+    def whole(self) -> bool:
+        """Return whether the reply is complete: no refusal, nothing filtered, not cut at the token limit."""
+        cut = self.finish_reason in ("length", "content_filter")
+        return bool(self.content.strip()) and not self.refusal and not cut
+
+
+def read_reply(raw: str) -> Reply:
+    """Parse the body of a chat completion.
+
+    Raises `ValueError` for a body that is not a chat completion: not JSON, no choice, a message without text.
+    """
+    try:
+        body = parse_json(raw, lone_surrogates=True, long_integers=True)
+        choice = body["choices"][0]
+        message = choice["message"]
+        usage = body.get("usage") or {}
+        logprobs = choice.get("logprobs") or {}
+        content = message.get("content")  # a text, which some servers cut into parts
+        parts = [part["text"] for part in content] if isinstance(content, list) else [content]
+        reply = Reply(
+            raw=raw,
+            content="".join(map(_text, parts)),
+            finish_reason=_text(choice.get("finish_reason")),
+            refusal=_text(message.get("refusal")),
+            model=_text(body.get("model")),
+            fingerprint=_text(body.get("system_fingerprint")),
+            tokens_in=_count(usage.get("prompt_tokens")),
+            tokens_out=_count(usage.get("completion_tokens")),
+            logprobs=logprobs.get("content") or (),
+        )
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"not a chat completion ({type(error).__name__}: {error})") from error
+    return reply
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} where text should be")
+    return value
+
+
+def _count(value: Any) -> int | None:
+    # No request reads or writes a billion; a higher count is a server's mistake.
+    return value if type(value) is int and 0 <= value <= 10**9 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The result of a request that got no reply in any attempt: the last cause, and the server's message."""
+
+    cause: Cause
+    detail: str
+
+
+Answer = Reply | Failure
+
+Ask = Callable[[Sequence[ChatRequest]], Sequence[Answer]]
+"""Requests to their answers, in order: a chat session, or a replay."""
+
+
+Trouble = Literal["unparsed", "failed", "too long"]
+"""Why a request gave nothing: the reply was malformed, there was no reply, or the request was refused as too long."""
+
+
+State = Literal["read"] | Trouble
+"""Outcome of a request."""
+
+T = TypeVar("T")
+
+
+def text_of(answer: Answer) -> tuple[str | None, Trouble | None]:
+    """Return the text of a complete reply and None, or None and the reason why there is no text."""
+    if isinstance(answer, Failure):
+        return None, "too long" if answer.cause is Cause.TOO_LONG else "failed"
+    return (answer.content, None) if answer.whole else (None, "unparsed")
+
+
+def read_answer(answer: Answer, read: Callable[[str], T | None]) -> tuple[T | None, State]:
+    """Return what `read` parses from the text of an answer (None: malformed), and the outcome of the request."""
+    text, trouble = text_of(answer)
+    value = None if text is None else read(text)
+    return (None, trouble or "unparsed") if value is None else (value, "read")

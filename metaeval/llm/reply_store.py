@@ -1,0 +1,164 @@
+"""The reply store: one SQLite file that keeps every reply that was paid for, under everything that was sent."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from metaeval.files import cache_folder
+from metaeval.llm.messages import ChatRequest, Reply, read_reply
+from metaeval.sqlite_store import Database, checksum, note_checksums, readable
+
+_log = logging.getLogger("metaeval")
+_INSERT = f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * 13)})"
+
+
+def replies_path(path: Path | None) -> Path:
+    """Return the path of the reply store: the given one, else replies.sqlite in the cache folder."""
+    return path.expanduser() if path else cache_folder() / "replies.sqlite"
+
+
+def reply_checksum(key: Any, reply: Any) -> int | None:
+    """Return the checksum of a stored reply, from its columns; None for columns that cannot be a reply."""
+    return checksum(key + reply.encode()) if isinstance(key, bytes) and isinstance(reply, str) else None
+
+
+def _with_checksums(connection: sqlite3.Connection) -> None:
+    """Upgrade to schema 1: every reply gets a checksum, except damaged ones, which cannot be read as a reply."""
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, base_url TEXT NOT NULL, request TEXT NOT NULL, "
+        "sample INTEGER NOT NULL, reply TEXT NOT NULL, model TEXT NOT NULL, system_fingerprint TEXT NOT NULL, "
+        "finish_reason TEXT NOT NULL, tokens_in INTEGER, tokens_out INTEGER, seconds REAL NOT NULL, time TEXT NOT NULL)"
+    )
+    connection.execute("CREATE TABLE IF NOT EXISTS answered (settings TEXT PRIMARY KEY) WITHOUT ROWID")
+    connection.execute("ALTER TABLE replies ADD COLUMN checksum INTEGER")
+    rows = connection.execute("SELECT key, reply FROM replies")
+    note_checksums(connection, ("key",), ((key, reply_checksum(key, reply)) for key, reply in rows if _readable(reply)))
+    connection.execute("UPDATE replies SET checksum = noted.checksum FROM noted WHERE replies.key = noted.key")
+    connection.execute("DROP TABLE noted")
+
+
+def _readable(reply: Any) -> bool:
+    try:
+        read_reply(reply)
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A reply to store, under the key of its request. seconds: how long the server took."""
+
+    key: bytes
+    base_url: str
+    request: ChatRequest
+    reply: Reply
+    seconds: float
+
+    def row(self, time: str) -> tuple[Any, ...]:
+        """Return the columns; time: of the transaction, in ISO 8601."""
+        request, reply = self.request, self.reply
+        raw = _plain(reply.raw)
+        texts = (raw, _plain(reply.model), _plain(reply.fingerprint), _plain(reply.finish_reason))
+        sent = (self.key, self.base_url, request.content.decode(), request.sample)
+        counts = (reply.tokens_in, reply.tokens_out, round(self.seconds, 3))
+        return (*sent, *texts, *counts, time, reply_checksum(self.key, raw))
+
+
+class ReplyStore(Database):
+    """The store of raw replies on disk; each is committed when it arrives, so that a kill loses only those in flight.
+
+    Runs at the same time may share the file. A reply that does not match the checksum that was written with it is not
+    used: its request is sent again. damaged: the keys of such replies that were looked up.
+    """
+
+    kind = "Reply store"
+    option = "-s replies=FILE"
+    anew = "its replies are asked for again"
+    table = "replies"
+    key = ("key",)
+    steps = (_with_checksums,)
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.damaged: set[bytes] = set()
+
+    @classmethod
+    def sound_rows(cls, connection: sqlite3.Connection) -> Iterator[tuple[bytes, int]]:
+        """Yield (key, checksum) of each reply that matches its checksum."""
+        for key, reply, known in connection.execute("SELECT key, reply, checksum FROM replies"):
+            if known is not None and reply_checksum(key, reply) == known:
+                yield key, known
+
+    def has(self, key: bytes) -> bool:
+        """Return whether the reply to a request is stored."""
+        return self._reply(key) is not None
+
+    def find(self, key: bytes) -> Reply | None:
+        """Return the reply to a request; None if it was never received, or is damaged."""
+        raw = self._reply(key)
+        return None if raw is None else read_reply(raw)
+
+    def _reply(self, key: bytes) -> str | None:
+        with self._sentences():
+            row = self._connection.execute("SELECT reply, checksum FROM replies WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        if row[1] is not None and reply_checksum(key, row[0]) == row[1]:
+            return str(row[0])
+        if not self.damaged:
+            _log.warning(
+                "Reply store %s holds damaged replies, which do not match their checksums: those that are needed are "
+                "asked for again ('metaeval store verify' counts all of them).",
+                self.path,
+            )
+        self.damaged.add(key)
+        return None
+
+    def put(self, key: bytes, base_url: str, request: ChatRequest, reply: Reply, seconds: float) -> Reply:
+        """Store one reply, and return the stored one; see `put_all`. seconds: how long the server took."""
+        return self.put_all([Received(key, base_url, request, reply, seconds)])[0]
+
+    def put_all(self, received: Sequence[Received]) -> list[Reply]:
+        """Store replies in one transaction; return for each the reply that is stored now.
+
+        An undamaged reply that is stored already stays, and is what every later run reads.
+        """
+        time = datetime.now(UTC).isoformat(timespec="seconds")
+        with self._transaction() as connection:
+            for key in self.damaged.intersection(each.key for each in received):
+                if self._reply(key) is None:
+                    connection.execute("DELETE FROM replies WHERE key = ?", (key,))
+            new = [connection.execute(_INSERT, each.row(time)).rowcount for each in received]
+        same = [stored and _plain(each.reply.raw) == each.reply.raw for each, stored in zip(received, new, strict=True)]
+        return [
+            each.reply if kept else self.find(each.key) or each.reply for each, kept in zip(received, same, strict=True)
+        ]
+
+    def knows(self, settings: str) -> bool:
+        """Return whether a request with these settings was ever answered."""
+        with self._sentences():
+            row = self._connection.execute("SELECT 1 FROM answered WHERE settings = ?", (settings,)).fetchone()
+        return row is not None
+
+    def learn(self, settings: str) -> None:
+        """Record that a request with these settings was answered."""
+        with self._transaction() as connection:
+            connection.execute("INSERT OR IGNORE INTO answered VALUES (?)", (_plain(settings),))
+
+    def _take(self, other: sqlite3.Connection) -> None:
+        with self._transaction() as connection:
+            connection.executemany(_INSERT, readable(other, "SELECT * FROM replies", "rowid"))
+            settings = readable(other, "SELECT settings FROM answered", "settings")
+            connection.executemany("INSERT OR IGNORE INTO answered VALUES (?)", settings)
+
+
+def _plain(text: str) -> str:
+    """Return text that SQLite can store: lone surrogates, which UTF-8 cannot encode, become question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

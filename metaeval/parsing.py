@@ -1,0 +1,489 @@
+"""Reading: every JSON, YAML, gzip and Parquet text that comes from outside is parsed here, within limits.
+
+A text over a limit is malformed, like one that is not of its format: the reader says so in one sentence, and a program
+never sees a value that it could not hash, compare, print or write again.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from metaeval.display_text import count
+from metaeval.errors import UserError, install_extra, shown
+from metaeval.files import MOST_BYTES, AnyPath, declare, ending, read_bytes, read_most
+
+DEPTH = 100
+"""Deepest nesting of lists and objects. The deepest of the published files has 8."""
+
+LARGEST = 2**63 - 1
+"""The largest whole number: what 64 bits hold."""
+
+EXPANSION = 200
+"""Most bytes that one byte of a gzip file can stand for. The published file that repeats itself most has 49."""
+
+LONGEST_LINE = 1 << 29
+"""Most bytes of a line of a compressed file. The longest of the published files has 52 million."""
+
+_FREE = 1 << 26  # bytes that any compressed file may grow to
+_READ_AT_ONCE = 1 << 20  # bytes of a Parquet column; without a limit, all that a row group holds of it
+_BATCH_BYTES = 1 << 28  # of the texts of a Parquet batch
+_PARQUET_FREE, _PARQUET_EXPANSION = 1 << 28, 1000  # texts that rows repeat are stored once
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class MalformedError(ValueError):
+    """Raised for a text of a wrong format or over a size limit, with a clause as message; `line` counts from 1."""
+
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+def parse_json(text: str, lone_surrogates: bool = False, constants: bool = True, long_integers: bool = False) -> Any:
+    """Return the value of a JSON text.
+
+    lone_surrogates: allow halves of a surrogate pair, which chat models write, although they have no UTF-8 form.
+    constants: allow NaN and Infinity as numbers. long_integers: round a whole number that 64 bits cannot hold to
+    the nearest float. Without these flags such texts are malformed. Raises `MalformedError` for a text that is not
+    JSON, an object that names a field twice, a whole number that 64 bits cannot hold, and more than `DEPTH` lists
+    and objects in one another.
+    """
+    try:
+        if text.startswith("\ufeff"):
+            raise MalformedError("Unexpected UTF-8 BOM (decode using utf-8-sig)", 1)
+        # Each name is followed by a colon: where there are as many names as colons, none appears twice. The names of
+        # objects in lists are not counted.
+        short = len(text) < _LINE and "[{" not in text
+        value = _decoder(constants, long_integers, twice=not short).decode(text)
+        if short and _names(value) != text.count(":"):
+            value = _decoder(constants, long_integers).decode(text)
+    except json.JSONDecodeError as error:
+        raise MalformedError(error.msg, error.lineno) from error
+    except RecursionError:
+        raise MalformedError(_TOO_DEEP) from None
+    if text.count("[") + text.count("{") > DEPTH:
+        _check_depth(value)
+    if not lone_surrogates and _SURROGATE.search(text):
+        try:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError as error:
+            half = f"\\u{ord(error.object[error.start]):04x}"
+            raise MalformedError(f"{half} is half of a character, and no text") from None
+    return value
+
+
+_LINE = 10_000
+
+
+def _names(value: Any) -> int:
+    """Return the number of names in an object and in the objects that are its fields."""
+    if not isinstance(value, dict):
+        return 0
+    return len(value) + sum(len(child) for child in value.values() if isinstance(child, dict))
+
+
+@cache
+def _decoder(constants: bool, long_integers: bool, twice: bool = True) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_unique if twice else None,
+        parse_int=_any_integer if long_integers else _integer,
+        parse_constant=float if constants else _no_constant,
+    )
+
+
+_TOO_DEEP = f"more than {DEPTH} lists and objects in one another"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise MalformedError(f"field {_short(repr(twice))} appears twice")
+    return record
+
+
+def _no_constant(name: str) -> Any:
+    raise MalformedError(f"{name} is not a JSON number")
+
+
+def _integer(text: str) -> int:
+    digits = len(text.lstrip("+-"))
+    if digits > 19 or abs(int(text)) > LARGEST:
+        raise MalformedError(f"a whole number of {digits:,} digits; the largest is {LARGEST}")
+    return int(text)
+
+
+def _any_integer(text: str) -> int | float:
+    try:
+        return _integer(text)
+    except MalformedError:
+        return float(text)
+
+
+def _check_depth(value: object) -> None:
+    level = [value]
+    for _ in range(DEPTH):
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if isinstance(parent, dict) else parent if isinstance(parent, list) else ())
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return
+    raise MalformedError(_TOO_DEEP)
+
+
+def gunzipped(content: bytes) -> bytes:
+    """Return the content of a gzip file with all its members; other bytes are returned unchanged.
+
+    Raises `MalformedError` for a damaged file, for one that grows to more than `most_expanded` bytes, and for a line of
+    more than `LONGEST_LINE` bytes.
+    """
+    if content[:2] != b"\x1f\x8b":
+        return content
+    most = most_expanded(len(content))
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            whole = read_most(file, most, LONGEST_LINE)
+    except (OSError, EOFError, zlib.error) as error:
+        raise MalformedError(f"not a whole gzip file: {error}") from error
+    if whole is None:
+        raise MalformedError(
+            f"the gzip file grows to more than {most:,} bytes, or has a line of more than {LONGEST_LINE:,}"
+        )
+    return whole
+
+
+def most_expanded(size: int) -> int:
+    """Return the most bytes that a compressed file of this size may grow to."""
+    return min(_FREE + EXPANSION * size, MOST_BYTES)
+
+
+def read_text(path: AnyPath, then: str = "") -> str:
+    """Read a file as UTF-8 text, decompressed if gzipped, without a byte-order mark.
+
+    Raises `UserError`, with `then` as advice, for a file that cannot be read, and for text in another encoding.
+    """
+    try:
+        content = gunzipped(read_bytes(path, then))
+        return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig").read()
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{path} is not UTF-8 text (byte {error.start}){ending(then or 'save it as UTF-8 and try again')}"
+        ) from error
+    except MalformedError as error:
+        raise UserError(f"Cannot read {path}: {error}{ending(then, ';')}") from error
+
+
+def read_json(path: AnyPath, then: str = "") -> Any:
+    """Read a JSON file, which may be gzipped; raises `UserError` that names the line, with `then` as advice."""
+    text = read_text(path, then)
+    try:
+        return parse_json(text)
+    except MalformedError as error:
+        line = f"line {error.line}: " if error.line else ""
+        raise UserError(f"{path} is not JSON ({line}{error}){ending(then)}") from error
+
+
+def read_object(path: AnyPath, then: str = "") -> dict[str, Any]:
+    """Read a JSON object from a file. Raises `UserError` as `read_json` does, and for any other value."""
+    value = read_json(path, then)
+    if not isinstance(value, dict):
+        raise UserError(f"{path} is {shown(value)}; allowed: a JSON object{ending(then)}")
+    return value
+
+
+def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a file with their locations: JSON lines, a JSON list or one object, gzipped or not.
+
+    Raises `UserError` that names the location of anything but an object, with `then` as advice.
+    """
+    text = read_text(path, then)
+
+    def parsed(text: str, where: str) -> Any:
+        try:
+            return parse_json(text, lone_surrogates)
+        except MalformedError as error:
+            raise UserError(f"{where} is not JSON ({error}){ending(then)}") from error
+
+    if text.lstrip()[:1] == "[":
+        placed = ((f"{path} record {number}", record) for number, record in enumerate(parsed(text, f"{path}"), start=1))
+    else:
+        # Only "\n" separates lines: str.splitlines would also cut at separators that may stand inside a string.
+        lines = ((f"{path} line {number}", line) for number, line in enumerate(text.split("\n"), start=1))
+        whole = _spread_object(text)
+        placed = ((where, parsed(line, where)) for where, line in lines if line.strip())
+        if whole is not None:
+            placed = ((where, whole) for where in [f"{path} record 1"])
+    for where, value in placed:
+        if not isinstance(value, dict):
+            raise UserError(f"{where} is {shown(value)}; allowed: an object{ending(then)}")
+        yield where, value
+
+
+def _spread_object(text: str) -> Any:
+    """Return the object of a text that holds a single one on several lines; None for another text."""
+    first, _, rest = text.strip().partition("\n")
+    if not rest or not first.startswith("{") or first.rstrip().endswith("}"):
+        return None
+    with suppress(MalformedError):
+        return parse_json(text, lone_surrogates=True)
+    return None
+
+
+def parse_yaml(text: str) -> Any:
+    """Return the value of a YAML text by the rules of YAML 1.2: mappings, lists, text, numbers, booleans and null.
+
+    Raises `MalformedError` for a text that is not YAML, a mapping that names a key twice, a whole number that
+    begins with 0 (YAML 1.1 reads it in base 8), anchors, aliases and tags, and what is over a limit.
+    """
+    if len(text) > _MOST_YAML:
+        raise MalformedError(f"{count(len(text), 'character')}; allowed: {_MOST_YAML:,}")
+    from ruamel.yaml import YAML  # most commands read no YAML, and are spared its start
+    from ruamel.yaml.error import YAMLError
+
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Constructor = _yaml_constructor()
+    try:
+        _check_events(yaml.parse(text))
+        return yaml.load(text)
+    except YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise MalformedError(_short(reason), mark.line + 1 if mark else None) from error
+    except MalformedError:
+        raise
+    except ValueError as error:  # what the library takes for a number, 0x_
+        raise MalformedError(_short(str(error))) from error
+
+
+_MOST_YAML = 1 << 20
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
+
+
+def _check_events(events: Iterable[Any]) -> None:
+    """Raise `MalformedError` for YAML with deep nesting, anchors and aliases, or tags for other types."""
+    from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
+
+    depth = 0
+    for event in events:
+        line = event.start_mark.line + 1
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > DEPTH:
+            raise MalformedError(_TOO_DEEP, line)
+        if getattr(event, "anchor", None):
+            raise MalformedError("anchors and aliases (&name, *name) are not read: write the value at each place", line)
+        if tag := getattr(event, "tag", None):
+            raise MalformedError(f"tags ({_short(str(tag))}) are not read: text stands in quotes", line)
+
+
+@cache
+def _yaml_constructor() -> Any:
+    """Return the library's constructor of Python values, changed to read dates as text and refuse other tags."""
+    from ruamel.yaml.constructor import SafeConstructor
+    from ruamel.yaml.nodes import ScalarNode
+
+    class Constructor(SafeConstructor):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            for key, _ in node.value:
+                if not isinstance(key, ScalarNode):
+                    raise MalformedError("a key is a list or a mapping", key.start_mark.line + 1)
+            return super().construct_mapping(node, deep)
+
+    for kinds, construct in {"str timestamp value": _yaml_text, "int": _yaml_integer, "float": _yaml_float}.items():
+        for kind in kinds.split():
+            Constructor.add_constructor(f"tag:yaml.org,2002:{kind}", construct)
+    return Constructor
+
+
+def _yaml_text(constructor: Any, node: Any) -> str:
+    if _NO_TEXT.search(node.value):
+        raise MalformedError("NUL, or half of a character, is not text", node.start_mark.line + 1)
+    return str(node.value)
+
+
+def _yaml_integer(constructor: Any, node: Any) -> int:
+    if _LEADING_ZERO.fullmatch(node.value):  # 010 is 8 in YAML 1.1
+        number = _short(node.value)
+        reason = f"{number} can be read as two numbers; text stands in quotes, '{number}'"
+        raise MalformedError(reason, node.start_mark.line + 1)
+    digits = node.value.replace("_", "")
+    return _integer(digits if digits.lstrip("+-").isdecimal() else str(int(digits, 0)))
+
+
+def _yaml_float(constructor: Any, node: Any) -> float:
+    number = float(constructor.construct_yaml_float(node))
+    if not math.isfinite(number):
+        raise MalformedError(f"{_short(node.value)} is not a finite number", node.start_mark.line + 1)
+    return number
+
+
+def _short(text: str) -> str:
+    """Return an error's text on one line of at most 100 characters: parsers repeat what they read in their errors."""
+    line = "".join(character if character.isprintable() else "�" for character in " ".join(text.split()))
+    return line if len(line) <= 100 else f"{line[:99]}…"
+
+
+def csv_records(path: Path, then: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the rows of a CSV file with a header line, each with its location.
+
+    Raises `UserError`, with `then` as advice, when the file cannot be read or has no rows, the header names a column
+    twice, or a row is longer or shorter than the header.
+    """
+    reader = csv.DictReader(io.StringIO(read_text(path, then), newline=""), strict=True)
+    try:
+        header = reader.fieldnames or ()
+        if len(set(header)) < len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise UserError(f"{path}: column {shown(twice)} appears twice{ending(then)}")
+        for fields in reader:
+            where = f"{path} line {reader.line_num}"
+            if None in fields or None in fields.values():
+                names = _short(", ".join(header))
+                raise UserError(f"{where} does not hold one value for each of {names}{ending(then)}")
+            yield where, fields
+        if not reader.line_num > 1:
+            raise UserError(f"{path} holds no rows; allowed: a header line, and rows{ending(then)}")
+    except csv.Error as error:
+        raise UserError(f"{path} line {reader.line_num} is not CSV ({error}){ending(then)}") from error
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the settings in a YAML file; raises `UserError` with the line if it is not YAML, or not a mapping."""
+    try:
+        values = parse_yaml(read_text(path))
+    except MalformedError as error:
+        line = f", line {error.line}" if error.line else ""
+        raise UserError(f"{path}{line}: not YAML ({error}).") from error
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise UserError(f"{path} holds a {type(values).__name__}, not settings: write lines 'key: value'.")
+    return values
+
+
+def parquet_library() -> Any:
+    """Return the package pyarrow with its Parquet module; raises `UserError` if it is not installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise UserError(
+            f"Parquet needs pyarrow, which is not installed here: type {install_extra('parquet')}, or use .jsonl."
+        ) from error
+    return pyarrow
+
+
+def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Parquet file. Raises `UserError` for another file, and for one larger than `MOST_BYTES`."""
+    return (row for batch in _parquet_batches(path, 1024) for row in batch.to_pylist())
+
+
+def parquet_parts(path: Path) -> Iterator[Any]:
+    """Yield the record batches of a Parquet file. Raises `UserError` as `parquet_rows` does."""
+    yield from _parquet_batches(path, 65_536)
+
+
+def parquet_columns(path: AnyPath, names: Sequence[str]) -> list[list[Any]]:
+    """Return columns of a Parquet file as lists. Raises `UserError` as `parquet_rows`, and for a missing column."""
+    columns: list[list[Any]] = [[] for _ in names]
+    for batch in _parquet_batches(path, 65_536):
+        for name, column in zip(names, columns, strict=True):
+            if name not in batch.schema.names:
+                raise UserError(f"{path} has no column {name!r}: give a file that has it.")
+            column += batch.column(name).to_pylist()
+    return columns
+
+
+def parquet_metadata(path: AnyPath) -> Mapping[bytes, bytes]:
+    """Return the metadata in the footer of a Parquet file; raises `UserError` for another file."""
+    with parquet_file(path) as (_, parquet):
+        return dict(parquet.schema_arrow.metadata or {})
+
+
+def parquet_schema(path: Path) -> dict[str, str]:
+    """Return each Parquet column's type, "number" or Arrow's name; raises `UserError` for another file."""
+    types = parquet_library().types
+    with parquet_file(path) as (_, parquet):
+        fields = [(field.name, field.type) for field in parquet.schema_arrow]
+    return {name: "number" if types.is_floating(kind) or types.is_integer(kind) else str(kind) for name, kind in fields}
+
+
+def parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[Any]:
+    """Yield columns of a Parquet file, at most `rows` rows at a time.
+
+    Raises `UserError` for another file, and for one whose rows repeat more text than a file of its size can mean.
+    """
+    with parquet_file(path) as (file, parquet):
+        most = _PARQUET_FREE + _PARQUET_EXPANSION * path.stat().st_size
+        yield from _within(path, most, _bounded_batches(file, parquet, rows, list(names)))
+
+
+def _parquet_batches(path: AnyPath, rows: int) -> Iterator[Any]:
+    with parquet_file(path, whole=True) as (file, parquet):
+        most = min(MOST_BYTES, _PARQUET_FREE + _PARQUET_EXPANSION * file.size())
+        yield from _within(path, most, _bounded_batches(file, parquet, rows))
+
+
+def _within(path: AnyPath, most: int, batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield batches; raises `UserError` where they hold more than so many bytes, texts of coded columns included."""
+    size = 0
+    for batch in batches:
+        size += sum(
+            (column.dictionary_decode() if hasattr(column, "dictionary") else column).nbytes for column in batch
+        )
+        if size > most:
+            raise UserError(f"{path} holds more than {most:,} bytes: cut it into several files.")
+        yield batch
+
+
+def _bounded_batches(file: Any, parquet: Any, rows: int, names: list[str] | None = None) -> Iterator[Any]:
+    """Yield batches of at most `rows` rows, fewer where each could hold a long text, which a file stores once."""
+    library = parquet_library()
+    fields = [field for field in parquet.schema_arrow if names is None or field.name in names]
+    kinds = library.types
+    texts = [field.name for field in fields if kinds.is_string(field.type) or kinds.is_dictionary(field.type)]
+    coded = library.parquet.ParquetFile(file, metadata=parquet.metadata, read_dictionary=texts) if texts else None
+    for group in range(parquet.num_row_groups):
+        longest = 1
+        for batch in coded.iter_batches(1, [group], texts, use_threads=False) if coded else ():
+            longest = max([1, *(_longest(column.dictionary) for column in batch.columns)])
+            break
+        at_once = max(1, min(rows, _BATCH_BYTES // longest))
+        yield from parquet.iter_batches(at_once, [group], names, use_threads=False)
+
+
+def _longest(texts: Any) -> int:
+    from pyarrow import compute
+
+    return int(compute.max(compute.binary_length(texts)).as_py() or 0)
+
+
+@contextmanager
+def parquet_file(path: AnyPath, whole: bool = False) -> Iterator[tuple[Any, Any]]:
+    """Yield an open Parquet file, as a file and as a table. whole: it is read into memory first."""
+    pyarrow = parquet_library()
+    declare("input", path)
+    try:
+        # A path with a colon in it is an address to pyarrow.
+        with (
+            pyarrow.BufferReader(read_bytes(path)) if whole else path.open("rb") as file,
+            pyarrow.parquet.ParquetFile(file, buffer_size=0 if whole else _READ_AT_ONCE) as parquet,
+        ):
+            yield file, parquet
+    except (pyarrow.ArrowException, OSError) as error:
+        raise UserError(f"{path} is not a Parquet file ({_short(str(error))}): write it again.") from error

@@ -1,0 +1,55 @@
+"""Rows as a data frame of the library that is installed, and as a table in a notebook."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from metaeval.display_text import Shown
+from metaeval.errors import UserError
+
+ROWS = 20
+"""Rows that a notebook shows."""
+
+
+def frame(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Return rows as a data frame of pandas, or of polars if pandas is not installed.
+
+    None is a missing value; numbers are raw. Raises `UserError` if neither is installed.
+    """
+    listed = [dict(row) for row in rows]
+    columns = {name: [row.get(name) for row in listed] for name in (listed[0] if listed else ())}
+    with contextlib.suppress(ImportError):
+        library: Any = importlib.import_module("pandas")
+        return library.DataFrame(columns)
+    with contextlib.suppress(ImportError):
+        library = importlib.import_module("polars")
+        return library.DataFrame(columns)
+    raise UserError("A data frame needs pandas or polars: pip install pandas.")
+
+
+def rows_html(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the first rows as an HTML table under their fields, and the number of rows left out."""
+    lines = [list(rows[0]) if rows else [], *(list(row.values()) for row in rows[:ROWS])]
+    cells = ["".join(f"<td>{html.escape(Shown(str(cell)))}</td>" for cell in line) for line in lines]
+    more = f"<p>{len(rows) - ROWS:,} more.</p>" if len(rows) > ROWS else ""
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in cells)}</table>{more}"
+
+
+class Recorded:
+    """A base of classes with `records`: a notebook shows them as a table, and `to_frame` makes a data frame."""
+
+    @property
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """Return the records, mappings with the same fields."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """Return a data frame of pandas or polars with a row for each record."""
+        return frame(self.records)
+
+    def _repr_html_(self) -> str:
+        return rows_html(self.records)

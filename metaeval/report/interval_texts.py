@@ -1,0 +1,149 @@
+"""Texts on the intervals of a table: their method, their effective groups, and their simulated coverage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from metaeval.display_text import count
+from metaeval.report import sentence_templates
+from metaeval.report.ranking_measures import metrics_of
+from metaeval.report.result import Column, Interval, Result
+from metaeval.report.table import plain, value_of
+
+_METHODS = {"t": "cluster-t", "bootstrap-t": "cluster bootstrap-t", "percentile": "percentile", "bca": "BCa"}
+
+FEW_GROUPS = 30
+"""Effective groups below which intervals cover less often than they say (docs/explanation/inference.md)."""
+
+
+def uncertainty(result: Result) -> str:
+    """Return a sentence on how a table's intervals were computed, and from how many effective groups."""
+    interval, groups = result.interval, result.data.groups
+    if not interval.studentised:
+        return interval_settings(interval, groups)
+    behind = effective(result, result.columns)
+    others = [plain(column.label) for column in result.columns if _has_own_intervals(result, column)]
+    if others and not behind and interval.resamples:
+        return sentence_templates.OWN_INTERVALS.format(level=100 * interval.level, groups=count(groups, "group"))
+    text = interval_settings(interval, groups, behind)
+    return sentence_templates.SOME_OWN_INTERVALS.format(intervals=text, measures=", ".join(others)) if others else text
+
+
+def interval_settings(interval: Interval, groups: int | None, behind: Sequence[float] = ()) -> str:
+    """Return, as text, how intervals were computed.
+
+    groups: number of groups, None where it differs between rows. behind: numbers of effective groups.
+    """
+    if interval.resamples == 0:
+        return sentence_templates.NO_INTERVALS
+    all_groups = "groups" if groups is None else count(groups, "group")
+    parts = [level_and_method(interval)]
+    if interval.effective:
+        of = ((whole_range(ends), count(number, name)) for name, (number, *ends) in interval.effective.items())
+        parts += [sentence_templates.EFFECTIVE_GROUPS.format(effective=text, groups=whole) for text, whole in of]
+    elif interval.studentised and behind:
+        parts.append(sentence_templates.EFFECTIVE_GROUPS.format(effective=whole_range(behind), groups=all_groups))
+    elif interval.studentised and groups is not None:
+        parts.append(all_groups)
+    if (interval.cluster != "group" or interval.annotators) and len(interval.effective) < 2:
+        parts.append(sentence_templates.NO_SYSTEMS)
+    if interval.method != "t":
+        resamples = count(interval.resamples, "resample")
+        parts.append(sentence_templates.RESAMPLES.format(resamples=resamples, groups=all_groups, seed=interval.seed))
+    return ", ".join(parts)
+
+
+def few_groups_of_sheet(interval: Interval, groups: int) -> str:
+    """Return what few groups mean for the intervals of a table; "" if they are not few."""
+    if not interval.studentised or not interval.resamples or groups >= FEW_GROUPS:
+        return ""
+    return sentence_templates.FEW_OF_SHEET.format(enough=FEW_GROUPS, fewest=interval.fewest)
+
+
+def _has_own_intervals(result: Result, column: Column) -> bool:
+    """Return whether the protocol computes its own intervals: those of Student's t come with effective groups."""
+    values = [value_of(row, column) for row in metrics_of(result)]
+    return any(value.low is not None and value.effective is None for value in values)
+
+
+def level_and_method(interval: Interval) -> str:
+    """Return the level and the method of the intervals as text."""
+    return sentence_templates.INTERVALS.format(level=100 * interval.level, method=_METHODS[interval.method])
+
+
+def effective(result: Result, columns: Sequence[Column]) -> list[float]:
+    """Return the numbers of effective groups of the metrics under these measures."""
+    values = [value_of(row, column) for row in metrics_of(result) for column in columns]
+    return [value.effective for value in values if value.effective is not None]
+
+
+def whole_range(numbers: Sequence[float]) -> str:
+    """Return the range of these numbers as text, both ends rounded down, to never make few groups look like enough."""
+    low, high = int(min(numbers)), int(max(numbers))
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def few_groups(result: Result) -> str:
+    """Return the measures of a table with few effective groups, and a warning about them; "" without any."""
+    below = {}
+    for column in result.columns:
+        numbers = [number for number in effective(result, [column]) if number < FEW_GROUPS]
+        if numbers:
+            below[plain(column.label)] = whole_range(numbers)
+    if not below:
+        return ""
+    measures = ", ".join(f"{label} {numbers}" for label, numbers in below.items())
+    hint = "" if result.certificate else sentence_templates.CERTIFY_HINT
+    return sentence_templates.FEW_OF_TABLE.format(measures=measures, enough=FEW_GROUPS, hint=hint)
+
+
+def simulation_summary(result: Result, with_samples: bool = True) -> str:
+    """Return the coverage that a simulation on the table's own rows found, as text; "" without one.
+
+    with_samples: whether the number of simulated samples is added.
+    """
+    simulated = result.certificate
+    if simulated is None:
+        return ""
+    label = next((column.label for column in result.columns if column.key == simulated.measure), simulated.measure)
+    covered = share_with_error(simulated.held, simulated.given)
+    text = sentence_templates.COVERED.format(level=100 * simulated.level, measure=plain(label), share=covered)
+    if simulated.given_likewise < simulated.given and simulated.effective is not None:
+        likewise = share_with_error(simulated.held_likewise, simulated.given_likewise)
+        text += sentence_templates.COVERED_LIKEWISE.format(share=likewise, groups=effective_class(simulated.effective))
+    if simulated.held_worst * simulated.given < simulated.held * simulated.given_worst:
+        text += sentence_templates.COVERED_AT_WORST.format(
+            share=share_with_error(simulated.held_worst, simulated.given_worst)
+        )
+    if simulated.tested:
+        text += sentence_templates.REJECTED.format(share=share_with_error(simulated.rejected, simulated.tested))
+    if simulated.effective is not None:
+        text += sentence_templates.GROUPS_BEHIND.format(simulated=simulated)
+    if with_samples:
+        other = f", beside {plain(simulated.other)}" if simulated.other and simulated.tested else ""
+        text += sentence_templates.SIMULATION.format(
+            samples=simulated.given + simulated.without, metrics=plain(simulated.metric) + other
+        )
+    return text
+
+
+def share_with_error(hits: int, of: int) -> str:
+    """Return a simulated share in per cent, with its Monte Carlo standard error. of: number of samples."""
+    if not of:
+        return "none of 0"
+    near = (hits + 1) / (of + 2)  # a simulated share of 0 or 1 has an error too
+    return f"{100 * hits / of:.1f} % (± {100 * math.sqrt(near * (1 - near) / of):.1f})"
+
+
+EFFECTIVE = (0, 6, FEW_GROUPS, 60)
+"""Effective groups at which a class of them begins; intervals of one class hold the true value about equally often."""
+
+
+def effective_class(effective: float) -> str:
+    """Return the name of the class of a number of effective groups."""
+    number = max(place for place, begin in enumerate(EFFECTIVE) if effective >= begin)
+    if number == 0:
+        return f"fewer than {EFFECTIVE[1]}"
+    begin, *end = EFFECTIVE[number : number + 2]
+    return f"{begin} to {end[0]}" if end else f"{begin} or more"

@@ -1,0 +1,169 @@
+"""Tables as files: JSON, which is read back, and text, Markdown, LaTeX and CSV for people and other programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from metaeval.errors import UserError, unknown
+from metaeval.files import csv_text, write_texts
+from metaeval.parsing import json_objects, read_text
+from metaeval.report import latex, markdown, terminal
+from metaeval.report.html_report import Section, page_of
+from metaeval.report.multiverse import MULTIVERSE, load_multiverse, multiverse_tables
+from metaeval.report.paper_names import Wording
+from metaeval.report.result import SCHEMAS as RESULTS
+from metaeval.report.result import checked, load_result, read_versioned
+from metaeval.report.result_tables import lay_out
+from metaeval.report.table import CONTROLS, NO_DATA, Table, plain
+
+SCHEMA = "metaeval-table/1"
+SCHEMAS = ("metaeval-sheet/1", SCHEMA)
+"""Schemas of files of tables; the first, of earlier versions, has no layout."""
+
+FORMATS = {"text": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv"}
+"""The formats that a table can be written in beside JSON, with the endings of their files."""
+
+PAGE = "report.html"
+
+_AS_NAMED = Wording()
+_PAGE = 40  # lines that a page of LaTeX holds
+_LAYOUT = TypeAdapter(Table)
+
+
+def write_table(table: Table, folder: Path) -> list[Path]:
+    """Write a table as NAME.json, from which all other formats are made, and return the path in a list."""
+    data = {
+        **_LAYOUT.dump_python(table, mode="json", exclude_defaults=True, exclude={"records"}),
+        "schema": SCHEMA,
+        "name": table.name,
+        "data": table.data.model_dump(mode="json"),
+        "settings": dict(table.settings),
+        "signatures": list(table.signatures),
+        "records": [dict(record) for record in table.records],
+    }
+    text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return write_texts({folder / f"{table.name}.json": text})
+
+
+def write_rows(table: Table, folder: Path) -> Path:
+    """Write the records alone as NAME.jsonl, and return the path. The same records give the same bytes."""
+    lines = (json.dumps(record, allow_nan=False, separators=(",", ":")) for record in table.records)
+    return write_texts({folder / f"{table.name}.jsonl": "".join(f"{line}\n" for line in lines)})[0]
+
+
+def load_table(path: Path) -> Table:
+    """Read a table's JSON; raises `UserError` that names the field that is wrong."""
+    data, version = read_versioned(path)
+    if version not in SCHEMAS:
+        raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}: give the JSON file of a table.")
+    return checked(Table, {name: value for name, value in data.items() if name != "schema"}, path)
+
+
+def tables_in(path: Path) -> list[Table]:
+    """Return the tables of a JSON file of a result, an analysis or a multiverse; empty for any other file.
+
+    A table in a file of an earlier version, without its printed layout, is left out.
+    """
+    version = read_versioned(path)[1] if path.suffix == ".json" else None
+    if version in RESULTS:
+        return [lay_out(load_result(path))]
+    if version in SCHEMAS:
+        return [table for table in [load_table(path)] if table.headings]
+    return multiverse_tables(load_multiverse(path)) if version == MULTIVERSE else []
+
+
+def printed(paths: Iterable[Path]) -> dict[Path, str]:
+    """Return a job's tables as text, by file. For a file of an earlier version it is the text file beside it."""
+    texts = {}
+    for path in paths:
+        if path.suffix == ".json" and (tables := tables_in(path)):
+            texts[path] = "\n".join(map(terminal.text_of, tables))
+        elif path.suffix == ".txt" and path.is_file() and path.with_suffix(".json") not in texts:
+            texts[path] = read_text(path)
+    return texts
+
+
+def write_page(heading: str, paths: Iterable[Path], folder: Path) -> list[Path]:
+    """Write the tables of these files as one HTML page, and return its path; empty without tables."""
+    tables = [table for path in paths for table in tables_in(path)]
+    if not tables:
+        return []
+    named = ", ".join(dict.fromkeys(plain(table.data.name) for table in tables if table.data.name))
+    title = f"{heading}: {named}" if named else heading
+    return write_texts({folder / PAGE: page_of(title, [Section([(table, "") for table in tables])])})
+
+
+def check_format(name: str) -> None:
+    """Raise `UserError`, with the nearest and all known names, for an unknown format."""
+    if name not in FORMATS:
+        raise unknown("format", name, FORMATS)
+
+
+def table_text(table: Table, name: str, controls: bool = False, wording: Wording = _AS_NAMED) -> str:
+    """Return a table in a format such as "latex"; errors: `check_format`.
+
+    controls: whether LaTeX includes controls. wording: the names that LaTeX prints.
+    """
+    check_format(name)
+    if name == "csv":
+        return _csv(table)
+    if name == "latex":
+        return _tex(wording.of(table), controls)
+    return terminal.text_of(table) if name == "text" else markdown.page_of(table)
+
+
+def format_texts(path: Path, names: Iterable[str], wording: Wording = _AS_NAMED) -> dict[str, str]:
+    """Return the tables of a file in these formats, by file ending. JSON lines with plain fields can only be CSV.
+
+    CSV holds the first table: for a multiverse, every metric under every specification. wording: as in `table_text`.
+    """
+    if path.suffix == ".jsonl":
+        rows = [row for _, row in json_objects(path, "export a job as it was written", True)] if "csv" in names else []
+        return {".csv": _rows_csv(rows)} if rows else {}
+    tables = tables_in(path)
+    texts = {
+        name: [table_text(table, name, wording=wording) for table in (tables[:1] if name == "csv" else tables)]
+        for name in names
+    }
+    return {FORMATS[name]: "\n".join(parts) for name, parts in texts.items() if parts}
+
+
+def _rows_csv(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return the rows as CSV: a truth value is 1 or 0, and a list or an object is JSON."""
+    fields = list(dict.fromkeys(name for row in rows for name in row))
+    return csv_text([fields, *([_csv_value(row.get(name)) for name in fields] for row in rows)], "\n")
+
+
+def _csv_value(value: object) -> object:
+    if isinstance(value, bool):
+        return int(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def _csv(table: Table) -> str:
+    """Return a table's records as RFC 4180 text with data set and split; without records, the table as printed.
+
+    Numbers are raw (not scaled, not rounded) and read back to the same float; undefined is empty.
+    """
+    if not table.records:
+        lines = ([line.name, *(cell.number for cell in line.cells)] for line in table.lines)
+        return csv_text([[table.stub, *table.headings], *lines])
+    fields = list(table.records[0])
+    data = (
+        {} if "dataset" in fields or table.data == NO_DATA else {"dataset": table.data.name, "split": table.data.split}
+    )
+    return csv_text([[*data, *fields], *([*data.values(), *map(row.get, fields)] for row in table.records)])
+
+
+def _tex(table: Table, controls: bool) -> str:
+    """Return LaTeX: one table, or one for each block if there are more lines than fit on a page."""
+    titles = [block.title for block in table.blocks]
+    if len(table.lines) <= _PAGE or len(titles) < 2 or CONTROLS in titles:
+        return latex.table_of(table, controls)
+    parts = [replace(table, key=(*table.key, block.title), blocks=(block,)) for block in table.blocks]
+    return "\n".join(latex.table_of(part) for part in parts)

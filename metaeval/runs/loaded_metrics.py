@@ -1,0 +1,404 @@
+"""Load metrics by name, choose the processes that score, and score a job with several metrics."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import logging
+import os
+import traceback
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from metaeval import registry
+from metaeval.config import RunConfig
+from metaeval.config_files import check_file
+from metaeval.declared import validated
+from metaeval.errors import UserError, install_extra
+from metaeval.files import canonical_json, sha256_file, sha256_json
+from metaeval.runs.prepared_run import variant_path
+from metaeval.scoring.backends.model_loading import devices_of
+from metaeval.scoring.contract import Combination, Metric, MetricCard, TextPair, TwoStepMetric
+from metaeval.scoring.engine import ScoredPairs, score_jointly, settled
+from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
+from metaeval.scoring.executors.local import ProcessPool, places
+from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.functions import as_class, source_hash
+from metaeval.scoring.score_files import ScoreFile
+from metaeval.scoring.score_store import ScoreStore
+from metaeval.scoring.scoring_speed import timed
+from metaeval.scoring.windowed_tables import WINDOW_ROWS, PairFile
+from metaeval.variants import MetricVariant, metric_variant
+
+_VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
+
+
+@contextmanager
+def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
+    """Yield the pool of processes that score, which start when first needed; None if this process scores."""
+    if config.executor.name == "ray":
+        from metaeval.scoring.executors.ray import RayPool
+
+        with closing(RayPool(config.executor.address, config.executor.workers, config.executor.most)) as actors:
+            yield actors
+        return
+    if config.executor.alone:
+        yield None
+        return
+    workers, devices = config.executor.workers, devices_of(config.executor.devices)
+    if devices and workers not in (0, len(devices)):
+        raise UserError(
+            f"executor.workers is {workers} and executor.devices names {len(devices)}: one process runs on "
+            "each device, so leave executor.workers out."
+        )
+    if os.name != "posix":
+        raise UserError("Several processes need Linux or macOS: leave executor.workers and executor.devices out.")
+    with closing(ProcessPool(places(workers or len(devices), devices))) as processes:
+        yield processes
+
+
+def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Execute:
+    """Return a function that scores metrics which share a job, in the pool or (for some metrics) in this process.
+
+    The measured speed is stored, except that of Ray's workers, which may be other machines.
+    """
+    # What Python gave is found in this process alone.
+    here_alone = any(registry.is_given("metric", name) for name in names)
+    if pool is None or here_alone or any(metric.where == "driver" for metric in metrics):
+        return timed(Work(metrics).run, metrics)
+    execute = partial(pool.run, recipe_of(names, metrics, config))
+    if config.executor.name == "ray":  # its workers may be on other machines
+        return execute
+    return timed(execute, metrics, pool.size, pool.size if config.executor.devices else 1)
+
+
+def recipe_of(names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> WorkerRecipe:
+    """Return the recipe (names, options, identities) from which another process makes these metrics."""
+    settings = config.model_dump(mode="json", include={"metric_options", "budget"})
+    identities = tuple(sha256_json(metric.identity()) for metric in metrics)
+    return WorkerRecipe(tuple(names), {**settings, "trust_config": config.trust_config}, identities, package_versions())
+
+
+def package_versions() -> Mapping[str, str]:
+    """Return the versions of the packages that scores depend on."""
+    return {name: version(name) if importlib.util.find_spec(name) else "none" for name in _VERSIONED}
+
+
+_log = logging.getLogger("metaeval")
+
+
+def load_metric(name: str, config: RunConfig | None) -> Metric:
+    """Load a metric by its registered name, a variant's name, 'name:argument' or 'module:Class'.
+
+    config: the run, whose options the metric takes. None: the name was read from data (a signature, a file of another
+    folder), so that only registered metrics are loaded. Raises `UserError` for a wrong name, option or value, and for
+    code that is not trusted.
+    """
+    path = None if registry.is_given("metric", name) else variant_path("metric", name)
+    variant = metric_variant(path) if path else _by_argument(name) or MetricVariant(metric=name)
+    trusted = bool(config and (path is None or config.trust_config))
+    if path and not trusted:
+        check_file(path, {"metric": variant.metric, "metric_options": {variant.metric: variant.options}})
+    if config is None:
+        registry.check_typed("metric", name)
+        config = RunConfig()
+    kind = as_class(registry.find("metric", variant.metric, path, code=trusted))
+    _check_class(name, kind)
+    owners = [name] if path else dict.fromkeys((variant.metric, name))  # options of `nli` hold for every `nli:MODEL_ID`
+    options = {**variant.options}
+    for setting in ("budget", "batch"):
+        if getattr(config, setting) is not None and setting in kind.Options.model_fields:
+            options[setting] = getattr(config, setting)
+    for owner in owners:
+        options.update(config.metric_options.get(owner, {}))
+    with plug_in(name):
+        metric: Metric = kind(validated(kind.Options, options, f"the options of metric {name!r}"))
+    if variant.metric not in registry.names("metric"):
+        metric.origin = _origin(variant.metric, kind)
+    return metric
+
+
+def _origin(name: str, kind: type[Metric]) -> str:
+    """Return the place of a metric's code with the code's hash: scores of an earlier version are not reused."""
+    if registry.is_given("metric", name):
+        return f"{name}@sha256:{source_hash(kind)}"
+    file = inspect.getsourcefile(kind)
+    return f"{name}@sha256:{sha256_file(Path(file))[:12]}" if file else name
+
+
+def _by_argument(name: str) -> MetricVariant | None:
+    """Return the metric and option of a name such as `nli:MODEL_ID`; None for another name.
+
+    What follows the colon is the value of the option that the metric's card declares as its argument.
+    """
+    base, colon, argument = name.partition(":")
+    if not colon or base not in registry.names("metric"):
+        return None
+    option = registry.find("metric", base).card.argument
+    return MetricVariant(metric=base, options={option: argument}) if option else None
+
+
+def _check_class(name: str, kind: Any) -> None:
+    """Raise `UserError` for an object that is not a metric class, and for a class without a card or a method."""
+    if not (isinstance(kind, type) and issubclass(kind, Metric)):
+        raise UserError(
+            f"{name!r} is not a metric: give the name of a function of (source, statement), or of a subclass of "
+            "metaeval.Metric."
+        )
+    if inspect.isabstract(kind):
+        raise UserError(
+            f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}(): add it there."
+        )
+    card = getattr(kind, "card", None)
+    if not isinstance(card, MetricCard):
+        raise UserError(f"Metric {name!r} has no card: set card = MetricCard(name=..., ...) on its class.")
+
+
+@contextmanager
+def plug_in(name: str) -> Iterator[None]:
+    """Turn an exception in a metric's own code into a `UserError` that names its type and place."""
+    try:
+        yield
+    except (UserError, BrokenPipeError):  # the reader of the progress closes the pipe
+        raise
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        at = f"{Path(frame.filename).name}, line {frame.lineno}"
+        raise UserError(
+            f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}). What was scored before "
+            "is stored: correct the metric and run the same command again."
+        ) from error
+
+
+def _missing(card: MetricCard) -> list[str]:
+    return [module for module in card.modules if importlib.util.find_spec(module) is None]
+
+
+def able_defaults(config: RunConfig) -> RunConfig:
+    """Return the configuration without default metrics whose packages are not installed, with a message.
+
+    Metrics that the user named stay.
+    """
+    if "metrics" in config.model_fields_set:
+        return config
+    lacking = {name: card for name in config.metrics if _missing(card := registry.find("metric", name).card)}
+    if lacking:
+        extras = ",".join(dict.fromkeys(card.extra for card in lacking.values()))
+        _log.warning("Not run: %s. To add them, type %s.", ", ".join(lacking), install_extra(extras))
+    able = tuple(name for name in config.metrics if name not in lacking)
+    return config.model_copy(update={"metrics": able})
+
+
+NOT_ASKING = "None of {} asks a chat model, as {} requires: leave it out, or give a judge (llm-discrete)."
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedMetrics:
+    """The metrics of a run and those that they combine, each loaded and checked once, before anything is scored.
+
+    They hold no model: `fresh` makes the metric that scores. names: the run's metrics, each once. by_name: these and
+    the members of combinations. files: the contents of the score files among the run's metrics, by name.
+    """
+
+    config: RunConfig
+    names: tuple[str, ...]
+    by_name: Mapping[str, Metric]
+    files: Mapping[str, Sequence[ScoreFile]] = field(default_factory=dict)
+    _given: set[str] = field(default_factory=set)
+
+    def __getitem__(self, name: str) -> Metric:
+        return self.by_name[name]
+
+    def only(self, names: Iterable[str]) -> LoadedMetrics:
+        """Return the same metrics, restricted to these names."""
+        return replace(self, names=tuple(names))
+
+    @property
+    def combinations(self) -> dict[str, Combination]:
+        """Return the named metrics that combine others."""
+        return {name: metric for name in self.names if isinstance(metric := self[name], Combination)}
+
+    @property
+    def single(self) -> list[str]:
+        """Return the names of metrics that read texts: named ones, and members of combinations."""
+        members = [member for metric in self.combinations.values() for member in metric.members]
+        return [name for name in dict.fromkeys([*self.names, *members]) if name not in self.combinations]
+
+    def fresh(self, name: str) -> Metric:
+        """Return an unprepared metric of this name with the same options, which will hold the model.
+
+        A class of the user's with an `__init__` may load its model there: the first call returns that metric itself.
+        """
+        loaded = self[name]
+        if loaded.origin and "__init__" in vars(type(loaded)) and name not in self._given:
+            self._given.add(name)
+            return loaded
+        with plug_in(name):
+            metric = type(loaded)(loaded.options)
+        metric.origin = loaded.origin
+        return metric
+
+    def settled(
+        self, pairs: Collection[TextPair], stored: Callable[[Metric], Mapping[str, Any]] | None = None
+    ) -> LoadedMetrics:
+        """Return the same metrics with the options that a job's texts determine, or those that `stored` returns."""
+        options = {name: stored(each) if stored else each.settled(pairs) for name, each in self.by_name.items()}
+        by_name = {name: settled(metric, (), options[name]) for name, metric in self.by_name.items()}
+        known = self.config.metric_options
+        changed = {name: {**known.get(name, {}), **chosen} for name, chosen in options.items() if chosen}
+        if not changed:
+            return self
+        config = self.config.model_copy(update={"metric_options": {**known, **changed}})
+        return replace(self, config=config, by_name=by_name)
+
+    def groups(self) -> list[list[str]]:
+        """Return the single metrics, grouped by shared observation (output of a model); most groups have one metric."""
+        groups: dict[str, list[str]] = {}
+        for name in self.single:
+            metric = self[name]
+            with plug_in(name):
+                identity = metric.identity()  # finds or fetches the checkpoint
+                shared = metric.observed() if isinstance(metric, TwoStepMetric) else {name: identity}
+            groups.setdefault(canonical_json(shared), []).append(name)
+        return list(groups.values())
+
+    def check_asking(self, option: str) -> None:
+        """Raise `UserError` if none of these metrics, or their members, asks a chat model, which `option` needs."""
+        if not any("batch" in metric.Options.model_fields for metric in self.by_name.values()):
+            raise UserError(NOT_ASKING.format(", ".join(self.names), option))
+
+    def check_windows(self, table: PairFile) -> None:
+        """Raise `UserError` for metrics whose scores or cost depend on the whole job, if a table is scored by block."""
+        if len(table.starts) < 2:
+            return
+        for name in self.names:
+            metric = self[name]
+            if isinstance(metric, Combination):
+                why = "combines the scores of all pairs"
+            elif metric.card.corpus_dependent:
+                why = "depends on all sources of a job"
+            elif "budget" in metric.Options.model_fields:
+                why = "would spend its budget in each window"
+            else:
+                continue
+            raise UserError(
+                f"{name!r} {why}, and {table.path} is scored in {len(table.starts)} windows of at most "
+                f"{WINDOW_ROWS:,} rows: leave the metric out, or split the file."
+            )
+
+
+def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
+    """Load a run's metrics and the members of combinations.
+
+    Raises `UserError` for a wrong name, option or value, missing packages, and a combination of combinations.
+    """
+    by_name: dict[str, Metric] = {}
+
+    def load(name: str) -> Metric:
+        if name not in by_name:
+            by_name[name] = load_metric(name, config)
+            check_modules(name, by_name[name].card)
+        return by_name[name]
+
+    names = tuple(dict.fromkeys(wanted))
+    for name in names:
+        metric = load(name)
+        for member in metric.members if isinstance(metric, Combination) else ():
+            if isinstance(load(member), Combination):
+                raise UserError(f"{name!r} combines {member!r}, itself a combination: combine single metrics.")
+    return LoadedMetrics(config, names, by_name)
+
+
+def check_modules(name: str, card: MetricCard) -> None:
+    """Raise `UserError` for a metric whose packages are not installed, with the command that installs them."""
+    if missing := _missing(card):
+        install = install_extra(card.extra) if card.extra else f'"pip install {" ".join(missing)}"'
+        raise UserError(
+            f"Metric {name!r} needs the packages {', '.join(missing)}, which are not installed here: type {install}, "
+            "or choose other metrics (those without a model: overlap, rouge, bm25, support-mini)."
+        )
+
+
+MetricProgress = Callable[[str, int, int], None]
+"""Called with the metric's name, the number of scored pairs, and the number of all pairs."""
+
+
+def score_metrics(
+    texts: Sequence[TextPair],
+    names: Sequence[str],
+    config: RunConfig,
+    store: ScoreStore | None = None,
+    progress: MetricProgress | None = None,
+) -> Iterator[tuple[str, Metric, ScoredPairs]]:
+    """Score (source, statement) texts with each metric; yields each as soon as it has scored, combinations last.
+
+    Every checkpoint is found (or fetched) before the first metric scores. The models of one group are released before
+    those of the next are loaded.
+    """
+    with worker_pool(config) as pool:
+        yield from score_in(pool, texts, load_metrics(names, config), store, progress)
+
+
+def score_in(
+    pool: Pool | None,
+    texts: Sequence[TextPair],
+    metrics: LoadedMetrics,
+    store: ScoreStore | None,
+    progress: MetricProgress | None,
+) -> Iterator[tuple[str, Metric, ScoredPairs]]:
+    """Score as `score_metrics` does, with the workers of a pool that the command started (None: here)."""
+    metrics = metrics.settled(texts)
+    combinations = metrics.combinations
+    members = {member for metric in combinations.values() for member in metric.members}
+    member_scores: dict[str, tuple[int, ScoredPairs]] = {}
+    for group in metrics.groups():
+        for name, metric, scored in _score_group(group, texts, metrics, store, progress, pool):
+            if name in members:
+                member_scores[name] = metric.card.direction, scored
+            if name in metrics.names:
+                yield name, metric, scored
+        del metric
+    for name, combination in combinations.items():
+        parts = [member_scores[member] for member in combination.members]
+        yield name, combination, _combine(name, combination, parts, texts)
+
+
+def _score_group(
+    group: Sequence[str],
+    texts: Sequence[TextPair],
+    loaded: LoadedMetrics,
+    store: ScoreStore | None,
+    progress: MetricProgress | None,
+    pool: Pool | None,
+) -> Iterator[tuple[str, Metric, ScoredPairs]]:
+    label = " + ".join(group)
+    metrics = [loaded.fresh(name) for name in group]
+    with plug_in(label):
+        report = partial(progress, label) if progress else None
+        scored = score_jointly(metrics, texts, store, report, executed(pool, group, metrics, loaded.config))
+    for name, metric in zip(group, metrics, strict=True):
+        if note := metric.note():
+            _log.info("%s: %s", name, note)
+    yield from zip(group, metrics, scored, strict=True)
+
+
+def _combine(
+    name: str, metric: Combination, parts: Sequence[tuple[int, ScoredPairs]], texts: Sequence[TextPair]
+) -> ScoredPairs:
+    # Unique pairs only: a pair that occurs twice in the job would count twice in the scale.
+    first = {pair: number for number, pair in reversed(list(enumerate(texts)))}
+    numbers = sorted(first.values())
+    answers = [[scored.answers[number].oriented(direction) for number in numbers] for direction, scored in parts]
+    with plug_in(name):
+        unique = dict(zip((texts[number] for number in numbers), metric.combine(answers), strict=True))
+    identity = {
+        **metric.identity(),
+        "members": [scored.identity for _, scored in parts],
+        "corpus": sha256_json(sorted(set(texts))),
+    }
+    return ScoredPairs([unique[pair] for pair in texts], identity, len(unique), 0)

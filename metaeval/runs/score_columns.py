@@ -1,0 +1,345 @@
+"""Score columns: one score per judged row or rated text, from a metric, a score file, a publication or a control."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval import registry
+from metaeval.column_arrays import Coded
+from metaeval.column_roles import SCORES
+from metaeval.config import RunConfig
+from metaeval.config_files import variants
+from metaeval.corpus.joined_splits import JOINED
+from metaeval.corpus.units import PAGE, read_aggregation
+from metaeval.errors import UserError, unknown
+from metaeval.files import sha256_file, sha256_json
+from metaeval.report.result import Ledger
+from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, load_metrics
+from metaeval.runs.prepared_run import Job, RatedSet, find_dataset
+from metaeval.runs.row_scores import JobScores, job_scores, joins, reading, score_rows
+from metaeval.scoring.aggregation import aggregate
+from metaeval.scoring.contract import Metric, PairScore, Status
+from metaeval.scoring.controls import CONTROLS, OVERLAP, REFERENCE_MODEL, SYSTEM, rated_controls
+from metaeval.scoring.engine import ScoredPairs, score_pairs, settled
+from metaeval.scoring.score_files import ScoreFile, align, read_scores
+from metaeval.scoring.score_store import ScoreStore
+
+_log = logging.getLogger("metaeval")
+
+FILE_PREFIX = "scores:"
+PUBLISHED = "published"
+"""The name that stands for all metrics whose scores were published with the data."""
+MAX_CONTROL_PAIRS = 20_000
+"""The most pairs that support-mini scores only for the control; they take some 20 seconds."""
+FITTED = "fitted on the labels of {} {}: its values here do not say how well it does on other data"
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedColumn:
+    """A column of scores aligned with the job's rows: higher is more support, NaN is unscored; `statuses` says why.
+
+    cut: by row, the number of tokens that the metric's input limit cut off. is_control: the metric is also a control,
+    with which the others are compared.
+    """
+
+    name: str
+    kind: Literal["metric", "control"]
+    score: NDArray[np.float64]
+    statuses: Sequence[Status]
+    fields: Mapping[str, object]
+    ledger: Ledger | None = None
+    warnings: tuple[str, ...] = ()
+    cut: Mapping[int, int] = field(default_factory=dict)
+    is_control: bool = False
+
+    @property
+    def is_random(self) -> bool:
+        """Return whether this is the control of random scores, for which expected values are reported."""
+        return self.kind == "control" and self.name == "random"
+
+    @property
+    def is_system(self) -> bool:
+        """Whether this is the control whose score only depends on the system that wrote a text."""
+        return self.kind == "control" and self.name == SYSTEM
+
+
+def named_metrics(config: RunConfig) -> LoadedMetrics:
+    """Load the run's metrics and score files before any work is done.
+
+    Options of a known metric that is not part of the run are ignored with a warning. Raises `UserError` for a wrong
+    metric, a missing score file, and options of an unknown metric.
+    """
+    if not config.metrics:
+        raise UserError("No metric is given: give at least one, for example --metrics overlap.")
+    files = [name for name in dict.fromkeys(config.metrics) if name.startswith(FILE_PREFIX)]
+    scored = {*files, PUBLISHED, *find_dataset(config.dataset, config)[0].scores}
+    metrics = load_metrics((name for name in config.metrics if name not in scored), config)
+    metrics = replace(metrics, files={name: read_scores(score_path(name), config.columns) for name in files})
+    known = {*config.metrics, *(name.partition(":")[0] for name in config.metrics)}
+    for owner in sorted(config.metric_options.keys() - known):
+        base = owner.partition(":")[0]
+        if base not in registry.names("metric") and owner not in variants("metrics"):
+            every = {*config.metrics, *registry.names("metric"), *variants("metrics")}
+            raise unknown("metric in metric_options", owner, every, registry.LIST_COMMAND["metric"])
+        _log.warning("The options of %s are ignored: it is not a metric of this run.", owner)
+    return metrics
+
+
+def unscored_metrics(config: RunConfig) -> LoadedMetrics:
+    """Load the run's metrics as `named_metrics` does; raises `UserError` for a file of scores too."""
+    if files := [name for name in config.metrics if name.startswith(FILE_PREFIX)]:
+        raise UserError(f"{files[0]!r} is a file of scores: evaluate it with 'metaeval evaluate FILE'.")
+    return named_metrics(config)
+
+
+def scored_columns(job: Job, metrics: LoadedMetrics, progress: MetricProgress | None = None) -> list[AlignedColumn]:
+    """Return one column of scores per metric of the run, in the run's order.
+
+    A second column of the same name gets the path of its score file. The score store is opened only if a metric has
+    to be scored.
+    """
+    with ScoreStore(job.config.store_path) if metrics.names else nullcontext() as store:
+        scored = {
+            name: _metric_column(job, name, metric, metrics, scores)
+            for name, metric, scores in score_rows(job, metrics, store, progress)
+        }
+    columns: list[AlignedColumn] = []
+    for name in dict.fromkeys(job.config.metrics):
+        for column in [scored[name]] if name in scored else _columns_with_scores(job, name, metrics.files.get(name)):
+            columns.append(named_apart(column, columns, name))
+    return columns
+
+
+def _columns_with_scores(job: Job, name: str, files: Sequence[ScoreFile] | None) -> Sequence[AlignedColumn]:
+    """Return the columns of a score file (`files`), or the scores that were published with the data."""
+    if files is not None:
+        return file_columns(job, name, files)
+    columns = published_columns(job)
+    if name == PUBLISHED and columns:
+        return columns
+    named = [column for column in columns if column.name == name]
+    if not named:
+        raise UserError(
+            f"No scores of {name!r} were published with {job.name} ({job.split}): give a file of scores, or another "
+            "metric."
+        )
+    return named
+
+
+def file_columns(source: Job | RatedSet, name: str, files: Sequence[ScoreFile]) -> list[AlignedColumn]:
+    """Return a column for each metric in a score file. name: how the run's metrics name the file."""
+    content = f"sha256:{sha256_file(score_path(name))[:12]}"
+    return [score_column(source, file, content) for file in files]
+
+
+def named_apart(column: AlignedColumn, others: Sequence[AlignedColumn], name: str) -> AlignedColumn:
+    """Return the column; if another column has its name, the path of the score file `name` is added to it."""
+    taken = column.name in {other.name for other in others}
+    return replace(column, name=f"{column.name} ({score_path(name)})") if taken else column
+
+
+def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> list[AlignedColumn]:
+    """Return the columns and one for each control; a metric of the run that is also a control is marked as one."""
+    if isinstance(source, RatedSet):
+        rows = source.ratings.columns
+        scored = Coded.all_of(Status.OK, len(rows))
+        controls = rated_controls(rows).items()
+        return [
+            *columns,
+            *(AlignedColumn(name, "control", score, scored, {"control": name}) for name, score in controls),
+        ]
+    metrics = {name: _control_metric(name) for name in (OVERLAP, REFERENCE_MODEL)}
+    signed = {  # a pack is signed with the options that were given (language=auto), a run with what its texts settled
+        signed_as(name, metric, metric.identity()): name
+        for name, plain in metrics.items()
+        for metric in (plain, settled(plain, source.texts))
+    }
+    marked = [replace(column, is_control=column.fields.get("metric") in signed) for column in columns]
+    scored_here = {signed[str(column.fields["metric"])] for column in marked if column.is_control}
+    taken = {column.name for column in marked}
+    controls_of_job = list(trivial_columns(source, overlap=OVERLAP not in scored_here))
+    if REFERENCE_MODEL not in scored_here and (score := _reference_scores(source)) is not None:
+        controls_of_job.append(_control_column(REFERENCE_MODEL, score))
+    return [
+        *marked,
+        *(replace(each, name=f"{each.name} (control)") if each.name in taken else each for each in controls_of_job),
+    ]
+
+
+def trivial_columns(job: Job, overlap: bool = True) -> Iterator[AlignedColumn]:
+    """Yield one column per control that is not fitted to data. overlap: whether to include word overlap."""
+    for name, control in CONTROLS.items():
+        if job.config.unit == "chunk" or name != "chunk position":
+            yield _control_column(name, control(job.rows))
+    if overlap:
+        yield _control_column(OVERLAP, _score_array(_control_rows(job, OVERLAP)))
+
+
+def _control_column(name: str, score: NDArray[np.float64]) -> AlignedColumn:
+    statuses = [Status.OK if np.isfinite(value) else Status.NOTHING_TO_SCORE for value in score]
+    return AlignedColumn(name, "control", score, statuses, {"control": name})
+
+
+def _reference_scores(job: Job) -> NDArray[np.float64] | None:
+    """Return the scores of the reference model; None, with a warning, on its own training data and for many pairs."""
+    if is_fitted_on(_control_metric(REFERENCE_MODEL), job):
+        _log.warning("Without the control %s: it was fitted on %s %s.", REFERENCE_MODEL, job.name, job.split)
+        return None
+    if len(job.texts) > MAX_CONTROL_PAIRS:
+        _log.warning(
+            "Without the control %s: %s pairs would take minutes. Name it as a metric to have it.",
+            *(REFERENCE_MODEL, f"{len(job.texts):,}"),
+        )
+        return None
+    return _score_array(_control_rows(job, REFERENCE_MODEL))
+
+
+def _control_rows(job: Job, name: str) -> list[PairScore]:
+    return job_scores(
+        job, _control_scores(name, tuple(job.texts)), 1, lambda texts: _control_scores(name, tuple(texts))
+    ).rows
+
+
+@lru_cache(maxsize=4)
+def _control_scores(name: str, texts: tuple[tuple[str, str], ...]) -> ScoredPairs:
+    return score_pairs(settled(_control_metric(name), texts), texts)
+
+
+def _control_metric(name: str) -> Metric:
+    """Return a control's metric, with default options."""
+    metric: Metric = registry.find("metric", name)()
+    return metric
+
+
+def is_fitted_on(metric: Metric, job: Job) -> bool:
+    """Return whether the metric was fitted on the labels of the job's data."""
+    return any(f"{job.name}/{split}" in metric.card.fitted_on for split in job.split.split(JOINED))
+
+
+def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, scores: JobScores) -> AlignedColumn:
+    identity = scores.identity
+    fields: dict[str, object] = {"metric": signed_as(name, metric, identity), **metric.provenance()}
+    if job.config.whole_pages:
+        fields["reads"] = "pages" if reading(job, name, metrics) is job else "chunks"
+    if "members" in identity:
+        fields["members"] = f"sha256:{sha256_json(identity['members'])[:12]}"
+    if "corpus" in identity:
+        fields["over-sources"] = "+".join(part["corpus"][:12] for part in (identity, scores.joined) if part)
+    column = column_of(name, scores.rows, fields, ledger_of(scores.read))
+    return replace(column, warnings=(FITTED.format(job.name, job.split),)) if is_fitted_on(metric, job) else column
+
+
+def signed_as(name: str, metric: Metric, identity: Mapping[str, Any]) -> str:
+    """Return how a signature names a metric: its name (of a variant: VARIANT=METRIC), version and options."""
+    options = ",".join(f"{key}={value}" for key, value in identity["options"].items())
+    known_as = name if name == metric.card.name else f"{name}={metric.card.name}"
+    return f"{known_as}@v{metric.card.version}" + (f"({options})" if options else "")
+
+
+def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> AlignedColumn:
+    """Return the column of a score file, whose ids are those of pairs or of rows (citations, ratings).
+
+    The ids of ratings may all have the ending of pairs with whole documents (`PAGE`).
+
+    content: the file's content hash, for the signature. A rating that the file does not score is absent. Raises
+    `UserError` for scores of unknown ids, and for scores of chunks where the setting `aggregate` joins chunks.
+    """
+    sign = file.direction
+    if isinstance(source, RatedSet):
+        ids = source.ratings.columns.id.tolist()
+        if all(name.endswith(PAGE) for name in file.answers) and not file.answers.keys() & set(ids):
+            file = replace(file, answers={name.removesuffix(PAGE): answer for name, answer in file.answers.items()})
+        aligned = align(file, ids, f"ratings of {source.name} ({source.split})")
+        return column_of(file.metric, [answer.oriented(sign) for answer in aligned], file.signed(content))
+    row_ids = [row.id for row in source.rows]
+    if file.answers.keys() <= set(row_ids):
+        per_row = [answer.oriented(sign) for answer in align(file, row_ids)]
+    else:
+        how = read_aggregation(source.config.aggregate)
+        pair_scores = align(file, [pair.pair_id for pair in source.pairs])
+        if joins(source, how):
+            raise UserError(
+                f"aggregate={source.config.aggregate} scores several chunks joined into one text, and {file.path} has "
+                "only scores of single chunks: give a score for each citation_id, or set aggregate=mean:K."
+            )
+        per_row = aggregate(pair_scores, source.rows, how, sign)
+    return column_of(file.metric, per_row, file.signed(content))
+
+
+def score_path(name: str) -> Path:
+    """Return the path of a score file that is named as a metric."""
+    return Path(name.removeprefix(FILE_PREFIX))
+
+
+def column_of(
+    name: str, per_row: Sequence[PairScore], fields: Mapping[str, object], ledger: Ledger | None = None
+) -> AlignedColumn:
+    """Return a metric's column from one score per judged row. fields: of its signature."""
+    statuses = [answer.status for answer in per_row]
+    cut = {row: answer.cut for row, answer in enumerate(per_row) if answer.cut}
+    return AlignedColumn(name, "metric", _score_array(per_row), statuses, fields, ledger, cut=cut)
+
+
+def _score_array(scores: Sequence[PairScore]) -> NDArray[np.float64]:
+    return np.array([np.nan if pair.score is None else pair.score for pair in scores], dtype=np.float64)
+
+
+def ledger_of(scores: Collection[PairScore]) -> Ledger:
+    """Return the counts of pairs and tokens that a metric read, and of tokens that its input limit cut off."""
+    return Ledger(
+        pairs=len(scores),
+        tokens=sum(pair.tokens for pair in scores),
+        cut_pairs=sum(pair.cut > 0 for pair in scores),
+        cut_tokens=sum(pair.cut for pair in scores),
+    )
+
+
+def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
+    """Return one column per metric whose scores were published with the data.
+
+    Raises `UserError` where the rows are not the citations that the scores are of.
+    """
+    if isinstance(source, RatedSet):
+        scores = {metric: (column.score, column.fingerprint) for metric, column in source.ratings.score_columns.items()}
+    else:
+        if source.corpus.scores and source.config.unit not in ("citation", "page"):
+            raise UserError(f"The scores published with {source.name} are of whole citations: add --unit citation.")
+        scores = {
+            metric: (np.array([by_id.get(row.id) for row in source.rows], dtype=np.float64), sha256_json(dict(by_id)))
+            for metric, by_id in source.corpus.scores.items()
+        }
+    columns: list[AlignedColumn] = []
+    for metric, (score, fingerprint) in scores.items():
+        statuses = Coded((Status.OK, Status.ABSENT), np.isnan(score).astype(np.int8))
+        fields = {"metric": f"{metric}@published", "scores": f"sha256:{fingerprint[:12]}"}
+        columns.append(AlignedColumn(metric, "metric", score, statuses, fields))
+    return columns
+
+
+def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[AlignedColumn]:
+    """Return the named columns, published with the ratings or from score files; without names, all published ones."""
+    published = {column.name: column for column in published_columns(rated)}
+    columns: list[AlignedColumn] = []
+    for name in names or published:
+        if name.startswith(FILE_PREFIX):
+            # The other mapped columns belong to the ratings.
+            mapping = {role: heading for role, heading in rated.config.columns.items() if role in SCORES}
+            for column in file_columns(rated, name, read_scores(score_path(name), mapping)):
+                columns.append(named_apart(column, columns, name))
+        elif name == PUBLISHED:
+            columns.extend(published.values())
+        elif name in published:
+            columns.append(published[name])
+        else:
+            then = "Or give a score file (.jsonl or .parquet): here no metric is run on a rated set."
+            raise unknown(f"metric published with {rated.name}", name, published, then)
+    return columns

@@ -1,0 +1,162 @@
+"""Panels: the scores of several metrics on the rows of one data set, and tables about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from metaeval.config import RunConfig
+from metaeval.corpus.ratings import Ratings
+from metaeval.errors import UserError
+from metaeval.report.interval_texts import few_groups_of_sheet, interval_settings
+from metaeval.report.result import Data, Interval, IntervalMethod
+from metaeval.report.result_tables import units
+from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, TableRow, blocks_of, place_of
+from metaeval.report.table_notes import of_data
+from metaeval.runs.evaluation import (
+    ProtocolSetup,
+    Readable,
+    find_protocols,
+    footer_settings,
+    readable_protocols,
+    resampling_of,
+)
+from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress
+from metaeval.runs.prepared_run import Frame, Job, RatedSet, kind_of_data, prepare, prepare_ratings
+from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn, named_metrics, rated_columns, scored_columns
+from metaeval.scoring.score_files import SUFFIXES
+from metaeval.signature import resampled_fields, signature, versions
+from metaeval.user_tables import TABLES
+from protocols.contract import Judgements, Measure, Protocol, Resampling
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The scores of the run's metrics, in the run's order, on pairs or rated texts. protocols: those of the run."""
+
+    config: RunConfig
+    source: Job | RatedSet
+    columns: list[AlignedColumn]
+    protocols: Sequence[ProtocolSetup]
+
+    @property
+    def resampling(self) -> Resampling:
+        """Return the resampling of the run's intervals."""
+        return resampling_of(self.config)
+
+    @cached_property
+    def readable(self) -> Readable:
+        """Return the run's protocols that can distinguish metrics on the data; raises `UserError` if none can."""
+        return readable_protocols(self.protocols, self.source)
+
+
+def as_metrics(names: Sequence[str]) -> list[str]:
+    """Return metrics as a run's setting `metrics` names them: paths of score files get a prefix."""
+    ends = (*SUFFIXES, *TABLES)
+    return [f"{FILE_PREFIX}{name}" if name.endswith(ends) and ":" not in name else name for name in names]
+
+
+def load_panel(
+    config: RunConfig,
+    named: bool,
+    least: int = 2,
+    progress: MetricProgress | None = None,
+    ratings: Ratings | None = None,
+    metrics: LoadedMetrics | None = None,
+) -> Panel:
+    """Score the data with the run's metrics; on a rated set, take their published scores.
+
+    named: whether the user named the metrics; otherwise all those of a rated set are taken. least: minimum number of
+    metrics. ratings: replaces the run's data set. metrics: those of the run, if they are loaded already. Raises
+    `UserError` for a wrong setting, a metric named twice, and too few metrics, before anything is scored.
+    """
+    protocols = find_protocols(config)
+    rated = ratings is not None or kind_of_data(config) == "ratings"
+    names = config.metrics if named or not rated else ()
+    files = any(name.startswith(FILE_PREFIX) for name in names)  # one file may hold several metrics
+    if named or not rated:
+        _check_number(names, 1 if files else least)
+    if rated:
+        rated_set = prepare_ratings(config, ratings)
+        panel = Panel(config, rated_set, rated_columns(rated_set, names), protocols)
+    else:
+        metrics = metrics or named_metrics(config)
+        job = prepare(config)
+        panel = Panel(config, job, scored_columns(job, metrics, progress), protocols)
+    _check_number([column.name for column in panel.columns], least)
+    return panel
+
+
+def judged(frame: Frame, column: AlignedColumn) -> Judgements:
+    """Return a protocol's input: a metric's scores (NaN where missing) and the gold of all rows that have one."""
+    return frame.judgements(column.score[frame.numbers])
+
+
+def headline_measure(protocol: Protocol, frame: Frame, column: AlignedColumn) -> Measure:
+    """Return which measure (key, label, scale) the protocol ranks metrics by on these rows; not its value."""
+    return protocol.measure(protocol.ranked_by(protocol.shown(judged(frame, column))))
+
+
+def _check_number(names: Sequence[str], least: int) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise UserError(f"{twice[0].removeprefix(FILE_PREFIX)!r} is given twice: give every metric once.")
+    if len(names) < least:
+        named = f": {names[0].removeprefix(FILE_PREFIX)!r}" if names else ""
+        metrics = "1 metric" if least == 1 else f"{least} metrics"
+        raise UserError(f"This command needs at least {metrics}, and {len(names)} is given{named}.")
+
+
+def make_sheet(
+    panel: Panel,
+    frame: Frame,
+    name: str,
+    title: str,
+    chosen: Mapping[str, str | int | float],
+    table: tuple[str, Sequence[str], Iterable[TableRow]],
+    records: Sequence[Record],
+    notes: Sequence[Note] = (),
+    footnotes: Sequence[Note] = (),
+    data: Data | None = None,
+    groups: Sequence[ColumnGroup] = (),
+    intervals: bool = True,
+    method: IntervalMethod | None = None,
+) -> Table:
+    """Return a table about a panel's metrics, with the standard notes and one signature per metric.
+
+    chosen: the analysis's own settings, which are part of the signatures. table: the heading of the names, the
+    headings of the columns, and the rows. groups: headings above these. notes: empty ones are left out. data:
+    summary of the data (None: of the frame). intervals: whether the numbers depend on resampling. method: of the
+    intervals (None: the run's).
+    """
+    data, method = data or frame.summary, method or panel.config.interval.method
+    settings: dict[str, Scalar] = {**{key: str(value) for key, value in frame.fields.items()}, **chosen}
+    signed: dict[str, object] = {**chosen}
+    standard = [*of_data(data, footer_settings(frame))]
+    if intervals:
+        interval = Interval(**{**panel.config.interval.model_dump(), "method": method})
+        settings |= panel.config.interval.drawn() | {"method": method}
+        signed |= resampled_fields(interval.level, interval.resamples, interval.seed, method, interval.fewest)
+        standard.append(Note("uncertainty", interval_settings(interval, data.groups)))
+        standard.append(Note("few groups", few_groups_of_sheet(interval, data.groups)))
+    signed |= versions("metaeval", "numpy", "scipy")
+    stub, headings, rows = table
+    below = (*notes, *standard)
+    return Table(
+        key=(name, data.name, data.split, frame.unit),
+        title=title,
+        subtitle=place_of(data, units(frame.unit)),
+        headings=tuple(headings),
+        blocks=blocks_of(rows),
+        footnotes=tuple(footnotes),
+        footer=tuple(note for note in below if note.text or note.items),
+        signatures=tuple(signature({**frame.fields, **column.fields, **signed}) for column in panel.columns),
+        stub=stub,
+        groups=tuple(groups),
+        name=name,
+        data=data,
+        settings=settings,
+        records=records,
+    ).noting(data.demo)

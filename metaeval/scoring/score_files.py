@@ -1,0 +1,311 @@
+"""Score files: `pair_id, score, status` as Parquet or JSON lines, with a manifest beside them.
+
+The exchange format: the scores of a metric that any program has computed are evaluated from such a file without the
+model. Only `pair_id` and `score` are needed; `score` may be null where `status` says why::
+
+    {"pair_id": "s1:d1#0", "score": 0.71}
+    {"pair_id": "s1:d1#1", "score": null, "status": "failed"}
+
+Spreadsheets (CSV, TSV, XLSX) are read too; a blank cell is null. Columns with other usual names (id, value ...) are
+recognised with a warning, or are named (`--map score=COLUMN`). Without a column of scores, each column of numbers is a
+metric's::
+
+    pair_id,overlap,rouge
+    s1:d1#0,0.71,0.4
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import reprlib
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from math import inf
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from metaeval import cell_tables, column_roles, user_tables
+from metaeval.errors import UserError
+from metaeval.files import atomic_write, write_text
+from metaeval.parsing import json_objects, parquet_library, parquet_rows, read_object
+from metaeval.scoring.contract import PairScore, Status
+from metaeval.table_settings import skips_bad_cells
+
+SUFFIXES = (".parquet", ".jsonl")
+"""Suffixes of score files that are written; those of `metaeval.user_tables.TABLES` can be read, too."""
+
+NO_SCORES = frozenset("citation_level chunk held statement".split()).union(*column_roles.RATINGS.values())
+"""Columns that are never scores: those that 'metaeval pairs' writes, and those of ratings."""
+
+_log = logging.getLogger("metaeval")
+_LARGEST = sys.float_info.max
+
+
+@dataclass(frozen=True)
+class ScoreFile:
+    """The content of a score file: scores by pair id, and the manifest ({} if none). column: heading of the scores."""
+
+    path: Path
+    answers: Mapping[str, PairScore]
+    manifest: Mapping[str, Any]
+    column: str = ""
+
+    @property
+    def metric(self) -> str:
+        """Return the metric's name: the column's heading, else from the manifest, else the file's own."""
+        return self.column or str(self.manifest.get("metric") or self.path.name.removesuffix(".gz").rpartition(".")[0])
+
+    @property
+    def direction(self) -> Literal[1, -1]:
+        """Return the direction in the manifest: 1 if higher scores are more support, -1 if lower ones are."""
+        direction = self.manifest.get("direction", 1)
+        if direction not in (1, -1):
+            where = manifest_path(self.path)
+            raise UserError(f"{where}: direction is {direction!r}; allowed: 1 (a higher score is more support) or -1.")
+        return 1 if direction == 1 else -1
+
+    def signed(self, content: str) -> dict[str, object]:
+        """Return the fields of a signature for these scores. content: the hash of the file."""
+        column = {"score-column": self.column} if self.column else {}
+        return {"metric": f"{self.metric}@scores", "file": content, **column}
+
+
+def manifest_path(path: Path) -> Path:
+    """Return the path of a score file's manifest."""
+    return path.with_name(path.name + ".manifest.json")
+
+
+def write_scores(path: Path, ids: Sequence[str], answers: Sequence[PairScore], manifest: Mapping[str, Any]) -> None:
+    """Write a score file and its manifest, each atomically. The suffix chooses the format."""
+    with score_writer(path) as add:
+        add(ids, answers)
+    write_manifest(path, manifest)
+
+
+def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Write the manifest of the score file at `path`."""
+    write_text(manifest_path(path), json.dumps(dict(manifest), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+AddRows = Callable[[Sequence[str], Sequence[PairScore]], None]
+"""Writes the next rows of a score file: ids, and an answer for each."""
+
+
+@contextmanager
+def score_writer(path: Path) -> Iterator[AddRows]:
+    """Yield a function that adds rows to a score file, which appears when the block ends.
+
+    The suffix chooses the format.
+    """
+    _check_suffix(path)
+    pyarrow = parquet_library() if path.suffix == ".parquet" else None
+    with atomic_write(path) as file:
+        if pyarrow is None:
+            yield partial(_add_lines, file)
+            return
+        kinds = ("pair_id", "string"), ("score", "double"), ("status", "string"), ("tokens", "int64"), ("cut", "int64")
+        schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in kinds])
+        with pyarrow.parquet.ParquetWriter(file, schema) as writer:
+            yield lambda ids, answers: writer.write_table(pyarrow.table(_columns(ids, answers), schema))
+
+
+def _columns(ids: Sequence[str], answers: Sequence[PairScore]) -> dict[str, Sequence[Any]]:
+    return {
+        "pair_id": ids,
+        "score": [answer.score for answer in answers],
+        "status": [str(answer.status) for answer in answers],
+        "tokens": [answer.tokens for answer in answers],
+        "cut": [answer.cut for answer in answers],
+    }
+
+
+def _add_lines(file: IO[bytes], ids: Sequence[str], answers: Sequence[PairScore]) -> None:
+    columns = _columns(ids, answers)
+    for row in zip(*columns.values(), strict=True):
+        line = json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False, allow_nan=False)
+        file.write(f"{line}\n".encode("utf-8", "backslashreplace"))
+
+
+def read_scores(path: Path, columns: Mapping[str, str] | None = None) -> list[ScoreFile]:
+    """Read a score file: the scores of one metric, or of several with a column each.
+
+    columns: the headings of roles of `metaeval.column_roles.SCORES` with unusual names. Raises `UserError`, which names
+    the line, the field, the value and what is allowed.
+    """
+    ending = _check_suffix(path, also=user_tables.TABLES)
+    if not path.is_file():
+        raise UserError(f"Score file {path} does not exist: check the path.")
+    manifest = read_manifest(path)
+    if ending in user_tables.TABLES:
+        return list(scores_of(path, user_tables.read_table(path), columns, manifest))
+    rows: Iterator[tuple[str, dict[str, Any]]]
+    if ending == ".parquet":
+        rows = ((f"{path} row {number}", row) for number, row in enumerate(parquet_rows(path), start=1))
+    else:
+        rows = json_objects(path, "write one object with pair_id and score per line, null for a missing score")
+    if (first := next(rows, None)) is None:
+        raise UserError(f"Score file {path} has no rows: give a file with at least one score.")
+    flat = columns or skips_bad_cells()
+    if flat or "pair_id" not in first[1] or not {"score", "status"} & first[1].keys():
+        whole = [first, *rows]
+        table = user_tables.table_of(str(path), [row for _, row in whole], [where for where, _ in whole])
+        return list(scores_of(path, table, columns, manifest))
+    return [ScoreFile(path, _answers(chain([first], rows)), manifest)]
+
+
+def scores_of(
+    path: Path,
+    table: cell_tables.TypedTable,
+    columns: Mapping[str, str] | None = None,
+    manifest: Mapping[str, Any] | None = None,
+) -> Iterator[ScoreFile]:
+    """Yield the scores of each metric of a table. Arguments and errors are those of `read_scores`."""
+    headings = {**(columns or {}), **column_roles.mapped(column_roles.SCORES, columns or {})}
+    if headings.get("pair_id") == headings.get("id"):
+        headings.pop("id", None)
+    columns_read = table.find(column_roles.SCORES, headings)
+    if {"gold", "annotator"} <= table.find(column_roles.RATINGS, {}).keys():
+        raise UserError(
+            f"{path} holds human ratings by annotator, not scores alone: type metaeval evaluate -d ratings "
+            f"--data {path}."
+        )
+    if "pair_id" not in columns_read:
+        raise _lacking(path, "pair_id", table)
+    if columns_read["pair_id"] != headings.get("pair_id", "pair_id"):
+        _log.warning("%s: pair_id is read from the column %r.", path, columns_read["pair_id"])
+    if "score" in columns_read:
+        usual = columns_read["score"].casefold() in column_roles.SCORES["score"]
+        if columns_read["score"] != headings.get("score", "score"):
+            _log.warning("%s: score is read from the column %r.", path, columns_read["score"])
+        if skips_bad_cells():
+            table = table.of_numbers([columns_read["score"]], cell_tables.is_finite)
+        yield ScoreFile(
+            path, _answers(_fields(table, columns_read)), manifest or {}, "" if usual else columns_read["score"]
+        )
+        return
+    taken = {*columns_read.values(), *(heading for heading in table.headings if heading.casefold() in NO_SCORES)}
+    rest = [heading for heading in table.headings if heading not in taken]
+    table = table.of_numbers(rest, cell_tables.is_finite, "; one column of scores is named with --map score=COLUMN")
+    metrics = [heading for heading in rest if table.is_numbers(heading)]
+    if not metrics:
+        raise _lacking(path, "score", table)
+    _log.warning("%s: each column of numbers is read as a metric's scores: %s.", path, ", ".join(map(repr, metrics)))
+    for metric in metrics:
+        fields = _fields(table, {"pair_id": columns_read["pair_id"], "score": metric})
+        yield ScoreFile(path, _answers(fields), manifest or {}, metric)
+
+
+def _lacking(path: Path, role: str, table: cell_tables.TypedTable) -> UserError:
+    names = ", ".join(map(repr, table.headings))
+    return UserError(
+        f"{path} has no column {role} (columns: {names}): give one this name, or {cell_tables.name_column(role)}."
+    )
+
+
+def _fields(table: cell_tables.TypedTable, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows of a table as fields of a score file, each with the description of its location."""
+    for row in table.rows:
+        fields: dict[str, Any] = {
+            field: cell_tables.number_of(row.value(heading))
+            for field, heading in columns.items()
+            if field not in ("pair_id", "status")
+        }
+        fields["pair_id"] = row.text(columns["pair_id"])
+        if "status" in columns:
+            fields["status"] = row.text(columns["status"]) or None
+        yield row.where, fields
+
+
+def _answers(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, PairScore]:
+    answers: dict[str, PairScore] = {}
+    for where, row in rows:
+        pair_id = row.get("pair_id")
+        if not isinstance(pair_id, str) or not pair_id:
+            raise UserError(f"{where}: pair_id is {reprlib.repr(pair_id)}; it must be a non-empty string.")
+        if pair_id in answers:
+            raise UserError(f"{where}: pair_id {pair_id!r} appears twice; keep one row per pair.")
+        answers[pair_id] = _answer(row, where)
+    return answers
+
+
+def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairScore]:
+    """Return the file's answers in the order of `ids`; a pair without a row is ABSENT, and counts as unscored.
+
+    ratings: what the ids identify, in words, if not pairs. Raises `UserError` when the file scores other ids.
+    """
+    strangers = file.answers.keys() - set(ids)
+    if strangers and ratings:
+        raise UserError(
+            f"{len(strangers)} of the {len(file.answers)} ids in {file.path} are not {ratings}, for "
+            f"example {min(strangers)!r} (an id of a rating: {ids[0]!r}). Score the ratings of the same "
+            "data set, split and options."
+        )
+    if strangers:
+        rated = (
+            f" A table with ratings of its own: 'metaeval evaluate -d ratings --data {file.path}'."
+            if len(strangers) == len(file.answers) and file.path.suffix != ".jsonl"
+            else ""
+        )
+        raise UserError(
+            f"{len(strangers)} of the {len(file.answers)} pair ids in {file.path} are not pairs of this job, for "
+            f"example {min(strangers)!r} (a pair of the job: {ids[0]!r}). Use the same dataset, split, chunk size, "
+            f"unit and pool: write the job's pairs with 'metaeval pairs', and score those.{rated}"
+        )
+    return [file.answers.get(pair_id, PairScore(None, Status.ABSENT)) for pair_id in ids]
+
+
+def _answer(row: Mapping[str, Any], where: str) -> PairScore:
+    score, status = row.get("score"), row.get("status")
+    if "score" not in row and status is None:
+        raise UserError(f"{where}: the field 'score' is missing (fields: {', '.join(map(repr, row))}).")
+    if status is None:
+        status = Status.OK if score is not None else Status.ABSENT
+    try:
+        status = Status(status)
+    except ValueError:
+        allowed = ", ".join(Status)
+        raise UserError(f"{where}: status is {reprlib.repr(status)}; allowed: {allowed}.") from None
+    if isinstance(score, bool) or not isinstance(score, int | float | None):
+        raise UserError(f"{where}: score is {reprlib.repr(score)}; it must be a number or null.")
+    if score is not None and not -_LARGEST <= score <= _LARGEST:
+        raise UserError(f"{where}: score is {score}; it must be finite. Write null and a status for a missing score.")
+    if (status is Status.OK) != (score is not None):
+        raise UserError(
+            f"{where}: score is {score} and status {str(status)!r}; allowed: a number with the status "
+            "'ok', null with every other status."
+        )
+    tokens, cut = _count(row, "tokens", where), _count(row, "cut", where)
+    return PairScore(None if score is None else float(score), status, tokens, cut)
+
+
+def _count(row: Mapping[str, Any], name: str, where: str) -> int:
+    value = row.get(name)
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf or value != int(value):
+        raise UserError(f"{where}: {name} is {reprlib.repr(value)}; it must be a whole number of 0 or more, or null.")
+    return int(value)
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read the manifest of the score file at `path`; {} if there is none."""
+    beside = manifest_path(path)
+    if not beside.is_file():
+        return {}
+    return read_object(beside, "correct it, or delete it to read the scores without it")
+
+
+def _check_suffix(path: Path, also: Sequence[str] = ()) -> str:
+    """Return the ending of a score file, if it is allowed. also: endings of tables, which may be gzipped."""
+    allowed = (*SUFFIXES, *also)
+    zipped = path.suffix == ".gz"
+    ending = Path(path.stem).suffix if zipped else path.suffix
+    if ending not in (also if zipped else allowed):
+        named = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+        raise UserError(f"A score file ends in {named}; {path.name!r} does not.")
+    return ending

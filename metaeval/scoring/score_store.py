@@ -1,0 +1,169 @@
+"""The score store: one SQLite file that keeps each score under its metric's full identity and its texts' hashes."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from math import isfinite
+from typing import Any
+
+from metaeval.files import canonical_json, sha256_json
+from metaeval.scoring.contract import PairScore, Status
+from metaeval.sqlite_store import Database, checksum, note_checksums, readable
+
+_log = logging.getLogger("metaeval")
+_KEY = ("metric", "pair")
+_ANSWER = "score, status, tokens, cut"
+_STATUSES = frozenset(map(str, Status))
+_NUMBERS = struct.Struct("<dqq")
+
+
+def pair_key(source: str, statement: str) -> bytes:
+    """Return the key of a (source, statement): 16 bytes, a hash of the two texts' hashes."""
+    inner = (blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in (source, statement))
+    return blake2b(b"".join(inner), digest_size=16).digest()
+
+
+def row_checksum(metric: str, pair: Any, score: Any, status: Any, tokens: Any, cut: Any) -> int | None:
+    """Return the checksum of a stored row; None for a row that no metric can have answered.
+
+    metric: hash of the identity that the score belongs to.
+    """
+    has_score = isinstance(score, float) and isfinite(score)
+    if status not in _STATUSES or has_score != (status == Status.OK) or not (has_score or score is None):
+        return None
+    try:
+        numbers = _NUMBERS.pack(score or 0.0, tokens, cut)
+    except struct.error:
+        return None
+    if not isinstance(pair, bytes):
+        return None
+    return checksum(b"\0".join((metric.encode(), status.encode(), pair + numbers)))
+
+
+def _with_checksums(connection: sqlite3.Connection) -> None:
+    """Upgrade to schema 1: every row gets a checksum, except damaged ones (an answer that no metric can give)."""
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS metrics (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, identity TEXT NOT NULL)"
+    )
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS scores (metric INTEGER NOT NULL REFERENCES metrics, pair BLOB NOT NULL, "
+        "score REAL, status TEXT NOT NULL, tokens INTEGER NOT NULL, cut INTEGER NOT NULL, PRIMARY KEY (metric, pair)) "
+        "WITHOUT ROWID"
+    )
+    connection.execute("ALTER TABLE scores ADD COLUMN checksum INTEGER")
+    rows = connection.execute(f"SELECT metric, key, pair, {_ANSWER} FROM scores JOIN metrics ON id = metric")
+    checksums = ((metric, pair, row_checksum(key, pair, *row)) for metric, key, pair, *row in rows)
+    note_checksums(connection, _KEY, checksums)
+    connection.execute(
+        "UPDATE scores SET checksum = noted.checksum FROM noted "
+        "WHERE scores.metric = noted.metric AND scores.pair = noted.pair"
+    )
+    connection.execute("DROP TABLE noted")
+
+
+class ScoreStore(Database):
+    """The store of scores on disk. Every `put` is one transaction: a block is stored completely or not at all.
+
+    Several runs may share the file. A metric's scores are found only under the identity that they were computed with,
+    and only while they match the checksum that was written with them.
+    """
+
+    kind = "Score store"
+    option = "--store FILE"
+    anew = "what it held is scored again"
+    table = "scores"
+    key = _KEY
+    steps = (_with_checksums,)
+
+    _version: int | None = None  # of the file's content, by SQLite's count
+
+    @classmethod
+    def sound_rows(cls, connection: sqlite3.Connection) -> Iterator[tuple[int, bytes, int]]:
+        """Yield (metric, pair, checksum) of each row that matches its checksum."""
+        keys = dict(connection.execute("SELECT id, key FROM metrics WHERE typeof(id) = 'integer'"))
+        rows = connection.execute(f"SELECT metric, pair, {_ANSWER}, checksum FROM scores")
+        for metric, pair, *row, known in rows:
+            if known is not None and metric in keys and row_checksum(keys[metric], pair, *row) == known:
+                yield metric, pair, known
+
+    def find(self, identity: Mapping[str, Any], pairs: Sequence[bytes]) -> dict[bytes, PairScore]:
+        """Return the stored answers for these pair keys; pairs that were never scored are left out.
+
+        A row that does not match its checksum is left out too, so that it is scored again; a warning counts them.
+        """
+        key = sha256_json(dict(identity))
+        if self._version is None:
+            self.changed()
+        with self._transaction("DEFERRED") as connection:
+            connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (pair BLOB PRIMARY KEY) WITHOUT ROWID")
+            connection.execute("DELETE FROM wanted")
+            connection.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", ((pair,) for pair in pairs))
+            rows = connection.execute(
+                f"SELECT pair, {_ANSWER}, checksum FROM wanted CROSS JOIN scores USING (pair) "
+                "WHERE metric = (SELECT id FROM metrics WHERE key = ?)",
+                (key,),
+            )
+            answer_by_key, stored = {}, 0
+            for pair, *answer, known in rows:  # one at a time: a list of all would be most of the memory
+                stored += 1
+                if known is not None and row_checksum(key, pair, *answer) == known:
+                    score, status, tokens, cut = answer
+                    answer_by_key[pair] = PairScore(score, Status(status), tokens, cut)
+        if damaged := stored - len(answer_by_key):
+            _log.warning(
+                "Score store %s: %s of %s stored scores of %s are damaged (they do not match their checksums), and are "
+                "scored again.",
+                *(self.path, f"{damaged:,}", f"{stored:,}", identity.get("name", "a metric")),
+            )
+        return answer_by_key
+
+    def put(self, identity: Mapping[str, Any], answers: Iterable[tuple[bytes, PairScore]]) -> None:
+        """Store a block of answers, all or none. Failed pairs are not kept, so that the next run tries them again."""
+        key = sha256_json(dict(identity))
+        with self._transaction() as connection:
+            metric = _metric(connection, key, canonical_json(dict(identity)))
+            rows = []
+            for pair, (score, status, tokens, cut) in answers:
+                if status is not Status.FAILED:
+                    row = pair, None if score is None else float(score), str(status), tokens, cut
+                    rows.append((metric, *row, row_checksum(key, *row)))
+            connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def add(self, identity: Mapping[str, Any], rows: Iterable[tuple[Any, ...]]) -> int:
+        """Add the rows (pair, score, status, tokens, cut) that the store lacks, and return their number.
+
+        Raises `ValueError`, and adds nothing, for a row that no metric can have answered.
+        """
+        key = sha256_json(dict(identity))
+        with self._transaction() as connection:
+            metric = _metric(connection, key, canonical_json(dict(identity)))
+            checked = [(metric, *row, row_checksum(key, *row)) for row in rows]
+            if any(row[-1] is None for row in checked):
+                raise ValueError("a row that no metric can have answered")
+            query = "INSERT OR IGNORE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?)"
+            return connection.executemany(query, checked).rowcount
+
+    def changed(self) -> bool:
+        """Return whether another run has written to the file since the last call, or since the first `find`."""
+        with self._sentences():
+            before, self._version = self._version, int(self._ask("PRAGMA data_version"))
+        return before != self._version
+
+    def _take(self, other: sqlite3.Connection) -> None:
+        with self._transaction() as connection:
+            for number, key, identity in readable(other, "SELECT id, key, identity FROM metrics", "id"):
+                metric = _metric(connection, key, identity)
+                rows = readable(other, f"SELECT pair, {_ANSWER}, checksum FROM scores WHERE metric = {number}", "pair")
+                connection.executemany(
+                    "INSERT OR IGNORE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?)", ((metric, *row) for row in rows)
+                )
+
+
+def _metric(connection: sqlite3.Connection, key: str, identity: str) -> int:
+    """Return the number of an identity in this file; a new identity is added."""
+    connection.execute("INSERT OR IGNORE INTO metrics (key, identity) VALUES (?, ?)", (key, identity))
+    return int(connection.execute("SELECT id FROM metrics WHERE key = ?", (key,)).fetchone()[0])

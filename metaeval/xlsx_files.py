@@ -1,0 +1,139 @@
+"""XLSX files: the lines of a spreadsheet's one sheet, and sheets for people to fill in.
+
+A sheet is read as it is stored, row by row: rows and cells without content cost nothing, however far away the last is.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from metaeval.cell_tables import Wrong
+from metaeval.display_text import visible
+from metaeval.errors import UserError, install_extra, shown
+from metaeval.files import atomic_write, read_bytes
+from metaeval.parsing import most_expanded
+
+Line = tuple[int, list[Any], list[str]]
+"""A line of a file: its number, its cells (None: blank), and a location for each cell, or an empty list."""
+
+_MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=\"([^\"]{1,40})\"")
+
+
+def is_blank(value: object) -> bool:
+    """Return whether a value is what tables have for nothing: None, NaN, or white space."""
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _openpyxl(otherwise: str) -> Any:
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise UserError(
+            f"A .xlsx file needs openpyxl, which is not installed here: type {install_extra('xlsx')}, or {otherwise}."
+        ) from error
+    return openpyxl
+
+
+def sheet_lines(path: Path) -> Iterator[Line]:
+    """Yield the rows that are not empty, of the only sheet of a file that has such rows.
+
+    Raises `UserError` for another file, one that grows too large, several sheets with rows, and merged cells.
+    """
+    openpyxl = _openpyxl("save it as CSV")
+    content = read_bytes(path)
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+            if size > (most := most_expanded(len(content))):
+                raise UserError(f"{path} grows to more than {most:,} bytes: save the sheet as CSV.")
+            book = openpyxl.load_workbook(io.BytesIO(content), read_only=True)
+            filled = [sheet for sheet in book.worksheets if _has_rows(sheet)]
+            if not filled:
+                raise UserError(f"{path} holds no rows; allowed: a header row, and rows.")
+            if len(filled) > 1:
+                names = ", ".join(shown(sheet.title) for sheet in filled)
+                raise UserError(
+                    f"{path} has {len(filled)} sheets ({names}): save the one that you mean in a file of its own."
+                )
+            if merged := _merged_cells(archive, filled[0]):
+                raise UserError(f"{path} cells {merged} are merged: unmerge them, and write their text in each cell.")
+            width = 0
+            for number, cells in enumerate(filled[0].iter_rows(), start=1):
+                if any(cell.value is not None for cell in cells):
+                    width = width or len(cells)  # of the header
+                    letters = map(openpyxl.utils.get_column_letter, range(1, max(width, len(cells)) + 1))
+                    blank = [None] * (width - len(cells))
+                    yield number, [*map(_cell, cells), *blank], [f"{path} cell {letter}{number}" for letter in letters]
+    except UserError:
+        raise
+    except Exception as error:  # openpyxl lets out whatever it stumbles over: KeyError, BadZipFile, ParseError ...
+        raise UserError(f"{path} is not a readable .xlsx file ({type(error).__name__}): save it again.") from error
+
+
+def _has_rows(sheet: Any) -> bool:
+    """Return whether a sheet has content outside its first cell; the size that it declares is not used."""
+    sheet.reset_dimensions()
+    rows = enumerate(sheet.iter_rows())
+    return any(cell.value is not None and (row or column) for row, cells in rows for column, cell in enumerate(cells))
+
+
+def _merged_cells(archive: zipfile.ZipFile, sheet: Any) -> str:
+    """Return the first range of merged cells, from the sheet's XML: rows that are read one by one do not hold it."""
+    ranges, tail = list[bytes](), b""
+    with archive.open(vars(sheet)["_worksheet_path"]) as file:
+        while block := file.read(1 << 20):
+            ranges += _MERGED.findall(tail + block)
+            tail = block[-100:]
+    return min((merged.decode("ascii", "replace") for merged in ranges), default="")
+
+
+def _cell(cell: Any) -> Any:
+    value = cell.value
+    if cell.data_type == "f":
+        return Wrong(f"holds a formula ({shown(str(value), 40)}): copy the column, and paste its values over it")
+    if cell.data_type == "e":
+        return Wrong(f"holds the error {value}: mend it, or clear the cell")
+    if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
+        what = f"a date ({value:%Y-%m-%d})" if isinstance(value, datetime.date) else f"a time ({value})"
+        return Wrong(f"holds {what}, where text or a number is wanted: format the column as text, and type it again")
+    return None if is_blank(value) else value
+
+
+def write_sheet(
+    path: Path, headings: Sequence[str], rows: Sequence[Sequence[Any]], choices: Mapping[str, Sequence[str]]
+) -> None:
+    """Write an XLSX file atomically, as `metaeval.user_tables.write_table` does."""
+    openpyxl = _openpyxl("write .csv")
+    styles, illegal = openpyxl.styles, openpyxl.cell.cell.ILLEGAL_CHARACTERS_RE
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for number, row in enumerate([headings, *rows], start=1):
+        for place, value in enumerate(row, start=1):
+            cell = sheet.cell(number, place)
+            if not isinstance(value, str):
+                cell.value = value
+                continue
+            cell.value = illegal.sub(" ", visible(value, keep="\t\n"))  # openpyxl cuts what a cell cannot hold
+            cell.data_type = "s"  # whatever it begins with
+            cell.alignment = styles.Alignment(wrap_text=True, vertical="top")
+            cell.font = styles.Font(bold=number == 1)
+    for place, heading in enumerate(headings, start=1):
+        letter = openpyxl.utils.get_column_letter(place)
+        longest = max((len(str(row[place - 1])) for row in rows), default=0)
+        sheet.column_dimensions[letter].width = min(max(longest, len(heading), 8) + 2, 80)
+        if heading in choices:
+            listed, kinds = ",".join(choices[heading]), openpyxl.worksheet.datavalidation
+            choice = kinds.DataValidation(type="list", formula1=f'"{listed}"', allow_blank=True)
+            choice.add(f"{letter}2:{letter}{len(rows) + 1}")
+            sheet.add_data_validation(choice)
+    sheet.freeze_panes = "A2"
+    with atomic_write(path) as file:  # around the saving, which writes temporary files: a full disk is one sentence
+        book.save(file)

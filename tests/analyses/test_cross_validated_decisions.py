@@ -1,0 +1,195 @@
+"""Decisions of one metric: the decision protocol's own, what follows from their counts, and thresholds that travel."""
+
+import dataclasses
+from itertools import product
+
+import numpy as np
+import pytest
+
+from metaeval import registry
+from metaeval.analyses.cross_validated_decisions import (
+    cross_validated_decisions,
+    decision_sheets,
+    decision_table,
+    prepare_decisions,
+    scored_rows,
+)
+from metaeval.analyses.decisions_without_fitting import transfer, transfer_sheet
+from metaeval.config import load_run
+from metaeval.errors import UserError
+from metaeval.runs.score_columns import column_of
+from metaeval.runs.score_panel import judged, load_panel
+from metaeval.scoring.contract import PairScore, Status
+from metaeval.stats.classification import level_f1, level_precision, level_recall
+from metaeval.stats.decisions import best_thresholds, decide
+from protocols.contract import Resampling
+
+OPTIONS = {"folds": "5", "objective": "macro-f1"}
+
+
+@pytest.fixture(scope="module")
+def settings(scored_folder):
+    return {
+        "metrics": "overlap,rouge",
+        "protocols": "decision",
+        "controls": False,
+        "evidence": {"rule": "touched"},  # the rule under which the numbers below were found
+        "interval": {"resamples": 60},
+        "results": scored_folder("deciding"),
+    }
+
+
+@pytest.fixture(scope="module")
+def panel(settings):
+    return load_panel(load_run(None, settings), True, 1)
+
+
+@pytest.fixture(scope="module")
+def frame(panel):
+    return prepare_decisions(panel)[0]
+
+
+def test_counts_are_those_of_the_decision_protocols_table(panel, frame):
+    result = decision_table(panel, frame, (registry.find("protocol", "decision"), OPTIONS))
+
+    for column, row in zip(panel.columns, result.rows, strict=True):
+        found = cross_validated_decisions(frame, column, OPTIONS)
+        assert found.counts.sum() == row.scored == 1054
+        assert level_f1(found.counts * 1.0).mean() == pytest.approx(row.values["macro_f1"].value, abs=1e-12)
+        assert level_recall(found.counts * 1.0).mean() == pytest.approx(
+            row.values["balanced_accuracy"].value, abs=1e-12
+        )
+
+
+def test_precision_recall_and_f1_follow_from_the_counts(panel, frame):
+    found = cross_validated_decisions(frame, panel.columns[0], OPTIONS)
+
+    precision, recall, f1 = (rate(found.counts * 1.0) for rate in (level_precision, level_recall, level_f1))
+    for level in range(3):
+        hits = found.counts[level, level]
+        assert precision[level] == pytest.approx(hits / found.counts[:, level].sum())
+        assert recall[level] == pytest.approx(hits / found.counts[level].sum())
+        both = precision[level], recall[level]
+        assert f1[level] == pytest.approx(2 * both[0] * both[1] / sum(both))
+
+
+def test_the_rate_alone_has_its_binomial_brier_score_and_calibration_beats_it(panel, frame):
+    calibrations = cross_validated_decisions(frame, panel.columns[0], OPTIONS).calibrations
+    full, supported = calibrations["full"], calibrations["full or partial"]
+
+    # 124 full, 103 partial, 827 none; the Brier score of one probability p for all is p (1 - p).
+    assert full.brier_of_rate == pytest.approx(124 / 1054 * (1 - 124 / 1054))
+    assert supported.brier_of_rate == pytest.approx(227 / 1054 * (1 - 227 / 1054))
+    assert full.brier < full.brier_of_rate
+    assert supported.brier < supported.brier_of_rate
+    assert full.rows.sum() == 1054
+
+
+def test_sheets_hold_every_fold_level_target_and_bin(panel, frame):
+    found = [cross_validated_decisions(frame, column, OPTIONS) for column in panel.columns]
+
+    thresholds, levels, calibration, bins = decision_sheets(panel, frame, OPTIONS, found)
+
+    assert len(thresholds.records) == 2 * 5
+    assert [record["partial_from"] for record in thresholds.records[:5]] == found[0].thresholds[:, 0].tolist()
+    assert [record["rows"] for record in levels.records] == [124, 103, 827] * 2
+    assert [record["decided_none"] for record in levels.records[:3]] == found[0].counts[::-1, 0].tolist()
+    assert len(calibration.records) == 2 * 2
+    assert len(bins.records) == 2 * 2 * 10
+
+
+def test_a_level_that_is_never_decided_is_said_and_has_no_threshold(panel, frame):
+    # Scores that know full from the rest and nothing else: no two cuts part partial from none.
+    gold = dict(zip(frame.numbers.tolist(), frame.gold.tolist(), strict=True))
+    answers = [PairScore(float(gold.get(number, 0.0) == 2)) for number in range(len(panel.source.rows))]
+    column = column_of("full or not", answers, {"metric": "x"})
+
+    found = cross_validated_decisions(frame, column, OPTIONS)
+    thresholds, levels, *_ = decision_sheets(panel, frame, OPTIONS, [found])
+
+    assert {record["note"] for record in thresholds.records} == {"never partial"}
+    (never,) = (note for note in thresholds.footer if note.label == "never decided")
+    assert never.items == (("full or not", "never partial (5 folds)"),)
+    assert [record["precision"] for record in levels.records] == [1.0, None, pytest.approx(827 / 930)]
+    assert any("undefined (–) for a level that is never decided" in note.text for note in levels.footer)
+
+
+@pytest.mark.parametrize(
+    ("left_out", "low", "high"), [(1, "none", "full"), (2, "none", "partial"), (0, "partial", "full")]
+)
+def test_two_levels_are_decided_as_the_protocol_decides_them(panel, frame, left_out, low, high):
+    kept = frame.gold != left_out
+    columns = {name: getattr(frame, name)[kept] for name in ("gold", "numbers", "group", "pool")}
+    two = dataclasses.replace(frame, **columns)
+    column = panel.columns[0]
+    rows = judged(two, column)
+    outcome = registry.find("protocol", "decision").evaluate(rows, Resampling(n=0), OPTIONS)
+
+    found = cross_validated_decisions(two, column, OPTIONS)
+    thresholds, levels, calibration, _ = decision_sheets(panel, two, OPTIONS, [found])
+
+    assert level_f1(found.counts * 1.0).mean() == pytest.approx(outcome.estimates["macro_f1"].value, abs=1e-12)
+    assert [record[f"{high}_from"] for record in thresholds.records] == found.thresholds[:, 0].tolist()
+    shown = [(record["level"], record["rows"]) for record in levels.records]
+    assert shown == [(name, np.sum(rows.gold == ("none", "partial", "full").index(name))) for name in (high, low)]
+    assert [record["target"] for record in calibration.records] == ["full or partial" if high == "partial" else "full"]
+    carried = transfer((two, column), (two, column), OPTIONS, Resampling(n=60))
+    assert carried.comparisons["macro_f1"].first == pytest.approx(outcome.estimates["macro_f1"].value, abs=1e-12)
+    assert (carried.partial_from is None) == (high == "full")
+    with pytest.raises(
+        UserError, match=f"between different levels: mini has full, partial and none, and mini has {high} and {low}"
+    ):
+        transfer((frame, column), (two, column), OPTIONS, Resampling(n=60))
+
+
+def test_a_metric_without_a_score_at_some_level_is_refused(panel, frame):
+    gold = dict(zip(frame.numbers.tolist(), frame.gold.tolist(), strict=True))
+    absent = PairScore(None, Status.ABSENT)
+    answers = [absent if gold.get(n) == 1 else PairScore(float(n)) for n in range(len(panel.source.rows))]
+
+    with pytest.raises(UserError, match="scored no row of mini of level partial"):
+        cross_validated_decisions(frame, column_of("gaps", answers, {"metric": "x"}), OPTIONS)
+
+
+def test_folds_that_the_groups_do_not_fill_are_refused(panel, frame):
+    with pytest.raises(UserError, match=r"29 folds need at least 29 groups, and overlap scored only 28 groups of mini"):
+        scored_rows(frame, panel.columns[0], 29)
+
+
+def test_thresholds_from_the_very_data_lose_nothing(panel, frame):
+    column = panel.columns[0]
+    score, gold = column.score[frame.numbers], frame.gold.astype(int)
+    predicted = decide(score, best_thresholds(score, gold))
+    # Macro-F1 by hand: 2 hits / (rows + predictions) of each level.
+    f1 = [2 * np.sum((predicted == k) & (gold == k)) / (np.sum(gold == k) + np.sum(predicted == k)) for k in range(3)]
+
+    found = transfer((frame, column), (frame, column), OPTIONS, Resampling(n=60)).comparisons["macro_f1"]
+
+    # Thresholds that saw the rows are the best for their objective: none learnt elsewhere can do better.
+    assert found.second == pytest.approx(np.mean(f1))
+    assert found.difference <= 0
+    assert found.difference == pytest.approx(found.first - found.second)
+
+
+def test_thresholds_on_another_scale_decide_full_everywhere(panel, frame):
+    column = panel.columns[0]
+    moved = column_of("moved", [PairScore(float(value) + 100.0) for value in column.score], {"metric": "x"})
+
+    found = transfer((frame, column), (frame, moved), OPTIONS, Resampling(n=60)).comparisons
+
+    # All 1,054 rows full: F1 of full is 2 * 124 / (124 + 1054), of the others 0.
+    assert found["macro_f1"].second == pytest.approx(2 * 124 / (124 + 1054) / 3)
+    assert found["kappa"].second == pytest.approx(0, abs=1e-12)
+    assert found["macro_f1"].low > 0
+
+
+def test_a_transfer_has_every_metric_under_every_measure(panel, settings):
+    other = load_panel(load_run(None, {**settings, "unit": "citation"}), True, 1)
+
+    sheet = transfer_sheet(panel, other)
+
+    assert sheet.name == "transfer-to-mini-all-citation"
+    assert [(record["metric"], record["measure"]) for record in sheet.records] == [
+        *product(("overlap", "rouge"), ("macro_f1", "balanced_accuracy", "kappa"))
+    ]
+    assert all(record["rows"] == 322 for record in sheet.records)

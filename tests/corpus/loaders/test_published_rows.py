@@ -1,0 +1,58 @@
+"""Reading published rows: JSON lines, JSON lists and gzip, told from the content; clear errors for the rest."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from metaeval.corpus.loaders.published_rows import DataRow, read_rows
+from metaeval.errors import UserError
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"a": 1}\n{"a": 2}\n',
+        b'\xef\xbb\xbf{"a": 1}\r\n\r\n{"a": 2}',
+        b'[{"a": 1}, {"a": 2}]',
+        b'\n [\n{"a": 1},\n{"a": 2}]',
+        gzip.compress(b'{"a": 1}\n{"a": 2}\n', mtime=0),
+        gzip.compress(b'[{"a": 1}, {"a": 2}]', mtime=0),
+    ],
+)
+def test_form_is_told_from_the_content(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "any.name"
+    path.write_bytes(content)
+    assert [row.number("a") for row in read_rows(path)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b'{"a": 1}\n{"a": \n', "line 2 is not JSON"),
+        (b'{"a": 1}\n3\n', "line 2 is 3; allowed: an object"),
+        (b'[{"a": 1}, "x"]', 'record 2 is "x"; allowed: an object'),
+        (b'{"a": "\xff"}', "is not UTF-8"),
+        (gzip.compress(b'{"a": 1}\n' * 99, mtime=0)[:-20], "fetch the published file again"),
+        (b"\x1f\x8bno gzip at all, really", "Cannot read"),
+    ],
+)
+def test_faults_name_the_place(tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"x\.jsonl") as raised:
+        list(read_rows(path))
+    assert says in str(raised.value)
+
+
+def test_a_field_tells_its_value_and_what_is_allowed() -> None:
+    row = DataRow("f line 7", {"label": "maybe", "list": ["x", 3], "inner": {"deep": None}})
+    with pytest.raises(UserError, match='f line 7: field \'label\' is "maybe"; allowed: "yes", "no"'):
+        row.choice("label", {"yes": 1, "no": 0})
+    with pytest.raises(UserError, match=r"field 'list' is .* allowed: a list of strings"):
+        row.texts("list")
+    with pytest.raises(UserError, match="f line 7, inner: field 'deep' is null; allowed: a string"):
+        row.row("inner").text("deep")
+    with pytest.raises(UserError, match="field 'gone' is missing; the row has label, list, inner"):
+        row.text("gone")
+    assert row.row("inner").optional_text("deep") == row.optional_text("gone") == ""

@@ -1,0 +1,266 @@
+"""The corpus format: exact round trips, and one clear sentence for every fault."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metaeval.corpus.corpus_file import read_corpus, validate, write_corpus
+from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
+from metaeval.errors import UserError
+from metaeval.parsing import LARGEST
+
+HEADER = {"type": "corpus", "format": "metaeval-corpus/1", "name": "c"}
+DOCUMENT = {"type": "document", "id": "d1", "sentences": ["Rain fell.", "The river rose."]}
+STATEMENT = {"type": "statement", "id": "s1", "text": "The river rose.", "group": "g"}
+CITATION = {"type": "citation", "statement": "s1", "document": "d1", "level": "full", "evidence": {"sentences": [1]}}
+GOOD = [HEADER, DOCUMENT, STATEMENT, CITATION]
+
+
+def write_lines(path: Path, *records: Any) -> Path:
+    path.write_bytes(b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records))
+    return path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "c.jsonl"
+
+
+def test_reads_what_the_docstring_shows(file: Path) -> None:
+    corpus = read_corpus(write_lines(file, *GOOD))
+    assert corpus.documents["d1"].text == "Rain fell. The river rose."
+    assert corpus.statements["s1"].group == "g"
+    assert corpus.citations == (Citation("s1:d1", "s1", "d1", SupportLevel.FULL, Evidence(sentences=(1,))),)
+
+
+_BARE = {key: value for key, value in CITATION.items() if key != "evidence"}
+SETS = {**_BARE, "evidence_sets": [{"sentences": [1]}, {}, {"sentences": [0], "texts": ["Rain"]}]}
+
+
+def test_alternative_evidence_sets_are_kept_apart(file: Path) -> None:
+    (citation,) = read_corpus(write_lines(file, HEADER, DOCUMENT, STATEMENT, SETS)).citations
+    assert citation.evidence == (Evidence((1,)), Evidence((0,), ("Rain",)))
+
+
+def test_one_set_is_written_as_evidence_and_several_as_sets(file: Path) -> None:
+    def written(*lines: Any) -> dict[str, Any]:
+        write_corpus(read_corpus(write_lines(file, HEADER, DOCUMENT, STATEMENT, *lines)), file)
+        record: dict[str, Any] = json.loads(file.read_text().splitlines()[-1])
+        return {key: value for key, value in record.items() if key.startswith("evidence")}
+
+    assert written(CITATION) == written({**SETS, "evidence_sets": [{}, {"sentences": [1]}]})
+    assert written(CITATION) == {"evidence": {"sentences": [1]}}
+    assert written(SETS) == {"evidence_sets": [{"sentences": [1]}, {"sentences": [0], "texts": ["Rain"]}]}
+    assert written({**SETS, "evidence_sets": []}) == {}
+
+
+@pytest.mark.parametrize("ending", [".csv", ".TSV", ".xlsx"])
+def test_a_table_is_told_from_a_corpus(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"t{ending}"
+    path.write_text("claim,source,level\n", encoding="utf-8")
+    with pytest.raises(UserError, match=rf"is a table.*'metaeval evaluate -d ratings --data {path}'"):
+        read_corpus(path)
+
+
+def test_group_defaults_to_the_statement(file: Path) -> None:
+    statement = {"type": "statement", "id": "s1", "text": "The river rose."}
+    assert read_corpus(write_lines(file, HEADER, statement)).statements["s1"].group == "s1"
+
+
+def test_lines_after_the_first_stand_in_any_order(file: Path) -> None:
+    assert read_corpus(write_lines(file, HEADER, CITATION, STATEMENT, DOCUMENT)).level_counts()["full"] == 1
+
+
+def test_byte_order_mark_crlf_and_blank_lines_are_tolerated(file: Path) -> None:
+    text = "\r\n".join(["", *(json.dumps(record) for record in GOOD), "", ""])
+    file.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert validate(file) == []
+    assert len(read_corpus(file).citations) == 1
+
+
+def test_a_corpus_without_citations_is_read(file: Path) -> None:
+    assert read_corpus(write_lines(file, HEADER)).citations == ()
+
+
+def cited(**changes: Any) -> tuple[list[Any], int]:
+    """The good lines with a citation changed so, and its number."""
+    return [HEADER, DOCUMENT, STATEMENT, {**CITATION, **changes}], 4
+
+
+def sets(value: Any) -> tuple[list[Any], int]:
+    """The same, of a citation with these evidence sets alone."""
+    return [HEADER, DOCUMENT, STATEMENT, {**_BARE, "evidence_sets": value}], 4
+
+
+_FAULTS: dict[str, tuple[list[Any], int, str, str, str]] = {
+    # name: lines, number of the faulty line, field, value, part of what is allowed
+    "not an object": ([*GOOD, [1]], 5, "the line", "[1]", "one JSON object"),
+    "unknown type": ([*GOOD, {**STATEMENT, "type": "statment"}], 5, "type", "did you mean 'statement'", "citation"),
+    "no type": ([*GOOD, {"id": "x"}], 5, "type", "missing", "document"),
+    "type is no string": ([*GOOD, {"type": ["citation"]}], 5, "type", '["citation"]', "document"),
+    "unknown field": ([*GOOD, {**DOCUMENT, "id": "d2", "titel": ""}], 5, "a field's name", "mean 'title'", "url"),
+    "missing field": ([*GOOD, {"type": "statement", "id": "s2"}], 5, "text", "missing", "not empty"),
+    "missing level": (*cited(level=None), "level", "null", "full, partial"),
+    "wrong type": ([*GOOD, {**DOCUMENT, "id": "d2", "url": 3}], 5, "url", "3", "a string"),
+    "id is a number": ([*GOOD, {**STATEMENT, "id": 7}], 5, "id", "7", "a string that is not empty"),
+    "empty id": ([*GOOD, {**DOCUMENT, "id": ""}], 5, "id", '""', "not empty"),
+    "empty group": ([*GOOD, {**STATEMENT, "id": "s2", "group": ""}], 5, "group", '""', "not empty"),
+    "empty statement": ([*GOOD, {**STATEMENT, "id": "s2", "text": " \n"}], 5, "text", '" \\n"', "not empty"),
+    "level": (*cited(level="ful"), "level", "mean 'full'", "full, partial"),
+    "level is a number": (*cited(level=2), "level", "2", "full, partial"),
+    "level in capitals": (*cited(level="FULL"), "level", '"FULL"', "full, partial"),
+    "document twice": ([*GOOD, DOCUMENT], 5, "id", "which line 2 has already", "no other document"),
+    "statement twice": ([*GOOD, STATEMENT], 5, "id", "which line 3 has already", "no other statement"),
+    "citation twice": ([*GOOD, CITATION], 5, "id", '"s1:d1", which line 4', "no other citation"),
+    "unknown statement": ([*GOOD, {**CITATION, "statement": "s2"}], 5, "statement", '"s2"', "in this file"),
+    "unknown document": ([*GOOD, {**CITATION, "document": "zz"}], 5, "document", '"zz"', "in this file"),
+    "evidence out of range": (*cited(evidence={"sentences": [2]}), "evidence.sentences", "[2]", "0 to 1"),
+    "evidence negative": (*cited(evidence={"sentences": [-1]}), "evidence.sentences", "[-1]", "whole numbers from 0"),
+    "evidence is true": (*cited(evidence={"sentences": [True]}), "evidence.sentences", "[true]", "whole numbers"),
+    "evidence in a document without sentences": (
+        [HEADER, {"type": "document", "id": "d1", "text": "Rain."}, STATEMENT, CITATION],
+        4,
+        "evidence.sentences",
+        "[1]",
+        "no published",
+    ),
+    "evidence twice": (
+        *cited(evidence_sets=[]),
+        "evidence_sets",
+        "given together with evidence",
+        'one of "evidence" and "evidence_sets"',
+    ),
+    "evidence sets are one": (*sets({"sentences": [1]}), "evidence_sets", '{"sentences": [1]}', "a list of objects"),
+    "second set out of range": (
+        *sets([{"sentences": [1]}, {"sentences": [0, 2]}]),
+        "evidence_sets[1].sentences",
+        "[0, 2]",
+        "0 to 1",
+    ),
+    "second set's field": (
+        *sets([{"sentences": [1]}, {"sentence": [1]}]),
+        "a field's name",
+        "evidence_sets[1].\"sentence\" (did you mean 'sentences'?)",
+        "sentences, texts",
+    ),
+    "evidence field": (
+        *cited(evidence={"text": ["x"]}),
+        "a field's name",
+        "evidence.\"text\" (did you mean 'texts'?)",
+        "sentences, texts",
+    ),
+    "both text and sentences": ([HEADER, {**DOCUMENT, "text": "x"}], 2, "text", "together with", "exactly one"),
+    "neither text nor sentences": ([HEADER, {"type": "document", "id": "d"}], 2, "text", "missing", "exactly one"),
+    "no header": ([DOCUMENT], 1, "the first line", '"document"', "metaeval-corpus/1"),
+    "header late": ([*GOOD, HEADER], 5, "type", '"corpus"', "once only"),
+    "version": ([{**HEADER, "format": "metaeval-corpus/2"}], 1, "format", "corpus/2", '"metaeval-corpus/1"'),
+    "dropped": ([{**HEADER, "dropped": {"x": -1}}], 1, "dropped", "-1", "counts by reason"),
+    "empty file": ([], 1, "the file", "empty", '"type": "corpus"'),
+}
+
+
+@pytest.mark.parametrize("fault", _FAULTS)
+def test_each_fault_is_told_once_and_in_full(file: Path, fault: str) -> None:
+    records, line, field, value, allowed = _FAULTS[fault]
+    problems = validate(write_lines(file, *records))
+    assert len(problems) == 1, problems
+    assert (problems[0].line, problems[0].field) == (line, field)
+    assert value in problems[0].value
+    assert allowed in problems[0].allowed
+    with pytest.raises(UserError, match=f"line {line}: ") as raised:
+        read_corpus(file)
+    assert str(file) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{", "not JSON"),
+        ('{"type": "statement", "id": "a", "id": "b", "text": "x"}', "'id' appears twice"),
+        ('{"type": "document", "id": "a", "text": "x", "meta": {"y": NaN}}', "NaN is not a JSON number"),
+        ('{"type": "document", "id": "a", "text": "\\ud800"}', "not JSON"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_lines_that_are_no_json_text(file: Path, line: str, says: str) -> None:
+    file.write_text(json.dumps(HEADER) + "\n" + line + "\n", encoding="utf-8")
+    (problem,) = validate(file)
+    assert problem.line == 2
+    assert says in problem.value
+
+
+def test_all_problems_are_collected_up_to_the_limit(file: Path) -> None:
+    write_lines(file, *GOOD, *({**STATEMENT, "id": f"t{n}", "text": ""} for n in range(5)))
+    assert [problem.line for problem in validate(file)] == [5, 6, 7, 8, 9]
+    assert len(validate(file, limit=2)) == 2
+    with pytest.raises(UserError, match=r"line 5: text is .*not empty\. \(4 more problems\)"):
+        read_corpus(file)
+
+
+def test_a_faulty_target_does_not_make_its_citations_faulty(file: Path) -> None:
+    assert [p.line for p in validate(write_lines(file, HEADER, DOCUMENT, {**STATEMENT, "text": ""}, CITATION))] == [3]
+
+
+def test_long_values_are_shortened(file: Path) -> None:
+    (problem,) = validate(write_lines(file, {**HEADER, "format": "x" * 1000}))
+    assert len(problem.value) <= 60
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"none\.jsonl"):
+        read_corpus(tmp_path / "none.jsonl")
+
+
+_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
+    ["\u2028", "a\u2029b", "\x85", "\r\n", "\x00", "é", "👩‍🔬", "\ufeff", '"\\']
+)
+_filled = _text.filter(str.strip)
+_number = st.integers(-LARGEST, LARGEST)
+_meta = st.dictionaries(_text, st.none() | st.booleans() | _number | _text | st.lists(_text), max_size=2)
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> Corpus:
+    """Any corpus the format can hold."""
+    documents = {
+        own: Document(own, draw(_text), draw(_text), draw(_text), tuple(draw(st.lists(_text, max_size=3))), draw(_meta))
+        for own in draw(st.lists(_filled, unique=True, min_size=1, max_size=3))
+    }
+    statements = {
+        own: Statement(own, draw(_filled), draw(_filled), draw(_text), draw(_meta))
+        for own in draw(st.lists(_filled, unique=True, min_size=1, max_size=3))
+    }
+    citations = []
+    for own in draw(st.lists(_filled, unique=True, max_size=4)):
+        document = draw(st.sampled_from(sorted(documents)))
+        last = len(documents[document].sentences) - 1
+        indices = st.lists(st.integers(0, last), max_size=3) if last >= 0 else st.just([])
+        sets = st.builds(Evidence, indices.map(tuple), st.lists(_filled, max_size=2).map(tuple))
+        statement, level = draw(st.sampled_from(sorted(statements))), draw(st.sampled_from(SupportLevel))
+        evidence = tuple(draw(st.lists(sets, max_size=3)))
+        citations.append(Citation(own, statement, document, level, evidence, draw(_meta)))
+    dropped = draw(st.dictionaries(_text, st.integers(0, 9), max_size=2))
+    return Corpus(draw(_filled), documents, statements, tuple(citations), dropped)
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpus=corpora())
+def test_round_trip_is_exact(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> None:
+    path = tmp_path_factory.mktemp("round") / "c.jsonl"
+    write_corpus(corpus, path)
+    again = read_corpus(path)
+    assert again == corpus
+    assert list(again.documents) == list(corpus.documents)
+    assert again.fingerprint == corpus.fingerprint
+    assert len(path.read_text(encoding="utf-8").splitlines()) == path.read_bytes().count(b"\n")
+
+
+def test_what_cannot_be_read_again_is_not_written(file: Path) -> None:
+    for statement in (Statement("s", "", "g"), Statement("s", "x", ""), Statement("s", "x", "g", meta={"y": {1, 2}})):
+        with pytest.raises(UserError, match="cannot be written"):
+            write_corpus(Corpus("c", {}, {"s": statement}, ()), file)
+    assert not file.exists()

@@ -1,0 +1,491 @@
+"""The client against a server that misbehaves: everything asked is answered or counted, and paid for once."""
+
+import asyncio
+import gzip
+import json
+import re
+import socketserver
+import threading
+import time
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+
+from metaeval.errors import UserError
+from metaeval.llm.endpoint import Cause, Endpoint, Fault, checked_url, fault_of_status
+from metaeval.llm.http_attempt import Pace
+from metaeval.llm.messages import Failure, Reply
+
+
+def echo(body):
+    return f"said {body['messages'][-1]['content']}"
+
+
+def contents(answers):
+    return [answer.content for answer in answers]
+
+
+def test_a_fifth_of_the_answers_fail_in_every_way_and_each_question_is_paid_for_once(
+    fake, new_session, question, hangs_end
+):
+    questions = [question(f"q{number}") for number in range(400)]
+    with fake.ChatServer(answer=echo, faults=0.2, seed=5) as server:
+        hangs_end(server)
+        session = new_session(server.url, concurrency=64)
+        answers = session.ask(questions)
+    assert contents(answers) == [f"said q{number}" for number in range(400)]
+    assert set(server.completed.values()) == {1}
+    assert set(server.faulted) == set(fake.FAULTS)
+    ledger = session.ledger
+    assert ledger.answered == 400
+    assert ledger.attempts == server.attempts.total() == 400 + ledger.retries.total()
+    assert ledger.retries.total() == server.faulted.total()
+    assert ledger.retries["HTTP 429"] == server.faulted["429"] + server.faulted["429 retry-after"]
+    assert ledger.retries["HTTP 5xx"] == server.faulted["500"]
+    assert ledger.retries["timeout"] == server.faulted["timeout"]
+    assert ledger.retries["no chat completion"] == server.faulted["garbage"] + server.faulted["wrong json"]
+    assert ledger.retries["connection dropped"] == server.faulted["closed"] + server.faulted["half-closed"]
+    assert (ledger.tokens_in, ledger.tokens_out) == (40_000, 4_000)
+
+
+def test_equal_questions_are_asked_once_and_samples_apart(fake, new_session, question):
+    with fake.ChatServer(answer=echo) as server:
+        answers = new_session(server.url).ask([question("a"), question("b"), question("a"), question("a", sample=1)])
+    assert contents(answers) == ["said a", "said b", "said a", "said a"]
+    assert server.completed == {"a": 2, "b": 1}
+
+
+def test_what_was_answered_is_not_asked_again_by_another_session(fake, new_session, question):
+    questions = [question(str(number)) for number in range(20)]
+    with fake.ChatServer(answer=echo) as server:
+        first = new_session(server.url).ask(questions)
+        again = new_session(server.url)
+        assert again.ask(questions) == first
+    assert server.attempts.total() == 20
+    assert again.ledger.stored == 20
+    assert again.ledger.note() == "0 replies asked for, 20 from the reply store; 0 tokens in, 0 out"
+
+
+def test_another_temperature_or_address_is_another_question(fake, new_session, question):
+    with fake.ChatServer(answer=echo) as server, fake.ChatServer(answer=echo) as other:
+        new_session(server.url).ask([question("a"), question("a", temperature=0.5)])
+        new_session(other.url).ask([question("a")])
+    assert (server.attempts.total(), other.attempts.total()) == (2, 1)
+
+
+def test_replies_under_several_model_names_are_noted(fake, new_session, question):
+    with fake.ChatServer(answer=lambda body: {**fake.completion("2"), "model": f"model-{echo(body)[-1]}"}) as server:
+        session = new_session(server.url)
+        session.ask([question("a"), question("b")])
+    assert "answered under several model names (model-a, model-b)" in session.ledger.note()
+
+
+def test_no_more_are_in_flight_than_asked_for(fake, new_session, question):
+    with fake.ChatServer(answer=echo, until=lambda _: server.most_in_flight >= 7, latency=0.02) as server:
+        new_session(server.url, concurrency=7).ask([question(str(number)) for number in range(40)])
+    assert server.most_in_flight == 7
+
+
+def test_requests_per_minute_are_spread_evenly(fake, new_session, question):
+    with fake.ChatServer(answer=echo) as server:
+        start = time.monotonic()
+        new_session(server.url, requests_per_minute=1200).ask([question(str(number)) for number in range(9)])
+        assert time.monotonic() - start >= 8 * 60 / 1200
+
+
+def test_a_server_that_asks_for_rest_is_given_it(fake, new_session, question):
+    with fake.ChatServer(answer=echo, faults=1, kinds=("429 retry-after",)) as server:
+        session = new_session(server.url, backoff=0, retries=4)
+        start = time.monotonic()
+        with pytest.raises(UserError, match="gave no usable answer"):
+            session.ask([question("a")])
+        assert time.monotonic() - start >= 4 * 0.05
+
+
+def test_a_question_that_always_fails_fails_alone_and_is_asked_again_next_time(fake, new_session, question):
+    def one_bad(body):
+        return (500, "broken") if "bad" in str(body) else echo(body)
+
+    with fake.ChatServer(answer=one_bad) as server:
+        answers = new_session(server.url, retries=2).ask([question("a"), question("bad"), question("b")])
+        assert answers[1] == Failure(Cause.SERVER_ERROR, "HTTP 500: broken")
+        assert [type(answer) for answer in answers] == [Reply, Failure, Reply]
+        assert server.attempts == {"a": 1, "bad": 3, "b": 1}
+        # The next run asks for what failed alone, and does not mind that nothing else is left.
+        again = new_session(server.url, retries=2)
+        assert again.ask([question("bad")]) == [answers[1]]
+        assert "1 request failed (HTTP 5xx 1): the next run asks again" in again.ledger.note()
+
+
+def test_a_refusal_of_one_text_is_not_tried_again_and_stops_nothing(fake, new_session, question):
+    def filtered(body):
+        error = {"error": {"message": "content policy", "code": "content_filter"}}
+        return (400, error) if "bad" in str(body) else echo(body)
+
+    bad = [question(f"bad {number}") for number in range(30)]
+    with fake.ChatServer(answer=filtered) as server:
+        answers = new_session(server.url, concurrency=1).ask([question("a"), *bad])
+        assert answers[1:] == [Failure(Cause.REFUSED, "HTTP 400: content policy")] * 30
+        assert new_session(server.url).ask(bad) == answers[1:]
+    assert server.attempts.total() == 61
+
+
+def test_a_text_beyond_the_models_context_is_too_long(fake, new_session, question):
+    error = {"error": {"message": "This model's maximum context length is 16 tokens", "code": None}}
+    with fake.ChatServer(answer=lambda body: (400, error)) as server:
+        answers = new_session(server.url).ask([question(str(number)) for number in range(30)])
+    assert {answer.cause for answer in answers} == {Cause.TOO_LONG}
+
+
+REFUSED = {"error": {"message": "Unsupported parameter: 'max_tokens'", "code": "unsupported_parameter"}}
+SENTENCES = [
+    ((401, {"error": {"message": "Incorrect API key provided: sk-secret-key"}}), r"refuses the key in OPENAI_API_KEY"),
+    ((403, {"error": {"message": "no access"}}), r"refuses the key in OPENAI_API_KEY \(HTTP 403: no access\)"),
+    ((404, {"error": {"message": "no such model"}}), r"knows no model 'tiny'.*curl http://127\.0\.0\.1:\d+/v1/models"),
+    ((429, {"error": {"message": "quota", "code": "insufficient_quota"}}), r"no credit left \(HTTP 429: quota\)"),
+    ((402, "pay"), r"no credit left \(HTTP 402: pay\)"),
+    ((400, REFUSED), r"refuses what is asked of model 'tiny' \(HTTP 400: Unsupported parameter: 'max_tokens'\)"),
+    ((422, {"detail": "bad field"}), r"refuses what is asked of model 'tiny' \(HTTP 422: bad field\)"),
+    ((500, "x" * 1000), r"gave no usable answer .*\(last: HTTP 500: x{200}\.\.\.\)"),
+    ((200, {"error": "overloaded"}), r"gave no usable answer .*\(last: not a chat completion: .*overloaded"),
+]
+
+
+@pytest.mark.parametrize(("answer", "sentence"), SENTENCES)
+@pytest.mark.parametrize("count", [2, 200])
+def test_what_no_request_could_pass_ends_the_run_with_a_sentence(fake, new_session, question, answer, sentence, count):
+    with fake.ChatServer(answer=lambda body: answer, key="sk-secret-key") as server:
+        session = new_session(server.url, key="sk-secret-key", concurrency=4, retries=1)
+        with pytest.raises(UserError, match=sentence) as error:
+            session.ask([question(str(number)) for number in range(count)])
+    said = str(error.value)
+    assert server.url in said
+    assert "run the same command again" in said
+    assert "sk-secret-key" not in said
+    assert "\n" not in said
+    assert server.attempts.total() <= 20
+
+
+def test_a_missing_key_is_told_from_a_wrong_one(fake, new_session, question):
+    with fake.ChatServer(key="sk-good") as server:
+        with pytest.raises(UserError, match="asks for a key, and OPENAI_API_KEY is not set"):
+            new_session(server.url).ask([question("a")])
+        with pytest.raises(UserError, match="refuses the key in OPENAI_API_KEY"):
+            new_session(server.url, key="sk-wrong").ask([question("a")])
+
+
+def test_an_address_where_nothing_listens_is_said_at_once(new_session, question):
+    session = new_session("http://127.0.0.1:9/v1")
+    with pytest.raises(UserError, match=r"Cannot reach http://127\.0\.0\.1:9/v1 \(Connection refused\)"):
+        session.ask([question(str(number)) for number in range(50)])
+    assert session.ledger.retries.total() == 0  # each of which would wait
+
+
+def test_a_certificate_that_is_not_trusted_is_said(fake, new_session, question):
+    own = Path(__file__).with_name("localhost.pem")  # made with `openssl req -x509 -subj /CN=localhost`
+    with (
+        fake.ChatServer(certificate=own) as server,
+        pytest.raises(UserError, match="certificate is not trusted: self-signed certificate; SSL_CERT_FILE"),
+    ):
+        new_session(server.url.replace("http:", "https:")).ask([question("a")])
+
+
+def test_https_to_a_server_of_http_is_said(new_session, question):
+    class Plain(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Plain) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        session = new_session(f"https://127.0.0.1:{server.server_address[1]}/v1")
+        with pytest.raises(UserError, match=r"no TLS connection: .*; does the server expect http instead of https"):
+            session.ask([question("a")])
+        server.shutdown()
+
+
+def test_a_server_that_goes_away_is_waited_for_and_then_given_up(fake, new_session, question):
+    with fake.ChatServer(answer=echo) as server:
+        session = new_session(server.url, retries=2)
+        session.ask([question("a")])
+    with pytest.raises(UserError, match="Cannot reach"):
+        session.ask([question(str(number)) for number in range(50)])
+    assert session.ledger.retries["no connection"] >= 20
+
+
+def test_what_is_in_flight_when_a_run_ends_is_kept(fake, new_session, question):
+    def slow_or_ending(body):
+        return (404, "gone") if "end" in str(body) else echo(body)
+
+    def in_their_order(body):
+        """The end comes while all are in flight, and the slow ones when the session knows of it."""
+        return session._client._pace.stopping.is_set() if "slow" in str(body) else server.in_flight == 4
+
+    questions = [question(f"slow {number}") for number in range(3)]
+    with fake.ChatServer(answer=slow_or_ending, until=in_their_order) as server:
+        session = new_session(server.url, concurrency=4)
+        with pytest.raises(UserError, match="knows no model"):
+            session.ask([*questions, question("end"), question("never asked")])
+        assert server.attempts["never asked"] == 0
+        assert session.ask(questions)
+    assert server.attempts.total() == 4
+
+
+def test_it_works_inside_a_running_event_loop(fake, new_session, question):
+    import asyncio
+
+    async def notebook(url):
+        return new_session(url).ask([question("a")])
+
+    with fake.ChatServer(answer=echo) as server:
+        assert contents(asyncio.run(notebook(server.url))) == ["said a"]
+
+
+def test_a_closed_session_leaves_no_thread(fake, new_session, question):
+    others = set(threading.enumerate())
+
+    def own():
+        return [thread for thread in {*threading.enumerate()} - others if thread.name == "metaeval-llm"]
+
+    with fake.ChatServer(answer=echo) as server:
+        session = new_session(server.url)
+        session.ask([question("a")])
+        assert own()
+        session.close()
+        session.close()
+    assert not own()
+
+
+def test_a_session_that_is_collected_in_its_own_thread_ends_it(fake, new_session, question):
+    with fake.ChatServer(answer=echo) as server:
+        session = new_session(server.url)
+        session.ask([question("a")])
+        session._loop.call_soon_threadsafe(session._close)  # as garbage collection does
+        session._thread.join(60)
+        assert not session._thread.is_alive()
+
+
+def test_the_key_is_sent_as_a_bearer_and_kept_nowhere(fake, new_session, question, tmp_path):
+    with fake.ChatServer(answer=echo, key="sk-secret-key") as server:
+        session = new_session(server.url, key="sk-secret-key")
+        session.ask([question("a")])
+    assert server.headers[0]["authorization"] == "Bearer sk-secret-key"
+    session.close()
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or b"sk-secret-key" not in path.read_bytes()
+    assert not re.search("sk-secret-key", repr(vars(session)))
+
+
+KEY = 'sk-proj/secret"key-0123456789'
+
+
+@pytest.mark.parametrize("escaped", [False, True])
+def test_a_key_that_the_server_repeats_is_masked_before_it_is_kept(fake, new_session, question, tmp_path, escaped):
+    def repeat(body):
+        text = fake.completion(f"Your key is {KEY}. Prediction: 2")
+        if not escaped:
+            return text
+        return 200, json.dumps(text).replace("secret", "\\u0073ecret").replace("/", "\\/")
+
+    with fake.ChatServer(answer=repeat, key=KEY) as server:
+        session = new_session(server.url, key=KEY)
+        (answer,) = session.ask([question("a")])
+    session.close()
+
+    assert answer.content == "Your key is ***. Prediction: 2"
+    assert "secret" not in answer.raw
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or b"secret" not in path.read_bytes()
+
+
+def test_a_word_that_stands_for_no_key_is_no_secret(fake, new_session, question):
+    with fake.ChatServer(answer=lambda body: "An EMPTY page.", key="EMPTY") as server:
+        assert contents(new_session(server.url, key="EMPTY").ask([question("a")])) == ["An EMPTY page."]
+
+
+def test_organisation_project_and_system_are_told_to_openai_alone(fake, new_session, question, monkeypatch):
+    own = {"OPENAI_ORG_ID": "org-1", "OPENAI_PROJECT_ID": "proj-1", "OPENAI_CUSTOM_HEADERS": "X-Secret: hidden"}
+    for name, value in {**own, "OPENAI_ADMIN_KEY": "sk-admin"}.items():
+        monkeypatch.setenv(name, value)
+
+    with fake.ChatServer(answer=echo) as server:
+        new_session(server.url, key="sk-secret-key").ask([question("a")])
+
+    (headers,) = server.headers
+    assert not {"openai-organization", "openai-project", "x-secret", "x-stainless-os"} & headers.keys()
+    assert headers["authorization"] == "Bearer sk-secret-key"
+    assert "sk-admin" not in str(headers)
+
+
+@pytest.mark.parametrize(
+    ("url", "is_openai"),
+    [
+        ("https://api.openai.com/v1", True),
+        ("https://eu.api.openai.com/v1", True),
+        ("http://api.openai.com/v1", False),
+        ("https://api.openai.com.example.org/v1", False),
+        ("https://notapi.openai.com/v1", False),
+        ("https://example.org/api.openai.com", False),
+    ],
+)
+def test_openais_own_address_is_known(url, is_openai):
+    assert Endpoint(url, "tiny", "OPENAI_API_KEY", "").is_openai is is_openai
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("scheme", ["http", "https", "file", "ftp"])
+def test_nobody_is_followed_to_another_address(fake, new_session, question, status, scheme):
+    with fake.ChatServer(answer=echo) as other:
+        there = f"{other.url}/chat/completions" if scheme == "http" else f"{scheme}://127.0.0.1:{other.port}/v1"
+        with fake.ChatServer(answer=lambda body: (status, "", {"Location": there})) as server:
+            session = new_session(server.url, key="sk-secret-key")
+            with pytest.raises(UserError, match=f"HTTP {status}, it sends on to {there}, which is not followed"):
+                session.ask([question("a")])
+    assert other.headers == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://user:sk-secret@127.0.0.1:9/v1",
+        "http://sk-secret@127.0.0.1:9/v1",
+        "http://127.0.0.1:9/v1?api_key=sk-secret",
+        "http://127.0.0.1:9/v1#sk-secret",
+        "http://127.0.0.1:9/v1;key=sk-secret",
+        "htp://user:sk-secret@127.0.0.1/v1",
+        "http:\\\\user:sk-secret@127.0.0.1/v1",
+        "user:sk-secret@127.0.0.1/v1",
+    ],
+)
+def test_an_address_that_holds_a_key_is_refused_and_not_repeated(url):
+    with pytest.raises(ValueError, match="the key belongs in an environment variable") as error:
+        checked_url(url)
+    assert "sk-secret" not in str(error.value)
+
+
+class Wire:
+    """An answer as bytes: a head, then a piece again and again, as often as somebody reads it."""
+
+    def __init__(self, status="200 OK", head="", piece=b" " * 65_536, times=None):
+        self.head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n{head}\r\n".encode()
+        self.piece, self.times, self.sent = piece, times, 0
+
+    def __call__(self, body):
+        yield self.head
+        while self.times is None or self.sent < self.times:
+            self.sent += 1
+            yield self.piece
+
+
+@pytest.mark.parametrize("status", ["200 OK", "500 Error", "400 Bad Request"])
+def test_an_answer_without_end_is_given_up_after_a_megabyte_and_called_that(fake, new_session, question, status):
+    wire = Wire(status)
+    with fake.ChatServer(answer=wire) as server:
+        session = new_session(server.url)
+        with pytest.raises(UserError, match=r"answers model 'tiny' with more than 1,000,000 bytes, .*-s reply_bytes=N"):
+            session.ask([question("a")])
+    assert server.attempts.total() == 1  # asked again, it would be as large
+    assert wire.sent < 500  # what was read, and what the system holds between the two; no more is sent
+    assert session.ledger.failed.total() == 1
+
+
+def test_one_reply_that_is_too_large_fails_alone(fake, new_session, question):
+    def answer(body):
+        return "x" * 2_000_000 if echo(body).endswith("b") else "2"
+
+    with fake.ChatServer(answer=answer) as server:
+        session = new_session(server.url, concurrency=1)
+        answers = session.ask([question("a"), question("b"), question("c")])
+    assert [type(answer) for answer in answers] == [Reply, Failure, Reply]
+    assert (answers[1].cause, answers[1].detail) == (Cause.TOO_LARGE, "more than 1,000,000 bytes")
+    assert "1 request failed (reply too large 1)" in session.ledger.note()
+
+
+def packed(text, packing="gzip"):
+    data = gzip.compress(text)
+    return Wire(head=f"Content-Encoding: {packing}\r\nContent-Length: {len(data)}\r\n", piece=data, times=1)
+
+
+def test_a_small_reply_that_unpacks_to_256_megabytes_ends_at_the_limit(fake, new_session, question):
+    with fake.ChatServer(answer=packed(b" " * 2**28)) as server:
+        session = new_session(server.url)
+        with pytest.raises(UserError, match="with more than 1,000,000 bytes"):
+            session.ask([question("a")])
+    assert server.attempts.total() == 1
+
+
+def test_a_reply_that_is_packed_as_asked_is_read_and_any_other_is_not(fake, new_session, question):
+    whole = json.dumps(fake.completion("2")).encode()
+    with fake.ChatServer(answer=packed(whole)) as server:
+        assert contents(new_session(server.url).ask([question("a")])) == ["2"]
+    assert server.headers[0]["accept-encoding"] == "gzip"
+    for packing, said in (("br", "packed as br, which was not asked for"), ("gzip", "not packed as it says")):
+        wire = packed(whole, packing)
+        wire.piece = b"\x00" + wire.piece[1:]
+        with fake.ChatServer(answer=wire) as server, pytest.raises(UserError, match=said):
+            new_session(server.url, replies=f"{packing}.sqlite", retries=0).ask([question("a")])
+
+
+def test_log_probabilities_are_not_counted_against_the_limit(fake, new_session, question):
+    def answer(body):
+        tokens = [{"token": "2", "logprob": 0.0, "bytes": None, "top_logprobs": []}] * 1000
+        return fake.completion("2", logprobs={"content": tokens})
+
+    with fake.ChatServer(answer=answer) as server:
+        session = new_session(server.url, reply_bytes=1000)
+        with pytest.raises(UserError, match="more than 1,000 bytes"):
+            session.ask([question("a")])
+        (reply,) = session.ask([question("a", logprobs=True)])
+    assert len(reply.logprobs) == 1000
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("7", 7.0),
+        ("0.5", 0.5),
+        ("-3", 0.0),
+        (lambda: formatdate(time.time() + 90, usegmt=True), pytest.approx(90, abs=5)),
+        (lambda: formatdate(time.time() - 90, usegmt=True), 0.0),
+        ("soon", None),
+        (None, None),
+    ],
+)
+def test_the_rest_that_a_server_asks_for_is_a_number_or_a_date(header, seconds):
+    headers = {} if header is None else {"retry-after": header() if callable(header) else header}
+    assert fault_of_status(429, "", headers).retry_after == seconds
+
+
+def test_all_requests_wait_as_long_as_the_server_asks_but_no_longer_than_five_minutes():
+    async def resting(asked):
+        pace = Pace(None, backoff=0.0)
+        before = asyncio.get_running_loop().time()
+        await pace.back_off(Fault(Cause.RATE_LIMIT, "HTTP 429", asked), 1)
+        return pace._resting_until - before if pace._resting_until else None
+
+    rests = [asyncio.run(resting(asked)) for asked in (None, 20.0, 300.0, 900.0)]
+    assert rests == [None, *(pytest.approx(rest, abs=2) for rest in (20, 300, 300))]
+
+
+@pytest.mark.parametrize(("seconds", "attempts"), [("300", 5), ("301", 1)])
+def test_a_server_that_asks_for_more_than_five_minutes_is_not_asked_again(
+    seconds, attempts, fake, new_session, question, monkeypatch
+):
+    async def at_once(*_):
+        """Wait no time."""
+
+    monkeypatch.setattr(Pace, "back_off", at_once)
+    refused = (429, {"error": {"message": "come back later"}})
+    answer = (*refused, {"Retry-After": seconds})
+    with fake.ChatServer(answer=lambda body: answer) as server, pytest.raises(UserError, match="come back later"):
+        new_session(server.url, backoff=0, retries=4).ask([question("a")])
+    assert server.attempts.total() == attempts
+
+
+@pytest.mark.parametrize("status", [300, 399])
+def test_a_server_that_sends_elsewhere_is_not_followed(status):
+    fault = fault_of_status(status, "", {"location": "https://elsewhere.org"})
+    assert fault.cause is Cause.UNKNOWN
+    assert "it sends on to https://elsewhere.org" in fault.detail

@@ -1,0 +1,228 @@
+"""The paper's tables: layout, ranks for each data set, and what stays of the footers."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from scipy.stats import norm, t
+
+from metaeval import registry
+from metaeval.errors import UserError
+from metaeval.report import latex, markdown, terminal
+from metaeval.report.paper_tables import (
+    BASE_PAPER_GROUPS,
+    NumberedTable,
+    PaperLayout,
+    level_counts,
+    paper_tables,
+    score_table,
+)
+from metaeval.report.result import Column, Value
+from metaeval.report.table_files import FORMATS, format_texts, write_table
+from metaeval.stats.significance import shrunken, shrunken_areas
+
+LABELS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
+
+
+def _correlation(result, name, scores, published=None):
+    """A correlation result over data set `name`: metric -> value, the same under all three coefficients."""
+    template, control = result.rows[0], result.rows[2]
+    rows = [
+        template.model_copy(
+            update={
+                "metric": metric,
+                "values": {key: Value(value=value, published=published) for key in LABELS},
+                "not_above": {"kendall": ["random"]},
+                "signature": f"data:{name}|metric:{metric}",
+            }
+        )
+        for metric, value in scores.items()
+    ]
+    rows.append(control.model_copy(update={"values": {key: Value(value=None, note="constant") for key in LABELS}}))
+    return result.model_copy(
+        update={
+            "protocol": "correlation",
+            "title": "Correlation",
+            "columns": [Column(key=key, label=label) for key, label in LABELS.items()],
+            "rows": rows,
+            "data": result.data.model_copy(update={"name": name}),
+        }
+    )
+
+
+@pytest.fixture
+def two(result):
+    return [
+        _correlation(result, "wice", {"a": 0.5, "b": 0.4, "c": 0.3}),
+        _correlation(result, "gensearch", {"b": 0.2, "a": 0.1}, published=0.585),
+    ]
+
+
+def test_the_base_papers_layout_has_its_groups_and_decimals(two, result):
+    # Table 2 has the groups LLM-based, entailment-based, similarity-based; Table 3 prints 92.61.
+    groups = {"b": "LLM-based", "a": "similarity-based", "unused": "entailment-based"}
+    table = score_table(two, layout=PaperLayout(groups, percent_digits=2))
+    assert [(block.title, [line.name for line in block.lines]) for block in table.blocks[:-1]] == [
+        ("LLM-based", ["b"]),
+        ("similarity-based", ["a"]),
+        ("other", ["c"]),
+    ]
+    assert table.blocks[0].lines[0].cells[0].number == "0.400"  # a correlation keeps its three decimals
+    assert table.blocks[-1].title == "controls"
+    flat = score_table(two)
+    assert [block.title for block in flat.blocks] == ["", "controls"]
+    ranks = {line.name: [cell.rank for cell in line.cells] for line in table.lines}
+    # The best of all is bold, not the best of a group.
+    assert ranks == {line.name: [cell.rank for cell in line.cells] for line in flat.lines}
+    area = result.model_copy(update={"columns": [Column(key="fs_ns", label="full / none", scale=100, digits=1)]})
+    (percent,) = {column.digits for column in PaperLayout(percent_digits=2).of(area).columns}
+    assert percent == 2
+    assert PaperLayout().of(area) is area
+    assert r"\emph{LLM-based}" in latex.table_of(table)
+
+
+def test_every_family_of_a_card_has_a_group_of_the_paper():
+    families = {registry.find("metric", name).card.family for name in registry.names("metric")}
+    assert families - BASE_PAPER_GROUPS.keys() == {"combination", "worker"}  # these stand under "other"
+    expected = {"autoais": "entailment-based", "bartscore": "similarity-based", "llm-discrete": "LLM-based"}
+    assert {name: BASE_PAPER_GROUPS[registry.find("metric", name).card.family] for name in expected} == expected
+
+
+def test_table_1_counts_levels(result):
+    # The counts of the paper's Table 1: 6,616 + 1,445 + 4,620 = 12,681.
+    levels = {"full": 6616, "partial": 1445, "none": 4620}
+    paper = result.model_copy(update={"data": result.data.model_copy(update={"name": "gensearch", "levels": levels})})
+    grid = level_counts([paper])
+    assert grid.headings == ("full", "partial", "none", "total")
+    assert [cell.number for cell in grid.lines[0].cells] == ["6,616", "1,445", "4,620", "12,681"]
+
+
+def test_table_1_counts_a_data_set_once_by_its_cited_rows(result):
+    pools = result.data.model_copy(update={"levels": {"full": 111, "partial": 72, "none": 9999}})
+    grid = level_counts([result.model_copy(update={"data": pools}), result])
+    # 111 + 72 + 3,666 = 3,849
+    assert [[cell.number for cell in line.cells] for line in grid.lines] == [["111", "72", "3,666", "3,849"]]
+
+
+def test_table_1_has_a_dash_for_a_level_that_is_not_there_and_no_row_for_graded_ratings(result):
+    binary = result.model_copy(update={"data": result.data.model_copy(update={"levels": {"full": 2, "none": 3}})})
+    assert [cell.number for cell in level_counts([binary]).lines[0].cells] == ["2", "–", "3", "5"]
+    rated = result.data.model_copy(update={"levels": {"0": 1, "0.5": 2}})
+    assert level_counts([result.model_copy(update={"unit": "rating", "data": rated})]) is None
+
+
+def test_data_sets_stand_side_by_side_with_published_values_beside_the_measures(two):
+    grid = score_table(two)
+    assert [(group.title, group.columns) for group in grid.groups] == [("wice, test", 3), ("gensearch, test", 6)]
+    assert grid.headings[:3] == ("Pearson", "Spearman", "Kendall")
+    assert grid.headings[3:] == ("Pearson", "paper", "Spearman", "paper", "Kendall", "paper")
+    assert [
+        cell.number for cell in grid.lines[0].cells
+    ] == "0.500 0.500 0.500 0.100 0.585 0.100 0.585 0.100 0.585".split()
+
+
+def test_best_and_second_go_by_data_set(two):
+    ranks = {line.name: (line.cells[0].rank, line.cells[3].rank) for line in score_table(two).blocks[0].lines}
+    assert ranks == {"a": ("best", "second"), "b": ("second", "best"), "c": ("", "")}
+
+
+def test_a_metric_that_a_data_set_lacks_is_blank_there_and_the_footer_says_so(two):
+    grid = score_table(two)
+    assert {cell.number for cell in grid.lines[2].cells[3:]} == {""}
+    assert "not scored on that data set" in {note.text for note in grid.footer}
+    assert "blank" not in {note.label for note in score_table(two[:1]).footer}
+
+
+def test_marks_are_letters_control_and_reason(two):
+    rows = [row.model_copy(update={"letters": {"kendall": "a"}}) for row in two[0].rows]
+    grid = score_table([two[0].model_copy(update={"rows": rows})])
+    assert [cell.marks for cell in grid.lines[0].cells] == [(), (), ("a", "†")]
+    assert [cell.marks for cell in grid.blocks[1].lines[0].cells] == [("1",), ("1",), ("1",)]
+    assert [note.label for note in grid.footnotes] == ["†", "1"]
+
+
+def test_what_is_true_of_all_data_sets_is_said_once(two):
+    footer = {note.label: note for note in score_table(two).footer}
+    assert footer["settings"].text == "gains linear, pool own"
+    assert [name for name, _ in footer["data"].items] == ["wice, test", "gensearch, test"]
+    # Every pair is accounted for, whatever the data set.
+    assert "3,849 scored + 0 unscored + 0 excluded = 3,849" in footer["pairs"].text
+
+
+def test_two_results_of_one_data_set_are_refused(two):
+    with pytest.raises(UserError) as caught:
+        score_table([two[0], two[0]])
+    assert str(caught.value) == "Two correlation results are of wice, test, unit chunk: leave one of them out."
+    units = [two[0], two[0].model_copy(update={"unit": "citation"})]
+    assert [group.title for group in score_table(units).groups] == ["wice, test (chunk)", "wice, test (citation)"]
+
+
+def test_no_results_are_refused():
+    with pytest.raises(UserError, match="at least one result file"):
+        paper_tables([])
+
+
+def test_every_table_is_written_as_json_of_which_other_formats_are_made(two, result, tmp_path):
+    more = [one.model_copy(update={"columns": [*one.columns, Column(key="x", label="X")]}) for one in two]
+    numbered = {"correlation": NumberedTable(2, tuple(LABELS))}
+    tables = paper_tables([*more, result], numbered=numbered)
+    paths = [path for table in tables for path in write_table(table, tmp_path / "paper")]
+    stems = ("table-1-levels", "table-2-correlation", "table-retrieval")
+    assert [path.name for path in paths] == [f"{stem}.json" for stem in stems]
+    texts = {path.stem: format_texts(path, FORMATS) for path in paths}
+    assert all("wice" in text for stem in stems[:2] for text in texts[stem].values())
+    assert texts["table-2-correlation"][".md"] == markdown.page_of(score_table(two))
+    records = list(csv.DictReader(io.StringIO(texts["table-2-correlation"][".csv"], newline="")))
+    # (3 metrics + 1 control + 2 metrics + 1 control) * 3 coefficients = 21; X is not in the paper's table.
+    assert len(records) == 21
+    assert {(r["dataset"], r["published"]) for r in records if r["kind"] == "metric"} == {
+        ("wice", ""),
+        ("gensearch", "0.585"),
+    }
+
+
+def test_the_renderers_name_each_group(two):
+    grid = score_table(two)
+    lines = terminal.text_of(grid, 100).splitlines()
+    assert lines[2].split() == ["wice,", "test", "gensearch,", "test"]
+    head = markdown.page_of(grid).splitlines()[2]
+    assert head.startswith("| metric | wice, test<br>Pearson | <br>Spearman | <br>Kendall | gensearch, test<br>Pearson")
+    tex = latex.table_of(grid)
+    assert r"     & \multicolumn{3}{c}{wice, test} & \multicolumn{6}{c}{gensearch, test} \\" in tex
+    assert r"    \cmidrule(lr){2-4}\cmidrule(lr){5-10}" in tex
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_parts_the_table_between_data_sets(two, width):
+    text = terminal.text_of(score_table(two), width)
+    assert text.index("Kendall") < text.index("gensearch, test")
+    assert text.count("\n metric ") >= 2
+
+
+def test_a_rare_level_is_drawn_towards_the_mean_of_four_data_sets(two):
+    """The binormal scale: probits of value and ends, the error by Student's t; Morris' weights by `shrunken`."""
+    column = Column(key="fs_ns", label="FS v. NS", scale=100, digits=1)
+    known = {"w": (0.85, 0.80, 0.89, 80.0), "x": (0.82, 0.76, 0.87, 60.0), "y": (0.9, 0.86, 0.93, 90.0)}
+    known["z"] = (0.97, 0.7, 0.998, 8.0)
+    results = []
+    for name, (value, low, high, effective) in known.items():
+        row = (
+            two[0]
+            .rows[0]
+            .model_copy(update={"values": {"fs_ns": Value(value=value, low=low, high=high, effective=effective)}})
+        )
+        update = {"protocol": "classification", "columns": [column], "rows": [row]}
+        results.append(two[0].model_copy(update={**update, "data": two[0].data.model_copy(update={"name": name})}))
+    grid = score_table(results, shrunken_areas)
+    ends = norm.ppf(np.array(list(known.values()))[:, [0, 1, 2]])
+    errors = (ends[:, 2] - ends[:, 1]) / 2 / t.ppf(0.975, np.array([79.0, 59, 89, 7]))
+    middle, reach = shrunken(ends[:, 0], errors)[3]
+    block = grid.blocks[-1]
+    value, low, high = (f"{100 * norm.cdf(end):.1f}" for end in (middle, *reach))
+    assert (block.title, block.lines[0].name) == ("empirical Bayes", "a")
+    assert [str(cell.number) for cell in block.lines[0].cells[:3]] == [""] * 3
+    assert (block.lines[0].cells[3].number, block.lines[0].cells[3].interval) == (value, f"{low}–{high}")
+    assert grid.blocks[0].lines[0].cells[3].number == "97.0"
+    assert "empirical Bayes" in [note.label for note in grid.footnotes]
+    assert "empirical Bayes" not in [block.title for block in score_table(results[1:], shrunken_areas).blocks]

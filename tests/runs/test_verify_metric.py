@@ -1,0 +1,239 @@
+"""`verify`: the test pairs, what counts as agreement, and environments that cannot be made."""
+
+import importlib
+import json
+import shlex
+import stat
+import sys
+
+import pytest
+
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
+from metaeval.runs import verify_metric as environments
+from metaeval.runs.verify_metric import RECIPES, Environment, compare, official_metric, verify
+from metaeval.scoring.contract import PairScore, Status
+from metaeval.scoring.fixed_pairs import PUBLISHED, VERIFICATION_PAIRS, OfficialComparison, Published, difference
+from tests.cli.samples import with_options
+
+PLUG_IN = """
+from metaeval import Metric, MetricCard, PairScore
+from metaeval.scoring.contract import MetricOptions, Status
+
+class Options(MetricOptions):
+    dtype: str = "float32"
+
+class Odd(Metric):
+    Options = Options
+    card = MetricCard(name="odd", family="test", summary="-", paper="-", licence="-")
+    calls = 0
+    def score(self, sources, statements):
+        type(self).calls += 1
+        return [PairScore(SCORE) for source, statement in zip(sources, statements)]
+"""
+
+
+@pytest.fixture
+def odd(tmp_path, monkeypatch):
+    """A plug-in whose score is the given expression; returns the name to ask for."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def make(expression, text=PLUG_IN):
+        name = f"odd_{abs(hash((tmp_path, expression, text)))}"
+        (tmp_path / f"{name}.py").write_text(text.replace("SCORE", expression), encoding="utf-8")
+        importlib.invalidate_caches()
+        return f"{name}:Odd"
+
+    return make
+
+
+def test_verification_pairs_cover_what_metrics_trip_over():
+    names = [pair.name for pair in VERIFICATION_PAIRS]
+    assert len(set(names)) == len(names) >= 12
+    kinds = {"supported", "contradicted", "unrelated", "partial", "negation", "numbers", "unicode", "short"}
+    assert kinds <= set(names)
+    assert max(len(pair.source.split()) for pair in VERIFICATION_PAIRS) > 512
+    assert all(pair.statement.strip() and pair.source.strip() for pair in VERIFICATION_PAIRS)
+
+
+def test_a_steady_metric_agrees_with_itself():
+    verified = verify("overlap", RunConfig())
+    assert verified.batch_difference == 0
+    assert verified.agrees
+    assert [answer.score for answer in verified.batched] == [answer.score for answer in verified.single]
+
+
+def test_a_score_that_moves_with_its_batch_is_found(odd):
+    verified = verify(odd("len(statement) + 2e-5 * (len(sources) > 1)"), RunConfig())
+    assert verified.batch_difference == pytest.approx(2e-5, rel=1e-6)
+    assert not verified.agrees
+
+
+def test_half_precision_may_move_but_not_lose_a_score(odd):
+    name = odd("len(statement) + 2e-5 * (len(sources) > 1)")
+    assert verify(name, with_options(name, ["dtype=bfloat16"])).agrees
+    name = odd("1.0) if len(sources) > 1 else PairScore(None, Status.EMPTY")
+    verified = verify(name, with_options(name, ["dtype=bfloat16"]))
+    assert verified.batch_difference == float("inf")
+    assert not verified.agrees
+
+
+def test_a_judge_is_not_asked_twice(odd):
+    name = odd("1.0", PLUG_IN.replace('dtype: str = "float32"', 'api_key_env: str = "NO_KEY"'))
+    verified = verify(name, RunConfig())
+    assert verified.single is None
+    assert verified.agrees
+    assert type(verified.metric).calls == 1
+
+
+@pytest.mark.parametrize(("published", "agrees"), [(0.5, True), (0.50004, True), (0.502, False)])
+def test_published_scores(monkeypatch, published, agrees):
+    # overlap: "cat" of {"cat", "dog"} stands in the source, 1/2.
+    score = Published("A cat.", "cat dog", published, 4, "nowhere")
+    monkeypatch.setitem(PUBLISHED, "overlap", (score,))
+    verified = verify("overlap", RunConfig())
+    assert verified.published == [(score, 0.5)]
+    assert verified.agrees is agrees
+    # With other options (other weights, another layer ...) a published score says nothing.
+    assert verify("overlap", with_options("overlap", ["content_only=false"])).published == []
+
+
+def test_difference_of_two_answers():
+    none, other = PairScore(None, Status.EMPTY), PairScore(None, Status.NOTHING_TO_SCORE)
+    assert difference(PairScore(0.5), PairScore(0.25)) == 0.25
+    assert difference(none, other) == 0
+    assert difference(none, PairScore(0.0)) == difference(PairScore(0.0), none) == float("inf")
+
+
+OFFICIAL = """
+import json, sys
+next(sys.stdin)
+print(json.dumps({"protocol": "metaeval-worker/1", "name": "official", "version": "1"}), flush=True)
+for line in sys.stdin:
+    if line.strip():
+        pair = json.loads(line)
+        print(json.dumps({"id": pair["id"], "score": len(pair["statement"]) / 1000 + SHIFT}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(("shift", "agrees"), [("0", True), ("9e-5", True), ("2e-4", False)])
+def test_the_official_package_is_held_to_the_tolerance(odd, tmp_path, monkeypatch, shift, agrees):
+    from metaeval.runs.loaded_metrics import load_metric
+
+    # Where ours has no score, the official number is not compared.
+    name = odd("None if len(source) < 5 else len(statement) / 1000, Status.EMPTY if len(source) < 5 else Status.OK")
+    verified = verify(name, RunConfig())
+    (tmp_path / "official.py").write_text(OFFICIAL.replace("SHIFT", shift))
+    command = f"{shlex.quote(sys.executable)} official.py"
+    official = load_metric("worker", RunConfig(metric_options={"worker": {"command": command}}))
+    monkeypatch.setitem(RECIPES, "odd", RECIPES["bertscore"])
+    compared = compare(verified, official)
+    assert compared.pairs == len(VERIFICATION_PAIRS) - 1
+    assert compared.largest == pytest.approx(float(shift), abs=1e-12)
+    assert compared.agrees is agrees
+
+
+def test_nothing_compared_is_no_agreement():
+    assert not OfficialComparison("p", [], 0, 0.0).agrees
+
+
+def test_only_what_can_be_installed_has_an_official_package():
+    with pytest.raises(UserError, match=r"'rouge-1' has no official package.*bertscore, summac-conv, summac-zs"):
+        official_metric("rouge-1", RunConfig(), print)
+
+
+def test_every_pin_is_exact_and_the_package_brings_no_needs_of_its_own():
+    for recipe in RECIPES.values():
+        assert recipe.environment.package.count("==") == 1
+        # What moves no score (requests, tqdm, packaging) may be whatever fits.
+        loose = {need for need in recipe.environment.needs if "==" not in need}
+        assert loose <= {"requests", "tqdm", "packaging"}
+
+
+FAKE_PYTHON = """#!{python}
+import os, shutil, sys
+log = open({log!r}, "a"); log.write(" ".join(sys.argv[1:]) + "\\n"); log.close()
+if sys.argv[1:3] == ["-m", "venv"]:
+    if {venv!r}: sys.exit({venv!r})
+    os.makedirs(sys.argv[3] + "/bin"); shutil.copy(sys.argv[0], sys.argv[3] + "/bin/python")
+elif {pip!r}:
+    print("Collecting torch"); print({pip!r}, file=sys.stderr); print("noise at the end", file=sys.stderr); sys.exit(1)
+"""
+
+
+@pytest.fixture
+def fake_python(tmp_path, monkeypatch):
+    """An interpreter that only pretends to make environments and to install; returns what it was asked to do."""
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTHONPATH", "/somewhere")
+
+    real = sys.executable
+
+    def make(venv="", pip=""):
+        log, path = tmp_path / "log", tmp_path / "python"
+        path.write_text(FAKE_PYTHON.format(python=real, log=str(log), venv=venv, pip=pip))
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setattr(environments.sys, "executable", str(path))
+        return lambda: log.read_text().splitlines()
+
+    return make
+
+
+def test_an_environment_is_made_once(fake_python, tmp_path):
+    done, said = fake_python(), []
+    environment = Environment("it==1.0", ("needs==2.0",))
+    environment.build(said.append)
+    assert len(said) == 2
+    assert environment.folder.name.startswith("it-1.0-")
+    _, needs, package = done()
+    assert needs.endswith("needs==2.0")
+    assert package.endswith("--no-deps it==1.0")
+    environment.build(said.append)
+    assert (len(said), len(done())) == (2, 3)
+    # Another pin is another environment.
+    assert Environment("it==1.0", ("needs==2.1",)).folder != environment.folder
+
+
+@pytest.mark.parametrize(
+    ("faults", "said"),
+    [
+        ({"venv": "ensurepip is not available"}, "(ensurepip is not available). Python's own venv is needed"),
+        ({"pip": "ERROR: No matching distribution found for it"}, "it==1.0 could not be installed (ERROR: No matching"),
+    ],
+)
+def test_an_environment_that_cannot_be_made_leaves_nothing(fake_python, tmp_path, faults, said):
+    fake_python(**faults)
+    environment = Environment("it==1.0", ("needs==2.0",))
+    with pytest.raises(UserError) as raised:
+        environment.build(lambda text: None)
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert list(environment.folder.parent.iterdir()) == []
+    fake_python()
+    environment.build(lambda text: None)
+    assert environment.python.exists()
+
+
+def test_a_cache_that_cannot_hold_an_environment(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "file"))
+    with pytest.raises(UserError, match="METAEVAL_CACHE"):
+        Environment("it==1.0", ()).build(lambda text: None)
+
+
+def test_options_are_read_as_yaml_and_names_may_hold_dots():
+    config = with_options("nli:org/model-v2.5", ["folder=models/it", "depth.inner=3"])
+    assert config.metric_options == {"nli:org/model-v2.5": {"folder": "models/it", "depth": {"inner": 3}}}
+    json.dumps(config.metric_options)
+
+
+def test_verification_pairs_are_scored_beside_pairs_of_their_own_length(odd):
+    """Batches hold texts of about one length: without fillers each pair would be alone in its batch anyway."""
+    verified = verify(odd("float(sum(len(other) == len(statement) for other in statements))"), RunConfig())
+    for pair, answer in zip(VERIFICATION_PAIRS, verified.batched, strict=True):
+        # Words turned round keep a text's length where nothing but single spaces stands between them.
+        if len(pair.statement.split()) > 2 and pair.statement == " ".join(pair.statement.split()):
+            assert answer.score >= 3
+    assert {answer.score for answer in verified.single} == {1.0}
+    assert len(verified.batched) == len(VERIFICATION_PAIRS)

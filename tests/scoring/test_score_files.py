@@ -1,0 +1,363 @@
+"""Score files: exact round trips in both formats, and one clear sentence for every fault."""
+
+import gzip
+import json
+import tempfile
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metaeval.errors import UserError
+from metaeval.scoring.contract import PairScore, Status
+from metaeval.scoring.score_files import align, manifest_path, read_scores, write_scores
+from metaeval.table_settings import reading_tables
+
+FORMATS = (".parquet", ".jsonl")
+ODD = ['say "x"', "back\\slash", "line\nbreak", "u\u2028v\u2029w\x85", "née—日本🌧", " s ", "a,b\tc", "\x00", "\r\n"]
+
+
+def lines(path, *rows):
+    """A JSONL score file of these rows (text is written as it stands)."""
+    path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in rows), encoding="utf-8")
+    return path
+
+
+def table(path, **columns):
+    """A Parquet score file of these columns."""
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    return path
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "made.jsonl"
+
+
+def read(path):
+    """The one metric's scores in a file."""
+    (file,) = read_scores(path)
+    return file
+
+
+def refuses(path, says):
+    with pytest.raises(UserError) as raised:
+        read(path)
+    message = str(raised.value)
+    assert says in message, message
+    assert path.name in message
+    assert "\n" not in message
+
+
+ANSWERS = st.builds(
+    PairScore,
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.just(Status.OK),
+    st.integers(0, 2**40),
+    st.integers(0, 2**40),
+) | st.builds(
+    PairScore,
+    st.none(),
+    st.sampled_from([status for status in Status if status is not Status.OK]),
+    st.integers(0, 99),
+    st.integers(0, 99),
+)
+IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8) | st.sampled_from(ODD)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@settings(max_examples=60, deadline=None)
+@given(answers=st.dictionaries(IDS, ANSWERS, min_size=1, max_size=8))
+def test_what_is_written_is_read_to_the_last_bit(suffix, answers):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"scores{suffix}"
+        manifest = {"metric": "näme", "options": {"k": [1, None]}, "direction": -1}
+        write_scores(path, list(answers), list(answers.values()), manifest)
+        file = read(path)
+    assert list(file.answers.items()) == list(answers.items())
+    # -0.0 == 0.0 hides a lost sign; repr does not.
+    assert [repr(answer.score) for answer in file.answers.values()] == [repr(a.score) for a in answers.values()]
+    assert all(isinstance(answer.status, Status) for answer in file.answers.values())
+    assert file.manifest == manifest
+    assert file.metric == "näme"
+
+
+def test_the_manifest_lies_beside_the_file_under_its_full_name(tmp_path):
+    # The two formats of one stem do not share a manifest.
+    for suffix in FORMATS:
+        write_scores(tmp_path / f"m{suffix}", ["a"], [PairScore(1.0)], {"metric": suffix})
+    assert [read(tmp_path / f"m{suffix}").metric for suffix in FORMATS] == list(FORMATS)
+
+
+@pytest.mark.parametrize("manifest", [None, {}, {"metric": None}, {"metric": ""}])
+def test_without_a_name_in_a_manifest_the_file_names_the_metric(file, manifest):
+    lines(file, {"pair_id": "a", "score": 1})
+    if manifest is not None:
+        manifest_path(file).write_text(json.dumps(manifest), encoding="utf-8")
+    assert read(file).metric == "made"
+    assert read(file).manifest == (manifest or {})
+
+
+def test_a_file_of_two_columns_is_enough(tmp_path):
+    answers = {"a": PairScore(0.5), "b": PairScore(None, Status.ABSENT), "c": PairScore(2.0)}
+    jsonl = lines(tmp_path / "s.jsonl", *({"pair_id": i, "score": a.score} for i, a in answers.items()))
+    parquet = table(tmp_path / "s.parquet", pair_id=list(answers), score=[a.score for a in answers.values()])
+    assert read(jsonl).answers == read(parquet).answers == answers
+
+
+def test_a_status_says_why_a_score_is_missing(file):
+    words = "empty,nothing to score,too long,unparsed,not finite,failed,absent".split(",")
+    rows = [{"pair_id": word, "score": None, "status": word} for word in words]
+    lines(file, *rows, {"pair_id": "bare", "status": "failed"}, {"pair_id": "fine", "score": 1, "status": None})
+    answers = {word: PairScore(None, Status(word)) for word in words}
+    assert read(file).answers == {**answers, "bare": PairScore(None, Status.FAILED), "fine": PairScore(1.0)}
+    assert {answer.status for answer in answers.values()} == {*Status} - {Status.OK}
+
+
+def test_whole_numbers_and_floats_of_them_are_read_as_what_they_are(file):
+    lines(file, {"pair_id": "a", "score": 1, "tokens": 7.0, "cut": None, "note": "ignored"})
+    answer = read(file).answers["a"]
+    assert repr(answer) == "PairScore(score=1.0, status=<Status.OK: 'ok'>, tokens=7, cut=0)"
+
+
+def test_byte_order_mark_crlf_and_blank_lines_are_tolerated(file):
+    file.write_bytes(b'\xef\xbb\xbf{"pair_id": "a", "score": 1}\r\n\r\n{"pair_id": "b", "score": 2}')
+    assert [answer.score for answer in read(file).answers.values()] == [1.0, 2.0]
+
+
+GOOD = {"pair_id": "good", "score": 0.5}
+FAULTS = {
+    "duplicate": ({"pair_id": "good", "score": 0.5}, "pair_id 'good' appears twice; keep one row per pair"),
+    "no id": ({"score": 1}, "pair_id is None; it must be a non-empty string"),
+    "empty id": ({"pair_id": "", "score": 1}, "pair_id is ''; it must be a non-empty string"),
+    "number as id": ({"pair_id": 7, "score": 1}, "pair_id is 7; it must be a non-empty string"),
+    "not a number": ('{"pair_id": "b", "score": NaN}', "score is nan; it must be finite. Write null and a status"),
+    "infinite": ('{"pair_id": "b", "score": -Infinity}', "score is -inf; it must be finite"),
+    "beyond float64": ('{"pair_id": "b", "score": 1e999}', "score is inf; it must be finite"),
+    "text": ({"pair_id": "b", "score": "0.5"}, "score is '0.5'; it must be a number or null"),
+    "truth value": ({"pair_id": "b", "score": True}, "score is True; it must be a number or null"),
+    "list": ({"pair_id": "b", "score": [1]}, "score is [1]; it must be a number or null"),
+    "misnamed score": ({"pair_id": "b", "scores": 1}, "the field 'score' is missing (fields: 'pair_id', 'scores')"),
+    "unknown status": ({"pair_id": "b", "score": None, "status": "OK"}, "status is 'OK'; allowed: ok, empty, nothing"),
+    "odd status": ({"pair_id": "b", "score": None, "status": ["ok"]}, "status is ['ok']; allowed: ok"),
+    "ok without score": ({"pair_id": "b", "score": None, "status": "ok"}, "score is None and status 'ok'; allowed"),
+    "score without ok": ({"pair_id": "b", "score": 1, "status": "failed"}, "score is 1 and status 'failed'; allowed"),
+    "text as tokens": ({"pair_id": "b", "score": 1, "tokens": "many"}, "tokens is 'many'; it must be a whole number"),
+    "negative cut": ({"pair_id": "b", "score": 1, "cut": -1}, "cut is -1; it must be a whole number of 0 or more"),
+    "part of a token": ({"pair_id": "b", "score": 1, "tokens": 2.5}, "tokens is 2.5; it must be a whole number"),
+    "tokens not a number": ('{"pair_id": "b", "score": 1, "tokens": NaN}', "tokens is nan; it must be a whole number"),
+    "truth value as cut": ({"pair_id": "b", "score": 1, "cut": True}, "cut is True; it must be a whole number"),
+}
+
+
+@pytest.mark.parametrize(("row", "says"), FAULTS.values(), ids=FAULTS.keys())
+def test_a_faulty_row_is_told_by_its_number(file, row, says):
+    refuses(lines(file, GOOD, row), f"line 2: {says}")
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"pair_id": ["a", "a"], "score": [1.0, 2.0]}, "row 2: pair_id 'a' appears twice"),
+        ({"pair_id": ["a"], "score": [True]}, "row 1: score is True; it must be a number or null"),
+        ({"pair_id": pyarrow.array([], pyarrow.string()), "score": pyarrow.array([], pyarrow.float64())}, "no rows"),
+    ],
+)
+def test_a_faulty_parquet_table_is_told_likewise(tmp_path, columns, says):
+    refuses(table(tmp_path / "made.parquet", **columns), says)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('{"pair_id": "a", "score": 1}\n\nscore', "line 3 is not JSON (Expecting value)"),
+        ('{"pair_id": "a", "score": 1}\n{"pair_id"', "line 2 is not JSON ("),
+        (
+            '{"pair_id": "a", "score": ' + "1" * 5000 + "}",
+            "line 1 is not JSON (a whole number of 5,000 digits; the largest is 9223372036854775807)",
+        ),
+        ("[" * 200_000, "is not JSON (more than 100 lists and objects in one another)"),
+        ('["a", 1]', 'record 1 is "a"; allowed: an object: write one object with pair_id and score per line'),
+        ("", "has no rows"),
+        ("\n \n", "has no rows"),
+    ],
+)
+def test_what_is_no_jsonl_score_file_is_told_by_its_line(file, content, says):
+    file.write_text(content, encoding="utf-8")
+    refuses(file, says)
+
+
+def test_other_text_encodings_are_told(file):
+    file.write_bytes('{"pair_id": "é", "score": 1}'.encode("latin-1"))
+    refuses(file, "is not UTF-8 text (byte 13)")
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b'{"pair_id": "a", "score": 1}\n', b"PAR1" + b"\x00" * 40 + b"PAR1"])
+def test_what_is_no_parquet_file_is_told(tmp_path, content):
+    path = tmp_path / "made.parquet"
+    path.write_bytes(content)
+    refuses(path, "is not a Parquet file (")
+
+
+def test_a_gzipped_table_is_read_under_its_own_name(tmp_path):
+    path = tmp_path / "mine.csv.gz"
+    path.write_bytes(gzip.compress(b"pair,score,status\na,0.5,ok\nb,,failed\n"))
+    assert (read(path).metric, read(path).answers["a"].score) == ("mine", 0.5)
+    assert str(read(path).answers["b"].status) == "failed"
+    with pytest.raises(UserError, match="A score file ends in"):
+        write_scores(path, ["a"], [PairScore(1.0)], {})
+
+
+@pytest.mark.parametrize("name", ["scores.txt", "scores", "scores.jsonl.gz", "scores.JSONL"])
+def test_other_suffixes_are_refused_both_ways(tmp_path, name):
+    path = tmp_path / name
+    for use in (lambda: read(path), lambda: write_scores(path, ["a"], [PairScore(1.0)], {})):
+        with pytest.raises(UserError, match=rf"A score file ends in \.parquet(, | or )\.jsonl.*; '{name}' does not"):
+            use()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_file_is_told(tmp_path):
+    refuses(tmp_path / "made.parquet", "does not exist")
+    (tmp_path / "folder.jsonl").mkdir()
+    refuses(tmp_path / "folder.jsonl", "does not exist")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"), [("{", "is not JSON ("), ("[1]", " is [1]; allowed: a JSON object"), ("", "is not JSON (")]
+)
+def test_a_broken_manifest_is_told_with_the_two_ways_out(file, content, says):
+    lines(file, GOOD)
+    manifest_path(file).write_text(content, encoding="utf-8")
+    refuses(file, f".manifest.json {says.strip()}")
+    refuses(file, "delete it to read the scores without it")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("answers", [[], [PairScore(1.0)], [PairScore(1.0)] * 3])
+def test_ids_and_answers_of_different_lengths_are_never_paired_off(tmp_path, suffix, answers):
+    path = tmp_path / f"s{suffix}"
+    with pytest.raises(ValueError, match=r"."):
+        write_scores(path, ["a", "b"], answers, {})
+    assert not path.exists()
+
+
+def test_a_score_that_is_not_finite_is_not_written_as_json(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_scores(tmp_path / "s.jsonl", ["a"], [PairScore(float("nan"))], {})
+
+
+def test_a_partial_file_leaves_the_other_pairs_absent_in_the_order_of_the_job(file):
+    lines(file, {"pair_id": "c", "score": 3}, {"pair_id": "a", "score": 1})
+    assert align(read(file), ["a", "b", "c"]) == [PairScore(1.0), PairScore(None, Status.ABSENT), PairScore(3.0)]
+
+
+def test_a_file_made_for_other_pairs_is_refused(file):
+    lines(file, *({"pair_id": pair_id, "score": 1} for pair_id in ("zebra", "a", "moose")))
+    with pytest.raises(UserError) as raised:
+        align(read(file), ["a", "b"])
+    assert "2 of the 3 pair ids in" in str(raised.value)
+    assert "for example 'moose' (a pair of the job: 'a')" in str(raised.value)
+
+
+class TestSpreadsheets:
+    def write(self, path, *rows):
+        """A table of these rows, as a spreadsheet program saves it."""
+        if path.suffix == ".xlsx":
+            book = pytest.importorskip("openpyxl").Workbook()
+            for row in rows:
+                book.active.append(row)
+            book.save(path)
+            return path
+        mark = "\t" if path.suffix == ".tsv" else ","
+        text = "".join(mark.join("" if cell is None else str(cell) for cell in row) + "\n" for row in rows)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx"])
+    def test_it_says_what_json_lines_say(self, tmp_path, suffix):
+        heading = ("pair_id", "score", "status", "tokens")
+        path = self.write(
+            tmp_path / f"made{suffix}", heading, ("a", 0.25, None, 7), ("b", None, "failed", 3), ("c", None, None, None)
+        )
+        same = [{"pair_id": "a", "score": 0.25, "tokens": 7}, {"pair_id": "b", "status": "failed", "tokens": 3}]
+        expected = read(lines(tmp_path / "made.jsonl", *same, {"pair_id": "c", "score": None}))
+
+        assert read(path).answers == expected.answers
+        assert read(path).metric == "made"
+
+    def test_columns_are_found_by_their_use_and_that_is_said(self, tmp_path, caplog):
+        caplog.set_level("INFO", logger="metaeval")
+        path = self.write(tmp_path / "made.csv", ("ID", "Prediction", "comment"), ("a", 1, "x"))
+        assert read(path).answers == {"a": PairScore(1.0)}
+        assert "score is read from the column 'Prediction'." in caplog.text
+
+    def test_without_a_column_of_scores_the_columns_are_named(self, tmp_path):
+        path = self.write(tmp_path / "made.csv", ("pair_id", "comment", "level"), ("a", "x", 2))
+        says = (
+            "has no column score (columns: 'pair_id', 'comment', 'level'): give one this name, or add --map "
+            "score=COLUMN (in Python: columns={'score': COLUMN})."
+        )
+        refuses(path, says)
+
+    @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx", ".jsonl", ".parquet"])
+    def test_without_a_column_of_scores_each_column_of_numbers_is_a_metric(self, tmp_path, caplog, suffix):
+        caplog.set_level("INFO", logger="metaeval")
+        path = self.table(tmp_path / f"made{suffix}")
+        files = read_scores(path)
+        assert {file.metric: [one.score for one in file.answers.values()] for file in files} == {
+            "overlap": [0.5, 1.0],
+            "rouge": [0.25, None],
+        }
+        assert "each column of numbers is read as a metric's scores: 'overlap', 'rouge'." in caplog.text
+
+    def test_what_ratings_have_is_no_score(self, tmp_path):
+        path = tmp_path / "ratings.csv"
+        path.write_text("id,article,human,mine\na,1,1,0.5\nb,2,0,0.1\n")
+        assert [file.metric for file in read_scores(path)] == ["mine"]
+
+    def test_a_column_with_a_text_among_its_numbers_is_not_left_out_without_a_word(self, tmp_path, caplog):
+        path = tmp_path / "made.csv"
+        path.write_text("pair_id,ours,theirs\na,1,1\nb,2,ERROR\nc,3,3\n")
+        with pytest.raises(UserError, match='line 3, column "theirs" is "ERROR", in a column of numbers: leave'):
+            read_scores(path)
+        with reading_tables(skip_bad_cells=True):
+            ours, theirs = read_scores(path)
+        assert [one.score for one in theirs.answers.values()] == [1, None, 3]
+        assert [one.score for one in ours.answers.values()] == [1, 2, 3]
+        assert 'count as blank: 1 in "theirs"' in caplog.text
+        path.write_text("pair_id,ours,theirs\na,1,1\nb,2,NA\n")
+        with pytest.raises(UserError, match='line 3, column "theirs" is "NA", in a column of numbers: leave'):
+            read_scores(path)
+
+    @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx", ".jsonl", ".parquet"])
+    def test_a_column_that_is_named_is_taken(self, tmp_path, suffix):
+        (file,) = read_scores(self.table(tmp_path / f"made{suffix}"), {"score": "rouge", "pair_id": "ID"})
+        assert (file.metric, [one.score for one in file.answers.values()]) == ("rouge", [0.25, None])
+        with pytest.raises(UserError, match=r"has no column \"Rouge\"\. Did you mean 'rouge'\?"):
+            read_scores(tmp_path / f"made{suffix}", {"score": "Rouge"})
+
+    def table(self, path):
+        """Two metrics' scores of two pairs, beside what is no score."""
+        rows = [("ID", "overlap", "rouge", "level", "note"), ("a", 0.5, 0.25, 2, "x"), ("b", 1.0, None, 1, "y")]
+        records = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+        if path.suffix == ".jsonl":
+            return lines(path, *records)
+        if path.suffix == ".parquet":
+            return table(path, **{name: [row[name] for row in records] for name in rows[0]})
+        return self.write(path, *rows)
+
+    @pytest.mark.parametrize(
+        ("cell", "says"), [("0,7", "score is '0,7'"), ("inf", "must be finite"), ("x", "score is 'x'")]
+    )
+    def test_a_cell_that_is_no_number_is_named(self, tmp_path, cell, says):
+        path = self.write(tmp_path / "made.tsv", ("pair_id", "score"), ("a", 1), ("b", cell))
+        refuses(path, says)
+        refuses(path, "line 3")
+
+    def test_a_formula_is_never_run(self, tmp_path):
+        path = self.write(tmp_path / "made.xlsx", ("pair_id", "score"), ("a", "=1+1"))
+        refuses(path, "holds a formula")

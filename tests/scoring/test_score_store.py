@@ -1,0 +1,499 @@
+"""The score store: whole blocks, one metric's scores never served for another."""
+
+import os
+import random
+import sqlite3
+import struct
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+from functools import partial
+
+import pytest
+
+from metaeval import sqlite_store
+from metaeval.errors import UserError
+from metaeval.scoring.contract import PairScore, Status
+from metaeval.scoring.score_store import ScoreStore, pair_key, row_checksum
+
+ONE, TWO = {"name": "one", "version": 1}, {"name": "one", "version": 2}
+KEYS = [pair_key("source", f"statement {number}") for number in range(5)]
+
+
+@pytest.fixture
+def store(tmp_path):
+    with ScoreStore(tmp_path / "deep" / "scores.sqlite") as store:
+        yield store
+
+
+def test_answers_come_back_to_the_last_bit(store):
+    answers = {
+        KEYS[0]: PairScore(0.1 + 0.2, tokens=7, cut=2),
+        KEYS[1]: PairScore(-1e-300),
+        KEYS[2]: PairScore(None, Status.EMPTY),
+    }
+    store.put(ONE, answers.items())
+    assert store.find(ONE, KEYS) == answers
+
+
+@pytest.mark.parametrize("bad", [(float("inf"), "ok", 3, 0), (None, "ok", 3, 0), (0.5, "lost", 3, 0)])
+def test_a_row_that_no_metric_can_have_answered_adds_nothing(store, bad):
+    with pytest.raises(ValueError, match="no metric can have answered"):
+        store.add(ONE, [(KEYS[0], 0.5, "ok", 3, 0), (KEYS[1], *bad)])
+    assert store.find(ONE, KEYS) == {}
+    assert store.add(ONE, [(KEYS[0], 0.5, "ok", 3, 0)]) == 1
+
+
+def test_another_identity_finds_nothing(store):
+    store.put(ONE, [(KEYS[0], PairScore(0.5))])
+    assert store.find(TWO, KEYS) == {}
+    store.put(TWO, [(KEYS[0], PairScore(0.9))])
+    assert store.find(ONE, KEYS)[KEYS[0]].score == 0.5
+
+
+def test_the_order_of_an_identitys_keys_does_not_matter(store):
+    store.put({"a": 1, "b": {"c": 2, "d": 3}}, [(KEYS[0], PairScore(0.5))])
+    assert store.find({"b": {"d": 3, "c": 2}, "a": 1}, KEYS[:1])[KEYS[0]].score == 0.5
+
+
+def test_a_failed_pair_is_not_kept_so_that_it_is_tried_again(store):
+    store.put(ONE, [(KEYS[0], PairScore(None, Status.FAILED)), (KEYS[1], PairScore(None, Status.TOO_LONG))])
+    assert store.find(ONE, KEYS) == {KEYS[1]: PairScore(None, Status.TOO_LONG)}
+
+
+def test_a_block_that_breaks_in_the_middle_leaves_nothing(store):
+    def block():
+        yield KEYS[0], PairScore(0.5)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.put(ONE, block())
+    assert store.find(ONE, KEYS) == {}
+    store.put(ONE, [(KEYS[1], PairScore(0.7))])
+    assert set(store.find(ONE, KEYS)) == {KEYS[1]}
+
+
+def test_a_database_error_in_the_middle_rolls_the_block_back(store):
+    unstorable = PairScore(2**63, tokens=2**63)  # SQLite's integers end one below
+    with pytest.raises((OverflowError, UserError)):
+        store.put(ONE, [(KEYS[0], PairScore(0.5)), (KEYS[1], unstorable)])
+    assert store.find(ONE, KEYS) == {}
+
+
+def test_two_writers_at_once_lose_nothing(tmp_path):
+    path = tmp_path / "scores.sqlite"
+    faults = []
+
+    def write(number):
+        try:
+            with ScoreStore(path) as store:
+                for step in range(20):
+                    store.put(ONE, [(pair_key(f"writer {number}", str(step)), PairScore(float(step)))])
+        except UserError as error:  # pragma: no cover
+            faults.append(error)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
+    with ScoreStore(path) as store:
+        keys = [pair_key(f"writer {number}", str(step)) for number in range(3) for step in range(20)]
+        assert len(store.find(ONE, keys)) == 60
+
+
+def test_another_run_leaves_the_log_of_a_store_that_one_process_has_open_twice(tmp_path):
+    path = tmp_path / "scores.sqlite"
+    script = (
+        "import sys; from pathlib import Path; from metaeval.scoring.contract import PairScore;"
+        "from metaeval.scoring.score_store import ScoreStore\n"
+        "with ScoreStore(Path(sys.argv[1])) as store: store.put({'name': 'other'}, [(b'k' * 16, PairScore(0.5))])"
+    )
+    with ScoreStore(path) as store, ScoreStore(path) as again:
+        again.find(ONE, KEYS)
+        subprocess.run([sys.executable, "-c", script, str(path)], check=True)
+        store.put(ONE, ANSWERS.items())
+        reader = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('SELECT COUNT(*) FROM scores'))"
+        seen = subprocess.run([sys.executable, "-c", reader, str(path)], check=True, capture_output=True, text=True)
+        assert seen.stdout == f"({len(ANSWERS) + 1},)\n"
+
+
+NO_DATABASE = "this is not a database, and long enough to have a header of its own"
+
+
+@pytest.mark.parametrize("text", ["x", NO_DATABASE, NO_DATABASE * 20, NO_DATABASE * 100])
+def test_a_file_that_is_no_database_is_one_sentence(tmp_path, text):
+    path = tmp_path / "scores.sqlite"
+    path.write_text(text)
+    with pytest.raises(UserError, match=r"scores\.sqlite.*not a database.*--store"):
+        ScoreStore(path)
+
+
+def test_a_full_store_says_so_and_keeps_what_it_has(tmp_path):
+    with ScoreStore(tmp_path / "scores.sqlite") as store:
+        store.put(ONE, [(KEYS[0], PairScore(0.5))])
+        # SQLite's own limit gives the same error as a disk without space.
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+        store._connection.execute(f"PRAGMA max_page_count={pages}")
+        many = [(pair_key("s", str(number)), PairScore(0.1)) for number in range(5000)]
+        with pytest.raises(UserError, match="full"):
+            store.put(ONE, many)
+        assert store.find(ONE, KEYS)[KEYS[0]].score == 0.5
+        assert store.find(ONE, [key for key, _ in many]) == {}
+
+
+def test_pair_keys_do_not_confuse_where_the_source_ends():
+    assert pair_key("ab", "c") != pair_key("a", "bc")
+    assert pair_key("a", "b") != pair_key("b", "a")
+    assert pair_key("", "ab") != pair_key("ab", "")
+    assert len(pair_key("\ud800", "x")) == 16  # a lone surrogate is a text too
+
+
+def test_no_other_file_format_is_needed_to_read_it(store):
+    store.put(ONE, [(KEYS[0], PairScore(0.5, tokens=3))])
+    with sqlite3.connect(store.path) as plain:
+        assert plain.execute("SELECT score, status, tokens FROM scores").fetchall() == [(0.5, "ok", 3)]
+
+
+def rows_of(path, query="SELECT * FROM scores ORDER BY metric, pair"):
+    with closing(sqlite3.connect(path)) as plain:
+        return plain.execute(query).fetchall()
+
+
+def change(path, statement, *values):
+    with closing(sqlite3.connect(path)) as plain, plain:
+        plain.execute("PRAGMA ignore_check_constraints=1")
+        plain.execute(statement, values)
+
+
+ANSWERS = {
+    KEYS[0]: PairScore(0.7574, tokens=7, cut=2),
+    KEYS[1]: PairScore(-1e-300),
+    KEYS[2]: PairScore(None, Status.EMPTY),
+    KEYS[3]: PairScore(0.0),
+    KEYS[4]: PairScore(3.0, tokens=2**40),
+}
+FLIPPED = [struct.unpack("<d", (0x3FE83C9EECBFB15B ^ 1 << bit).to_bytes(8, "little"))[0] for bit in range(64)]
+
+
+def test_every_bit_of_a_score_is_in_its_checksum():
+    assert struct.unpack("<d", (0x3FE83C9EECBFB15B).to_bytes(8, "little"))[0] == 0.7574
+    sums = {row_checksum("key", KEYS[0], score, "ok", 7, 2) for score in (0.7574, *FLIPPED)}
+    assert len(sums) == 65
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *(("score", FLIPPED[bit]) for bit in (0, 40, 63)),
+        *(("score", bad) for bad in ("0.7574x", b"\xff", float("inf"), None)),
+        *(("status", bad) for bad in ("empty", "0k", "", b"ok", 5)),
+        *(("tokens", bad) for bad in (8, -7, "many", 7.5)),
+        *(("cut", bad) for bad in (3, "2x")),
+        *(("checksum", bad) for bad in (None, 0, "x")),
+    ],
+)
+def test_a_changed_row_is_not_served_but_scored_again_and_said(tmp_path, caplog, column, value):
+    path = tmp_path / "scores.sqlite"
+    with ScoreStore(path) as store:
+        store.put(ONE, ANSWERS.items())
+    change(path, f"UPDATE scores SET {column} = ? WHERE pair = ?", value, KEYS[0])
+    with ScoreStore(path) as store:
+        assert store.find(ONE, KEYS) == {key: ANSWERS[key] for key in KEYS[1:]}
+        assert "1 of 5 stored scores of one are damaged" in caplog.text
+        assert (store.verify().rows, store.verify().damaged) == (5, 1)
+        store.put(ONE, [(KEYS[0], ANSWERS[KEYS[0]])])
+        assert store.find(ONE, KEYS) == ANSWERS
+        assert store.verify().sound
+
+
+def test_a_text_that_is_no_utf8_is_a_damaged_row(tmp_path):
+    path = tmp_path / "scores.sqlite"
+    with ScoreStore(path) as store:
+        store.put(ONE, ANSWERS.items())
+    change(path, "UPDATE scores SET status = CAST(x'6fff' AS TEXT) WHERE pair = ?", KEYS[0])
+    with ScoreStore(path) as store:
+        assert store.find(ONE, KEYS).keys() == {*KEYS[1:]}
+
+
+def test_scores_that_are_moved_to_another_metric_or_pair_are_not_served(tmp_path):
+    path = tmp_path / "scores.sqlite"
+    with ScoreStore(path) as store:
+        store.put(ONE, [(KEYS[0], PairScore(0.5)), (KEYS[1], PairScore(0.25))])
+        store.put(TWO, [(KEYS[2], PairScore(0.75))])
+    change(path, "UPDATE scores SET metric = 2 WHERE pair = ?", KEYS[0])
+    change(path, "UPDATE scores SET pair = ? WHERE pair = ?", KEYS[4], KEYS[1])
+    with ScoreStore(path) as store:
+        assert store.find(ONE, KEYS) == {}
+        assert store.find(TWO, KEYS) == {KEYS[2]: PairScore(0.75)}
+        assert (store.verify().rows, store.verify().damaged) == (3, 2)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_flipped_bit_of_the_file_never_changes_a_score_and_never_ends_in_a_traceback(tmp_path, seed):
+    """Whatever bit of whatever page: the right score, none, or one sentence."""
+    path, rng = tmp_path / "scores.sqlite", random.Random(seed)
+    answers = {pair_key("s", str(number)): PairScore(rng.random(), tokens=number) for number in range(200)}
+    with ScoreStore(path) as store:
+        store.put(ONE, answers.items())
+        store.put(TWO, [(key, PairScore(5.0)) for key in answers])
+    content = bytearray(path.read_bytes())
+    place = rng.randrange(100, len(content))  # behind the file's header
+    content[place] ^= 1 << rng.randrange(8)
+    path.write_bytes(content)
+    said = ""
+    try:
+        with ScoreStore(path) as store:
+            assert store.find(ONE, list(answers)).items() <= answers.items()
+            store.put(ONE, answers.items())
+            store.verify()
+    except UserError as error:
+        said = str(error)
+    assert "\n" not in said
+    assert said == "" or "scores.sqlite" in said
+
+
+def test_compact_deletes_the_damaged_rows_and_gives_space_back(tmp_path):
+    path = tmp_path / "scores.sqlite"
+    many = [(pair_key("s", str(number)), PairScore(number / 7)) for number in range(4000)]
+    with ScoreStore(path) as store:
+        store.put(ONE, many)
+    change(path, "UPDATE scores SET score = score + 1 WHERE pair > x'20'")
+    with ScoreStore(path) as store:
+        damaged = store.verify().damaged
+        done = store.compact()
+        assert done.removed == damaged > 3000
+        assert done.after < done.before / 3
+        assert done.after == path.stat().st_size
+        assert store.verify().rows == 4000 - damaged
+        assert store.verify().sound
+        assert store.find(ONE, [key for key, _ in many]).items() <= dict(many).items()
+
+
+# The tables as they were before there were versions.
+FIRST = """
+CREATE TABLE metrics (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, identity TEXT NOT NULL);
+CREATE TABLE scores (
+  metric INTEGER NOT NULL REFERENCES metrics, pair BLOB NOT NULL,
+  score REAL, status TEXT NOT NULL, tokens INTEGER NOT NULL, cut INTEGER NOT NULL,
+  PRIMARY KEY (metric, pair)
+) WITHOUT ROWID;
+"""
+
+
+@pytest.fixture
+def first_version(tmp_path):
+    """A store as the first version wrote it, in write-ahead mode."""
+    path = tmp_path / "first.sqlite"
+    with closing(sqlite3.connect(path)) as plain, plain:
+        plain.execute("PRAGMA journal_mode=WAL")
+        plain.executescript(FIRST)
+        for number, identity in enumerate((ONE, TWO), start=1):
+            text = database_text(identity)
+            plain.execute("INSERT INTO metrics VALUES (?, ?, ?)", (number, *text))
+        rows = [(1, key, *ANSWERS[key]) for key in KEYS] + [(2, KEYS[0], 0.5, "ok", 0, 0)]
+        plain.executemany(
+            "INSERT INTO scores VALUES (?, ?, ?, ?, ?, ?)", [(*row[:3], str(row[3]), *row[4:]) for row in rows]
+        )
+    return path
+
+
+def database_text(identity):
+    from metaeval.files import canonical_json, sha256_json
+
+    return sha256_json(identity), canonical_json(identity)
+
+
+def test_a_store_of_the_first_version_loads_and_its_rows_gain_checksums(first_version):
+    with ScoreStore(first_version) as store:
+        assert store.find(ONE, KEYS) == ANSWERS
+        assert store.find(TWO, KEYS) == {KEYS[0]: PairScore(0.5)}
+        assert store.verify() == sqlite_store.Verified(6, 0, (), 1, "wal")
+    key = database_text(ONE)[0]
+    assert all(row[-1] == row_checksum(key, *row[1:-1]) for row in rows_of(first_version) if row[0] == 1)
+
+
+def test_what_was_damaged_before_there_were_checksums_gains_none(first_version):
+    change(first_version, "UPDATE scores SET score = 'x' WHERE pair = ? AND metric = 1", KEYS[0])
+    change(first_version, "UPDATE scores SET score = ? WHERE pair = ?", float("inf"), KEYS[1])
+    with ScoreStore(first_version) as store:
+        assert store.find(ONE, KEYS) == {key: ANSWERS[key] for key in KEYS[2:]}
+        assert store.verify().damaged == 2
+
+
+def test_a_migration_that_is_cut_short_is_done_by_the_next_run(first_version, monkeypatch):
+    before = rows_of(first_version)
+
+    def cut(_connection):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ScoreStore, "steps", (*ScoreStore.steps, cut))
+        with pytest.raises(KeyboardInterrupt):
+            ScoreStore(first_version)
+    assert rows_of(first_version) == before
+    with ScoreStore(first_version) as store:
+        assert store.find(ONE, KEYS) == ANSWERS
+
+
+def test_two_runs_that_migrate_at_once(first_version):
+    faults = []
+
+    def load():
+        try:
+            with ScoreStore(first_version) as store:
+                assert store.find(ONE, KEYS) == ANSWERS
+        except BaseException as error:  # noqa: BLE001
+            faults.append(error)
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+
+
+def test_a_store_of_a_later_version_is_refused_and_left_as_it_is(store):
+    store.put(ONE, ANSWERS.items())
+    store.close()
+    change(store.path, "PRAGMA user_version=7")
+    before = store.path.read_bytes()
+    with pytest.raises(UserError, match=r"written by a later version of metaeval \(schema 7.*up to 1\): update"):
+        ScoreStore(store.path)
+    assert store.path.read_bytes() == before
+
+
+def test_a_database_of_something_else_is_refused(tmp_path):
+    change(tmp_path / "other.sqlite", "CREATE TABLE recipes (name TEXT)")
+    with pytest.raises(UserError, match=r"other\.sqlite is a database, but not a score store: give another --st"):
+        ScoreStore(tmp_path / "other.sqlite")
+    assert rows_of(tmp_path / "other.sqlite", "SELECT name FROM sqlite_master") == [("recipes",)]
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "9p", "fuse.sshfs", "lustre"])
+def test_a_network_file_system_gets_no_write_ahead_log_and_that_is_said(tmp_path, monkeypatch, caplog, kind):
+    caplog.set_level("INFO", logger="metaeval")
+    share = tmp_path / "a share"
+    table = tmp_path / "mounts"
+    place = str(share).replace(" ", "\\040")
+    table.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/x {place} {kind} rw 0 0\ntmpfs {tmp_path}/other tmpfs rw 0 0\n")
+    monkeypatch.setattr(sqlite_store, "MOUNTS", table)
+    with ScoreStore(share / "scores.sqlite") as store, ScoreStore(share / "scores.sqlite") as other:
+        assert f"is on a network file system ({kind})" in caplog.text
+        assert "--store FILE" in caplog.text
+        store.put(ONE, ANSWERS.items())
+        assert other.find(ONE, KEYS) == ANSWERS
+        other.put(TWO, ANSWERS.items())
+        assert store.verify() == sqlite_store.Verified(10, 0, (), 1, "delete")
+    assert [path.name for path in share.iterdir()] == ["scores.sqlite"]
+    caplog.clear()
+    with ScoreStore(tmp_path / "other" / "scores.sqlite") as store:
+        assert store.verify().journal == "wal"
+    assert caplog.text == ""
+
+
+def test_a_write_ahead_store_that_was_copied_to_a_network_file_system(tmp_path, monkeypatch):
+    with ScoreStore(tmp_path / "share" / "scores.sqlite") as store:
+        store.put(ONE, ANSWERS.items())
+        table = tmp_path / "mounts"
+        table.write_text(f"server:/x {tmp_path}/share nfs rw 0 0\n")
+        monkeypatch.setattr(sqlite_store, "MOUNTS", table)
+        monkeypatch.setattr(sqlite_store, "PATIENCE", 0.1)
+        with pytest.raises(UserError, match="locked"):  # while a run has it open in the other mode
+            ScoreStore(store.path)
+    with ScoreStore(store.path) as store:
+        assert store.find(ONE, KEYS) == ANSWERS
+        assert store.verify().journal == "delete"
+
+
+@pytest.mark.parametrize("table", ["", None])
+def test_without_a_mount_table_a_file_system_is_local(tmp_path, monkeypatch, table):
+    monkeypatch.setattr(sqlite_store, "MOUNTS", tmp_path / "mounts")
+    if table is not None:
+        (tmp_path / "mounts").write_text(table)
+    assert sqlite_store.file_system(tmp_path) == ""
+
+
+def test_a_store_that_was_deleted_under_the_run_is_written_again(tmp_path, caplog):
+    path = tmp_path / "results" / "scores.sqlite"
+    with ScoreStore(path) as store:
+        store.put(ONE, [(KEYS[0], ANSWERS[KEYS[0]])])
+        for file in path.parent.iterdir():
+            file.unlink()
+        path.parent.rmdir()
+        store.put(ONE, [(KEYS[1], ANSWERS[KEYS[1]])])
+        assert "was deleted or replaced while this run used it" in caplog.text
+        path.unlink()
+    with ScoreStore(path) as store:  # the second time it was gone when the store was closed
+        assert store.find(ONE, KEYS) == {key: ANSWERS[key] for key in KEYS[:2]}
+        assert store.verify().sound
+
+
+def test_a_store_that_was_replaced_under_the_run_gains_what_the_run_held(tmp_path):
+    path, other = tmp_path / "scores.sqlite", tmp_path / "other.sqlite"
+    with ScoreStore(other) as store:
+        store.put(TWO, [(KEYS[0], PairScore(0.125))])
+        store.put(ONE, [(KEYS[2], ANSWERS[KEYS[2]])])
+    with ScoreStore(path) as store:
+        store.put(ONE, [(KEYS[0], ANSWERS[KEYS[0]])])
+        for file in tmp_path.glob("scores.sqlite-*"):  # a log without its database belongs to no other one
+            file.unlink()
+        os.replace(other, path)
+        store.put(ONE, [(KEYS[1], ANSWERS[KEYS[1]])])
+    with ScoreStore(path) as store:
+        assert store.find(ONE, KEYS) == {key: ANSWERS[key] for key in KEYS[:3]}
+        assert store.find(TWO, KEYS) == {KEYS[0]: PairScore(0.125)}
+
+
+def test_a_run_that_wrote_nothing_brings_no_deleted_store_back(store):
+    store.put(ONE, ANSWERS.items())
+    store.close()
+    with ScoreStore(store.path) as again:
+        again.find(ONE, KEYS)
+        store.path.unlink()
+    assert not store.path.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        UserError, match=r"Score store .*: (Not a directory|File exists)\. .*make its folder one that can"
+    ):
+        ScoreStore(tmp_path / "file" / "scores.sqlite")
+    (tmp_path / "scores.sqlite").mkdir()
+    with pytest.raises(UserError, match=r"unable to open database file\. .*make its folder one that can be written"):
+        ScoreStore(tmp_path / "scores.sqlite")
+
+
+def test_a_store_that_another_run_holds_is_one_sentence(store, monkeypatch):
+    monkeypatch.setattr(sqlite_store, "PATIENCE", 0.05)
+    with closing(sqlite3.connect(store.path)) as other, ScoreStore(store.path) as waiting:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(
+            UserError, match=r"database is locked\. Another run holds it: wait for that one, or give another"
+        ):
+            waiting.put(ONE, ANSWERS.items())
+        other.rollback()
+        waiting.put(ONE, ANSWERS.items())
+        assert waiting.find(ONE, KEYS) == ANSWERS
+
+
+def test_a_store_that_another_run_switches_to_a_log_is_waited_for(tmp_path, monkeypatch):
+    """SQLite refuses at once, without its timeout, while another connection switches the same file."""
+    until = time.monotonic() + 0.5
+
+    class Switching(sqlite3.Connection):
+        def execute(self, text, *values):
+            if text == "PRAGMA journal_mode=WAL" and time.monotonic() < until:
+                raise sqlite3.OperationalError("database is locked")
+            return super().execute(text, *values)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Switching))
+    with ScoreStore(tmp_path / "scores.sqlite") as store:
+        store.put(ONE, ANSWERS.items())
+        assert store.find(ONE, KEYS) == ANSWERS
+    assert time.monotonic() >= until

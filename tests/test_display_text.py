@@ -1,0 +1,158 @@
+"""Text that people see: no door lets out what a terminal obeys, a spreadsheet runs or a page reads as its own."""
+
+import csv
+import io
+import json
+import logging
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metaeval.cli.app import _LogLine
+from metaeval.display_text import Shown
+from metaeval.errors import UserError
+from metaeval.files import csv_text, write_text
+from metaeval.report import html_report, latex, markdown, terminal
+from metaeval.report.table import Block, Cell, ColumnGroup, Note, Table, TableLine
+
+ROOT = Path(__file__).parents[1]
+SHORT = st.text(min_size=1, max_size=20)
+
+
+@pytest.mark.parametrize("text", ["", "a  b ", "naïve", "中文", "é́", "\u200d", "🇦🇹", "a\xa0b", "−0.5"])
+def test_visible_text_stays_as_it_is(text):
+    assert Shown(text) == text
+
+
+def test_what_cannot_be_seen_is_a_space():
+    assert Shown("a\x1b[2Jb\r\nc\u2028d\u202ee\u2066f\x9bg\ud800h\t") == "a [2Jb  c d e f g h "
+
+
+@given(SHORT)
+def test_it_is_one_clean_line_that_cleaning_does_not_change(hostile, text):
+    shown = Shown(text)
+    assert len(shown) == len(text)
+    assert not hostile.UNSEEN.search(shown)
+    assert len(shown.splitlines()) <= 1
+    assert Shown(shown) is shown
+    assert pickle.loads(pickle.dumps(shown)) == shown
+
+
+@given(SHORT)
+def test_an_error_says_one_clean_sentence(text):
+    assert str(UserError(f"{text} is wrong.")) == Shown(f"{text} is wrong.")
+
+
+def test_a_table_holds_shown_text_only_however_it_is_made():
+    nasty, clean = "a\x1b\u202eb", "a  b"
+    cell = Cell(nasty, nasty, (nasty, nasty), marks=(nasty,), asides=(nasty,))
+    assert cell == Cell(clean, clean, (clean, clean), marks=(clean,), asides=(clean,))
+    assert hash(cell) == hash(Cell(clean, clean, (clean, clean), marks=(clean,), asides=(clean,)))
+    assert replace(Cell("1"), number=nasty).number == clean
+    assert Note(nasty, nasty, ((nasty, nasty),)) == Note(clean, clean, ((clean, clean),))
+    assert (TableLine(nasty, ()).name, Block(nasty, ()).title, ColumnGroup(nasty, 1).title) == (clean, clean, clean)
+    assert all(isinstance(text, Shown) for text in (cell.number, *cell.ends, *cell.marks, Cell().interval))
+    assert pickle.loads(pickle.dumps(cell)) == cell
+    with pytest.raises(AttributeError):
+        cell.number = "1"
+
+
+def _grid(text):
+    cell = Cell(text, text, (text, text), "best", (text,), (text, text))
+    note = Note(text, text, ((text, text),))
+    block = Block(text, (TableLine(text, (cell, Cell("-0.5", "-0.7–0.1", ("-0.7", "0.1")))),))
+    return Table(
+        key=(text,),
+        title=text,
+        subtitle=text,
+        headings=(text, "AUC"),
+        blocks=(block,),
+        legend=text,
+        footnotes=(note,),
+        footer=(note,),
+        signatures=(text,),
+        stub=text,
+        groups=(ColumnGroup(text, 2),),
+    )
+
+
+@given(SHORT)
+def test_text_has_lines_of_its_own_only(hostile, text):
+    hostile.check_stream(terminal.text_of(_grid(text)))
+
+
+@given(SHORT)
+def test_markdown_and_html_have_tags_of_their_own_only(hostile, text):
+    page, mine = (markdown.page_of(_grid(each)) for each in (text, "x"))
+    hostile.check_markdown(page)
+    assert len(page.splitlines()) == len(mine.splitlines())
+    page, mine = (html_report.table_of(_grid(each)) for each in (text, "x"))
+    hostile.check_html(page)
+    assert page.count("<") == mine.count("<")
+
+
+@given(SHORT)
+def test_latex_has_commands_of_its_own_only(hostile, text):
+    hostile.check_tex(latex.table_of(_grid(text)))
+
+
+def test_no_renderer_lets_a_hostile_name_through(hostile, nasty):
+    hostile.check_stream(terminal.text_of(_grid(nasty)))
+    hostile.check_markdown(markdown.page_of(_grid(nasty)))
+    hostile.check_tex(latex.table_of(_grid(nasty)))
+    hostile.check_html(html_report.table_of(_grid(nasty)))
+    hostile.check_csv(csv_text([[nasty, 1], [f"x{nasty}", None]]))
+    hostile.check_stream(str(UserError(nasty)))
+
+
+@given(SHORT)
+def test_a_spreadsheet_runs_no_cell(hostile, text):
+    hostile.check_csv(csv_text([[text, 1], [f"x{text}", None]]))
+
+
+@pytest.mark.parametrize("begin", [*"=+-@＝＋－＠", "\t", "\r", "\n"])
+def test_a_cell_that_begins_as_a_formula_is_text(begin):
+    assert next(csv.reader(io.StringIO(csv_text([[f"{begin}cmd"]]), newline="")))[0].startswith("'")
+
+
+@pytest.mark.parametrize("value", [-0.5, 1e-12, -3, True, None, "-0.5", "+3", "-1e-05", "-.5", "a=b", "a-b", "–"])
+def test_numbers_stay_numbers_and_words_words(value):
+    assert csv_text([[value, "x"]]) == f"{'' if value is None else value},x\r\n"
+
+
+def test_a_lone_surrogate_is_written_as_its_escape(tmp_path):
+    path = tmp_path / "a.json"
+    write_text(path, json.dumps({"name": "a\ud800b"}, ensure_ascii=False))
+    assert json.loads(path.read_text(encoding="utf-8")) == {"name": "a\ud800b"}
+
+
+def test_what_is_logged_is_one_clean_line(hostile, nasty):
+    line = _LogLine().format(logging.LogRecord("metaeval", logging.WARNING, "", 0, "%s", (nasty,), None))
+    hostile.check_stream(line)
+    assert "\n" not in line
+
+
+@pytest.mark.slow
+def test_text_that_was_not_made_visible_does_not_type_check(tmp_path):
+    snippet = """
+from metaeval.report import html_report, latex, markdown
+from metaeval.report.table import Cell
+
+def show(name: str) -> str:
+    cell = Cell(name)
+    markdown.escape({0})
+    latex.escape({0})
+    return html_report.escape({0})
+"""
+    file = tmp_path / "snippet.py"
+    for shown, wrong in (("cell.number", 0), ("name", 3)):
+        file.write_text(snippet.format(shown), encoding="utf-8")
+        command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / ".mypy_cache"), str(file)]
+        said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
+        assert said.count('expected "Shown"') == said.count("error:") == wrong, said

@@ -1,0 +1,281 @@
+"""Tables of people's own: what a spreadsheet can do wrong ends in one sentence that names the cell and the cure."""
+
+import datetime
+import gzip
+import re
+
+import pytest
+
+from metaeval import column_roles
+from metaeval.cell_tables import warn_of_swap
+from metaeval.column_roles import read_mapping
+from metaeval.errors import UserError
+from metaeval.scoring.windowed_tables import read_pair_file
+from metaeval.table_settings import reading_tables
+from metaeval.user_tables import read_table, table_of, write_table
+
+ROLES = {"id": ("id", "item id"), "level": ("level", "verdict")}
+
+
+def book(path, rows, change=None):
+    made = pytest.importorskip("openpyxl").Workbook()
+    for row in rows:
+        made.active.append(row)
+    if change:
+        change(made)
+    made.save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "Item-ID,Verdict\na1,full\na2,\n"),
+        ("a.csv", "Item-ID;Verdict\r\na1;full\r\na2;\r\n"),
+        ("a.tsv", "Item-ID\tVerdict\na1\tfull\na2\t\n"),
+        ("a.jsonl", '{"Item-ID": "a1", "Verdict": "full"}\n{"Item-ID": "a2"}\n'),
+    ],
+)
+def test_one_table_in_many_forms(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    table = read_table(tmp_path / name)
+    columns = table.find(ROLES, {}, ["id", "level"])
+    assert columns == {"id": "Item-ID", "level": "Verdict"}
+    assert [[row.text(one) for one in columns.values()] for row in table.rows] == [["a1", "full"], ["a2", ""]]
+
+
+def test_a_spreadsheet_is_read_as_it_looks(tmp_path):
+    table = read_table(book(tmp_path / "a.xlsx", [["id", "level"], [7, "full"], [None, None], ["'-x", 2.0]]))
+    assert [[row.text("id"), row.text("level")] for row in table.rows] == [["7", "full"], ["-x", "2"]]
+
+
+def test_a_data_frame_is_a_table():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"id": ["a", "b"], "level": pandas.array([2, None], dtype="Int64")})
+    assert [row.text("level") for row in table_of("frame", frame).rows] == ["2", ""]
+    rows = pandas.Series([{"id": "a"}, {"id": "b", "level": 2}])
+    assert [row.text("level") for row in table_of("rows", rows).rows] == ["", "2"]
+
+
+@pytest.mark.parametrize("given", [None, 3, [], ["a"], {"a": "full"}])
+def test_what_is_no_table_is_refused(given):
+    with pytest.raises(UserError, match="given holds no rows"):
+        table_of("given", given)
+
+
+def test_a_file_that_is_not_there_is_not_to_be_saved_as_utf_8(tmp_path):
+    with pytest.raises(UserError, match=r"none\.csv: No such file; allowed: a table as CSV, TSV"):
+        read_table(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "\n\n"])
+def test_json_without_a_row_is_refused(tmp_path, text):
+    (tmp_path / "a.jsonl").write_text(text)
+    with pytest.raises(UserError, match=r"a\.jsonl holds no rows"):
+        read_table(tmp_path / "a.jsonl")
+
+
+def levels(path):
+    return [row.text("level") for row in read_table(path).rows]
+
+
+def merged(made):
+    made.active.merge_cells("A2:A3")
+
+
+def second_sheet(made):
+    made.create_sheet("More").append(["a", "b"])
+
+
+ROWS = [["id", "level"], ["a1", "full"], ["a2", "none"]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "change", "said"),
+    [
+        (ROWS, merged, r"cells A2:A3 are merged: unmerge them"),
+        (ROWS, second_sheet, r'has 2 sheets \("Sheet", "More"\): save the one'),
+        ([["id", "level"], ["a1", "=1+1"]], None, r"cell B2 holds a formula .*paste its values"),
+        ([["id", "level"], ["a1", datetime.date(2026, 1, 2)]], None, r"cell B2 holds a date \(2026-01-02\).*as text"),
+        ([["id", "level"], ["a1", datetime.time(1, 2)]], None, r"cell B2 holds a time"),
+        ([["Labels of May", None], ["id", "level"], ["a", "full"]], None, r"row 1 holds a title, not headings"),
+        ([["id", "level", None], ["a", "full", "who"]], None, r'cell C2 has "who" in a column without'),
+        ([["id", "level", "level"], ["a", "full", 1]], None, r'column "level" appears twice'),
+        ([["id", "level"]], None, r"holds no rows"),
+        ([], None, r"holds no rows"),
+    ],
+)
+def test_spreadsheets_that_cannot_be_taken_at_their_word(tmp_path, rows, change, said):
+    path = book(tmp_path / "labels.xlsx", rows, change)
+    with pytest.raises(UserError) as caught:
+        levels(path)
+    assert re.search(said, str(caught.value))
+    assert str(path) in str(caught.value)
+
+
+def test_other_files_are_refused_in_a_sentence(tmp_path):
+    (tmp_path / "a.xlsx").write_text("no zip")
+    (tmp_path / "a.ods").write_text("")
+    (tmp_path / "a.csv").write_text('id,level\n"a,full\n')
+    for name, said in {"a.xlsx": "not a readable .xlsx", "a.ods": "save it as .xlsx", "a.csv": "is not CSV"}.items():
+        with pytest.raises(UserError, match=said):
+            read_table(tmp_path / name)
+
+
+def test_columns_are_named_where_they_are_not_known(tmp_path):
+    (tmp_path / "a.csv").write_text("Nr,Urteil\n1,full\n")
+    table = read_table(tmp_path / "a.csv")
+    with pytest.raises(UserError, match=r'no column for the level .*"Nr", "Urteil".*--map level=COLUMN'):
+        table.find(ROLES, {}, ["level"])
+    assert table.find(ROLES, read_mapping(["level=Urteil", "id=Nr"], ROLES)) == {"level": "Urteil", "id": "Nr"}
+    with pytest.raises(UserError, match=r'no column "Urteile". Did you mean \'Urteil\'\?'):
+        table.find(ROLES, {"level": "Urteile"})
+    with pytest.raises(UserError, match=r"unknown role\. Did you mean 'level'"):
+        read_mapping(["levels=Urteil"], ROLES)
+    with pytest.raises(UserError, match=r"allowed: ROLE=COLUMN"):
+        read_mapping(["level"], ROLES)
+    with pytest.raises(UserError, match=r"\"Urteil\": rename one\.$"):
+        table.find(ROLES, None, ["level"])
+
+
+def test_a_column_has_one_role_or_two_that_it_can_have():
+    table = table_of("given", [{"key": "a", "said": "x", "gold": 1}])
+    for given in ({"id": "gold", "gold": "gold"}, {"statement": "said", "source": "said"}):
+        with pytest.raises(UserError, match=r"is given both for the \w+ and for the \w+: give another column"):
+            table.find({}, given)
+    for given in ({"id": "key", "group": "key"}, {"source": "said", "group": "said"}):
+        assert table.find({}, given) == given
+
+
+def test_statements_longer_than_their_sources_are_said(caplog):
+    columns = {"source": "claim", "statement": "the passage"}
+    warn_of_swap("a.csv", columns, [(20, 30), (20, 40), (20, 30)])
+    warn_of_swap("a.csv", columns, [])
+    assert caplog.messages == []
+    warn_of_swap("a.csv", columns, [(20, 300), (20, 41), (20, 10)])
+    assert "--map statement=claim --map 'source=the passage'" in caplog.text
+
+
+TEXTS_BY_ENCODING = {
+    "cp1252": "Die Mühle ist alt, und die Größe der Brücke täuscht über ihr Alter",
+    "cp1250": "Most został otwarty w 1999 roku. Źródło mówi, że król żył długo",
+    "cp1251": "Мост построен в 1999 году",
+    "utf-16": "Die Mühle ist alt",
+}
+
+
+@pytest.mark.parametrize("encoding", TEXTS_BY_ENCODING)
+def test_csv_of_another_encoding_is_read_and_said(tmp_path, caplog, encoding):
+    path, text = tmp_path / "a.csv", TEXTS_BY_ENCODING[encoding]
+    path.write_bytes(f"id;level;note\r\n1;full;{text}\r\n".encode(encoding))
+    assert read_table(path).rows[0].text("note") == text
+    if encoding != "utf-16":  # its byte-order mark says it
+        assert f"{path} is not UTF-8: it is read as {encoding}" in caplog.text
+        assert "--encoding NAME decides" in caplog.text
+
+
+def test_the_encoding_that_is_named_decides(tmp_path, caplog):
+    path = tmp_path / "a.csv"
+    path.write_bytes("id,level\nМост,full\n".encode("cp1251"))
+    with reading_tables("cp1252"):
+        assert read_table(path).rows[0].text("id") == "Ìîñò"
+    assert caplog.messages == []
+    with reading_tables("utf-8"), pytest.raises(UserError, match=r"is not utf-8 text \(byte 9\): save it as UTF-8"):
+        read_table(path)
+    for name in ("utf-9", "rot13"):
+        with reading_tables(name), pytest.raises(UserError, match=f'--encoding "{name}" is not an encoding'):
+            read_table(path)
+
+
+def test_rows_that_are_cut_short_are_counted(tmp_path, caplog):
+    path = tmp_path / "a.csv"
+    path.write_text("id,level,note\na,full,x\nb,none\n\nc\n")
+    assert [row.text("level") for row in read_table(path).rows] == ["full", "none", ""]
+    assert caplog.messages == [f"{path}: 2 rows have fewer cells than the header (line 3): the last count as blank."]
+
+
+FAR = {"row": 1_048_576, "column": 16_384}
+
+
+def test_a_sheet_costs_what_it_holds(tmp_path):
+    """A stray cell in the last row and column: 17 thousand million cells are not made."""
+    path = book(tmp_path / "a.xlsx", ROWS, lambda made: setattr(made.active.cell(**FAR), "value", "x"))
+    with pytest.raises(UserError, match=r'cell XFD1048576 has "x" in a column without a heading'):
+        read_table(path)
+    bold = pytest.importorskip("openpyxl").styles.Font(bold=True)
+    styled = book(tmp_path / "b.xlsx", ROWS, lambda made: setattr(made.active.cell(**FAR), "font", bold))
+    assert levels(styled) == ["full", "none"]
+
+
+def test_a_sheet_that_grows_without_end_is_refused(tmp_path, monkeypatch):
+    path = book(tmp_path / "a.xlsx", [["id", "level"], *([f"a{n}", "full"] for n in range(5000))])
+    monkeypatch.setattr("metaeval.parsing._FREE", 1000)
+    monkeypatch.setattr("metaeval.parsing.EXPANSION", 1)
+    with pytest.raises(UserError, match=r"a\.xlsx grows to more than [\d,]+ bytes: save the sheet as CSV"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("coded", [True, False])
+def test_a_text_that_parquet_stores_once_for_many_rows_is_bounded(tmp_path, monkeypatch, coded):
+    pyarrow, parquet = map(pytest.importorskip, ("pyarrow", "pyarrow.parquet"))
+    path, n = tmp_path / "a.parquet", 2000
+    once = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * n, pyarrow.int32()), ["x" * 100_000])
+    columns = pyarrow.table({"source": once, "statement": ["s"] * n})
+    parquet.write_table(columns, path, store_schema=coded, compression="zstd")
+    monkeypatch.setattr("metaeval.parsing._PARQUET_FREE", 1 << 24)
+    monkeypatch.setattr("metaeval.parsing._BATCH_BYTES", 1 << 22)
+    for read in (read_table, lambda path: read_pair_file(path, {})):
+        with pytest.raises(UserError, match=r"a\.parquet holds more than [\d,]+ bytes: cut it"):
+            read(path)
+    monkeypatch.setattr("metaeval.parsing._PARQUET_FREE", 1 << 28)
+    assert read_pair_file(path, {}).rows == n
+
+
+def test_a_line_without_end_in_a_small_file_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("metaeval.parsing.LONGEST_LINE", 3 << 20)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(gzip.compress(b'{"id": "' + b"x" * (5 << 20) + b'"}\n'))
+    with pytest.raises(UserError, match=r"or has a line of more than 3,145,728"):
+        read_table(path)
+    path.write_bytes(gzip.compress(b'{"id": "a", "note": "' + b"x" * (1 << 20) + b'"}\n', 1) * 5)
+    assert read_table(path).size == 5
+
+
+def test_headings_are_compared_without_case_accents_and_brackets():
+    table = table_of("given", [{"Réponse (bot)": "x [1]", "reponse": "y", "ÉNONCÉ": "z"}])
+    assert table.like(["réponse", "enonce"]) == ["reponse", "ÉNONCÉ", "Réponse (bot)"]
+
+
+def test_one_vocabulary_of_roles_for_every_command():
+    mapping = {role: role.upper() for role in column_roles.ROLES}
+    assert (
+        column_roles.read_columns(mapping, column_roles.SCORES)
+        == column_roles.read_columns(mapping, column_roles.LABELS)
+        == mapping
+    )
+    assert column_roles.mapped(column_roles.LABELS, {"gold": "Urteil"}) == {"level": "Urteil"}
+    assert column_roles.mapped(column_roles.LABELS, {"level": "Urteil"}) == {"level": "Urteil"}
+    assert column_roles.mapped(column_roles.RATINGS, {"level": "Urteil"}) == {"gold": "Urteil"}
+    assert column_roles.mapped(column_roles.CITATIONS, {"passages": "Q", "text": "A"}) == {"source": "Q", "answer": "A"}
+    assert column_roles.mapped(column_roles.SCORES, {"id": "K", "pair_id": "P"}) == {"pair_id": "P"}
+
+
+def test_a_text_longer_than_a_cell_of_a_spreadsheet_is_cut_there(tmp_path):
+    pytest.importorskip("openpyxl")
+    write_table(tmp_path / "a.xlsx", ["id", "text"], [["1", "x" * 40_000], ["2", "y" * 32_767]], {})
+    assert [len(row.text("text")) for row in read_table(tmp_path / "a.xlsx").rows] == [32_767, 32_767]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx"])
+def test_no_text_that_is_written_acts_as_a_formula(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+    write_table(path, ["id", "text"], [["=1+1", "@SUM(A1)"], ["-2.5", "a\tb"]], {})
+    if ending == "xlsx":
+        sheet = pytest.importorskip("openpyxl").load_workbook(path).active
+        assert {cell.data_type for row in sheet.iter_rows() for cell in row} == {"s"}
+        return
+    first, second = path.read_text().splitlines()[1:]
+    assert first.startswith("'=1+1")
+    assert "'@SUM(A1)" in first
+    assert second.startswith("-2.5")
+    assert read_table(path).rows[1].cells["id"] == "-2.5"
