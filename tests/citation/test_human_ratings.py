@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.human import ratings
-from metaeval.citation.human.ratings import NO_VALUE, SpanValue, Valued, align, filled, mean_of, response_rating
+from metaeval.citation.human.ratings import (
+    NO_VALUE,
+    RatedStatement,
+    SpanValue,
+    Valued,
+    align,
+    filled,
+    mean_of,
+    rating_of,
+    response_rating,
+)
 from metaeval.citation.marks_and_sentences import split, whole
 from metaeval.citation.readers.expertqa import with_marks, written
 
@@ -15,7 +24,7 @@ MISSING = Valued(None, "missing", "failed")
 
 
 def statements(*ends):
-    return [ratings.RatedStatement(start, end, "", (1.0,)) for start, end in ends]
+    return [RatedStatement(start, end, "", (1.0,)) for start, end in ends]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +42,7 @@ def statements(*ends):
     ],
 )
 def test_half_of_the_annotators_or_more_have_to_be_there(ratings, expected):
-    assert ratings.rating_of(ratings) == expected
+    assert rating_of(ratings) == expected
 
 
 def test_a_response_is_the_mean_of_what_is_rated():

@@ -10,9 +10,15 @@ import pytest
 
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.measures import value_of
+from metaeval.citation.scifi.answer_measures import (
+    citations_without_facts,
+    coverages,
+    densities,
+    entailments,
+    score_facts,
+)
 from metaeval.citation.scifi.data_model import AnswerFacts, ReferenceFacts, ScifiOptions
 from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
-from metaeval.citation.scifi.measures import citations_without_facts, coverages, densities, entailments, score_facts
 
 FIVE = tuple(Passage(f"{word}.") for word in ("Alpha", "Beta", "Gamma", "Delta", "Omega"))
 

@@ -3,9 +3,9 @@
 import pytest
 
 from metaeval.citation.data_model import Verdict
+from metaeval.citation.scifi.answer_measures import entailments, uncited
 from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.entailment import fact_lines, most
-from metaeval.citation.scifi.measures import entailments, uncited
 from metaeval.errors import UserError
 
 

@@ -10,10 +10,10 @@ from metaeval.citation.chat_models import ChatOptions
 from metaeval.citation.data_model import Answer, Verdict
 from metaeval.citation.measures import AnswerShare
 from metaeval.citation.parsers.parse import Parse, find_parser, stored_parser
+from metaeval.citation.scifi.answer_measures import against_parser, citations_without_facts
 from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.entailment import assign, fact_lines
 from metaeval.citation.scifi.facts import PROFILE, facts_signature, read_with_parser
-from metaeval.citation.scifi.measures import against_parser, citations_without_facts
 
 OPTIONS, OWN = ScifiOptions(), ScifiOptions(own_group=True)
 NO_PARSER = stored_parser({})

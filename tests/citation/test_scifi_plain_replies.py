@@ -6,9 +6,9 @@ import pytest
 
 from metaeval.citation.chat_models import ChatOptions
 from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.scifi.answer_measures import entailments
 from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.facts import facts_signature, read_line, read_listed, read_with_model
-from metaeval.citation.scifi.measures import entailments
 from metaeval.llm.messages import read_reply
 
 CHAT = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1", output="text")

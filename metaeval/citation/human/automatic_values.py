@@ -22,8 +22,8 @@ from metaeval.citation.human.ratings import (
     mean_of,
 )
 from metaeval.citation.measures import AnswerShare, f1
+from metaeval.citation.scifi.answer_measures import entailments, lost_citing
 from metaeval.citation.scifi.data_model import DEFAULTS, AnswerFacts, FactLine, ScifiOptions
-from metaeval.citation.scifi.measures import entailments, lost_citing
 
 _TRIPLE = ("recall", "precision", "f1")
 _JUDGED: tuple[CiteEvalMeasure, ...] = ("auto", "rating", "edits")

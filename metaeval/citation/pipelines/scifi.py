@@ -22,11 +22,11 @@ from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, PipelineMeasure, Run
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.ranking_tables import ranking_sheets
+from metaeval.citation.scifi import answer_measures
 from metaeval.citation.scifi import facts as fact_making
-from metaeval.citation.scifi import measures
+from metaeval.citation.scifi.answer_measures import ScoredFacts
 from metaeval.citation.scifi.data_model import AnswerFacts, CoverageLine, FactLine, ScifiOptions, read_sentences
 from metaeval.citation.scifi.entailment import counter
-from metaeval.citation.scifi.measures import ScoredFacts
 from metaeval.citation.system_comparison import Rankings, values_of
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag
@@ -214,8 +214,9 @@ def make_facts(source: Assessed, chat: Any) -> Assessed:
 
 def value_facts(facts: Assessed, backends: Iterable[Backend]) -> Assessed:
     """Return the facts with their values by each backend, which score in turn."""
+    read, options, splitter = facts.read, facts.options, facts.run.splitter
     valued = [
-        (backend, measures.score_facts(facts.read, backend.entails, facts.options, backend.soft, facts.run.splitter))
+        (backend, answer_measures.score_facts(read, backend.entails, options, backend.soft, splitter))
         for backend in backends
     ]
     return replace(facts, backends=[backend for backend, _ in valued], scored=[scored for _, scored in valued])
@@ -264,7 +265,7 @@ def _scores(assessed: Assessed, around: Provenance) -> Table:
 
 def _texts(assessed: Assessed, around: Provenance) -> Table:
     panel = assessed.run.panel
-    values = measures.text_shares(assessed.read, assessed.scored[0].facts, assessed.options)
+    values = answer_measures.text_shares(assessed.read, assessed.scored[0].facts, assessed.options)
     columns = [measure.column for measure in _TEXTS]
     # Values that are not percentages are counts, and can be above 1.
     statistics = {c.key: micro(values[c.key], SHARES if c.scale == 100 else COUNTS) for c in columns}
@@ -276,7 +277,7 @@ def _texts(assessed: Assessed, around: Provenance) -> Table:
 
 def rankings(assessed: Assessed) -> Rankings:
     """Return entailment and coverage of the systems with every backend; measures without values are left out."""
-    average = measures.averages(assessed.options)[0]
+    average = answer_measures.averages(assessed.options)[0]
     by_name = {
         name: values_of(
             assessed.run.panel, [scored.statistics[f"{name}_{average}"] for scored in assessed.scored], alone=False
@@ -347,7 +348,7 @@ def _bounds(assessed: Assessed, scored: ScoredFacts) -> str:
         rows, texts = assessed.run.panel.rows(system), []
         answers = [assessed.read[row] for row in rows]
         # The sentences that count for a measure and whose facts are unknown.
-        lost = sum(len(measures.lost_citing(answer, assessed.options)) for answer in answers)
+        lost = sum(len(answer_measures.lost_citing(answer, assessed.options)) for answer in answers)
         lost_reference = sum(answer.reference.sentences_lost for answer in answers if answer.reference is not None)
         measures = ("citation entailment", scored.entailment, lost), ("coverage", scored.coverage, lost_reference)
         for name, values, unknown in measures:
@@ -383,7 +384,7 @@ def _lost_sentences(assessed: Assessed) -> str:
 
 def _assignment(assessed: Assessed) -> str:
     """Return, as text, how often distance and parser assign different citations; empty where only one assigns."""
-    other, of = measures.against_parser(assessed.read, assessed.scored[0].facts)
+    other, of = answer_measures.against_parser(assessed.read, assessed.scored[0].facts)
     if not of or assessed.options.own_group:
         return ""
     return (
@@ -394,7 +395,7 @@ def _assignment(assessed: Assessed) -> str:
 
 def _other_counts(assessed: Assessed) -> str:
     """Return, as text, the facts by state, and the marks that cite no passage or are not read, with the first one."""
-    numbers = measures.counts(assessed.read, assessed.scored[0].facts).items()
+    numbers = answer_measures.counts(assessed.read, assessed.scored[0].facts).items()
     texts = [f"{plain(name)} {number:,}" for name, number in numbers if name.startswith(_COUNTED)]
     wrong = (
         f"{plain(answer.answer.id)}, offset {mark.start}"
@@ -412,9 +413,9 @@ def row_tables(assessed: Assessed) -> list[Table]:
     """Return the rows of every backend: facts, answers, and the facts of references."""
     tables = []
     for backend, scored in assessed.both:
-        rows = [measures.fact_row(line) for line in scored.facts]
+        rows = [answer_measures.fact_row(line) for line in scored.facts]
         tables.append(Table(name=f"facts:{backend.name}", records=rows))
-        answers = measures.answer_rows(assessed.read, scored, assessed.options)
+        answers = answer_measures.answer_rows(assessed.read, scored, assessed.options)
         tables.append(Table(name=f"answers:{backend.name}", records=answers))
         if assessed.referred:
             held = [asdict(line) for line in scored.references]

@@ -15,7 +15,7 @@ from metaeval.citation.pipelines.pipeline import Layout, NameList, Pipeline, Pip
 from metaeval.citation.pipelines.provenance import Provenance, data_of, judged
 from metaeval.citation.pipelines.scifi import SCIFI, Assessed, ScifiCommand, make_facts, provenance_of, value_facts
 from metaeval.citation.pipelines.scifi_groups import FEATURING, group_table
-from metaeval.citation.scifi import measures
+from metaeval.citation.scifi import answer_measures
 from metaeval.citation.scifi.text_statistics import citation_counts
 from metaeval.declared import Flag
 from metaeval.display_text import count
@@ -178,10 +178,10 @@ def _statistics(assessed: Assessed, systems: Sequence[_System], around: Provenan
 
 def _measures(assessed: Assessed) -> dict[str, Statistic]:
     read, options, scored = assessed.read, assessed.options, assessed.scored[0]
-    average = measures.averages(options)[0]
+    average = answer_measures.averages(options)[0]
     return {
-        "density": micro(measures.densities(read, options), COUNTS),
-        "density_sub": micro(measures.densities(read, options, inside=True), COUNTS),
+        "density": micro(answer_measures.densities(read, options), COUNTS),
+        "density_sub": micro(answer_measures.densities(read, options, inside=True), COUNTS),
         **{name: scored.statistics[f"{name}_{average}"] for name in ("entailment", "coverage")},
     }
 

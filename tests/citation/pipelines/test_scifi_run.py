@@ -12,8 +12,8 @@ import metaeval
 from metaeval.citation.measures import estimate, group_codes, micro
 from metaeval.citation.pipelines.run_pipeline import prepare
 from metaeval.citation.pipelines.scifi import SCIFI, read_run, scifi_sheets, value_facts
+from metaeval.citation.scifi.answer_measures import answer_rows, fact_row
 from metaeval.citation.scifi.facts import read_with_model
-from metaeval.citation.scifi.measures import answer_rows, fact_row
 from metaeval.errors import UserError
 from metaeval.llm.messages import read_reply
 from metaeval.stats.intervals import Resampling

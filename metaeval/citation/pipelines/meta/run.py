@@ -52,10 +52,10 @@ from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import Layout, MakeBackends, Pipeline, Run, chat_options
 from metaeval.citation.pipelines.run_pipeline import find_cutoffs
 from metaeval.citation.pipelines.scifi import estimate_facts, fact_cutoff, one_fact_each
+from metaeval.citation.scifi.answer_measures import lost_citing
 from metaeval.citation.scifi.data_model import AnswerFacts, ScifiOptions
 from metaeval.citation.scifi.entailment import counter, fact_lines
 from metaeval.citation.scifi.facts import PROFILE, facts_signature, read_with_model, read_with_parser
-from metaeval.citation.scifi.measures import lost_citing
 from metaeval.config import RunConfig
 from metaeval.display_text import count
 from metaeval.errors import UserError, unknown

@@ -7,9 +7,7 @@ import pytest
 
 from metaeval.citation.data_model import Passage
 from metaeval.citation.measures import bounds, estimate, group_codes, macro, micro, value_of
-from metaeval.citation.scifi.data_model import LEFT_OUT, AnswerFacts, ReferenceFacts, ScifiOptions
-from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
-from metaeval.citation.scifi.measures import (
+from metaeval.citation.scifi.answer_measures import (
     citations_without_facts,
     counts,
     coverages,
@@ -18,6 +16,8 @@ from metaeval.citation.scifi.measures import (
     uncited,
     unmapped,
 )
+from metaeval.citation.scifi.data_model import LEFT_OUT, AnswerFacts, ReferenceFacts, ScifiOptions
+from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
 
 
 def covered(made, text, facts, **options):
