@@ -29,14 +29,14 @@ ANALYSES = {
     **{name: name for name in ("cite", "compare", "data", "estimate", "evaluate", "label", "metrics", "multiverse")},
     **{name: name for name in ("pairs", "plan", "results", "run", "shards", "store", "thresholds", "view")},
 }
-"""Functions, and groups of them, that are made of declarations, with the names under which these are registered."""
+"""By name in Python: the registered name of the analysis, or group of analyses, that the function is made from."""
 _EARLIER = {
     **{"calibrate": "thresholds(..., learn=True)", "certify": "plan(..., certify=True)", "decide": "thresholds"},
     **{"check_claim": "multiverse(scores=..., claim=...)", "diff": "results.diff", "power": "plan"},
     **{"explain": "results.explain", "figures": "results.figures", "generate": "cite.generate"},
     **{"slurm": "shards.slurm", "table": "results.show", "tables": "run(..., suite=True)"},
 }
-"""Functions of earlier versions, with what is called now."""
+"""By name of a function of earlier versions: the expression after `metaeval.` that replaces it."""
 HOMES = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", *sorted({*HOMES, *ANALYSES})]

@@ -1,4 +1,4 @@
-"""`python -m metaeval`."""
+"""Run the command line by `python -m metaeval`."""
 
 import os
 import sys

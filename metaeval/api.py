@@ -1,4 +1,4 @@
-"""The typed Python interface: the steps of the command line, with its settings under the names of `RunConfig`."""
+"""Handwritten functions of the Python interface (`score`, `evaluate_scores` ...) with the settings of `RunConfig`."""
 
 from __future__ import annotations
 
@@ -48,22 +48,20 @@ class Answers(list[PairScore]):
     """A metric's scores, one `PairScore` per pair: a list with a short `repr` and a method that makes a data frame."""
 
     def to_frame(self) -> Any:
-        """Return a data frame with a row for each pair: score, status, tokens, cut."""
+        """Return a data frame (pandas, else polars) with a row for each pair: score, status, tokens, cut."""
         return frame(answer._asdict() for answer in self)
 
     def __repr__(self) -> str:
-        return (
-            super().__repr__() if len(self) <= _WHOLE else f"<{count(len(self), 'answer')}; the first is {self[0]!r}>"
-        )
+        return super().__repr__() if len(self) <= _WHOLE else f"<{count(len(self), 'score')}; the first is {self[0]!r}>"
 
 
 @typed
 def score(
     metric: str | Callable[..., Any], sources: Sequence[str], statements: Sequence[str], **options: Any
 ) -> Answers:
-    """Score texts of your own with a metric: one score per (source, statement). Nothing is stored.
+    """Score texts of your own with a metric: one score per (source, statement), in order. Nothing is stored.
 
-    metric: its name, or a function or class.
+    metric: its name, or a function or class. options: the metric's own options.
     """
     name: str = name_of("metric", metric)
     if len(sources) != len(statements):
@@ -79,14 +77,14 @@ def score(
 def load_ratings(dataset: str = "ratings", data: Any = None, **settings: Any) -> Ratings:
     """Return the rated texts of a data set, with the scores published with them.
 
-    data: a folder or a file; of ratings of your own also a data frame, or mappings with one field a column.
+    data: a folder or a file; for dataset="ratings" also a data frame, or a list of mappings, one for each row.
     settings: as in `load_corpus`, and columns={"gold": HEADING} for headings that do not say what they are for.
     """
     if data is None or isinstance(data, str | Path):
         ratings, _, _ = prepared_run.load_ratings(load_run(None, {"dataset": dataset, "data": data, **settings}))
         return ratings
     if dataset != "ratings":
-        raise UserError(f"The data frame is the data set: leave dataset={dataset!r} or the data frame out.")
+        raise UserError(f"The table in data is the data set itself: leave dataset={dataset!r} out, or the table.")
     return prepared_run.ratings_in(data, load_run(None, settings))
 
 
@@ -113,7 +111,7 @@ def evaluate_scores(
     config = load_run(None, {**settings, "metrics": tuple(scores)})
     files = []
     for name, values in scores.items():
-        answers = _answers(name, values)
+        answers = _pair_scores(name, values)
         content = sha256_json({pair_id: answer.score for pair_id, answer in answers.items()})[:12]
         files.append((ScoreFile(Path(name), answers, {"metric": name}), f"sha256:{content}"))
     by_name = corpus is None and ratings is None
@@ -128,7 +126,7 @@ def evaluate_scores(
 
 
 def results_of(evaluated: runs.EvaluatedRun) -> Results:
-    """Return the results of a run, and warn of the protocols that were left out."""
+    """Return the results of a run, and log a warning for each protocol that was left out, with the reason."""
     left_out = [f"Left out: {protocol}: {reason}" for protocol, reason in evaluated.left_out.items()]
     for sentence in left_out:
         _log.warning("%s", sentence)
@@ -138,7 +136,8 @@ def results_of(evaluated: runs.EvaluatedRun) -> Results:
     return Results(evaluated.results, declarations, left_out)
 
 
-def _answers(name: str, values: Mapping[str, float | None]) -> dict[str, PairScore]:
+def _pair_scores(name: str, values: Mapping[str, float | None]) -> dict[str, PairScore]:
+    """Return the scores of the metric `name` by pair id, None as a missing one; `UserError` for NaN and infinity."""
     for pair_id, value in values.items():
         if value is not None and not isfinite(value):
             raise UserError(f"Metric {name!r}: pair {pair_id!r} has the score {value}; give None for a missing score.")

@@ -1,4 +1,4 @@
-"""Tables in memory: columns of cells under headings, which are found by what they are for, and errors by cell."""
+"""Tables in memory: columns of cells, the search for the heading of each role, and errors that name a cell."""
 
 from __future__ import annotations
 
@@ -42,28 +42,28 @@ _GUARDED = re.compile(r"'[=+@\t\r\n＝＋－＠-]")
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A cell that cannot be read. why: what it holds and what to do about it, as a clause."""
+    """The stand-in for a cell that cannot be read, as a formula. why: what it holds and what to do, as a clause."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table: its cells by heading, and the description of its location."""
+    """One row of a table: its cells by heading. where: location of the row; places: of its cells, if they have any."""
 
     where: str
     cells: Mapping[str, Any]
     places: Mapping[str, str]
 
     def value(self, heading: str) -> Any:
-        """Return the value of a cell, None if blank; raises `UserError` for a cell that is `Wrong`."""
+        """Return a cell's value, None if it is blank or missing; raises `UserError` for a cell that is `Wrong`."""
         value = self.cells.get(heading)
         if isinstance(value, Wrong):
             raise UserError(f"{self.place(heading)} {value.why}.")
         return value
 
     def text(self, heading: str) -> str:
-        """Return the text of a cell without surrounding white space, numbers as typed; empty if blank."""
+        """Return a cell as text (see `text_of`), "" if blank; raises `UserError` for a cell that is `Wrong`."""
         return text_of(self.value(heading))
 
     def place(self, heading: str) -> str:
@@ -113,7 +113,7 @@ class TypedTable:
         return Row(where, dict(zip(self.cells, cells, strict=True)), places)
 
     def column(self, heading: str) -> Cells:
-        """Return the cells of a column; raises `UserError` for a cell that is `Wrong`."""
+        """Return the cells of a column; raises `UserError` for the first cell that is `Wrong`."""
         cells = self.cells[heading]
         if cells.array.dtype == np.object_:
             for row in np.flatnonzero(cells.which(lambda cell: isinstance(cell, Wrong))):
@@ -121,11 +121,11 @@ class TypedTable:
         return cells
 
     def texts(self, heading: str) -> Iterator[str]:
-        """Yield the text of each cell of a column, as `Row.text` returns it; raises `UserError` as `column` does."""
+        """Yield each cell of a column as text (see `text_of`); raises `UserError` for the first that is `Wrong`."""
         return map(text_of, self.column(heading))
 
     def coded(self, heading: str) -> Coded[str]:
-        """Return the texts of a column as codes of the distinct texts."""
+        """Return a column as text (see `text_of`), coded by its distinct texts; raises `UserError` as `column` does."""
         cells = self.column(heading)
         if not cells.are_numbers:
             return Coded.of(map(text_of, cells))
@@ -133,15 +133,16 @@ class TypedTable:
         return Coded(text_array(map(text_of, Cells(values))), codes.astype(np.int32))
 
     def is_numbers(self, heading: str) -> bool:
-        """Return whether a column holds only numbers and blanks, and at least one number."""
+        """Return whether a column holds only blanks and numbers (also as text, NaN, infinity), at least one number."""
         cells = [number_of(cell) for cell in self.cells[heading] if cell is not None]
         return bool(cells) and all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells)
 
     def of_numbers(self, headings: Iterable[str], is_word: IsCell, otherwise: str = "") -> TypedTable:
-        """Return the table with nothing but numbers and blanks in those of the columns that hold numbers.
+        """Return the table after a check that the columns of numbers among `headings` hold numbers and blanks alone.
 
-        Most filled cells of such a column are numbers, in whatever form. is_word: says whether a cell counts as a
-        number although it is a word. otherwise: what to do with a column that is something else, for errors.
+        A column is one of numbers if most of its filled cells are, also in forms that are not read (43 %); others stay
+        as they are. is_word: whether a cell counts as a number although it is a word. otherwise: end of the error
+        message, on a column that is meant as something else.
 
         Raises `UserError` for the first other cell (0,43; 43 %; 1e; #DIV/0!; None; digits that are not 0 to 9), unless
         the command skips bad cells, which are then blank, and counted in a warning.
@@ -149,15 +150,15 @@ class TypedTable:
         return self.blanking({heading: self._bad_cells(heading, is_word) for heading in headings}, otherwise)
 
     def without_absent(self, headings: Iterable[str]) -> TypedTable:
-        """Blank the cells for a missing number (NaN, NA, none) in columns that otherwise hold only numbers.
+        """Refuse words for a missing number (NaN, NA, none) and infinity in columns that otherwise hold only numbers.
 
-        Raises `UserError` for the first such cell, unless the command skips bad cells. A column that holds nothing but
-        "none" is left as it is: this can be the name of a level.
+        Raises `UserError` for the first such cell; where the command skips bad cells, returns the table with these
+        cells blank. A column of nothing but "none" stays as it is: this can be the name of a level.
         """
         return self.blanking({heading: self._absent_cells(heading) for heading in headings})
 
     def _absent_cells(self, heading: str) -> Rows:
-        """Return the rows with a word for a missing number (NaN, NA, none) in a column of nothing else but numbers."""
+        """Return the numbers of the rows that `without_absent` refuses in a column; empty for any other column."""
         cells = self.cells[heading]
         other, endless = np.isinf(cells.plain), cells.which_others(_is_endless)
         absent = other.any() and bool((cells.which_others(_is_no_number) | endless)[other].all())
@@ -165,7 +166,7 @@ class TypedTable:
         return np.flatnonzero(other if absent and few else [])
 
     def _bad_cells(self, heading: str, is_word: IsCell) -> Rows:
-        """Return the rows of a column of numbers whose cell is not one; none for a column of texts."""
+        """Return the numbers of the rows that `of_numbers` refuses in a column; empty for a column not of numbers."""
         if (absent := self._absent_cells(heading)).size:
             return absent
         cells = self.cells[heading]
@@ -175,7 +176,7 @@ class TypedTable:
         return np.flatnonzero(bad if most else [])
 
     def blanking(self, bad: Mapping[str, Rows], otherwise: str = "") -> TypedTable:
-        """Return the table with these cells blank (rows by heading); `UserError` unless the command skips bad cells."""
+        """Return the table with the cells `bad` (rows by heading) blank; `UserError` unless bad cells are skipped."""
         bad = {heading: rows for heading, rows in bad.items() if rows.size}
         if not bad:
             return self
@@ -193,7 +194,7 @@ class TypedTable:
         return replace(self, cells={**self.cells, **{name: self.cells[name].blanked(bad[name]) for name in bad}})
 
     def like(self, names: Iterable[str]) -> list[str]:
-        """Return the headings that equal one of these usual names, in the order of the names.
+        """Return the headings that equal one of the names, in the order of the names; `plain_heading` is compared.
 
         Headings that equal a name only without their part in brackets, as in "score (0-1)", come last.
         """
@@ -207,9 +208,10 @@ class TypedTable:
     ) -> dict[str, str]:
         """Return the heading for each role that has one: the one in `chosen`, else the first of its usual names.
 
-        roles: usual names by role, best first. chosen: headings by role, as the user maps them; None where the user
-        cannot. Raises `UserError` for an unknown heading, for one mapped to two roles that exclude each other, and for
-        a required role without a heading.
+        A heading serves one role, unless `chosen` says otherwise. roles: usual names by role, best first. chosen:
+        headings by role, as the user maps them; None where a user cannot. needed: roles that must have one. Raises
+        `UserError` for an unknown heading, for one mapped to two roles that exclude each other, and for a required role
+        without a heading.
         """
         mapped = chosen or {}
         for heading in mapped.values():
@@ -243,12 +245,15 @@ class TypedTable:
 
 
 def name_column(role: str) -> str:
-    """Return the advice how to name a column for a role, on the command line and in Python."""
+    """Return advice on how to name the column for a role, on the command line and in Python, as a clause."""
     return f"add --map {role}=COLUMN (in Python: columns={{{role!r}: COLUMN}})"
 
 
 def warn_of_swap(name: str, columns: Mapping[str, str], lengths: Sequence[tuple[int, int]]) -> None:
-    """Warn if statements are far longer than their sources, as they are if the two columns are swapped."""
+    """Warn if the median statement is more than twice as long as the median source: the columns may be swapped.
+
+    name: of the table. columns: headings by role. lengths: (source, statement) of each pair, in characters.
+    """
     if not lengths:
         return
     source, statement = (median(side) for side in zip(*lengths, strict=True))
@@ -263,7 +268,10 @@ def warn_of_swap(name: str, columns: Mapping[str, str], lengths: Sequence[tuple[
 
 
 def text_of(value: Any) -> str:
-    """Return the text of a cell's value, as `Row.text` does."""
+    """Return a cell's value as text: stripped, 3.0 as "3", the items of a list as paragraphs; "" for None.
+
+    An apostrophe before the beginning of a formula, with which tables are written, is taken off.
+    """
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -275,7 +283,7 @@ def text_of(value: Any) -> str:
 
 
 def number_of(cell: Any) -> Any:
-    """Return a cell as a number if its text is one; return any other cell unchanged."""
+    """Return a text cell that holds a number as float (NaN and infinity too); return any other cell unchanged."""
     try:
         return number_in(cell) if isinstance(cell, str) else cell
     except ValueError:
@@ -295,7 +303,7 @@ def _is_endless(cell: Any) -> bool:
 
 
 def _is_no_number(cell: Any) -> bool:
-    """Return whether a cell holds what programs write for a missing number."""
+    """Return whether a cell holds what programs write for a missing number: NaN, NA, null, None, nil."""
     return str(cell).strip().casefold() in _NO_NUMBER
 
 

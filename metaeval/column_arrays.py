@@ -1,4 +1,4 @@
-"""Columns as arrays: numbers and texts without a Python object a row, repeated texts coded, the rest as objects."""
+"""Columns as arrays: numbers and texts without a Python object per row, repeated texts coded, the rest as objects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BLOCK = 65_536
 
 
 def text_array(texts: Iterable[str]) -> Texts:
-    """Return texts as an array whose items are Python `str`."""
+    """Return texts as an array, (n,), whose items are read as Python `str`."""
     remaining, parts = iter(texts), [np.array([], dtype=np.dtypes.StringDType())]
     while block := list(islice(remaining, BLOCK)):
         try:
@@ -34,19 +34,19 @@ def text_array(texts: Iterable[str]) -> Texts:
 
 
 def joined(parts: Sequence[Texts]) -> Texts:
-    """Return arrays of texts concatenated."""
+    """Return arrays of texts concatenated; as Python objects if their types differ."""
     mixed = len({part.dtype for part in parts}) > 1
     return np.concatenate([part.astype(np.object_) for part in parts] if mixed else parts)
 
 
 def blocks(*columns: NDArray[Any] | Coded[Any]) -> Iterator[tuple[list[Any], ...]]:
-    """Yield columns in blocks: tuples of lists with at most `BLOCK` Python values each."""
+    """Yield rows in blocks of at most `BLOCK`: a tuple with one list of Python values for each column."""
     for at in range(0, len(columns[0]), BLOCK):
         yield tuple(column[at : at + BLOCK].tolist() for column in columns)
 
 
 def row_blocks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Return row numbers in arrays of at most `BLOCK`."""
+    """Return an array of row numbers cut into arrays of at most `BLOCK`."""
     return [rows[at : at + BLOCK] for at in range(0, rows.size, BLOCK)]
 
 
@@ -57,7 +57,7 @@ def values_of(column: NDArray[Any]) -> Iterator[Any]:
 
 
 def numerals(numbers: NDArray[np.float64]) -> list[str]:
-    """Return numbers as JSON writes them, NaN as null."""
+    """Return the text of each number in JSON, exponents as Python writes them; NaN is null."""
     texts = to_json(numbers.tolist()).decode()[1:-1].replace("NaN", "null").split(",")
     size = np.abs(numbers)
     for row in np.flatnonzero((size > 0) & ((size < 1e-4) | (size >= 1e16))).tolist():  # exponents look different
@@ -66,9 +66,9 @@ def numerals(numbers: NDArray[np.float64]) -> list[str]:
 
 
 def interleaved(*parts: str | Iterable[str]) -> str:
-    """Return all rows as one text. A row is its parts in their order, without a separator.
+    """Return all rows as one text, without separators. A row is its parts in their order.
 
-    A part is a text that all rows share, or a column of texts.
+    A part is a text that all rows share, or a column of texts, (n,).
     """
     columns = (repeat(part) if isinstance(part, str) else part for part in parts)
     return "".join(chain.from_iterable(zip(*columns, strict=False)))
@@ -120,7 +120,7 @@ class Coded(Sequence[T], Generic[T]):
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """Return the number of rows of each name."""
+        """Return the number of rows of each name, (n_names,)."""
         return np.asarray(np.bincount(self.codes, minlength=len(self.names)), dtype=np.int64)
 
     def has(self, name: T) -> bool:
@@ -203,18 +203,18 @@ class Cells:
         return np.fromiter(blank, np.bool_, len(self.array))
 
     def blanked(self, rows: NDArray[np.intp]) -> Cells:
-        """Return the cells with those in these rows blank."""
+        """Return the cells with those at these row numbers blank."""
         values = list(self)
         for row in rows.tolist():
             values[row] = None
         return Cells.of(values)
 
     def which(self, is_wanted: Callable[[Any], bool]) -> NDArray[np.bool_]:
-        """Return which cells are not blank and satisfy the predicate, (n,); it is called once per distinct text."""
+        """Return which cells are not blank and satisfy `is_wanted`, (n,), which is called once per distinct text."""
         return self._which(is_wanted, ~self.blank)
 
     def which_others(self, is_wanted: Callable[[Any], bool]) -> NDArray[np.bool_]:
-        """Return what `which` does, among cells without a finite number."""
+        """Return which filled cells without a finite number satisfy `is_wanted`, (n,)."""
         return self._which(is_wanted, np.isinf(self.plain))
 
     def _which(self, is_wanted: Callable[[Any], bool], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -232,7 +232,7 @@ class Cells:
 
     @cached_property
     def plain(self) -> NDArray[np.float64]:
-        """Return the finite number in each cell, (n,): NaN for a blank cell, infinity for any other content."""
+        """Return the finite number in each cell (or in its text), (n,): NaN if blank, infinity for other content."""
         if self.are_numbers:
             return np.where(np.isinf(self.array), math.inf, self.array).astype(np.float64, copy=False)
         parts, known = [np.zeros(0)], dict[str, float]()
@@ -243,7 +243,7 @@ class Cells:
                 number = float if text.isascii() and "_" not in text else number_in
                 read = np.array([number(value) for value in filled])
             except (TypeError, ValueError, OverflowError):
-                read = np.array([_finite(value, known) for value in filled])
+                read = np.array([_number_or_infinity(value, known) for value in filled])
             read[~np.isfinite(read)] = math.inf
             part = np.full(len(values), math.nan)
             part[~np.array(blank)] = read
@@ -251,7 +251,10 @@ class Cells:
         return np.concatenate(parts)
 
     def numbers(self, number: Callable[[Any], float | None]) -> NDArray[np.float64]:
-        """Return what `plain` does, but `number` returns the number of other content, if it has one."""
+        """Return the number in each cell, (n,): NaN if blank, else the finite number that it holds (or its text).
+
+        Other content has what `number` returns for it, or infinity where this is None.
+        """
         if not (others := np.flatnonzero(np.isinf(self.plain))).size:
             return self.plain
         numbers, known = self.plain.copy(), dict[Any, float | None]()
@@ -266,14 +269,14 @@ class Cells:
 
 
 def number_in(value: Any) -> float:
-    """Return a value as a number; `ValueError` for other text, also for digits like ٣ and underscores as in 1_000."""
+    """Return a value as float; `ValueError` for other text, also for digits like ٣ and underscores as in 1_000."""
     if isinstance(value, str) and ("_" in value or not value.strip().isascii()):
         raise ValueError(value)
     return float(value)
 
 
-def _finite(value: Any, known: dict[str, float]) -> float:
-    """Return the number that a cell holds, infinity if none. known: cache of texts converted before."""
+def _number_or_infinity(value: Any, known: dict[str, float]) -> float:
+    """Return the number that a cell holds (it can be NaN), infinity if none. known: cache of texts, which is filled."""
     if isinstance(value, str) and value in known:
         return known[value]
     try:

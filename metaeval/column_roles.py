@@ -62,7 +62,7 @@ TEXTS: Headings = {
         *("affermazione", "afirmacao", "bewering", "stelling"),
     ),
 }
-"""The texts of a pair."""
+"""The two texts of a pair."""
 
 PLURALS = (*(f"{name}s" for name in TEXTS["source"]), "quellen", "belege", "fundstellen", "textstellen", "fonti")
 """Headings of a column that lists passages."""
@@ -111,7 +111,7 @@ LABELS: Headings = {
 
 
 def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
-    """Return the headings by role in texts ROLE=COLUMN; raises `UserError` for another text or an unknown role."""
+    """Return {role: heading} from texts ROLE=COLUMN; raises `UserError` for another text or a role not in `roles`."""
     headings, known = {}, list(dict.fromkeys(roles))
     for pair in pairs:
         role, equals, heading = (part.strip() for part in pair.partition("="))
@@ -125,10 +125,10 @@ def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
 
 
 def read_columns(columns: object, *kinds: Headings) -> object:
-    """Return headings by role from ROLE=COLUMN texts or a mapping, for the roles of these kinds of table.
+    """Return {role: heading} from ROLE=COLUMN texts or a mapping.
 
-    Raises `UserError` for an unknown role. A value of another type is returned unchanged, so that validation refuses
-    it.
+    kinds: tables whose roles are allowed, beside `ROLES`, text and level. Raises `UserError` for an unknown role. A
+    value of another type is returned unchanged, so that validation refuses it.
     """
     pairs = [f"{role}={heading}" for role, heading in columns.items()] if isinstance(columns, Mapping) else columns
     if not isinstance(pairs, list | tuple) or not all(isinstance(pair, str) for pair in pairs):
@@ -137,6 +137,6 @@ def read_columns(columns: object, *kinds: Headings) -> object:
 
 
 def mapped(kind: Headings, columns: Mapping[str, str]) -> dict[str, str]:
-    """Return the mapped heading of each role of a kind of table, which may be mapped under another name of the role."""
+    """Return {role: heading} for the roles of a kind of table that `columns` maps, by any name of the role."""
     named = {role: [name for name in (role, *_OTHER_NAMES.get(role, ())) if name in columns] for role in kind}
     return {role: columns[names[0]] for role, names in named.items() if names}

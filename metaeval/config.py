@@ -22,7 +22,7 @@ OFFLINE_METRICS = ("overlap", "rouge", "bm25", "support-mini", "minilm-cosine", 
 
 
 class Strict(BaseModel):
-    """An immutable pydantic model that forbids unknown fields."""
+    """An immutable pydantic model that forbids unknown fields, NaN, infinity, and booleans in place of other values."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False, defer_build=True
@@ -32,7 +32,7 @@ class Strict(BaseModel):
     @classmethod
     def _truth_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, bool) and bool not in kinds_of(cls.model_fields[str(info.field_name)].annotation):
-            raise ValueError(f"{str(value).lower()} is not a value for it")
+            raise ValueError(f"{str(value).lower()} is not a value for this setting")
         return value
 
 
@@ -76,12 +76,12 @@ class EvidenceConfig(Strict):
 
     @property
     def by_sentence(self) -> float:
-        """Return the threshold that places evidence in sentences for display: 0.5 where `place` is chunk."""
+        """Return the similarity at which evidence is shown in a sentence: `threshold`, or 0.5 if `place` is chunk."""
         return self.threshold if self.place == "sentence" else 0.5
 
     @classmethod
     def renamed(cls, values: Any) -> Any:
-        """Return settings with the evidence threshold under its present name; raises `UserError` if both are set."""
+        """Return settings with evidence_threshold, if set, as evidence.threshold; `UserError` if both are set."""
         if not isinstance(values, Mapping) or EARLIER_THRESHOLD not in values:
             return values
         evidence = values.get("evidence", {})
@@ -131,16 +131,17 @@ class IntervalConfig(Strict):
     @model_validator(mode="after")
     def _clusters(self) -> IntervalConfig:
         if (self.also and self.method != "t") or (self.annotators and self.cluster != "group"):
-            raise ValueError(f"{self.also} takes interval.method=t, and either annotators or systems as sampled")
+            other = "interval.cluster=group,system" if self.annotators else "interval.annotators"
+            raise ValueError(f"{self.also} needs interval.method=t, and cannot be combined with {other}")
         return self
 
     @property
     def also(self) -> str:
-        """The setting by which systems or annotators are taken as sampled too; "" if groups alone are."""
+        """The name of the setting by which systems or annotators are taken as sampled too; "" if groups alone are."""
         return "interval.annotators" if self.annotators else "interval.cluster" if self.cluster != "group" else ""
 
     def drawn(self) -> dict[str, int | float]:
-        """Return the settings of the resampling, by the names that a table lists."""
+        """Return the settings of the resampling as a mapping: resamples, seed, level."""
         return self.model_dump(include={"resamples", "seed", "level"})
 
 
@@ -184,7 +185,7 @@ class ExecutorConfig(Strict):
 
     @property
     def alone(self) -> bool:
-        """Return whether the main process scores by itself."""
+        """Return whether the main process scores by itself, without worker processes."""
         return self.name == "local" and not self.devices and self.workers < 2
 
     @field_validator("devices", mode="before")
@@ -456,9 +457,9 @@ def load_settings(
 ) -> Model:
     """Build a model of settings: the YAML file's values, then `settings` that are not None, then `key=value` overrides.
 
-    An override names a nested key with dots (interval.seed=3); its value is read as YAML. A name without a path is
-    looked for among the shipped experiments; settings of a run in it that the model does not have are left out. Raises
-    `UserError` with the field, its value and what is allowed. spell: returns how a name in `settings` was typed.
+    Later ones win. An override names a nested key with dots (interval.seed=3); its value is YAML. path: the file, or
+    the name of a shipped experiment; settings of a run in it that the model lacks are left out. spell: returns how a
+    name in `settings` was typed. Raises `UserError` with the field, its value and what is allowed.
     """
     typed = {key: value for key, value in settings.items() if value is not None}
     values = read_experiment(path, typed) if path else {}
@@ -480,7 +481,7 @@ def changed_settings(
     where: str,
     spell: Form = str,
 ) -> Model:
-    """Return a model of a file's values, overridden by typed settings and overrides. where: as in `validated`."""
+    """Return a model of a file's values, overridden by `typed`, then by overrides. where: the file, for messages."""
     changed = {**EvidenceConfig.renamed(values), **typed}
     if isinstance(named := changed.get("executor"), str):  # by its name alone
         executor = values.get("executor", {})

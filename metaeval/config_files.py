@@ -40,21 +40,22 @@ _NAMES: Mapping[str, registry.Kind] = {
     "dataset": "dataset",
     "protocols": "protocol",
 }
-"""Settings that hold names, and of what."""
+"""Settings that hold registered names, with the kind of what they name."""
 
 
 def check_file(where: object, settings: Mapping[str, Any]) -> None:
-    """Raise `UntrustedError` for settings of an untrusted file that would run code or give a key away."""
+    """Raise `UntrustedError` for settings of an untrusted file (`where`) that would run code or give a key away."""
     if "trust_config" in settings:
-        raise UntrustedError(f"{where} sets trust_config, which no file can: read it, then type --trust-config.")
+        raise UntrustedError(f"{where} sets trust_config, which no file can: read the file, then type --trust-config.")
     for setting in _untrusted(settings):
         raise UntrustedError(
             f"{where} sets {setting}. A file may name code, programs, keys and addresses only where it is trusted: "
-            "read it, then add --trust-config, or type this setting yourself."
+            "read the file, then add --trust-config, or type this setting yourself."
         )
 
 
 def _untrusted(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each setting that only a trusted file may set, as NAME: VALUE."""
     yield from (f"{name}: {shown(settings[name])}" for name in sorted(OPTIONS & settings.keys()) if settings[name])
     for field, kind in _NAMES.items():
         listed = settings.get(field)
@@ -73,9 +74,9 @@ def _untrusted(settings: Mapping[str, Any]) -> Iterator[str]:
 def shown_settings(where: object, settings: Mapping[str, Any], trust: bool) -> dict[str, Any]:
     """Return the settings of a completed job for display, without metrics that only a trusted file may name.
 
-    where: the file, for messages. Their scores are in the job's files, so that the metrics need not be loaded.
-    Raises `UntrustedError` for other settings that need trust: a data set is read again, and a protocol decides how
-    its results are read.
+    The scores of such metrics are in the job's files: they need not be loaded. where: the file, for messages. Raises
+    `UntrustedError` for other settings that need trust: a data set is read again, and a protocol decides how its
+    results are read.
     """
     if trust:
         return dict(settings)
@@ -99,14 +100,14 @@ def shown_settings(where: object, settings: Mapping[str, Any], trust: bool) -> d
 
 
 def config_folders(kind: str) -> list[Path]:
-    """Return the folders with YAML files of a kind (metrics, datasets, experiments), the user's folder first."""
+    """Return the folders configs/KIND (metrics, datasets, experiments) that exist: the user's, then the shipped one."""
     package = Path(__file__).parent
     shipped = package / "configs" if (package / "configs").is_dir() else package.parent / "configs"
     return [folder / kind for folder in dict.fromkeys((Path.cwd() / "configs", shipped)) if (folder / kind).is_dir()]
 
 
 def variants(kind: str) -> dict[str, Path]:
-    """Return the YAML files of a kind (metrics, datasets, experiments, citation, published), by name."""
+    """Return the YAML files of a kind (metrics, datasets, experiments, citation, published), by name; a user's wins."""
     files: dict[str, Path] = {}
     for folder in config_folders(kind):
         for path in sorted(folder.glob("*.yaml")):
@@ -125,16 +126,18 @@ def config_file(kind: str, name: str) -> Path | None:
 
 
 def _one_file(name: str, files: Sequence[Path]) -> Path | None:
+    """Return the first file, None without files; raises `UserError` if their contents differ. name: for the message."""
     if len({read_bytes(path) for path in files}) > 1:
         raise UserError(f"{name!r} could be {files[0]} or {files[1]}: rename the first, or give a path.")
     return files[0] if files else None
 
 
 def read_experiment(path: Path, typed: Mapping[str, Any], kind: str = "experiments") -> dict[str, Any]:
-    """Return the settings in a file, or in the shipped file of that name, after a check that they run no code.
+    """Return the settings in a file, or in the shipped file of that name.
 
-    typed: settings that override those of the file, and may name code. Raises `UserError` for an unknown name, and for
-    a name that a shipped file and another file with other content have.
+    Unless `typed` holds trust_config, raises `UntrustedError` for settings that run code, give a key away or write
+    outside the current folder; `typed` settings, which override the file's, are not checked. Raises `UserError` for an
+    unknown name, and for a name that a shipped file and another file with other content have.
     """
     named = None if path.parent.parts else config_file(kind, path.name)
     file = _one_file(
@@ -158,12 +161,12 @@ def _check_places(where: object, settings: Mapping[str, Any]) -> None:
         if isinstance(place, str) and not Path(place).resolve().is_relative_to(Path.cwd().resolve()):
             raise UntrustedError(
                 f"{where} sets {name}: {shown(place)}, which is outside this folder. A file may choose that only where "
-                "it is trusted: read it, then add --trust-config, or type this setting yourself."
+                "it is trusted: read the file, then add --trust-config, or type this setting yourself."
             )
 
 
 def read_entries(listed: Any) -> list[dict[str, Any]]:
-    """Return the data sets of a suite, each as settings of a run; raises `UserError` if one has no name.
+    """Return the data sets of a suite, each as settings of a run; raises `UserError` for anything but a list of some.
 
     listed: names, or mappings with `dataset` and settings of their own (split, unit, options ...).
     """
@@ -179,9 +182,9 @@ def read_entries(listed: Any) -> list[dict[str, Any]]:
 def file_entries(
     path: Path | None, values: Mapping[str, Any], typed: Mapping[str, Any], overrides: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return the data sets that a file lists, each with its own settings unless typed settings override them."""
+    """Return the data sets that a file lists, each with those of its own settings that typed ones do not override."""
     if "dataset" in values:
-        raise UserError(f"{path}: it has both 'dataset' and 'datasets'; keep one of them.")
+        raise UserError(f"{path} sets both 'dataset' and 'datasets': keep one of the two.")
     try:
         listed = deepcopy(read_entries(values["datasets"]))
     except UserError as error:
@@ -203,9 +206,9 @@ _RANGE = re.compile(r"\d*:\d*")  # of YAML this can be a mapping
 
 
 def apply_override(values: dict[str, Any], override: str) -> None:
-    """Set the value of `key=value` in nested settings; raises `UserError` for other text or a value that is not YAML.
+    """Set the value of `key=value` in nested settings, in place; dots in the key separate names of nested settings.
 
-    Dots in the key separate the names of nested settings.
+    Raises `UserError` for other text, a value that is not YAML, and a key inside a single value.
     """
     key, equals, text = override.partition("=")
     if not equals or not key:
@@ -223,23 +226,23 @@ def apply_override(values: dict[str, Any], override: str) -> None:
 
 
 def override_key(override: str) -> str:
-    """Return the dotted key of an override; an earlier name is replaced with the present one."""
+    """Return the dotted key of an override (key=value); an earlier name is replaced with the present one."""
     key = override.partition("=")[0].strip()
     return "evidence.threshold" if key == EARLIER_THRESHOLD else key
 
 
 Form = Callable[[str], str]
-"""Returns how a setting was given: as --half-width, or as its name in Python."""
+"""Returns how the setting of a name was given: as --half-width, or as its name in Python."""
 
 
 def spelled(names: Iterable[str], overrides: Sequence[str], spell: Form) -> dict[str, str]:
-    """Return how settings and overrides were given, by their dotted names."""
+    """Return how settings and overrides were given (--unit, --set interval.seed), by their dotted names."""
     keys = map(override_key, overrides)
     return {name: spell(name) for name in names} | {key: f"--set {key}" for key in keys}
 
 
 def refuse_repeated(settings: Mapping[str, Any], overrides: Sequence[str], spell: Form) -> None:
-    """Raise `UserError` for a setting that an override and an option set.
+    """Raise `UserError` for a setting that is given both by an option and by an override (--set).
 
     Of two overrides the later one counts, so that a script can be given further ones, and a warning says so.
 

@@ -23,8 +23,8 @@ _SAVE = "save it as UTF-8 (in a spreadsheet: CSV UTF-8), or name its encoding wi
 def decoded(path: Path, encoding: str = "") -> str:
     """Return the text of a file, decompressed if gzipped, without a byte-order mark.
 
-    encoding: of the file; empty: UTF-8, or else what its bytes look like, with a warning that names it. Raises
-    `UserError` for a file that cannot be read, an unknown encoding, and text that is not in it.
+    encoding: of the file; empty: that of its byte-order mark, else UTF-8, else what its bytes look like, and a warning.
+    Raises `UserError` for a file that cannot be read, an unknown encoding, and bytes that are not text in it.
     """
     try:
         content = gunzipped(read_bytes(path, _SAVE))
@@ -34,7 +34,7 @@ def decoded(path: Path, encoding: str = "") -> str:
     try:
         return _text(content, encoding or marked)
     except LookupError as error:
-        raise UserError(f"--encoding {shown(encoding)} is not an encoding; allowed: such as cp1252, utf-16.") from error
+        raise UserError(f"--encoding {shown(encoding)} is unknown; allowed: Python's, such as cp1252.") from error
     except UnicodeError as error:
         place = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else str(error)
         likely, others = ("", []) if encoding else _likely(content)
@@ -52,9 +52,9 @@ def _text(content: bytes, encoding: str) -> str:
 
 
 def _likely(content: bytes) -> tuple[str, list[str]]:
-    """Return the encoding that bytes look like, from lines that are not ASCII ("": none), and others that fit as well.
+    """Return the encoding that bytes look like ("" if none fits), and the others that fit as well.
 
-    Of encodings in which the text looks alike, the most used one is taken.
+    Lines that are not ASCII decide. Encodings that fit equally come in the order of `_USUAL`, the most used first.
     """
     from charset_normalizer import from_bytes  # most files are UTF-8 and spared its start
 

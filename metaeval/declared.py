@@ -1,4 +1,4 @@
-"""What annotations declare: types, the values they name, the words of each field, and what a call or a model takes."""
+"""Read the annotations of fields and functions (options, types, descriptions), and check calls and models by them."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ class Flag:
 
 
 def flag_of(field: FieldInfo) -> Flag:
-    """Return the command-line form of a field."""
+    """Return the `Flag` of a field; an empty `Flag` for a field without one."""
     return next((part for part in field.metadata if isinstance(part, Flag)), Flag())
 
 
 def is_typed(field: FieldInfo) -> bool:
-    """Return whether a field is an option or argument of the command line, which a `Flag` says."""
+    """Return whether a field has a `Flag`, that is, whether it is an option or argument of the command line."""
     return any(isinstance(part, Flag) for part in field.metadata)
 
 
 def option_of(name: str, field: FieldInfo) -> str:
-    """Return the option of a field, such as --dry-run."""
+    """Return the option of a field as it is typed, such as --dry-run. name: of the field."""
     return f"--{(flag_of(field).name or name).replace('_', '-')}"
 
 
@@ -83,13 +83,14 @@ def named_values(annotation: Any) -> list[str]:
 
 @cache
 def option_docs(owner: type) -> Mapping[str, str]:
-    """Return the description of each option of a class and its bases: the text under its field, or pydantic's."""
+    """Return the description of each field of a class and its bases: pydantic's, else the text under the field."""
     words = {name: text for base in reversed(owner.__mro__) for name, text in _texts_of(base)}
     fields = owner.model_fields if issubclass(owner, BaseModel) else {}
     return words | {name: field.description for name, field in fields.items() if field.description}
 
 
 def _texts_of(owner: type) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each field of the class itself that has a text under it; nothing without source code."""
     if owner.__module__.partition(".")[0] in ("builtins", "abc", "pydantic"):
         return
     try:
@@ -103,10 +104,10 @@ def _texts_of(owner: type) -> Iterator[tuple[str, str]]:
 
 
 def typed(function: Callable[Params, Returned]) -> Callable[Params, Returned]:
-    """Return a function such that an argument of another type than its parameter declares raises `UserError`.
+    """Decorate a function so that an argument of another type than its parameter declares raises `UserError`.
 
-    Types of the standard library and classes of its module's names are checked; `Any` and all others take anything.
-    A call is one job of `inputs_protected`.
+    Types of the standard library and classes of its module's names are checked; `Any` and all others take anything. A
+    call is one job of `inputs_protected`.
     """
     parameters = inspect.signature(function)
 
@@ -126,7 +127,7 @@ def typed(function: Callable[Params, Returned]) -> Callable[Params, Returned]:
 
 @cache
 def _kinds(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the types of the parameters, without those of variable keyword arguments."""
+    """Return the types of the parameters by name, without variable keyword arguments and unknown types."""
     types: dict[str, Any] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
@@ -148,7 +149,7 @@ _WORDS = {
 
 
 def _fits(value: object, kind: Any) -> bool:
-    """Return whether a value is of a type; in a list of one plain type the items are checked too."""
+    """Return whether a value is of a type; items of a list of texts or numbers are checked too. Unknown types fit."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind is Any:
         return True
@@ -189,8 +190,8 @@ def validated(
 ) -> Model:
     """Return a model of the values; raises `UserError` with the first problem in one sentence.
 
-    where: the last words of the message, after "in". spelled: how settings that are not from there were given, by their
-    dotted names, as {"unit": "--unit", "interval.seed": "--set interval.seed"}.
+    where: the origin of the values (a file, or "the arguments"), which the message names. spelled: how settings of
+    another origin were given, by their dotted names, as {"unit": "--unit", "interval.seed": "--set interval.seed"}.
     """
     try:
         return model.model_validate(values)
@@ -199,7 +200,7 @@ def validated(
 
 
 def _subject(field: str, where: str, spelled: Mapping[str, str]) -> tuple[str, str, str]:
-    """Return what a message says of a wrong setting: its subject, its verb, and the place of unknown settings."""
+    """Return the subject and the verb of a message about a setting, and the origin to name where it is unknown."""
     key, rest = field, ""
     while key not in spelled:
         if not key:
@@ -218,6 +219,7 @@ _LISTED = 20
 
 
 def _sentence(model: type[BaseModel], error: ValidationError, where: str, spelled: Mapping[str, str]) -> str:
+    """Return the message about the first problem that pydantic found. where, spelled: as in `validated`."""
     first = error.errors()[0]
     *parents, last = map(str, first["loc"])
     field = ".".join([*parents, last])
@@ -229,7 +231,7 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str, spelle
                 break
             model = inner
         known = sorted(model.model_fields)
-        allowed = f"Known: {', '.join(known)}" if known else "It takes none"
+        allowed = f"Known: {', '.join(known)}" if known else "No setting is known there"
         inside = [
             f"{name}.{last}"
             for name in known

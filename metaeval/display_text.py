@@ -1,4 +1,4 @@
-"""Text that people see: in a terminal, a table, a figure, a page, an error."""
+"""`Shown`, the type of text that people see (in a terminal, a table, a page, an error), and counts with their nouns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Shown(str):
     __slots__ = ()
 
     def __new__(cls, text: str) -> Shown:
-        """Return the same object if it is clean already."""
+        """Return the text as `Shown`, made by `visible`; a `Shown` is returned unchanged."""
         return text if isinstance(text, Shown) else super().__new__(cls, visible(text))
 
 
@@ -37,7 +37,7 @@ class ShownField(Generic[Given, Kept]):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], CoreSchema]) -> CoreSchema:
-        """Return the schema by which files hold the text as it was given."""
+        """Return the schema that validates the type that is accepted, and then makes its texts `Shown`."""
         return core_schema.no_info_after_validator_function(_all_shown, handler(get_args(source)[0]))
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -68,6 +68,6 @@ def _all_shown(value: Any) -> Any:
 
 
 def count(number: int, noun: str) -> str:
-    """Return a count with thousands separators and its noun in the right number: 1 group, 1,200 groups, 2 replies."""
+    """Return a count with thousands separators and its noun, plural except after 1: 1,200 groups, 2 replies."""
     plural = re.sub("(?<![aeiou])y$", "ie", noun)
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural}s"

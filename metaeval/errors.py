@@ -1,4 +1,4 @@
-"""The one kind of error a user sees: a sentence that says what happened, what is allowed, what to type next."""
+"""`UserError`, the error that users see (what happened, what is allowed, what to type next), and its wording."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RequestsWritten(UserError):  # noqa: N818 (what was asked for is done)
 
 
 def install_extra(extra: str) -> str:
-    """Return the install command of an extra in metaeval's folder; no package index has metaeval."""
+    """Return the quoted pip command that installs an extra, with the words "in metaeval's folder"."""
     return f"\"pip install -e '.[{extra}]'\" in metaeval's folder"
 
 
@@ -43,7 +43,7 @@ _ENDLESS = re.compile(r"[^\s'\"]{300,}")
 
 @contextmanager
 def as_value_error() -> Iterator[None]:
-    """Turn a `UserError` into the ValueError that pydantic expects for a wrong value."""
+    """Turn a `UserError` of the block into the ValueError that pydantic expects for a wrong value."""
     try:
         yield
     except UserError as error:
@@ -51,7 +51,7 @@ def as_value_error() -> Iterator[None]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ' Did you mean X?' for the nearest known name, else an empty string."""
+    """Return " Did you mean 'X'?" for the most similar known name; an empty string if none is similar."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f" Did you mean {near[0]!r}?" if near else ""
 
@@ -67,7 +67,7 @@ def unknown(kind: str, name: str, known: Iterable[str], then: str = "") -> UserE
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault of a file. line: from 1. value: what is there. allowed: what may be there."""
+    """One fault of a file. line: number, from 1. field: its name. value: what is there. allowed: what may be there."""
 
     line: int
     field: str
@@ -79,12 +79,12 @@ class Problem:
 
 
 def shown(value: Any, width: int = 60) -> str:
-    """Return a value as JSON, cut to about `width` characters to keep a message short."""
+    """Return a value as JSON, cut to `width` characters to keep a message short."""
     text = json.dumps(value, ensure_ascii=False, default=repr)
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def shown_with_hint(value: Any, known: Iterable[str]) -> str:
-    """Return a value as JSON, with the nearest known name if there is one."""
+    """Return a value as JSON; for a text that is similar to a known name with "(did you mean 'X'?)" behind it."""
     hint = did_you_mean(value, known).strip() if isinstance(value, str) else ""
     return f"{shown(value)} (d{hint[1:]})" if hint else shown(value)

@@ -36,7 +36,7 @@ _JOB: ContextVar[dict[tuple[int, int], tuple[str, Path]] | None] = ContextVar("m
 
 @contextlib.contextmanager
 def inputs_protected() -> Iterator[None]:
-    """Treat the block as one job, in which no file that was read may be overwritten, unless the job wrote it."""
+    """Treat the outermost such block as one job, which may overwrite no file that it read, unless it wrote the file."""
     token = _JOB.set({}) if _JOB.get() is None else None
     try:
         yield
@@ -48,7 +48,7 @@ def inputs_protected() -> Iterator[None]:
 def declare(use: Literal["input", "output", "written"], *paths: AnyPath) -> None:
     """Register how the job uses files; raises `UserError` for a file that it reads and would overwrite.
 
-    Every read and write here does so. A command declares its outputs first: it is then refused before it computes.
+    Every read and write here calls it; a command declares its outputs first. It does nothing outside a job.
     """
     job = _JOB.get()
     for path in paths:
@@ -119,7 +119,7 @@ def atomic_write(path: AnyPath, update: bool = False) -> Iterator[IO[bytes]]:
 
 
 def csv_text(rows: Iterable[Iterable[object]], newline: str = "\r\n", delimiter: str = ",") -> str:
-    """Return rows as RFC 4180 text; None is empty. No cell can act as a formula or as a terminal command.
+    """Return rows as CSV text (RFC 4180); a cell of None is empty. No cell can act as a formula or a terminal command.
 
     A text that begins as a formula does gets an apostrophe before it, which spreadsheets read as "this is text", unless
     it is a number written as text. Line breaks and tabs inside a cell stay.
@@ -143,13 +143,13 @@ def safe_name(text: str) -> str:
 
 
 def write_text(path: AnyPath, text: str, update: bool = False) -> None:
-    """Write `text` as UTF-8, as `atomic_write` does; a lone surrogate is written as JSON's escape."""
+    """Write a text as UTF-8 by `atomic_write`; a lone surrogate is written as its escape (\\ud800)."""
     with atomic_write(path, update) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def write_texts(texts: Mapping[Path, str]) -> list[Path]:
-    """Write each text as UTF-8, atomically, and return the paths."""
+    """Write each text to its path as UTF-8, atomically; return the paths."""
     for path, text in texts.items():
         write_text(path, text)
     return list(texts)
@@ -160,12 +160,12 @@ MOST_BYTES = 1 << 32
 
 
 def ending(then: str, mark: str = ":") -> str:
-    """Return the end of an error message: the mark and the advice, if there is any."""
+    """Return the end of an error message: mark, advice and full stop, or without advice the full stop alone."""
     return f"{mark} {then}." if then else "."
 
 
 def read_most(file: IO[bytes] | gzip.GzipFile, most: int, longest: int | None = None) -> bytes | None:
-    """Return all bytes of an open file; None if there are more than `most`, or more than `longest` in a line."""
+    """Return all bytes of an open file; None if there are more than `most`, or (if given) `longest` in a line."""
     whole, line = io.BytesIO(), 0
     while block := file.read(1 << 20):
         whole.write(block)
@@ -213,19 +213,19 @@ def sha256_file(path: Path) -> str:
 
 
 def marks_of(path: Path) -> list[int]:
-    """Return numbers that change when a file is changed or replaced: size, times, inode."""
+    """Return numbers that change when a file is changed or replaced: size, times of change, inode."""
     status = path.stat()
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 def check_unchanged(path: Path, marks: Sequence[int]) -> None:
-    """Raise `UserError` if the marks of a file differ from those it had when a command began to read it."""
+    """Raise `UserError` if a file is missing, or its `marks_of` are not those from when a command began to read it."""
     if not path.is_file() or marks_of(path) != list(marks):
         raise UserError(f"{path} was changed while it was read: run the same command again. Finished scores are kept.")
 
 
 def canonical_json(value: Any) -> str:
-    """Return JSON with sorted keys, no spaces and no NaN: the same value always gives the same text."""
+    """Return JSON with sorted keys and no spaces: the same value always gives the same text. NaN raises ValueError."""
     return _CANONICAL.encode(value)
 
 

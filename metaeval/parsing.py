@@ -1,6 +1,6 @@
-"""Reading: every JSON, YAML, gzip and Parquet text that comes from outside is parsed here, within limits.
+"""Parse JSON, YAML, CSV, gzip and Parquet files that come from outside, within limits.
 
-A text over a limit is malformed, like one that is not of its format: the reader says so in one sentence, and a program
+A text over a limit is malformed, like one that is not of its format: an error says so in one sentence, and a program
 never sees a value that it could not hash, compare, print or write again.
 """
 
@@ -43,7 +43,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class MalformedError(ValueError):
-    """Raised for a text of a wrong format or over a size limit, with a clause as message; `line` counts from 1."""
+    """Raised for a text of a wrong format or over a size limit. line: number, from 1; None where it is unknown."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -54,10 +54,10 @@ def parse_json(text: str, lone_surrogates: bool = False, constants: bool = True,
     """Return the value of a JSON text.
 
     lone_surrogates: allow halves of a surrogate pair, which chat models write, although they have no UTF-8 form.
-    constants: allow NaN and Infinity as numbers. long_integers: round a whole number that 64 bits cannot hold to
-    the nearest float. Without these flags such texts are malformed. Raises `MalformedError` for a text that is not
-    JSON, an object that names a field twice, a whole number that 64 bits cannot hold, and more than `DEPTH` lists
-    and objects in one another.
+    constants: allow NaN and Infinity as numbers. long_integers: return a whole number that 64 bits cannot hold as the
+    nearest float. Where a flag is False such texts are malformed. Raises `MalformedError` for a text that is not JSON,
+    an object that names a field twice, a whole number that 64 bits cannot hold, and more than `DEPTH` lists and objects
+    in one another.
     """
     try:
         if text.startswith("\ufeff"):
@@ -87,7 +87,7 @@ _LINE = 10_000
 
 
 def _names(value: Any) -> int:
-    """Return the number of names in an object and in the objects that are its fields."""
+    """Return the number of names in an object and in the objects that are its fields; 0 for any other value."""
     if not isinstance(value, dict):
         return 0
     return len(value) + sum(len(child) for child in value.values() if isinstance(child, dict))
@@ -168,7 +168,7 @@ def gunzipped(content: bytes) -> bytes:
 
 
 def most_expanded(size: int) -> int:
-    """Return the most bytes that a compressed file of this size may grow to."""
+    """Return the most bytes that a compressed file of `size` bytes may grow to."""
     return min(_FREE + EXPANSION * size, MOST_BYTES)
 
 
@@ -207,9 +207,9 @@ def read_object(path: AnyPath, then: str = "") -> dict[str, Any]:
 
 
 def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of a file with their locations: JSON lines, a JSON list or one object, gzipped or not.
+    """Yield (location, object) for the objects of a file: JSON lines, a JSON list or one object, gzipped or not.
 
-    Raises `UserError` that names the location of anything but an object, with `then` as advice.
+    Raises `UserError` that names the location of anything but a JSON object, with `then` as advice.
     """
     text = read_text(path, then)
 
@@ -230,7 +230,7 @@ def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterat
             placed = ((where, whole) for where in [f"{path} record 1"])
     for where, value in placed:
         if not isinstance(value, dict):
-            raise UserError(f"{where} is {shown(value)}; allowed: an object{ending(then)}")
+            raise UserError(f"{where} is {shown(value)}; allowed: a JSON object{ending(then)}")
         yield where, value
 
 
@@ -247,8 +247,9 @@ def _spread_object(text: str) -> Any:
 def parse_yaml(text: str) -> Any:
     """Return the value of a YAML text by the rules of YAML 1.2: mappings, lists, text, numbers, booleans and null.
 
-    Raises `MalformedError` for a text that is not YAML, a mapping that names a key twice, a whole number that
-    begins with 0 (YAML 1.1 reads it in base 8), anchors, aliases and tags, and what is over a limit.
+    Dates are text; an empty text is None. Raises `MalformedError` for a text that is not YAML, a mapping that names a
+    key twice or has a list or a mapping as key, a whole number that begins with 0 (YAML 1.1 reads it in base 8),
+    numbers that are not finite, anchors, aliases and explicit tags, and what is over a limit.
     """
     if len(text) > _MOST_YAML:
         raise MalformedError(f"{count(len(text), 'character')}; allowed: {_MOST_YAML:,}")
@@ -276,7 +277,7 @@ _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 
 
 def _check_events(events: Iterable[Any]) -> None:
-    """Raise `MalformedError` for YAML with deep nesting, anchors and aliases, or tags for other types."""
+    """Raise `MalformedError` for YAML nested deeper than `DEPTH`, with an anchor, an alias or any explicit tag."""
     from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 
     depth = 0
@@ -288,12 +289,14 @@ def _check_events(events: Iterable[Any]) -> None:
         if getattr(event, "anchor", None):
             raise MalformedError("anchors and aliases (&name, *name) are not read: write the value at each place", line)
         if tag := getattr(event, "tag", None):
-            raise MalformedError(f"tags ({_short(str(tag))}) are not read: text stands in quotes", line)
+            raise MalformedError(
+                f"explicit tags ({_short(str(tag))}) are not read: leave the tag out, put text in quotes", line
+            )
 
 
 @cache
 def _yaml_constructor() -> Any:
-    """Return the library's constructor of Python values, changed to read dates as text and refuse other tags."""
+    """Return ruamel's class that makes Python values, changed: dates are text, numbers and keys are checked."""
     from ruamel.yaml.constructor import SafeConstructor
     from ruamel.yaml.nodes import ScalarNode
 
@@ -333,13 +336,13 @@ def _yaml_float(constructor: Any, node: Any) -> float:
 
 
 def _short(text: str) -> str:
-    """Return an error's text on one line of at most 100 characters: parsers repeat what they read in their errors."""
+    """Return an error's text on one line of at most 100 printable characters: parsers repeat what they read in it."""
     line = "".join(character if character.isprintable() else "�" for character in " ".join(text.split()))
     return line if len(line) <= 100 else f"{line[:99]}…"
 
 
 def csv_records(path: Path, then: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the rows of a CSV file with a header line, each with its location.
+    """Yield (location, texts by column) for each row of a CSV file with a header line.
 
     Raises `UserError`, with `then` as advice, when the file cannot be read or has no rows, the header names a column
     twice, or a row is longer or shorter than the header.
@@ -363,7 +366,7 @@ def csv_records(path: Path, then: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Return the settings in a YAML file; raises `UserError` with the line if it is not YAML, or not a mapping."""
+    """Return the settings in a YAML file, {} if it is empty; raises `UserError` if it is not YAML, or not a mapping."""
     try:
         values = parse_yaml(read_text(path))
     except MalformedError as error:
@@ -389,17 +392,17 @@ def parquet_library() -> Any:
 
 
 def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Parquet file. Raises `UserError` for another file, and for one larger than `MOST_BYTES`."""
+    """Yield the rows of a Parquet file as mappings; `UserError` for another format, or more than `MOST_BYTES`."""
     return (row for batch in _parquet_batches(path, 1024) for row in batch.to_pylist())
 
 
 def parquet_parts(path: Path) -> Iterator[Any]:
-    """Yield the record batches of a Parquet file. Raises `UserError` as `parquet_rows` does."""
+    """Yield the record batches of a Parquet file, of at most 65,536 rows. Raises `UserError` as `parquet_rows` does."""
     yield from _parquet_batches(path, 65_536)
 
 
 def parquet_columns(path: AnyPath, names: Sequence[str]) -> list[list[Any]]:
-    """Return columns of a Parquet file as lists. Raises `UserError` as `parquet_rows`, and for a missing column."""
+    """Return the named columns of a Parquet file as lists. `UserError` as for `parquet_rows`, or if one is missing."""
     columns: list[list[Any]] = [[] for _ in names]
     for batch in _parquet_batches(path, 65_536):
         for name, column in zip(names, columns, strict=True):
@@ -410,13 +413,13 @@ def parquet_columns(path: AnyPath, names: Sequence[str]) -> list[list[Any]]:
 
 
 def parquet_metadata(path: AnyPath) -> Mapping[bytes, bytes]:
-    """Return the metadata in the footer of a Parquet file; raises `UserError` for another file."""
+    """Return the metadata in the footer of a Parquet file; raises `UserError` for a file of another format."""
     with parquet_file(path) as (_, parquet):
         return dict(parquet.schema_arrow.metadata or {})
 
 
 def parquet_schema(path: Path) -> dict[str, str]:
-    """Return each Parquet column's type, "number" or Arrow's name; raises `UserError` for another file."""
+    """Return each Parquet column's type, "number" or Arrow's name; `UserError` for a file of another format."""
     types = parquet_library().types
     with parquet_file(path) as (_, parquet):
         fields = [(field.name, field.type) for field in parquet.schema_arrow]
@@ -424,9 +427,9 @@ def parquet_schema(path: Path) -> dict[str, str]:
 
 
 def parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[Any]:
-    """Yield columns of a Parquet file, at most `rows` rows at a time.
+    """Yield record batches of the named columns of a Parquet file, of at most `rows` rows.
 
-    Raises `UserError` for another file, and for one whose rows repeat more text than a file of its size can mean.
+    Raises `UserError` for another format, and for a file whose rows repeat more text than one of its size can mean.
     """
     with parquet_file(path) as (file, parquet):
         most = _PARQUET_FREE + _PARQUET_EXPANSION * path.stat().st_size
@@ -440,7 +443,7 @@ def _parquet_batches(path: AnyPath, rows: int) -> Iterator[Any]:
 
 
 def _within(path: AnyPath, most: int, batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield batches; raises `UserError` where they hold more than so many bytes, texts of coded columns included."""
+    """Yield the batches; raises `UserError` once they hold more than `most` bytes, texts of coded columns included."""
     size = 0
     for batch in batches:
         size += sum(
@@ -452,7 +455,7 @@ def _within(path: AnyPath, most: int, batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _bounded_batches(file: Any, parquet: Any, rows: int, names: list[str] | None = None) -> Iterator[Any]:
-    """Yield batches of at most `rows` rows, fewer where each could hold a long text, which a file stores once."""
+    """Yield batches of at most `rows` rows; of fewer where each could repeat a long text that the file stores once."""
     library = parquet_library()
     fields = [field for field in parquet.schema_arrow if names is None or field.name in names]
     kinds = library.types
@@ -475,7 +478,7 @@ def _longest(texts: Any) -> int:
 
 @contextmanager
 def parquet_file(path: AnyPath, whole: bool = False) -> Iterator[tuple[Any, Any]]:
-    """Yield an open Parquet file, as a file and as a table. whole: it is read into memory first."""
+    """Yield an open file (whole: read into memory) and its `pyarrow.parquet.ParquetFile`; `UserError` if it is none."""
     pyarrow = parquet_library()
     declare("input", path)
     try:

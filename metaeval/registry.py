@@ -35,9 +35,9 @@ LIST_COMMAND: dict[Kind, str] = {
     "pipeline": "",
     "analysis": "",
 }
-"""The end of the message about an unknown name."""
+"""By kind: the end of the message about an unknown name."""
 _GIVEN: dict[tuple[Kind, str], Any] = {}
-"""Functions and classes that Python gave in place of a name, and that no module has under theirs."""
+"""By (kind, name): functions and classes that a Python caller gave in place of a name, and that no module holds."""
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
@@ -49,7 +49,7 @@ def names(kind: Kind) -> list[str]:
 
 
 def is_code(kind: Kind, name: str) -> bool:
-    """Return whether a name stands for unregistered code (module:Class) or for a program (worker:COMMAND)."""
+    """Return whether a name, or a member of an ensemble, is unregistered code (module:Class) or program (worker:X)."""
     base, colon, argument = name.strip().partition(":")
     if kind != "metric" or not colon:
         return bool(colon)
@@ -74,7 +74,7 @@ def find(kind: Kind, name: str, asked_in: Path | None = None, code: bool = False
 
 
 def name_of(kind: Kind, value: Any) -> Any:
-    """Return the name by which `find` returns a function or class that Python gives: 'module:name', or its own name.
+    """Return the name by which `find` returns a function or class that a caller gives: 'module:name', or its own name.
 
     An object that no module holds (it was defined in a notebook, at a prompt or inside a function) gets its own name,
     under which only this process finds it. Anything else is returned unchanged. Raises `UserError` for a function
@@ -94,12 +94,12 @@ def name_of(kind: Kind, value: Any) -> Any:
 
 
 def is_given(kind: Kind, name: str) -> bool:
-    """Return whether a name stands for an object that Python gave, which no other process finds."""
+    """Return whether a name stands for an object that a Python caller gave, which no other process finds."""
     return (kind, name) in _GIVEN
 
 
 def check_typed(kind: Kind, name: str) -> None:
-    """Raise `UserError` for a name of code or a program that was read from data: it runs only if the user types it."""
+    """Raise `UserError` for a name of unregistered code or a program, which runs only where the user types it."""
     if is_code(kind, name):
         raise UserError(
             f"The {kind} {name!r} is a Python file or a program, which is run only where you name it for scoring: "
@@ -134,7 +134,7 @@ def _find(kind: Kind, name: str, code: bool) -> Any:
 
 
 def next_for(kind: Kind, name: str) -> str:
-    """Return advice for a name that is not registered: often a file name was given in place of a name."""
+    """Return advice for a name that is not registered: how to give a file of that name, else `LIST_COMMAND`."""
     module = name.removesuffix(".py").partition(".")[0]
     if kind == "dataset" and Path(name).is_file():
         return f"A file of your own: -d ratings --data {name} (ratings), or -d jsonl --data {name} (a corpus)."
@@ -144,7 +144,7 @@ def next_for(kind: Kind, name: str) -> str:
 
 
 def _declared_since(kind: Kind, name: str) -> str:
-    """Return advice for a name that an editable package registers in its source, but did not when it was installed."""
+    """Return advice for a name that an editable package has registered since it was installed; "" for other names."""
     import json  # only where a name is wrong
     import tomllib
     from urllib.parse import urlsplit
@@ -164,9 +164,9 @@ def _declared_since(kind: Kind, name: str) -> str:
 
 
 def _load_here(name: str) -> None:
-    """Import a module of the current folder, together with what it imports from there.
+    """Import the current folder's module of this name, if there is one and no module of the name is loaded.
 
-    The folder comes last in the path, so that no file of it takes the place of an installed package.
+    The folder comes last in the path, so that no other file of it takes the place of an installed package.
     """
     here = str(Path.cwd())
     if here not in sys.path:
@@ -184,6 +184,7 @@ def _load_here(name: str) -> None:
 
 @cache
 def _entries(kind: Kind) -> dict[str, EntryPoint]:
+    """Return the entry points of a kind by name; raises `UserError` if two claim a name, or if there is none."""
     entries: dict[str, EntryPoint] = {}
     for entry in entry_points(group=_GROUPS[kind]):
         other = entries.setdefault(entry.name, entry)

@@ -54,7 +54,7 @@ class RemotePath:
             return bool(self._files.get_file_info(str(self.path)).is_file)
 
     def glob(self, pattern: str) -> list[RemotePath]:
-        """Return the files below this folder whose path from here matches the pattern, which may hold slashes."""
+        """Return the files whose path from this folder matches the pattern, which may hold slashes; [] without any."""
         import pyarrow.fs
 
         with self._sentences():
@@ -64,7 +64,7 @@ class RemotePath:
         return [replace(self, path=path) for path in paths if len(path.parts) == depth and path.match(pattern)]
 
     def open(self, mode: str = "rb") -> Any:
-        """Open the file for reading, at any place in it."""
+        """Open the file for reading bytes, with random access. mode: only for likeness to `Path.open`."""
         with self._sentences():
             return self._files.open_input_file(str(self.path))
 
@@ -95,6 +95,7 @@ class RemotePath:
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
+        """Turn an error of the file system into a `UserError`."""
         try:
             yield
         except OSError as error:

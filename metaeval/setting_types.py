@@ -12,7 +12,7 @@ from metaeval.registry import name_of
 
 
 def as_list(value: Any) -> Any:
-    """Return a string split at its commas; anything else is returned unchanged."""
+    """Return a string as the list of its non-empty parts between commas; anything else is returned unchanged."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
@@ -21,7 +21,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(as_list)]
 
 
 def metric_names(value: Any) -> Any:
-    """Return metrics that Python gives, functions and classes too, by their names; see `metaeval.registry.name_of`."""
+    """Return the names of metrics given as text, list, function or class; see `metaeval.registry.name_of`."""
     listed = as_list(value)
     listed = [listed] if callable(listed) else listed
     with as_value_error():
@@ -33,7 +33,7 @@ MetricNames = Annotated[tuple[str, ...], BeforeValidator(metric_names)]
 
 
 def as_numbers(value: Any) -> Any:
-    """Return the numbers of a text, which is cut at its commas; a number becomes a list."""
+    """Return a text cut at its commas as a list of floats, and a number as a list of one; anything else unchanged."""
     if not isinstance(value, str):
         return [value] if isinstance(value, int | float) else value
     try:
@@ -56,9 +56,9 @@ OptionText = Annotated[str, Field(coerce_numbers_to_str=True)]
 
 
 def one_of(what: str, allowed: Sequence[str], **short: str) -> AfterValidator:
-    """Return a validator that accepts the words `allowed`, and short forms of them.
+    """Return a validator that accepts the words `allowed`, and short forms, which it replaces by the words.
 
-    what: name of the option. Another word raises `UserError`, with the nearest one.
+    what: name of the option. short: word by short form. Another word raises `UserError`, with the nearest one.
     """
 
     def check(value: str) -> str:

@@ -18,7 +18,7 @@ COMPOSITE: Mapping[str, str] = {
     "shown": "how much of the documents a request shows",
     "rewrite": "the chat model that rewrites claims, and how it is asked",
 }
-"""Fields that hold several choices."""
+"""Fields that hold several choices (name=value,name=value), with what they say."""
 
 OF_RUN: Mapping[str, str] = {
     "unit": "unit",
@@ -42,7 +42,7 @@ OF_RUN: Mapping[str, str] = {
     "level": "interval.level",
     "seed": "interval.seed",
 }
-"""Fields that name settings of a run."""
+"""Fields that state settings of a run, with the names of these settings."""
 
 FACTS: Mapping[str, tuple[str, str]] = {
     "data": ("data set, split, and the hash of the content that was read", "dataset, split, data, dataset_options"),
@@ -117,7 +117,7 @@ FACTS: Mapping[str, tuple[str, str]] = {
     "mauve": ("model behind MAUVE, and the hash of its files", "mauve_model"),
     "folds": ("folds of groups on which coefficients are tried", ""),
 }
-"""Fields that say what was read and done, and name no option; or that of a command's own option."""
+"""Fields that state no setting of a run: what each says, and the option of a command that sets it ("": none)."""
 
 
 def signature(fields: Mapping[str, object]) -> str:
@@ -128,19 +128,19 @@ def signature(fields: Mapping[str, object]) -> str:
 def resampled_fields(
     level: float, resamples: int, seed: int, method: str = "percentile", fewest: float = 6
 ) -> dict[str, object]:
-    """Return the signature fields of cluster intervals; fewest: effective groups that an interval needs."""
+    """Return the signature fields of cluster intervals. fewest: effective groups that an interval of method t needs."""
     least = {"fewest": f"{fewest:g}"} if method == "t" else {}
     return {"interval": f"cluster-{method}-{level}", **least, "by": "group", "B": resamples, "seed": seed}
 
 
 def interval_parts(value: str) -> tuple[str, str]:
-    """Return method and level of an `interval` field (cluster-METHOD-LEVEL); no method if it holds only the level."""
+    """Return (method, level) of an `interval` field, cluster-METHOD-LEVEL; method is "" if it holds only the level."""
     method, _, level = value.rpartition("-")
     return method.removeprefix("cluster-"), level
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """Return the signature fields of installed package versions."""
+    """Return the installed version of each package, by package, as signature fields."""
     return {package: version(package) for package in packages}
 
 

@@ -57,9 +57,10 @@ class Verified:
 
 @dataclass(frozen=True)
 class Compacted:
-    """The result of compacting a store. removed: damaged rows that were deleted. before, after: bytes of the file.
+    """The result of compacting a store. removed: number of damaged rows that were deleted.
 
-    saved: where the file's structure is broken, a new file with what could be read; the old one is then unchanged.
+    before, after: bytes of the file. saved: where the file's structure is broken, a new file with what could be read,
+    of which `after` is the size; the old file is then unchanged.
     """
 
     removed: int
@@ -95,7 +96,7 @@ class Database(ABC):
     @classmethod
     @abstractmethod
     def sound_rows(cls, connection: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
-        """Yield the key and checksum of each row that matches its checksum."""
+        """Yield (*key, checksum) of each row whose content matches its checksum."""
 
     @abstractmethod
     def _take(self, other: sqlite3.Connection) -> None:
@@ -141,12 +142,12 @@ class Database(ABC):
             return Compacted(removed, before, self._bytes())
 
     def close(self) -> None:
-        """Close the file; if it was deleted during the run, restore it first."""
+        """Close the file; if this object wrote to it and it was then deleted or replaced, restore it first."""
         try:
             if self._wrote:
                 self._wrote = False
                 with self._sentences():
-                    self._keep_place()
+                    self._restore_if_moved()
         finally:
             self._connection.close()
 
@@ -157,6 +158,7 @@ class Database(ABC):
         self.close()
 
     def _open(self) -> None:
+        """Open or create the file, check its tables, choose its journal, and bring its tables to the last version."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # SQLite would write over a file of less than a page, whatever it holds. No other file is opened here: to close
         # it would let go of the locks of whoever has it open in this process, and another run would delete their log.
@@ -230,6 +232,7 @@ class Database(ABC):
                 time.sleep(0.1)
 
     def _migrate(self) -> None:
+        """Apply the steps that the file's schema version lacks, in one transaction."""
         if self._ask("PRAGMA user_version") == len(self.steps):
             return
         with self._transaction() as connection:
@@ -242,7 +245,7 @@ class Database(ABC):
         """Run the block as one transaction: all of it takes effect, or nothing."""
         with self._sentences():
             if kind == "IMMEDIATE":
-                self._keep_place()
+                self._restore_if_moved()
                 self._wrote = True
             connection = self._connection
             connection.execute(f"BEGIN {kind}")
@@ -254,8 +257,8 @@ class Database(ABC):
                     connection.execute("ROLLBACK")
                 raise
 
-    def _keep_place(self) -> None:
-        """Restore the file if it was deleted or replaced during the run: SQLite would write to the deleted one."""
+    def _restore_if_moved(self) -> None:
+        """Write what the file held to its path again if it was deleted or replaced: SQLite would use the lost file."""
         try:
             place = self.path.stat()
             if self._place in (None, (place.st_dev, place.st_ino)):
@@ -301,7 +304,7 @@ class Database(ABC):
 
 
 def note_checksums(connection: sqlite3.Connection, key: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Write keys and checksums into the temporary table `noted`, as a table must not change while it is read."""
+    """Write rows (*key, checksum) into the temporary table `noted`: a table must not change while it is read."""
     names = [*key, "checksum"]
     connection.execute("DROP TABLE IF EXISTS temp.noted")
     connection.execute(f"CREATE TEMP TABLE noted ({', '.join(names)}, PRIMARY KEY ({', '.join(key)})) WITHOUT ROWID")

@@ -1,4 +1,4 @@
-"""How the running command, or call from Python, reads people's tables."""
+"""How the running command, or call from Python, reads people's tables: encoding, and whether to skip bad cells."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def chosen_encoding() -> str:
 
 
 def skips_bad_cells() -> bool:
-    """Return whether bad cells of columns of numbers are left blank."""
+    """Return whether cells that are not numbers, in columns of numbers, are left blank."""
     return _READING.get()[1]

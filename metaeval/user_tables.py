@@ -1,4 +1,4 @@
-"""Tables of people's own: CSV, TSV, XLSX, JSON lines, Parquet or data frames; columns found by what they are for.
+"""Read people's tables (CSV, TSV, XLSX, JSON lines, Parquet, data frames), and write tables for people to fill in.
 
 A spreadsheet is read as it looks: what a program would read as something else (a merged cell, a formula, a date that
 was a fraction) ends in one sentence that names the cell and what to do about it.
@@ -36,12 +36,12 @@ TABLES = (".csv", ".tsv", ".xlsx")
 
 
 def unzipped_ending(path: Path) -> str:
-    """Return the ending of a file's name in lower case, of a gzipped file without .gz: its content tells that."""
+    """Return the ending of a file's name in lower case, with its dot; a last .gz is ignored."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def any_table(table: Any, name: str) -> TypedTable:
-    """Return a file, a data frame, or mappings with one field per column as a table. name: for messages."""
+    """Return a file, a data frame, or mappings with one field per column as a table. name: of one without a file."""
     return read_table(Path(table)) if isinstance(table, str | Path) else table_of(name, table)
 
 
@@ -109,7 +109,7 @@ _LIST = re.compile(r"""\s*\[\s*["'{\]]""")
 
 
 def cell_list(value: Any) -> list[Any] | None:
-    """Return the list in a cell, also as JSON; None if it holds another value. Raises `MalformedError`."""
+    """Return the list in a cell, also as JSON; None for another value; `MalformedError` for a broken JSON list."""
     if isinstance(value, str) and _LIST.match(value):
         value = parse_json(value)
     return value if isinstance(value, list) else None
@@ -155,7 +155,7 @@ def _parquet(path: Path) -> TypedTable:
 
 
 def _arrow_cells(column: Any) -> Cells:
-    """Return an Arrow column as cells; numbers are not turned into Python objects."""
+    """Return an Arrow column as cells; numbers, except integers with blanks, are not turned into Python objects."""
     types = parquet_library().types
     if types.is_floating(column.type) or (types.is_integer(column.type) and not column.null_count):
         numbers = column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
@@ -164,7 +164,7 @@ def _arrow_cells(column: Any) -> Cells:
 
 
 def _from_lines(path: Path, unit: str, lines: Iterable[Line]) -> TypedTable:
-    """Return a table from lines, of which the first with text is the header. unit: name of a line in messages."""
+    """Return a table from lines, of which the first with text is the header. unit: "line" or "row", for messages."""
     filled = (line for line in lines if line[1].count(None) < len(line[1]))
     (top, header, places), first = next(filled, (0, [], [])), next(filled, None)
     if first is None:
@@ -238,7 +238,7 @@ def _in_line(cell: Any) -> Any:
 
 
 def group_cure(table: TypedTable, fields: Iterable[str]) -> str:
-    """Return what to type where rows share an article or a query; fields: headings, of which those that repeat fit."""
+    """Return advice to name the column of groups; it lists up to three headings of `fields` whose values repeat."""
     repeated = {heading: len(table.coded(heading).names) for heading in fields}
     fits = [f"{shown(name)} has {count(many, 'value')}" for name, many in repeated.items() if 1 < many < table.size / 2]
     known = f" ({', '.join(fits[:3])})" if fits else ""

@@ -31,10 +31,10 @@ class DatasetVariant(Strict):
 
 
 def metric_variant(path: Path) -> MetricVariant:
-    """Read a metric variant."""
+    """Read a metric variant from a YAML file; raises `UserError` for wrong content."""
     return validated(MetricVariant, read_yaml(path), str(path))
 
 
 def dataset_variant(path: Path) -> DatasetVariant:
-    """Read a data-set variant."""
+    """Read a data-set variant from a YAML file; raises `UserError` for wrong content."""
     return validated(DatasetVariant, read_yaml(path), str(path))

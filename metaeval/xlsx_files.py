@@ -26,13 +26,14 @@ _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=\"([^\"]{1,40})\"")
 
 
 def is_blank(value: object) -> bool:
-    """Return whether a value is what tables have for nothing: None, NaN, or white space."""
+    """Return whether a value stands for a blank cell: None, NaN, or nothing but white space."""
     if isinstance(value, str):
         return not value.strip()
     return value is None or (isinstance(value, float) and value != value)
 
 
 def _openpyxl(otherwise: str) -> Any:
+    """Return the package openpyxl; raises `UserError` if it is not installed. otherwise: what to do without it."""
     try:
         import openpyxl
     except ImportError as error:
@@ -43,9 +44,9 @@ def _openpyxl(otherwise: str) -> Any:
 
 
 def sheet_lines(path: Path) -> Iterator[Line]:
-    """Yield the rows that are not empty, of the only sheet of a file that has such rows.
+    """Yield the rows that are not empty, of the only sheet of a file that has such rows, at least as wide as the first.
 
-    Raises `UserError` for another file, one that grows too large, several sheets with rows, and merged cells.
+    Raises `UserError` for another format, a file that grows too large, none or several sheets with rows, merged cells.
     """
     openpyxl = _openpyxl("save it as CSV")
     content = read_bytes(path)
@@ -86,7 +87,7 @@ def _has_rows(sheet: Any) -> bool:
 
 
 def _merged_cells(archive: zipfile.ZipFile, sheet: Any) -> str:
-    """Return the first range of merged cells, from the sheet's XML: rows that are read one by one do not hold it."""
+    """Return a range of merged cells (A1:B2) from the sheet's XML, which alone holds it; "" if no cells are merged."""
     ranges, tail = list[bytes](), b""
     with archive.open(vars(sheet)["_worksheet_path"]) as file:
         while block := file.read(1 << 20):
@@ -96,6 +97,7 @@ def _merged_cells(archive: zipfile.ZipFile, sheet: Any) -> str:
 
 
 def _cell(cell: Any) -> Any:
+    """Return a cell's value: None if blank, `Wrong` for a formula, an error, a date or a time."""
     value = cell.value
     if cell.data_type == "f":
         return Wrong(f"holds a formula ({shown(str(value), 40)}): copy the column, and paste its values over it")
@@ -110,7 +112,7 @@ def _cell(cell: Any) -> Any:
 def write_sheet(
     path: Path, headings: Sequence[str], rows: Sequence[Sequence[Any]], choices: Mapping[str, Sequence[str]]
 ) -> None:
-    """Write an XLSX file atomically, as `metaeval.user_tables.write_table` does."""
+    """Write an XLSX file for people to fill in, atomically. choices: allowed cells by heading, as drop-down lists."""
     openpyxl = _openpyxl("write .csv")
     styles, illegal = openpyxl.styles, openpyxl.cell.cell.ILLEGAL_CHARACTERS_RE
     book = openpyxl.Workbook()

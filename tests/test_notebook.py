@@ -314,7 +314,7 @@ def test_ratings_are_read_from_a_data_frame(settings):
 
     (found,) = metaeval.evaluate(data=table, columns=columns, protocols=["correlation"], **settings)
     assert [row.metric for row in found.rows if row.kind == "metric"] == ["mine"]
-    with pytest.raises(UserError, match="is the data set: leave dataset='frank' or the data frame out"):
+    with pytest.raises(UserError, match="is the data set itself: leave dataset='frank' out, or the table"):
         metaeval.load_ratings("frank", table)
 
 

@@ -96,7 +96,7 @@ def test_what_a_reader_may_ask_for():
         ("[" * 150 + "]" * 150, 1, DEEP),
         (ALIASES, 1, ANCHORS),
         ("a: !!python/object/apply:os.system [ls]", 1, "tags (tag:yaml.org,2002:python/object/apply:os.system)"),
-        ("a: !!bool x", 1, "tags (tag:yaml.org,2002:bool) are not read"),
+        ("a: !!bool x", 1, "explicit tags (tag:yaml.org,2002:bool) are not read"),
         ("a: 1\nb:\n\tc: 2", 3, "cannot start any token"),
         ('a: "\\0"', 1, "NUL, or half of a character, is not text"),
         ('"\\ud83d": 1', 1, "NUL, or half of a character, is not text"),
@@ -148,7 +148,7 @@ def test_every_shipped_config_is_read(pytestconfig):
 @pytest.mark.parametrize("text", ["true", "false"])
 @pytest.mark.parametrize("key", ["interval.resamples", "comparison.alpha", "chunk.size", "evidence.threshold"])
 def test_truth_is_no_number(key, text):
-    with pytest.raises(UserError, match=f"--set {key}: {text} is not a value for it"):
+    with pytest.raises(UserError, match=f"--set {key}: {text} is not a value for this setting"):
         load_run(None, {}, [f"{key}={text}"])
 
 

@@ -183,7 +183,7 @@ def test_the_encoding_that_is_named_decides(tmp_path, caplog):
     with reading_tables("utf-8"), pytest.raises(UserError, match=r"is not utf-8 text \(byte 9\): save it as UTF-8"):
         read_table(path)
     for name in ("utf-9", "rot13"):
-        with reading_tables(name), pytest.raises(UserError, match=f'--encoding "{name}" is not an encoding'):
+        with reading_tables(name), pytest.raises(UserError, match=f'--encoding "{name}" is unknown'):
             read_table(path)
 
 

@@ -364,7 +364,7 @@ def test_texts_of_chunks_come_by_index(tmp_path):
         ([{"text": "x"}], "line 1 names no source (it has text)"),
         ([{"id": "a"}], "line 1 has no text (it has id)"),
         ([{"id": "f-1", "text": "x"}, {"id": "f-1", "text": "y"}], "two different texts of id 'f-1'"),
-        ([3], "line 1 is 3; allowed: an object"),
+        ([3], "line 1 is 3; allowed: a JSON object"),
     ],
 )
 def test_a_file_of_sources_with_a_fault_is_refused(tmp_path, rows, says):

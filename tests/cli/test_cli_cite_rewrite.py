@@ -175,7 +175,7 @@ GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "rewrite.retries=0")
         ((), "needs a key, and the environment variable OPENAI_API_KEY is not set"),
         (GONE, "Cannot reach http://127.0.0.1:9/v1"),
         ((*GONE, "--budget", "1"), "both price_in and price_out"),
-        ((*GONE, "-s", "threshold=soft"), "'overlap' has no threshold for decisions: give one"),
+        ((*GONE, "-s", "threshold=soft"), "'soft' gives the metric 'overlap' no threshold: give a number"),
         ((*GONE, "--nli", "overlap,rouge"), "This pipeline uses one metric, and 2 are given"),
         ((*GONE, "-s", "profile=own"), "Unknown profile 'own'"),
         ((*GONE, "-s", "splitter=own"), "Unknown splitter 'own'"),

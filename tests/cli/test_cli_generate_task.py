@@ -216,7 +216,7 @@ def recorded(ran, fake, questions):
 def test_replies_recorded_under_the_earlier_name_are_replayed(ran, fake, questions):
     before = recorded(ran, fake, questions)
     ended = ran("cite", "generate", questions, "-o", "two.jsonl", *TWO_STAGE, "--replay", "kept.jsonl")
-    assert "kept.jsonl was recorded when select-then-write was named two-stage: that strategy is used." in ended.err
+    assert "kept.jsonl was recorded when select-then-write was named two-stage: select-then-write is used." in ended.err
     assert Path("two.jsonl").read_bytes() == before
 
 

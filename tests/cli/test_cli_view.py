@@ -358,7 +358,7 @@ def test_answers_are_coloured_by_each_backends_verdicts(open_page, cli, refused,
     assert page.locator("#passage-1 .text").inner_text() == passages[0]["text"]
     assert page.locator(".claims tbody tr").count() == 3
     (tmp_path / "answers.jsonl").unlink()
-    assert "answers.jsonl, are missing: restore them, or use 'metaeval view' with --data." in refused("view")
+    assert "answers.jsonl, are missing: restore the file, or use 'metaeval view --data'." in refused("view")
 
 
 def test_facts_and_rated_statements_are_coloured_with_what_the_judge_replied(

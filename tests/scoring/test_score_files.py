@@ -180,7 +180,7 @@ def test_a_faulty_parquet_table_is_told_likewise(tmp_path, columns, says):
             "line 1 is not JSON (a whole number of 5,000 digits; the largest is 9223372036854775807)",
         ),
         ("[" * 200_000, "is not JSON (more than 100 lists and objects in one another)"),
-        ('["a", 1]', 'record 1 is "a"; allowed: an object: write one object with pair_id and score per line'),
+        ('["a", 1]', 'record 1 is "a"; allowed: a JSON object: write one object with pair_id and score per line'),
         ("", "has no rows"),
         ("\n \n", "has no rows"),
     ],

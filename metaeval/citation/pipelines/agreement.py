@@ -39,7 +39,7 @@ UNITS: Mapping[str, str] = {"sentence": "recall: is the sentence supported?", "c
 
 
 def as_texts(value: Any) -> Any:
-    """Return a single text as a list of one; other values as they are."""
+    """Return a single text as a tuple of one; any other value unchanged."""
     return (value,) if isinstance(value, str) else value
 
 
@@ -65,7 +65,7 @@ class AgreementCommand(JudgedByMetrics):
 
     @property
     def read_files(self) -> tuple[Path, ...]:
-        """The tables of all readers."""
+        """The files that are read: that of the labels, and with --labels the tables of further annotators."""
         return (self.file, *self.other)
 
 
@@ -88,11 +88,11 @@ def _judge(read: tuple[Run, list[LabelledAnswer] | LabelTable], backends: pipeli
 
 
 def _compare(run: Run, labelled: Sequence[LabelledAnswer], backends: pipeline.MakeBackends) -> pipeline.Layout:
-    """Compare every rater with the human labels, first for sentences, then for citations."""
+    """Return the table that compares every rater (automatic verdicts in the file, metrics) with the human labels."""
     judges = list(backends())
     labels = gather_labels(labelled, {judge.name: judge.entails for judge in judges}, run.splitter)
     if not labels["sentence"].raters:
-        raise UserError(f"{run.options.file} has no automatic verdicts: give a metric with --nli NAME.")
+        raise UserError(f"{run.options.file} holds human labels, but no automatic verdicts: name a metric with --nli.")
     table, all_raters = TableLines(), []
     n_groups = group_codes([row.answer for row in labelled])[1]
     for unit, title in UNITS.items():

@@ -1,4 +1,4 @@
-"""Answers as ALCE and ALiiCE judge them, in tables, notes and rows."""
+"""The steps of the pipelines `alce` and `aliice`: read and judge answers, and make tables, notes and rows of them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class CitedAnswers:
 
 
 def judge(reading: PipelineReading, backends: Iterable[Backend], config: RunConfig) -> CitedAnswers:
-    """Return the answers with the judgements of each backend, which judge in turn."""
+    """Return the answers with the judgements of each backend; one backend after the other is made and judges."""
     judgements = [(backend, reading.judge(backend.entails, backend.soft)) for backend in backends]
     panel = panel_of(reading.answers, resampling_of(config))
     return CitedAnswers(
@@ -72,9 +72,9 @@ def judge(reading: PipelineReading, backends: Iterable[Backend], config: RunConf
 
 
 def citation_sheets(cited: CitedAnswers, name: str) -> list[Table]:
-    """Return every table of a run of the pipeline `name`, in reading order.
+    """Return every table of a run, in reading order. name: of the data.
 
-    Rankings and flips need two backends and two systems.
+    Rankings need two backends and two systems, flips also two systems that change order.
     """
     around, compared = provenance_of(cited, name), rankings(cited)
     entries = [
@@ -102,7 +102,7 @@ def rankings(cited: CitedAnswers) -> Rankings:
 
 
 def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
-    """Return what the tables share: data, settings, verdicts, truncation, missing verdicts, and wrong marks."""
+    """Return the provenance that all tables share: settings, notes on verdicts and marks. name: of the data."""
     reading, panel, lines = cited.reading, cited.panel, cited.judged[0].lines
     marks, kind = counts(lines), TITLES[reading.name]
     data = provenance.data_of(name, reading.name, reading.answers, marks["claims"], marks["marks"])
@@ -115,8 +115,8 @@ def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
         ]
     notes = (
         provenance.warning(panel, cited.backends, whole_sentences),
-        provenance.judged(panel, data, (data.statements, "claim"), (data.citations, "citation mark")),
-        Note("settings", provenance.listed(reading.fields)),
+        provenance.data_note(panel, data, (data.statements, "claim"), (data.citations, "citation mark")),
+        Note("settings", provenance.settings_text(reading.fields)),
         provenance.verdicts(cited.backends, _SOFT, "supported from {} on ({})"),
         provenance.truncation(cited.backends),
         provenance.by_backend("not judged", ((name, missing_text(each.lines, "sentence")) for name, each in both)),
@@ -136,15 +136,15 @@ def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
 
 
 def missing_text(lines: Sequence[CitationLine], unit: str) -> str:
-    """Return, as text, why lines have no verdict, with the first ones; empty where none lacks one.
+    """Return, as text, how many lines have no verdict by reason, with the first ones; empty where none lacks one.
 
-    unit: "sentence" or "statement", of which the number tells where a line stands.
+    unit: "sentence" or "statement": the unit whose number says where in its answer a line stands.
     """
     without = unjudged(lines)
     numbers = [line.sentence if unit == "sentence" else line.claim_number for line in without]
     first = [(line.answer, f"{unit} {number}", line.claim) for line, number in zip(without, numbers, strict=True)]
     reasons = Counter(line.reason for line in without)
-    return provenance.reasons(reasons, count(len(lines), "line"), first) if without else ""
+    return provenance.reasons_text(reasons, count(len(lines), "line"), first) if without else ""
 
 
 def row_tables(name: str, answers: Sequence[Record], lines: Sequence[CitationLine]) -> list[Table]:
@@ -170,13 +170,13 @@ def _texts(cited: CitedAnswers, around: Provenance) -> Table:
 
 
 def _bounds(cited: CitedAnswers, judged: PipelineJudgement) -> str:
-    """Return, as text, recall and precision of each system with all missing verdicts negative, and positive."""
+    """Return, as text, recall and precision of each system with all missing verdicts negative, and all positive."""
 
     def ranges(system: int) -> list[str]:
         ends = cited.reading.bounds(judged, cited.panel, system).items()
         return [f"{key} {format_value(worst, RECALL)} to {format_value(best, RECALL)}" for key, (worst, best) in ends]
 
-    return provenance.by_system(cited.panel, ranges)
+    return provenance.texts_by_system(cited.panel, ranges)
 
 
 def marks_text(lines: Sequence[CitationLine]) -> str:
@@ -186,20 +186,20 @@ def marks_text(lines: Sequence[CitationLine]) -> str:
         {key.removeprefix(kind): value for key, value in totals.items() if key.startswith(kind)}
         for kind in ("marks: ", "problem: ")
     )
-    wrong, first = provenance.counted(problems), next((line for line in lines if line.problem), None)
+    wrong, first = provenance.counts_text(problems), next((line for line in lines if line.problem), None)
     if first is not None:
         wrong += f" (first: {first.answer}, offset {first.start})"
     uncited = totals["claims uncited"]
     parts = (
         f"uncited {uncited:,} of {count(totals['claims'], 'claim')}" if uncited else "",
-        provenance.counted({key: value for key, value in states.items() if key not in ("judged", "unjudged")}),
+        provenance.counts_text({key: value for key, value in states.items() if key not in ("judged", "unjudged")}),
         f"problems: {wrong}" if wrong else "",
     )
     return "; ".join(part for part in parts if part)
 
 
 def read(run: Run) -> tuple[Run, PipelineReading]:
-    """Return the answers as the run's pipeline reads them."""
+    """Return the run, and its answers as its pipeline (ALCE or ALiiCE) reads them."""
     name = "aliice" if isinstance(run.options, AliiceCommand) else "alce"
     others = {"files", "format", "sources", "premise", *pipeline.JudgedByMetrics.model_fields}
     changes = run.set_options.get("options", {})

@@ -39,16 +39,16 @@ _UNKNOWN = ValueInterval(None)
 
 
 def read_people(paths: Sequence[Path], texts: Sequence[str]) -> LabelTable | None:
-    """Return people's labels for Table 4; None without files.
+    """Return people's labels for Table 4; None where neither files nor columns are given.
 
-    texts: the columns of each kind of label, as NAME=COLUMN,COLUMN. Raises `UserError` for labels without files or
-    files without labels, for another kind of label, for labels that are not numbers, and for a table without ids.
+    paths: tables of labels. texts: the columns of each kind of label, as NAME=COLUMN,COLUMN. Raises `UserError` where
+    one of the two is missing, for another kind of label, for labels that are not numbers, and for a table without ids.
     """
     if not paths and not texts:
         return None
     kinds = (*UTILITIES, *QUALITIES)
     if not paths or not texts:
-        raise UserError(f"Table 4 needs both: --human FILE and --labels NAME=COLUMN,COLUMN, of {', '.join(kinds)}.")
+        raise UserError(f"Table 4 needs both: --human FILE and --labels NAME=COLUMN,COLUMN; NAME: {', '.join(kinds)}.")
     wanted = label_columns(texts, len(paths))
     for name in wanted.keys() - {*kinds}:
         raise unknown("kind of label", name, kinds)
@@ -56,7 +56,7 @@ def read_people(paths: Sequence[Path], texts: Sequence[str]) -> LabelTable | Non
     for labels in table.sets:
         if labels.numbers is None:
             raise UserError(
-                f"The labels {labels.name} should be numbers (as 0 and 1), and {labels.categories[0]} is not."
+                f"The labels {labels.name} should be numbers (as 0 and 1), but one of them is {labels.categories[0]}."
             )
     if not table.ids:
         raise UserError(f"{paths[0]} has no column of ids: name the answer of each row in a column id.")
@@ -64,11 +64,11 @@ def read_people(paths: Sequence[Path], texts: Sequence[str]) -> LabelTable | Non
 
 
 def answers_of(people: LabelTable, answers: Sequence[Answer]) -> Ints:
-    """Return the index of each labelled unit's answer, -1 where it is of none.
+    """Return the index in `answers` of each labelled unit's answer, (n,); -1 for a unit of another answer.
 
     The id of a unit is that of an answer, or begins with it and "/", as ids of label sheets do. The name of the file,
     with which ids of answers in several files begin, may be left out. Where several systems have an answer of that id
-    the table's system tells which; `UserError` where it has no such column.
+    the unit's system in the table tells which; `UserError` where several remain.
     """
     places: dict[str, list[int]] = {}
     in_file: dict[str, list[int]] = {}
@@ -88,9 +88,9 @@ def answers_of(people: LabelTable, answers: Sequence[Answer]) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class LabelledAnswers:
-    """Answers with ALiiCE's values and people's labels of those that cite within a sentence.
+    """Answers with ALiiCE's values (`cited`), and people's labels of n units of those that cite within a sentence.
 
-    answer: (n,) index of each labelled unit's answer. within: whether each answer cites within a sentence.
+    answer: (n,) index of each labelled unit's answer. within: (answers,) whether an answer cites within a sentence.
     """
 
     cited: CitedAnswers
@@ -99,7 +99,7 @@ class LabelledAnswers:
     within: Bools
 
     def by_answer(self, values: Floats) -> Floats:
-        """Return the mean over each answer's units, (answers, readers), from values (n, readers); NaN where none."""
+        """Return the mean over each answer's units, (answers, annotators), of values (n, annotators); NaN if none."""
         known = ~np.isnan(values)
         sums = np.zeros((2, len(self.cited.panel.answers), values.shape[1]))
         np.add.at(sums[0], self.answer, np.where(known, values, 0.0))
@@ -108,7 +108,10 @@ class LabelledAnswers:
         return means
 
     def values(self, rows: Ints) -> dict[str, ValueInterval]:
-        """Return the values of a line over these answers of a system, by name."""
+        """Return the values of a line of Table 4 over the labelled ones of the answers `rows`.
+
+        Names: people_LABELS (mean over answers and annotators), fleiss_LABELS, aliice_LABELS, kappa_LABELS.
+        """
         panel, drawn = self.cited.panel, self.cited.panel.resampling
         units = np.flatnonzero(np.isin(self.answer, rows))
         judged = self.cited.judged[0]
@@ -129,7 +132,7 @@ class LabelledAnswers:
         return values
 
     def _kappa(self, labels: LabelSet, of_readers: Floats, shares: Sequence[AnswerShare], rows: Ints) -> ValueInterval:
-        """Return the mean of Cohen's kappas of ALiiCE and each reader: does all of an answer hold, or not?"""
+        """Return the mean of Cohen's kappas of ALiiCE and each annotator on whether an answer's value is at least 1."""
         panel = self.cited.panel
         machine = np.array([np.nan if share.value is None else share.value for share in shares], dtype=np.float64)
         both = np.column_stack([of_readers, machine])
@@ -142,7 +145,7 @@ class LabelledAnswers:
 
 
 def people_sheet(cited: CitedAnswers, people: LabelTable, around: Provenance) -> Table:
-    """Return Table 4: people's labels and ALiiCE's values of every system, and of all together."""
+    """Return Table 4: people's labels and ALiiCE's values of every system, and of several systems together."""
     answer, panel = answers_of(people, cited.panel.answers), cited.panel
     within: Bools = np.array(cited.reading.values[WITHIN], dtype=np.float64) == 1
     kept = (answer >= 0) & within[answer]

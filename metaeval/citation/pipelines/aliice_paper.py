@@ -80,7 +80,7 @@ class PaperConfig(BaseModel):
 
 
 def read_paper(path: Path | None, settings: Mapping[str, Any]) -> PaperConfig:
-    """Return the settings of a file (or an included one, by name), overridden by `settings` that are not None."""
+    """Return the settings of a file (or included one, by name; None: defaults), overridden by `settings` not None."""
     typed = {key: value for key, value in settings.items() if value is not None}
     values = read_experiment(path, typed, "citation") if path else {}
     values |= {key: value for key, value in typed.items() if key != "trust_config"}
@@ -159,7 +159,7 @@ _ReadTables = tuple[Run, _Answers, LabelTable | None]
 
 
 def _read(run: Run) -> _ReadTables:
-    """Read the answers of every data set, for ALiiCE and for ALCE, and people's labels."""
+    """Return the run, the (ALiiCE, ALCE) reading of each data set's answers by name, and people's labels or None."""
     options = run.options
     people = read_people(options.human, options.labels)
     read: _Answers = {}
@@ -179,12 +179,12 @@ def _read(run: Run) -> _ReadTables:
         alce = read_claims("alce", answers, "aliice", splitter=options.splitter, changes=changes)
         read[name or "answers"] = aliice, alce
     if people and not any((answers_of(people, aliice.answers) >= 0).any() for aliice, _ in read.values()):
-        raise UserError(f"No row of {options.human[0]} is of one of these answers: give it the ids of the answers.")
+        raise UserError(f"No row of {options.human[0]} is of one of these answers: write their ids in its column id.")
     return run, read, people
 
 
 def _fluency(options: TablesCommand, answers: Sequence[Answer]) -> dict[str, Any]:
-    """Return the settings that add MAUVE; none without the package, without references, or with the model none."""
+    """Return the settings that add MAUVE; {} without its package, without references, or with mauve_model=none."""
     referenced = any(answer.reference.get("answer") for answer in answers)
     if options.mauve_model == "none" or find_spec("mauve") is None or not referenced:
         return {}
@@ -192,7 +192,7 @@ def _fluency(options: TablesCommand, answers: Sequence[Answer]) -> dict[str, Any
 
 
 def read_alike(profile: Profile) -> dict[str, Any]:
-    """Return the options with which ALCE's profile "aliice" reads the same marks and passages as ALiiCE's profile."""
+    """Return the options, by name, with which ALCE's profile "aliice" reads the same marks and passages as ALiiCE's."""
     shared = {name: getattr(profile, name) for name in _SHARED}
     # The released pattern would leave the second number of [1, 2] in the sentence.
     return {**shared, "cleaning": "pattern" if profile.styles == PLAIN else "marks"}
@@ -249,7 +249,7 @@ def _of_all(panel: SystemPanel, value: Whole, rows: Ints) -> SampledValue:
 
 
 def _overall(cited: CitedAnswers, around: Provenance, rouge: str) -> Table:
-    """Return Table 1: citation quality, CVCP, correctness and length of every system."""
+    """Return Table 1: citation quality, CVCP, correctness and length of every system. rouge: the variant, L or Lsum."""
     known = {**cited.judged[0].statistics, **cited.reading.statistics}
     table = TableLines()
     columns = {name: of for name, of in _OVERALL.items() if name != "Fluency" or cited.reading.wholes}
@@ -303,7 +303,7 @@ _GROUPS = (ColumnGroup("ALiiCE", 2), ColumnGroup("ALCE", 2), ColumnGroup("", 1))
 
 
 def _both(aliice: CitedAnswers, alce: CitedAnswers, rows: Ints) -> dict[tuple[str, str], SampledValue]:
-    """Return recall and precision of both pipelines over some answers, by pipeline and measure."""
+    """Return recall and precision of both pipelines over some answers, by (pipeline, measure)."""
     return {
         (cited.reading.name, key): _measured(cited.panel, cited.judged[0].statistics[key], rows)
         for cited in (aliice, alce)
@@ -312,13 +312,14 @@ def _both(aliice: CitedAnswers, alce: CitedAnswers, rows: Ints) -> dict[tuple[st
 
 
 def _beside(around: Provenance, alce: CitedAnswers) -> Provenance:
+    """Return ALiiCE's provenance with ALCE's profile among its fields."""
     return replace(around, fields={**around.fields, "alce": alce.reading.fields["profile"]})
 
 
 def _all_answers(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance, data: str) -> Table:
     """Return the values of Figure 4: recall and precision of both pipelines on all answers.
 
-    data: the data set, before the system's name in the figure; empty where there is one.
+    data: name of the data set, which stands before that of the system in the figure; "" where there is only one.
     """
     table = TableLines()
     for number, system in enumerate(aliice.panel.systems):

@@ -1,4 +1,4 @@
-"""The formats of answers: their list, and the conversion of any of them to the project's JSONL."""
+"""The analyses `cite formats` (lists the formats of answers) and `cite convert` (writes answers as JSONL)."""
 
 from __future__ import annotations
 

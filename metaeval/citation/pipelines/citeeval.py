@@ -32,11 +32,19 @@ from metaeval.citation.citeeval.values import CiteEvalMeasure as Key
 from metaeval.citation.data_model import Answer, answer_cells
 from metaeval.citation.pipelines import citeeval_baselines, pipeline
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge, RatedAnswers, ScoredBaseline
-from metaeval.citation.pipelines.citeeval_systems import length, omission_rate, retrieval, system_sheets
-from metaeval.citation.pipelines.generate import MONEY, amount, taken
+from metaeval.citation.pipelines.citeeval_systems import omission_rate, retrieval_quality, system_sheets, word_count
+from metaeval.citation.pipelines.generate import MONEY, amount, tokens_and_cost
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import Pipeline, PipelineMeasure, Run
-from metaeval.citation.pipelines.provenance import Provenance, counted, data_of, judged, listed, uncertainty, warning
+from metaeval.citation.pipelines.provenance import (
+    Provenance,
+    counts_text,
+    data_note,
+    data_of,
+    settings_text,
+    uncertainty,
+    warning,
+)
 from metaeval.declared import Flag
 from metaeval.errors import UserError, unknown
 from metaeval.report.table import UNDEFINED, Note, Record, Scalar, Table, format_value, plain
@@ -54,7 +62,7 @@ MEASURES: Mapping[Key, PipelineMeasure] = {
 
 
 def shown_measures(rated: RatedAnswers) -> dict[Key, PipelineMeasure]:
-    """Return the measures that the judge of a run gives, in the order of the tables."""
+    """Return the measures that the judge of a run gives in its mode, by key, in the order of the tables."""
     measured = evaluation.measures_of(rated.reading.judge.asking.mode)
     return {key: measure for key, measure in MEASURES.items() if key in measured}
 
@@ -91,10 +99,10 @@ class CiteEvalCommand(pipeline.ReadsAnswers, pipeline.AsksChat, pipeline.JudgedB
 
 
 def read_judge(run: Run, **defaults: Any) -> CiteEvalJudge:
-    """Return the chat model that judges, with its prompts and options, as the options of the run describe it.
+    """Return the settings of the judge: its chat model, its requests, and the rules that make numbers of its replies.
 
-    defaults: fields of `Asking` (the options of its requests) that the pipeline sets where the user does not.
-    Raises `UserError` for a wrong option, and for a prompt file that cannot be used.
+    defaults: fields of `Asking` (the options of its requests) that the pipeline sets where the user does not. Raises
+    `UserError` for a wrong option or prompt file, and for a mode without edits where the pipeline needs them.
     """
     options = citeeval_options(run.options.profile, **run.set_options["options"])
     chat: Any = run.chat  # every pipeline of CiteEval asks a chat model
@@ -115,9 +123,9 @@ def check_edited(
     results: Sequence[ResponseValues],
     refusal: str,
 ) -> None:
-    """Raise `UserError` where no reply about citations can be read.
+    """Raise `UserError` where requests about citations were sent, and none of their replies can be read.
 
-    chat: with the replies. refusal: start of the message.
+    chat: has the replies to the judge's questions first. refusal: beginning of the message.
     """
     if any(result.judged.edits for result in results):
         return
@@ -135,7 +143,7 @@ def read_citeeval(run: Run) -> citeeval_baselines.CiteEvalReading:
     judge = read_judge(run)
     by_model, labellers = _baselines(run)
     for answer in run.answers:
-        retrieval(answer)  # raises the error for wrong gold sources before anything is asked
+        retrieval_quality(answer)  # raises the error for wrong gold sources before anything is asked
     file = run.options.coefficients
     return citeeval_baselines.CiteEvalReading(
         run=run,
@@ -195,7 +203,7 @@ def _baselines(run: Run) -> tuple[list[Baseline], LoadedMetrics]:
     return [baseline for baseline in BASELINES if baseline in run.options.baselines], metrics
 
 
-def around(
+def rated_provenance(
     run: Run,
     judge: CiteEvalJudge,
     splits: Sequence[Split],
@@ -205,14 +213,14 @@ def around(
 ) -> Provenance:
     """Return the provenance that all tables of answers rated by CiteEval's judge share.
 
-    fields: what the numbers depend on, beside profile and options. notes: notes above those of a table. more: text
-    after that on uncertainty.
+    fields: what the numbers depend on, beside profile and options. notes: notes above those of a table. more: text at
+    the end of the note on uncertainty.
     """
     statements = [statement for split in splits for statement in split.statements]
     data = data_of(
         run.name, "citeeval", run.answers, len(statements), sum(len(statement.citations) for statement in statements)
     )
-    data_note = judged(run.panel, data, (data.statements, "statement"), (data.citations, "citation"))
+    of_data = data_note(run.panel, data, (data.statements, "statement"), (data.citations, "citation"))
     scenario = f"{run.options.scenario} scenario"
     return Provenance(
         data=data,
@@ -220,7 +228,7 @@ def around(
         subtitle=f"{plain(data.name)}, CiteEval, profile {plain(judge.profile)}, {scenario}",
         fields={"pipeline": "citeeval", "profile": judge.profile, "options": judge.changed, **fields},
         interval=run.config.interval,
-        before=(warning(run.panel), data_note, *notes),
+        before=(warning(run.panel), of_data, *notes),
         after=(uncertainty(run.config.interval, data.groups, more),),
     )
 
@@ -228,7 +236,7 @@ def around(
 def _judge(rated: RatedAnswers, backends: pipeline.MakeBackends) -> pipeline.Layout:
     reading, scored = rated.reading, citeeval_baselines.judge_baselines(rated, backends)
     scenario_fields = {"scenario": reading.scenario, "splitter": reading.run.splitter.name}
-    whole = around(reading.run, reading.judge, reading.splits, scenario_fields, ())
+    whole = rated_provenance(reading.run, reading.judge, reading.splits, scenario_fields, ())
     coefficients = reading.coefficients
     # Refitted coefficients change the edit distance, and no baseline.
     refitted = {} if coefficients == PUBLISHED else {"coefficients": f"refitted@{fingerprint(coefficients)}"}
@@ -264,7 +272,7 @@ def _judge(rated: RatedAnswers, backends: pipeline.MakeBackends) -> pipeline.Lay
 
 
 def _settings(fields: Mapping[str, Scalar]) -> Note:
-    return Note("settings", listed({key: value for key, value in fields.items() if key != "pipeline"}))
+    return Note("settings", settings_text({key: value for key, value in fields.items() if key != "pipeline"}))
 
 
 def _judge_note(rated: RatedAnswers, prompts: str) -> Note:
@@ -299,7 +307,7 @@ def _scores(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note]) 
 
 
 def _incomplete(rated: RatedAnswers) -> bool:
-    """Return whether a missing judgement could change a mean."""
+    """Return whether a judgement is missing that could change a mean of the run's scenario."""
     return any(
         result.values[key, rated.reading.scenario].missing
         for result in rated.evaluated.results
@@ -308,7 +316,7 @@ def _incomplete(rated: RatedAnswers) -> bool:
 
 
 def _judging(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note]) -> Table:
-    """Return the table of the questions' outcomes, problems in the replies, and their cost."""
+    """Return the table of counts by system: outcomes of questions, unread marks, tokens and cost of the replies."""
     every: dict[str, dict[str, float | None]] = {}
     panel, chat, table = rated.reading.run.panel, rated.reading.judge.chat, TableLines()
     for place, system in enumerate(panel.systems):
@@ -319,13 +327,13 @@ def _judging(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note])
             **evaluation.counts(results),
             **{f"marks: {why}": times for why, times in sorted(wrong.items())},
             **citeeval_baselines.baseline_questions(rated, numbers),
-            **taken(spent_on(chain(*(rated.evaluated.replies[n] for n in numbers))), chat),
+            **tokens_and_cost(spent_on(chain(*(rated.evaluated.replies[n] for n in numbers))), chat),
             # Prices or counts of tokens can be unknown.
             MONEY: None if None in costs else sum(cost for cost in costs if cost is not None),
         }
     # Counts that are 0 for every system are left out; the cost of the replies comes last.
     names = {name for row in every.values() for name, value in row.items() if value != 0}
-    took = list(taken(Spent(), chat))
+    took = list(tokens_and_cost(Spent(), chat))
     shown = [*sorted(names.difference(took)), *(name for name in took if name in names)]
     for system, row in every.items():
         records = [{"system": system, "count": name, "value": value} for name, value in row.items()]
@@ -348,7 +356,7 @@ def _notes(rated: RatedAnswers, prompts: str) -> list[Note]:
         reading += f"; {_BOUNDS}: the mean over all answers, were no judgement missing (the mean above is of what was "
         reading += "judged, and can lie outside)"
     marks = evaluation.unread_marks(rated.evaluated.results)
-    wrong = counted(Counter(mark.why for mark in marks))
+    wrong = counts_text(Counter(mark.why for mark in marks))
     first = "; ".join(f"{plain(mark.answer)}, offset {mark.start}" for mark in marks[:_EXAMPLES])
     return [
         _judge_note(rated, prompts),
@@ -358,12 +366,12 @@ def _notes(rated: RatedAnswers, prompts: str) -> list[Note]:
 
 
 def answer_rows(rated: RatedAnswers, scored: Sequence[ScoredBaseline]) -> list[Record]:
-    """Return one row per answer: its values in the run's scenario with their bounds, and the tokens of its replies."""
+    """Return one row per answer: values in the run's scenario, bounds of the main one, tokens, length, baselines."""
     rows: list[Record] = []
     for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.evaluated.results, strict=True)):
         spent = rated.spent(number)
         tokens = {"tokens_in": spent.tokens_in, "tokens_out": spent.tokens_out}
-        omitted = {"words": length(result), "omission_rate": omission_rate(result)}
+        omitted = {"words": word_count(result), "omission_rate": omission_rate(result)}
         of_baselines = _merged([baseline.cells(baseline.answers[number]) for baseline in scored])
         rows.append({**answer_cells(answer), **result.row(rated.reading.scenario), **tokens, **omitted, **of_baselines})
     return rows

@@ -40,7 +40,7 @@ from metaeval.citation.pipelines.alce_and_aliice_tables import F1, PRECISION, RE
 from metaeval.citation.pipelines.layout import Entry, scores_grid
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import MakeBackends, Run
-from metaeval.citation.pipelines.provenance import Provenance, truncation, written_out
+from metaeval.citation.pipelines.provenance import Provenance, options_text, truncation
 from metaeval.display_text import count
 from metaeval.report.result import Column
 from metaeval.report.table import Cell, Note, Record, Scalar, Table, format_value, plain
@@ -146,10 +146,11 @@ class RatedAnswers:
 class ScoredBaseline:
     """The values of a baseline with one judge or aggregation, called `name`.
 
-    fields: fields of its signature. answers: the values of each answer, by column key. statements: those of each of
-    its statements (empty: not in the rows). words: further cells of a statement's row. judged_by: how it was
-    judged. unread: what its judge did not read. prefix, ending: of its columns' names in rows. bounded: the values
-    whose bounds are in the rows too.
+    fields: fields of its signature. answers: the values of each answer, by column key. statements: the values of each
+    statement of each answer, and words: texts beside them, such as labels (both empty: statements' rows lack this
+    baseline). judged_by: text of the note on how it was judged. unread: items (judge, text) of the note on truncation.
+    prefix, ending: of its columns' names in rows. bounded: keys of the columns whose least and most possible value, if
+    a judgement is missing, are in the rows too.
     """
 
     baseline: str
@@ -166,12 +167,12 @@ class ScoredBaseline:
     unread: Sequence[tuple[str, str]] = ()
 
     def of_statement(self, number: int, place: int) -> Record:
-        """Return the cells of a statement's row, with "?" for the missing judgement of a citation."""
+        """Return the row's cells for statement `place` of answer `number`; empty if statements' rows lack them."""
         words = self.words[number][place] if self.words else {}
         return {**words, **self.cells(self.statements[number][place])} if self.statements else {}
 
     def cells(self, values: Mapping[str, Open]) -> Record:
-        """Return the values of an answer or a statement as cells of its row."""
+        """Return the values of an answer or a statement as cells of its row; None where a judgement is missing."""
         row: dict[str, Scalar] = {}
         for column in self.columns:
             name, value = f"{self.prefix}{column.key}", values[column.key]
@@ -182,10 +183,10 @@ class ScoredBaseline:
 
 
 def judge_baselines(rated: RatedAnswers, backends: MakeBackends) -> list[ScoredBaseline]:
-    """Return the values of every baseline of the run, with each of its judges. backends: makes the judging metrics.
+    """Return each baseline of the run with each of its judges or aggregations. backends: makes the metrics of AutoAIS.
 
-    Metrics judge AutoAIS by decisions, the chat model judges LQAC, and the chat model or a metric with three
-    classes judges AttrScore.
+    Metrics judge AutoAIS by decisions, the chat model judges LQAC, and the chat model or a metric with three classes
+    judges AttrScore.
     """
     reading, evaluated = rated.reading, rated.evaluated
     labelled = [_by_metric(rated, name) for name in reading.labellers.names]
@@ -201,7 +202,7 @@ def judge_baselines(rated: RatedAnswers, backends: MakeBackends) -> list[ScoredB
 
 
 def baseline_questions(rated: RatedAnswers, numbers: Sequence[int]) -> dict[str, int]:
-    """Return counts of the requests that baselines sent about some answers (`numbers`), by baseline and outcome."""
+    """Return counts of the baselines' requests about the answers `numbers`, by "BASELINE questions: OUTCOME"."""
     totals: Counter[str] = Counter()
     for name, answers in (("lqac", rated.evaluated.lqac), ("attrscore", rated.evaluated.attrscore)):
         if answers is not None:
@@ -213,7 +214,7 @@ def baseline_questions(rated: RatedAnswers, numbers: Sequence[int]) -> dict[str,
 def baseline_sheets(
     rated: RatedAnswers, scored: Sequence[ScoredBaseline], around: Provenance, judge_note: Mapping[str, Note]
 ) -> list[Table]:
-    """Return a table for each baseline of the run. around: what all tables share."""
+    """Return a table for each baseline. around: what all tables share. judge_note: on its judge, by baseline."""
     names = dict.fromkeys(baseline.baseline for baseline in scored)
     return [
         _sheet(rated, [baseline for baseline in scored if baseline.baseline == name], around, judge_note)
@@ -223,7 +224,7 @@ def baseline_sheets(
 
 def _autoais(rated: RatedAnswers, backend: Backend) -> ScoredBaseline:
     reading = rated.reading
-    triples = _supposed(rated, autoais(reading.run.answers, reading.splits, backend.entails))
+    triples = _estimated(rated, autoais(reading.run.answers, reading.splits, backend.entails))
     return ScoredBaseline(
         baseline="autoais",
         name=backend.name,
@@ -290,7 +291,7 @@ def _attrscore(
     values: list[list[Mapping[str, Open]]] = [
         [modes_of(statement.labels, otherwise) for statement in answer] for answer in judged
     ]
-    statements = _supposed(rated, values)
+    statements = _estimated(rated, values)
     return ScoredBaseline(
         baseline="attrscore",
         name=name,
@@ -321,8 +322,8 @@ def _attrscore(
     )
 
 
-def _supposed(rated: RatedAnswers, statements: Sequence[Sequence[Mapping[str, Open]]]) -> list[list[dict[str, Open]]]:
-    """Return the values of statements, with point estimates of missing ones, from values of their kind and system."""
+def _estimated(rated: RatedAnswers, statements: Sequence[Sequence[Mapping[str, Open]]]) -> list[list[dict[str, Open]]]:
+    """Return values with point estimates of missing ones: the mean of the system's cited, or uncited, statements."""
     answers = rated.reading.run.answers
     kinds = [[(answer.system, has) for has in rated.cited(number)] for number, answer in enumerate(answers)]
     names = next((list(values) for row in statements for values in row), [])
@@ -350,9 +351,9 @@ def _by_metric(rated: RatedAnswers, name: str) -> ScoredBaseline:
 
     with plug_in(name):
         options = metric.identity()["options"]
-        options_text = written_out(options)
+        text_of_options = options_text(options)
         fields = {
-            "backend": f"{name}@v{metric.card.version}" + (f"({options_text})" if options_text else ""),
+            "backend": f"{name}@v{metric.card.version}" + (f"({text_of_options})" if text_of_options else ""),
             **metric.provenance(),
         }
         limit = options.get("max_tokens") or metric.card.input_limit
@@ -429,9 +430,9 @@ def _reading(rated: RatedAnswers, name: str) -> str:
 
 
 def _mean(rated: RatedAnswers, values: Sequence[Open], numbers: Sequence[int]) -> tuple[SystemEstimate, _Bounds]:
-    """Return the mean over a system's answers (`numbers`), estimated from all known values, and its bounds.
+    """Return the estimated mean of `values` over a system's answers (`numbers`), and its bounds (least, most).
 
-    The estimate counts the answers without missing judgements.
+    A missing value counts by its point estimate; undefined ones are left out. `answers` counts the known ones.
     """
     run = rated.reading.run
     group, n_groups = group_codes([run.answers[number] for number in numbers])

@@ -36,24 +36,28 @@ GOLD = "gold_sources"
 
 
 def omission_rate(result: ResponseValues) -> float | None:
-    """Return the share of a response's statements without a citation, of those that need or have one.
+    """Return the share of statements that need a citation and have none, of those that need or have one.
 
-    None where no statement does. Statements of which the judge does not say what they rest on are left out.
+    None where no statement does. Uncited statements of which the judge does not say what they rest on are left out.
     """
     cited = sum(bool(row.statement.citations) for row in result.statements)
     omitted = sum(row.values[row.main].state == "lacks a citation" for row in result.statements)
     return omitted / (cited + omitted) if cited + omitted else None
 
 
-def length(result: ResponseValues) -> int:
-    """Return the number of words of a response, without marks."""
+def word_count(result: ResponseValues) -> int:
+    """Return the number of words of a response's statements, without marks.
+
+    Reasoning that opens the response does not count, and a refusal counts as the sentence `splitting.NO_ANSWER`.
+    """
     return sum(len(row.statement.text.split()) for row in result.statements)
 
 
-def retrieval(answer: Answer) -> tuple[float | None, float | None]:
-    """Return recall and precision of an answer's passages against its gold sources; None where undefined or unknown.
+def retrieval_quality(answer: Answer) -> tuple[float | None, float | None]:
+    """Return (recall, precision) of an answer's passages against its gold sources.
 
-    Raises `UserError` for gold sources that are not a list of strings.
+    Both are None where none are given, recall for an empty list of them, precision without passages. Raises `UserError`
+    for gold sources that are not a list of strings.
     """
     gold = answer.reference.get(GOLD)
     if gold is None:
@@ -68,7 +72,7 @@ def retrieval(answer: Answer) -> tuple[float | None, float | None]:
 def system_sheets(
     rated: RatedAnswers, provenance: Provenance, measures: Measures, notes: Sequence[Note]
 ) -> list[Table]:
-    """Return the tables of differences between systems, omission by length, and quality by retrieval, if known."""
+    """Return the tables of differences (if several systems), omission by length, and retrieval (if gold sources)."""
     run, results = rated.reading.run, rated.evaluated.results
     sheets = [_omission(run.panel, results, provenance, notes)]
     if len(run.panel.systems) > 1:
@@ -79,7 +83,7 @@ def system_sheets(
 
 
 def difference(panel: SystemPanel, column: AnswerColumn, first: int, second: int) -> ValueInterval:
-    """Return the mean of the first system less that of the second, with its interval from the same resampled groups."""
+    """Return the first system's mean of `column`, without None, less the second's, with its paired interval."""
     known = np.array([value is not None for value in column], dtype=np.bool_)
     rows = [panel.rows(system) for system in (first, second)]
     both = np.concatenate(rows)
@@ -113,7 +117,7 @@ def _differences(rated: RatedAnswers, provenance: Provenance, measures: Measures
 def _omission(
     panel: SystemPanel, results: Sequence[ResponseValues], provenance: Provenance, notes: Sequence[Note]
 ) -> Table:
-    rates, words = [omission_rate(result) for result in results], [float(length(result)) for result in results]
+    rates, words = [omission_rate(result) for result in results], [float(word_count(result)) for result in results]
     table, statistic = TableLines(), means(rates)
     every = {system: panel.rows(place) for place, system in enumerate(panel.systems)}
     for system, rows in every.items() if len(every) == 1 else [*every.items(), ("all", np.arange(len(results)))]:
@@ -138,7 +142,7 @@ def _retrieval(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note
     panel, answers, table = rated.reading.run.panel, rated.reading.run.answers, TableLines()
     main = measures_of(rated.reading.judge.asking.mode)[-1]
     quality = [result.values[main, rated.reading.scenario].value for result in rated.evaluated.results]
-    columns = dict(zip(("recall", "precision"), zip(*map(retrieval, answers), strict=True), strict=True))
+    columns = dict(zip(("recall", "precision"), zip(*map(retrieval_quality, answers), strict=True), strict=True))
     for place, system in enumerate(panel.systems):
         numbers = panel.rows(place).tolist()
         for name, column in columns.items():
@@ -158,7 +162,7 @@ def _retrieval(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note
 def _correlated(
     panel: SystemPanel, first: AnswerColumn, second: AnswerColumn, numbers: Sequence[int]
 ) -> tuple[Mapping[CorrelationName, ValueInterval], int]:
-    """Return the correlations of two columns over some answers that have both values, and the number of these."""
+    """Return the correlations of two columns over those of the answers `numbers` with both values, and their number."""
     pairs = [(n, a, b) for n in numbers if (a := first[n]) is not None and (b := second[n]) is not None]
     codes = np.unique(panel.group[[n for n, *_ in pairs]], return_inverse=True)[1] if pairs else np.empty(0)
     score, other = (np.array([pair[place] for pair in pairs], dtype=np.float64) for place in (1, 2))

@@ -1,4 +1,4 @@
-"""`data build`, samples made of articles and their sources, `data export`, samples for trainers, and `data show`."""
+"""The analyses `data show`, `data build` (samples from articles and their sources) and `data export` (for trainers)."""
 
 from __future__ import annotations
 

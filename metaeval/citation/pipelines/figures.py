@@ -58,7 +58,7 @@ def citation_figures(folders: Sequence[Path]) -> dict[str, Figure]:
 
 
 def bars_of(folders: Sequence[Path]) -> tuple[list[SystemBar], list[Column], float]:
-    """Return the measures of every system with every pipeline and backend, their columns, and the intervals' level."""
+    """Return a bar for each value in the jobs' tables, the columns of the measures, and the intervals' level."""
     from metaeval.report.figures.bars import SystemBar
 
     bars: list[SystemBar] = []
@@ -84,7 +84,7 @@ def bars_of(folders: Sequence[Path]) -> tuple[list[SystemBar], list[Column], flo
 
 
 def trees_of(folder: Path) -> list[ClaimTree]:
-    """Return the trees of the first sentences with several claims in a job of `cite aliice`, by the job's parser."""
+    """Return the trees of the first `_TREES` sentences with several claims in a job of `cite aliice`, by its parser."""
     settings = next((sheet.settings for sheet in _sheets(folder)), {})
     parser, profile = str(settings.get("parser", "small")).partition(" (")[0], str(settings.get("profile", "paper"))
     answers, _ = judged_answers(folder, read_manifest(folder), None)
@@ -112,7 +112,7 @@ def judged_answers(folder: Path, manifest: Mapping[str, Any], data: Path | None)
     if not paths:
         raise UserError(f"{folder / NAME} names no answers: judge them again, or use 'metaeval view' with --data FILE.")
     if gone := [path for path in paths if not path.is_file()]:
-        raise UserError(f"The job's answers, {gone[0]}, are missing: restore them, or use 'metaeval view' with --data.")
+        raise UserError(f"The job's answers, {gone[0]}, are missing: restore the file, or use 'metaeval view --data'.")
     changed = [path for path in paths if sha256_file(path) not in named.values()] if named else []
     notes = [f"{path} has changed since it was judged: marks may stand in other places." for path in changed]
     texts = (manifest.get("analysis") or {}).get("options", {}).get("sources")
@@ -120,7 +120,7 @@ def judged_answers(folder: Path, manifest: Mapping[str, Any], data: Path | None)
 
 
 def sentence_tree(sentence: str, parser: str) -> tuple[Figure, str, list[str]]:
-    """Return the tree of a sentence as a figure, its parser, and its claims as lines; `UserError` as `tree_of`."""
+    """Return a sentence's tree as figure, the parser and profile, and the claims as lines; `UserError` as `tree_of`."""
     from metaeval.citation.pipelines.tree_figure import claim_tree
 
     tree = tree_of(sentence, parser)
@@ -134,7 +134,7 @@ def sentence_tree(sentence: str, parser: str) -> tuple[Figure, str, list[str]]:
 def tree_of(sentence: str, parser: str = "small", profile: str = "paper") -> ClaimTree:
     """Return the dependency tree of a sentence with citations such as [1], and ALiiCE's claims.
 
-    Raises `UserError` for a sentence without a citation, and for a parser that is not installed.
+    Raises `UserError` for a sentence without a citation or too long to parse, and for a parser that is not installed.
     """
     from metaeval.citation.pipelines.tree_figure import ClaimTree, Highlighted
 
@@ -164,7 +164,7 @@ def _pipeline(folder: Path) -> str:
 
 
 def _results(folder: Path) -> list[Result]:
-    """Return the results of protocols in the subfolders of a job, whose data are named by their level too."""
+    """Return the results of protocols in the subfolders of a job, with their level added to the name of their data."""
     paths = sorted(folder.glob("*/*.json"))
     results = [load_result(path) for path in paths if read_versioned(path)[1] in RESULT_SCHEMAS]
     named = [each.data.model_copy(update={"name": f"{each.data.name}, {each.data.split}"}) for each in results]

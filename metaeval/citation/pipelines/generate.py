@@ -20,7 +20,7 @@ from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.task import GenerationTask, task_of
 from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.pipeline import AsksChat, FormatName, Layout, Pipeline, Run
-from metaeval.citation.pipelines.provenance import answers_at, data_of, listed, written_out
+from metaeval.citation.pipelines.provenance import data_of, data_reference, options_text, settings_text
 from metaeval.citation.readers.answer_files import read_questions
 from metaeval.citation.readers.answers_jsonl import lines_of, own_row
 from metaeval.declared import Flag
@@ -92,9 +92,9 @@ class _Written:
         return {
             "model": self.run.chat.model,
             "strategy": self.options.strategy,
-            "shown": written_out({**self.options.in_use, **shots}),
+            "shown": options_text({**self.options.in_use, **shots}),
             "prompts": ",".join(f"{names[stage]}@{prompt.fingerprint}" for stage, prompt in prompts.items()),
-            "asking": written_out(settings),
+            "asking": options_text(settings),
             "answered_as": ", ".join(self.models) or self.run.chat.model,
         }
 
@@ -124,13 +124,15 @@ def _read(run: Run) -> _Written:
     if options.strategy == "two-stage" and command.replay is not None:
         earlier = replace(options, strategy="select-then-write")
         if Replay(command.replay).holds(generation.first_requests(task.questions, earlier, run.chat)):
-            notice = f"{command.replay} was recorded when select-then-write was named two-stage: that strategy is used."
+            notice = (
+                f"{command.replay} was recorded when select-then-write was named two-stage: select-then-write is used."
+            )
             return _Written(run, earlier, task, notice)
     return _Written(run, options, task)
 
 
 def _estimate(read: _Written) -> str:
-    """Return the estimated cost; requests of later stages depend on replies, and are estimated at their largest."""
+    """Return lines on the cost; requests of later stages depend on replies, and are estimated at their largest."""
     task, options, chat = read.task, read.options, read.run.chat
     stages = stage_requests.STAGES[options.strategy]
     samples = f", {options.samples} samples of each" if options.samples > 1 else ""
@@ -200,10 +202,10 @@ _COUNTED, _ESTIMATE = "context_tokens are counted by {}", "characters, four a to
 def _sheet(written: _Written) -> Table:
     strategy, fields, blocks = written.options.strategy, written.fields, generation.counts_of(written.results)
     blocks["documents"] = {name: number for name, number in sorted(written.task.notes.items()) if number}
-    blocks["what it took"] = taken(written.spent, written.run.chat)
+    blocks["what it took"] = tokens_and_cost(written.spent, written.run.chat)
     marks = int(blocks["marks"]["marks"] or 0)
     data = data_of(written.run.name, strategy, written.questions, len(written.answers), marks)
-    signed = {"questions": answers_at(data), **fields, "metaeval": version("metaeval")}
+    signed = {"questions": data_reference(data), **fields, "metaeval": version("metaeval")}
     named = "the strategy is not of" if strategy == "select-then-write" else "the strategies are named by"
     lost, title, number = written.lost, "Answers that were generated", len(written.results) // written.options.samples
     some = ", ".join(f"{plain(result.question.id)} ({result.stage} {result.trouble})" for result in lost[:_SHOWN])
@@ -214,7 +216,7 @@ def _sheet(written: _Written) -> Table:
             f"{count(number, 'question')}, {count(data.documents, 'document')}",
         ),
         # Lines of a list of settings can be broken after commas.
-        Note("settings", listed({name: value.replace(",", ", ") for name, value in fields.items()})),
+        Note("settings", settings_text({name: value.replace(",", ", ") for name, value in fields.items()})),
         Note(
             "tokens", _COUNTED.format(written.options.tokenizer or _ESTIMATE) if written.options.context_tokens else ""
         ),
@@ -243,8 +245,8 @@ def _sheet(written: _Written) -> Table:
     ).noting(data.demo)
 
 
-def taken(spent: Spent, chat: ChatOptions) -> _Counts:
-    """Return the tokens and the cost of replies, for the table of counts."""
+def tokens_and_cost(spent: Spent, chat: ChatOptions) -> _Counts:
+    """Return the tokens and the cost of replies by the names of the table of counts; None for an unknown cost."""
     return {
         "tokens in": spent.tokens_in,
         "tokens out": spent.tokens_out,

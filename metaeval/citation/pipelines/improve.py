@@ -22,12 +22,12 @@ from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.citeeval.values import SCENARIOS, bounds
 from metaeval.citation.measures import means
 from metaeval.citation.pipelines import pipeline
-from metaeval.citation.pipelines.citeeval import MEASURES, OWNERS, around, check_edited, read_judge
+from metaeval.citation.pipelines.citeeval import MEASURES, OWNERS, check_edited, rated_provenance, read_judge
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge
-from metaeval.citation.pipelines.generate import amount, taken
+from metaeval.citation.pipelines.generate import amount, tokens_and_cost
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import Layout, Pipeline, Run
-from metaeval.citation.pipelines.provenance import Provenance, listed
+from metaeval.citation.pipelines.provenance import Provenance, settings_text
 from metaeval.citation.readers.answers_jsonl import own_lines
 from metaeval.declared import Flag
 from metaeval.display_text import count
@@ -57,7 +57,7 @@ class ImproveCommand(pipeline.ReadsAnswers, pipeline.AsksChat):
 class ImprovedRounds:
     """Answers split into statements, and the rounds of edits (none before judging); the last has the final answers.
 
-    circling: numbers of answers that are not edited further, because an edit would restore an earlier text. spent,
+    circling: indices of answers that are not edited further, because an edit would restore an earlier text. spent,
     models: of all replies, each counted once.
     """
 
@@ -81,7 +81,7 @@ def read_improve(run: Run) -> ImprovedRounds:
 
 
 def estimate_improve(read: ImprovedRounds) -> str:
-    """Return one line on the cost of the requests that have no stored reply yet."""
+    """Return two lines: the cost of the first judging (without stored replies), and what each round adds at most."""
     questions = list(questions_of(read.run.answers, read.splits, read.judge.asking))
     requests = [question.request for question in questions]
     editing = sum(question.module == "editing" for question in questions)
@@ -128,7 +128,7 @@ def _provenance(improved: ImprovedRounds) -> Provenance:
     settings = {"profile": judge.profile, "options": judge.changed.replace(",", ", ")}
     settings |= {"scenario": run.options.scenario, "splitter": run.splitter.name}
     notes = (
-        Note("settings", listed(settings)),
+        Note("settings", settings_text(settings)),
         Note("judge", f"{plain(judge.asking.model)}, answered as {plain(str(fields['answered_as']))}"),
         Note(
             "reading",
@@ -137,7 +137,7 @@ def _provenance(improved: ImprovedRounds) -> Provenance:
         ),
         Note("could be", _could_be(improved)),
     )
-    return around(run, judge, improved.splits, fields, notes, "; changes are of answers with both values")
+    return rated_provenance(run, judge, improved.splits, fields, notes, "; changes are of answers with both values")
 
 
 def _could_be(improved: ImprovedRounds) -> str:
@@ -210,7 +210,7 @@ def _edits(improved: ImprovedRounds, provenance: Provenance) -> Table:
             for turn, counts in zip(turns, counts_by_turn, strict=True)
             for name in names
         )
-    took = taken(improved.spent, improved.judge.chat)
+    took = tokens_and_cost(improved.spent, improved.judge.chat)
     took["answers left, since edits would bring an earlier text back"] = len(improved.circling)
     blank = [""] * (len(turns) - 1)
     for name, value in took.items():

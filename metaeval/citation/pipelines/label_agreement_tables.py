@@ -1,4 +1,4 @@
-"""Tables of labels in columns: agreement of pairs of readers, of all readers by system, and shares of each label."""
+"""Tables of labels in columns: agreement of pairs of annotators, of all by system, and shares of each label."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _UNKNOWN = ValueInterval(None)
 
 
 def label_columns(texts: Sequence[str], files: int) -> dict[str, list[str]]:
-    """Return the columns of each set from NAME=COLUMN,COLUMN; raises `UserError` for another text or a name twice.
+    """Return {name: columns} from texts NAME=COLUMN,COLUMN; raises `UserError` for another text or a name twice.
 
-    files: number of tables; in several, one column is enough.
+    files: number of tables, by which the message chooses its example.
     """
     sets: dict[str, list[str]] = {}
     for text in texts:
@@ -54,7 +54,7 @@ def label_columns(texts: Sequence[str], files: int) -> dict[str, list[str]]:
 
 
 def label_sheets(run: Run, table: LabelTable) -> list[Table]:
-    """Return the tables; the column `against` (a metric) is compared with each annotator, and is not one of them."""
+    """Return the tables; with --against, pairs are each annotator and this column, which the other tables leave out."""
     against, around = run.options.against, _provenance(run, table)
     readers = dict.fromkeys(reader for labels in table.sets for reader in labels.readers)
     if against is not None and against not in readers:
@@ -73,7 +73,7 @@ def _pairs(run: Run, table: LabelTable, around: Provenance) -> Table:
             name = " and ".join(labels.readers[place] for place in few[0]) if alone else "mean of the pairs"
             units = int((labels.codes[:, few[0]] != MISSING).all(axis=1).sum()) if alone else None
             values = pair_agreement(table, labels, few, drawn)
-            cells = [_of(values, kind, kind != "equal") for kind in _PAIRS]
+            cells = [_value_cell(values, kind, kind != "equal") for kind in _PAIRS]
             record: Record = {"labels": labels.name, "pair": name, "units": units, **_flat(values, _PAIRS)}
             lines.add(plain(labels.name), plain(name), [*cells, "" if units is None else f"{units:,}"], record)
     headings = ("readers", "equal", "kappa", "linear", "quadratic", "units")
@@ -89,7 +89,7 @@ def _by_system(run: Run, table: LabelTable, around: Provenance) -> Table:
             rows = np.flatnonzero([system in (name, "all") for name in table.systems])
             mean = {} if labels.numbers is None else {"mean": _mean(run, table, rows, labels)}
             values = {**mean, **joint_agreement(table, labels, rows, drawn)}
-            cells = [_of(values, kind, kind != "mean") for kind in _JOINT]
+            cells = [_value_cell(values, kind, kind != "mean") for kind in _JOINT]
             record: Record = {"labels": labels.name, "system": system, "units": int(rows.size), **_flat(values, _JOINT)}
             lines.add(plain(labels.name), plain(system or "all units"), [f"{rows.size:,}", *cells], record)
     headings = ("system", "units", "mean label", "Fleiss", "alpha", "alpha (interval)")
@@ -111,7 +111,7 @@ def _shares(run: Run, table: LabelTable, around: Provenance) -> Table:
             known = {reader: column[column != MISSING] for reader, column in zip(labels.readers, codes.T, strict=True)}
             of_reader = {reader: float(marks.mean()) for reader, marks in known.items() if marks.size}
             shown = f"{100 * min(of_reader.values()):.1f} to {100 * max(of_reader.values()):.1f}" if of_reader else ""
-            cells = (interval_cell(values["share"].ends, _PERCENT), shown, _of(values, "alpha", True))
+            cells = (interval_cell(values["share"].ends, _PERCENT), shown, _value_cell(values, "alpha", True))
             shared = {"labels": labels.name, "label": category, **_flat(values, ("share", "alpha"))}
             records = [{**shared, "reader": reader, "share of reader": of_reader.get(reader)} for reader in known]
             lines.add(plain(labels.name), plain(category), cells, *records)
@@ -124,7 +124,7 @@ def _shares(run: Run, table: LabelTable, around: Provenance) -> Table:
 
 
 def _mean(run: Run, table: LabelTable, rows: Ints, labels: LabelSet) -> ValueInterval:
-    """Return the mean over some units of each unit's mean over readers."""
+    """Return the mean over the units `rows` of each unit's mean over annotators; units without a label are left out."""
     of_units: list[float | None] = [None] * len(table.systems)
     for row, unit in zip(rows.tolist(), labels.values(rows), strict=True):
         known: Floats = unit[~np.isnan(unit)]
@@ -132,7 +132,7 @@ def _mean(run: Run, table: LabelTable, rows: Ints, labels: LabelSet) -> ValueInt
     return interval_over(means(of_units, None), rows, table.group, table.n_groups, resampling_of(run.config))
 
 
-def _of(values: Mapping[str, ValueInterval], name: str, signed: bool = False) -> Cell | str:
+def _value_cell(values: Mapping[str, ValueInterval], name: str, signed: bool = False) -> Cell | str:
     return interval_cell(values.get(name, _UNKNOWN).ends, _TWO, signed=signed)
 
 

@@ -51,7 +51,7 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class TableLines:
-    """Named lines of cells in titled blocks, and their records."""
+    """Named lines of cells in titled blocks, (block, name, cells), and their records."""
 
     rows: list[TableRow] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
@@ -72,7 +72,7 @@ def entry_records(entries: Sequence[Entry]) -> list[dict[str, str | float | None
 
 
 def shown_columns(columns: Sequence[Column], entries: Sequence[Entry], kept: Collection[str] = ()) -> list[Column]:
-    """Return the columns that have a value, and those whose keys are `kept`."""
+    """Return the columns in which any entry has a value, and those whose keys are `kept`."""
     return [
         column
         for column in columns
@@ -112,7 +112,7 @@ def scores_grid(columns: Sequence[Column], entries: Sequence[Entry], kept: Colle
 def interval_cell(
     ends: IntervalEnds | None, column: Column, signed: bool = False, ranks: Mapping[str, Rank] = MappingProxyType({})
 ) -> Cell:
-    """Return the cell of a value and its interval, with its rank by the printed number.
+    """Return the cell of a value and its interval. ranks: rank by printed number.
 
     signed: whether the interval can reach below 0.
     """
@@ -133,7 +133,7 @@ def grid_of(blocks: Sequence[Block], stub: str, headings: Sequence[str], groups:
 
 
 def brief_grid(result: Result, names: Collection[str], columns: Collection[str]) -> Table:
-    """Return a result's table with these measures (`names`) and columns; with all its columns if it has none."""
+    """Return a result's table with the measures `names` and these columns (all columns if it has none of them)."""
     shown = [column for column in result.columns if column.key in columns] or result.columns
     few = few_rows(result.model_copy(update={"columns": shown}), names)
     notes = (above_controls(few), differences(few))
@@ -155,7 +155,7 @@ def few_rows(result: Result, names: Collection[str]) -> Result:
 
 
 def unmarked(result: Result) -> Result:
-    """Return the result without marks about controls, and without letters where all would be equal."""
+    """Return the result without marks about controls and tests, and without letters where no two measures differ."""
     update: dict[str, object] = {} if _differ(result) else {"letters": {}}
     return result.model_copy(
         update={
@@ -192,7 +192,7 @@ def _measures_above(result: Result, tests: Sequence[Comparison]) -> str:
 
 
 def differences(result: Result) -> Note:
-    """Return the note on which measures are significantly different; one sentence where none are."""
+    """Return the note on which measures are significantly different, or that none are; empty without tests."""
     tested = result.significance
     if tested is None or not tested.comparisons:
         return Note("significance", "")

@@ -115,16 +115,16 @@ def entailment(
 
 
 def _texts(source: str, chunking: Chunking | None) -> list[str]:
-    """Return the texts that the metric reads of a premise; one without words stays as it is."""
+    """Return the texts that a metric reads of a premise: its chunks; the premise itself without chunking or words."""
     if chunking is None:
         return [source]
     return [chunk.text for chunk in chunk_document(Document("premise", source), chunking)] or [source]
 
 
 def _verdict(answer: PairScore, cutoff: Cutoff, direction: Literal[1, -1]) -> Verdict:
-    """Return the verdict at a cut-off on an answer, whose score is oriented so that higher is more support.
+    """Return the verdict at a cut-off on a pair's score, which is oriented so that higher is more support.
 
-    direction: of the raw scores; the verdict has the raw score.
+    direction: of the raw scores and the cut-off (-1: lower is more support); the verdict holds the raw score.
     """
     if answer.score is None:
         return Verdict(None, None, str(answer.status), answer.cut > 0)

@@ -39,7 +39,7 @@ Kind = TypeVar("Kind", bound=ChatOptions)
 
 
 def sort_settings(overrides: Sequence[str], owners: Mapping[str, type]) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return checked values of overrides (name=value) by owner and field, and the overrides of run settings unchanged.
+    """Return the checked values of overrides (name=value) by owner and field, and those of run settings unchanged.
 
     owners: dataclasses or pydantic models by name; a field belongs to the first that has it.
 
@@ -163,7 +163,7 @@ class PipelineOptions(BaseModel):
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """The files that are read, and after which the result is named: the field `files`, or `file`."""
+        """The files that are read, and after which the result is named: the field `file`, else the field `files`."""
         file = getattr(self, "file", None)
         return getattr(self, "files", ()) if file is None else (file,)
 
@@ -236,12 +236,12 @@ class AsksChat(PipelineOptions):
 
     @property
     def names_model(self) -> bool:
-        """Whether a model, or a file of its replies, is named."""
+        """Whether a model, or a file of its replies to replay, is named."""
         return self.model is not None or self.replay is not None
 
     @property
     def idle(self) -> list[str]:
-        """The options that the user gave although they have no effect where no chat model is asked."""
+        """The options, as typed, that the user gave although they have no effect where no chat model is asked."""
         flags = {"base_url": "--base-url", "record": "--record", "requests": "--set requests", "batch": "--set batch"}
         return [flag for name, flag in flags.items() if getattr(self, name) is not None]
 
@@ -293,7 +293,7 @@ class PipelineMeasure:
 
     @property
     def column(self) -> Column:
-        """The column that prints it."""
+        """The column that prints the measure."""
         from metaeval.report.result import Column
 
         return Column(key=self.key, label=self.label, scale=self.scale, digits=self.digits)
@@ -303,9 +303,10 @@ class PipelineMeasure:
 class Run:
     """A checked run whose answers are read; nothing is asked or scored yet.
 
-    options: an instance of the pipeline's options. set_options: those of --set, by owner and field. metrics: those
-    that give verdicts, with their cutoffs. chat: an instance of the pipeline's chat options; None where no chat model
-    is asked. answers: empty where the pipeline reads something else.
+    name: that of the data, made of the names of its files. folder: for the results. options: an instance of the
+    pipeline's options. set_options: those of --set, by owner and field. metrics: those that give verdicts, with their
+    cutoffs by name. choice: the options on the chat model. chat: an instance of the pipeline's chat options; None where
+    no chat model is asked. answers: empty where the pipeline reads something else.
     """
 
     pipeline: Pipeline
@@ -361,7 +362,7 @@ Optional arguments: the cut-offs, how a group's passages are read (`Premise`), a
 
 
 def step(place: str) -> Callable[..., Any]:
-    """Return a function of another module, MODULE:NAME, which is imported when the function is first called.
+    """Return a function that calls metaeval.MODULE:NAME (`place`), whose module is imported at the first call.
 
     With it a declaration, and so the help of its command, costs nothing of what a run imports.
     """
@@ -420,7 +421,7 @@ class Pipeline:
 
     @property
     def command(self) -> str:
-        """The command as it is typed."""
+        """The command as it is typed after metaeval: group and name."""
         return f"{self.group} {self.name}"
 
 

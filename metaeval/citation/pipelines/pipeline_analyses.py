@@ -74,7 +74,7 @@ class _WritesAnswers(Analysis):
     """
 
     def options_of(self, settings: Mapping[str, Any], overrides: Sequence[str] | None = None) -> DeclaredOptions:
-        """Return checked options, with the setting output as that of the chat model."""
+        """Return checked options; an override output=FORM is read as chat.output=FORM."""
         texts = overrides or ()
         prefixed = [f"{_CHAT}{text}" if text.partition("=")[0].strip() == "output" else text for text in texts]
         return super().options_of(settings, None if overrides is None else prefixed)
@@ -135,7 +135,7 @@ def _options(kind: type[PipelineOptions], scores: bool, asks: bool) -> type[Decl
 
 
 def _field(field: FieldInfo, hidden: bool) -> tuple[Any, Any]:
-    """Return the type and the field of an option; one that names files also accepts answers as objects."""
+    """Return (type, field) of an option; an argument that names files also accepts answers as objects."""
     kind: Any = field.annotation
     known = [part for part in field.metadata if not isinstance(part, Flag)]
     flag = replace(flag_of(field), hidden=hidden or flag_of(field).hidden)
@@ -222,7 +222,7 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _overrides(pipeline: Pipeline, settings: Mapping[str, Any]) -> list[str]:
-    """Return further settings as arguments of --set, without the pipeline's prefix."""
+    """Return settings as name=value, without the pipeline's prefix; `UserError` for chat settings that it lacks."""
     from metaeval.analyses.command_words import yaml_text
     from metaeval.citation.pipelines.pipeline import AsksChat
 
@@ -263,7 +263,7 @@ def _as_files(options: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bool
 
 
 def _with_kept_replies(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the options of a completed job, with its recorded replies in place of the model."""
+    """Return the options of a completed job; if its recorded replies are still there, they replace the model."""
     kept = options.get("record")
     if kept is None or not Path(kept).is_file():
         return options

@@ -54,7 +54,7 @@ class PipelineResult(Layout):
         return "".join(f"<div>{table_of(grid)}</div>" for grid in self.grids)
 
     def to_frame(self, rows: str = "") -> Any:
-        """Return the estimates as a data frame, or, with the name of a row table, what was judged."""
+        """Return the estimates as a data frame, or with `rows`, the name of a table of rows, its records."""
         return frame(self.rows[rows] if rows else self.estimates)
 
     @property
@@ -64,7 +64,7 @@ class PipelineResult(Layout):
 
     @property
     def estimates(self) -> list[Record]:
-        """Every measure of every system with each backend, with its interval."""
+        """The records of all tables that hold a measure and its value, of every system with each backend."""
         records = (record for sheet in self.tables.values() for record in sheet.records)
         return [record for record in records if {"measure", "value"} <= record.keys()]
 

@@ -1,4 +1,4 @@
-"""The provenance of a run's tables: settings, footers and signatures."""
+"""What all tables of a pipeline run share: mostly the notes of their footers, and their settings and signatures."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Provenance:
             **resampled_fields(drawn.level, drawn.resamples, drawn.seed, drawn.method, drawn.fewest),
             **versions("metaeval", "numpy"),
         }
-        answers = {"answers": answers_at(self.data), **self.fields}
+        answers = {"answers": data_reference(self.data), **self.fields}
         signatures = tuple(signature({**answers, **judge, **fixed}) for judge in self.judges)
         settings = {**self.fields, **drawn.drawn(), "method": drawn.method}
         titled = replace(grid, key=key, title=title, subtitle=self.subtitle, footer=footer, signatures=signatures)
@@ -89,7 +89,7 @@ class Provenance:
 
 
 def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, citations: int) -> Data:
-    """Return the summary of what was judged; documents are passages. split: name of the pipeline."""
+    """Return the summary of what was judged; documents are passages. name: of the data. split: name of the pipeline."""
     return Data(
         name=name,
         split=split,
@@ -102,7 +102,7 @@ def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, c
     )
 
 
-def judged(panel: SystemPanel, data: Data, *parts: tuple[int, str]) -> Note:
+def data_note(panel: SystemPanel, data: Data, *parts: tuple[int, str]) -> Note:
     """Return the note with the counts of what was judged: 3 answers of 1 system, 2 groups; 5 claims, 7 citation marks.
 
     parts: numbers and nouns of what is counted in answers.
@@ -115,7 +115,7 @@ def judged(panel: SystemPanel, data: Data, *parts: tuple[int, str]) -> Note:
 
 
 def warning(panel: SystemPanel, backends: Iterable[Backend] = (), more: Iterable[str] = ()) -> Note:
-    """Return the note on systems that cannot be compared or are equal, and on backends that truncate many sources.
+    """Return the note on systems without a common question or with equal answers, and on backends that truncate much.
 
     more: further sentences of the pipeline; empty ones are left out.
     """
@@ -142,27 +142,27 @@ def warning(panel: SystemPanel, backends: Iterable[Backend] = (), more: Iterable
     return Note("warning", "; ".join(sentences))
 
 
-def reasons(counts: Mapping[str, int], of: str, examples: Sequence[tuple[str, str, str]]) -> str:
-    """Return, as text, why verdicts are missing.
+def reasons_text(counts: Mapping[str, int], of: str, examples: Sequence[tuple[str, str, str]]) -> str:
+    """Return, as text, how many verdicts are missing by reason, with the first `_EXAMPLES` examples.
 
-    counts: by reason. of: their total. examples: (answer, place, text).
+    counts: by reason. of: text of the total that they are part of. examples: (answer, place, text) of each.
     """
     shown = [(answer, place, plain(text)) for answer, place, text in examples[:_EXAMPLES]]
     first = [f"{answer}, {place}: {text if len(text) <= 60 else f'{text[:59]}…'}" for answer, place, text in shown]
-    return f"{counted(counts)} (of {of}); first: {'; '.join(first)}"
+    return f"{counts_text(counts)} (of {of}); first: {'; '.join(first)}"
 
 
-def counted(counts: Mapping[str, int]) -> str:
+def counts_text(counts: Mapping[str, int]) -> str:
     """Return counts as text, sorted by name: failed 1, too long 2."""
     return ", ".join(f"{plain(name)} {number:,}" for name, number in sorted(counts.items()))
 
 
-def listed(fields: Mapping[str, object]) -> str:
+def settings_text(fields: Mapping[str, object]) -> str:
     """Return settings as text for a note: profile paper, splitter rules."""
     return ", ".join(f"{name} {plain(str(value))}" for name, value in fields.items())
 
 
-def written_out(options: Mapping[str, object]) -> str:
+def options_text(options: Mapping[str, object]) -> str:
     """Return options as text for a signature: prompt=plain,tries=3."""
     return ",".join(f"{name}={value}" for name, value in options.items())
 
@@ -173,9 +173,9 @@ def by_backend(label: str, texts: Iterable[tuple[str, str]]) -> Note:
 
 
 def verdicts(backends: Iterable[Backend], soft: str, decided: str) -> Note:
-    """Return the note on how scores become verdicts, and on how many pairs.
+    """Return the note on how each backend's scores become verdicts, and on how many pairs it read.
 
-    soft: text for backends without decisions. decided: template with threshold and source, for the others.
+    soft: text for backends without decisions. decided: template with {} for threshold and source, for other backends.
     """
 
     def text(backend: Backend) -> str:
@@ -186,10 +186,10 @@ def verdicts(backends: Iterable[Backend], soft: str, decided: str) -> Note:
     return by_backend("verdicts", ((backend.name, text(backend)) for backend in backends))
 
 
-def by_system(panel: SystemPanel, texts_of: Callable[[int], Sequence[str]]) -> str:
-    """Return the texts of all systems as one, with a system's name before its texts where there are several.
+def texts_by_system(panel: SystemPanel, texts_of: Callable[[int], Sequence[str]]) -> str:
+    """Return the texts of all systems as one, each after the name of its system if there are several systems.
 
-    texts_of: returns the texts of a system by its number.
+    texts_of: returns the texts of a system by its number; a system without texts is left out.
     """
     texts = [(plain(name), ", ".join(texts_of(number))) for number, name in enumerate(panel.systems)]
     alone = len(panel.systems) == 1
@@ -197,25 +197,28 @@ def by_system(panel: SystemPanel, texts_of: Callable[[int], Sequence[str]]) -> s
 
 
 def uncertainty(interval: IntervalConfig, groups: int | None = None, more: str = "") -> Note:
-    """Return the note on how intervals are computed. groups: number of groups; None where it differs between values."""
+    """Return the note on how intervals are computed, with `more` behind it.
+
+    groups: number of groups; None where it differs between values.
+    """
     drawn = Interval(**interval.model_dump())
     few = "" if groups is None else few_groups_of_sheet(drawn, groups)
     return Note("uncertainty", f"{interval_settings(drawn, groups)}{more}{f' ({few})' if few else ''}")
 
 
-def in_steps(interval: IntervalConfig) -> Note:
+def ranking_intervals(interval: IntervalConfig) -> Note:
     """Return the note that intervals of the rankings of systems are percentile intervals."""
     drawn = f"{count(interval.resamples, 'resample')} of groups, seed {interval.seed}"
     return Note("intervals", f"rankings change in steps, so that their intervals are percentiles: {drawn}")
 
 
-def answers_at(data: Data) -> str:
-    """Return what was judged as text: NAME@FINGERPRINT."""
+def data_reference(data: Data) -> str:
+    """Return the data as a signature names them: NAME@FINGERPRINT."""
     return f"{data.name}@{data.fingerprint[:12]}"
 
 
 def truncation(backends: Iterable[Backend]) -> Note:
-    """Return the note on what metrics did not read; it has no items where they read everything."""
+    """Return the note on the pairs that each metric's input limit cuts; it has no items where nothing is cut."""
 
     def text(read: Ledger) -> str:
         pairs, tokens = share(read.cut_pairs, read.pairs), share(read.cut_tokens, read.tokens)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.provenance import Provenance, in_steps
+from metaeval.citation.pipelines.provenance import Provenance, ranking_intervals
 from metaeval.citation.system_comparison import Flip, Rankings, agreements, flips, ranks
 from metaeval.report.result import Column
 from metaeval.report.result_tables import cell
@@ -22,7 +22,7 @@ _EXPLAINED = 3
 
 
 def ranking_sheets(rankings: Rankings, around: Provenance, name: str, agreement: str) -> list[Table]:
-    """Return the tables of ranks and of agreement; none with a single backend or system."""
+    """Return the table of ranks, called `name`, and that of their agreement; none with a single backend or system."""
     if not rankings.comparable:
         return []
     of_measures = {
@@ -61,11 +61,11 @@ def _agreements(rankings: Rankings, around: Provenance, name: str) -> Table:
         )
     headings = ("measure", _TAU.label, _COUNT.label, "of pairs")
     title = "How far two backends rank the systems alike"
-    return around.lines(name, title, headings, table, [in_steps(around.interval)])
+    return around.lines(name, title, headings, table, [ranking_intervals(around.interval)])
 
 
 def flip_sheets(rankings: Rankings, around: Provenance) -> list[Table]:
-    """Return the tables of pairs of systems that change order, and of the causes; none where no pair does."""
+    """Return the tables of pairs of systems that change order, and of the causes; [] where no pair does."""
     all_flips = flips(rankings)
     # The printed order is by the share of resamples; that of the records is not.
     strongest = sorted(all_flips, key=lambda flip: -(flip.share_of_resamples or 0.0))

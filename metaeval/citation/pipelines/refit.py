@@ -26,7 +26,7 @@ from metaeval.citation.pipelines.citeeval import OWNERS, check_edited, read_judg
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import Layout, Pipeline, PipelineMeasure, Run
-from metaeval.citation.pipelines.provenance import Provenance, answers_at, counted, data_of, uncertainty
+from metaeval.citation.pipelines.provenance import Provenance, counts_text, data_of, data_reference, uncertainty
 from metaeval.declared import Flag
 from metaeval.display_text import count
 from metaeval.errors import UserError
@@ -89,7 +89,7 @@ class ToRefit:
 
 
 def read_refit(run: Run) -> ToRefit:
-    """Return the run's rated answers; raises `UserError` for wrong files and settings."""
+    """Return the run's rated answers, with people's edits if edits=human; `UserError` for wrong files and settings."""
     if run.options.edits == "human":
         return _read_edits(run)
     # The edit distance does not depend on what a statement rests on.
@@ -125,7 +125,8 @@ def estimate_refit(read: ToRefit) -> str:
 def refit(read: ToRefit, chat: Any) -> Layout:
     """Have the judge edit the citations, and fit the coefficients; return tables and the file of coefficients.
 
-    chat: the judge. Raises `UserError` for too little data.
+    chat: the judge; not asked where people's edits are fitted. Raises `UserError` for too little data, and where no
+    reply of the judge can be read.
     """
     judge = read.judge
     group, _ = group_codes(read.answers)
@@ -145,7 +146,7 @@ def refit(read: ToRefit, chat: Any) -> Layout:
         ended = sum((result.judged.states for result in results), Counter[str]())
         lost = {f"requests {state}": times for state, times in ended.items() if state not in ("read", "not asked")}
         lost |= {f"statements {reason}": times for reason, times in left_out.items()}
-        raise UserError(f"{error} Left out: {counted(lost) or 'none'}.") from error
+        raise UserError(f"{error} Left out: {counts_text(lost) or 'none'}.") from error
     around = _provenance(read, fitted, chat.models)
     origin = {
         "judge": ", ".join(chat.models) or judge.asking.model,
@@ -160,7 +161,7 @@ def _laid_out(read: ToRefit, fitted: Refit, around: Provenance, origin_of_edits:
     """Return the tables, and the file of coefficients. origin_of_edits: who edited, for the file."""
     sheets = [_agreement(agreement(fitted, resampling_of(read.run.config)), around), _coefficients(fitted, around)]
     origin = {
-        "answers": answers_at(around.data),
+        "answers": data_reference(around.data),
         **origin_of_edits,
         "index_shift": read.options.index_shift,
         "statements": len(fitted.statements),
@@ -197,15 +198,15 @@ def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenan
         interval=run.config.interval,
         after=(
             Note("data", data_text),
-            Note("left out", counted(learnt.left_out)),
-            Note("not read", counted(read.dropped)),
+            Note("left out", counts_text(learnt.left_out)),
+            Note("not read", counts_text(read.dropped)),
             uncertainty(run.config.interval, data.groups),
         ),
     )
 
 
 def _asked(judge: CiteEvalJudge, run: Run, models: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of signatures about the judge."""
+    """Return the signature fields on the judge. models: names in its replies."""
     fields = {"profile": judge.profile, "options": judge.changed, "splitter": run.splitter.name}
     return {**fields, **asked_fields(judge.asking, models)}
 

@@ -25,7 +25,7 @@ from metaeval.citation.pipelines.alce_and_aliice import MEASURES
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, Run
-from metaeval.citation.pipelines.provenance import Provenance, data_of, listed, uncertainty, written_out
+from metaeval.citation.pipelines.provenance import Provenance, data_of, options_text, settings_text, uncertainty
 from metaeval.declared import Flag
 from metaeval.display_text import count
 from metaeval.errors import UserError
@@ -68,7 +68,7 @@ class _Rewritten:
 
 
 def _read(run: Run) -> _Rewritten:
-    """Return the claims of the run's answers; raises `UserError` where no claim is part of a sentence."""
+    """Return the claims of the run's answers, and those to rewrite; raises `UserError` without any to rewrite."""
     profile = aliice_profile(run.options.profile)
     parser = find_parser(run.options.parser, profile.one_root)
     read = read_answers(run.answers, parser, profile, run.splitter)
@@ -88,11 +88,11 @@ def _read(run: Run) -> _Rewritten:
     return _Rewritten(run, profile, read, cut, fields)
 
 
-def _rewritten(read: _Rewritten, chat: Chat) -> _Rewritten:
-    """Return the claims with the model's rewordings, and with how it was asked."""
+def _ask(read: _Rewritten, chat: Chat) -> _Rewritten:
+    """Return the claims with the model's rewordings, and with how it was asked among the fields of the signature."""
     options: RewriteOptions = read.run.chat
     rewritings = claim_rewriting.rewrite(read.cut, chat.ask, claim_rewriting.prompt_of(options), options)
-    fields = {**read.fields, "rewrite": written_out(chat.settled(options).identity())}
+    fields = {**read.fields, "rewrite": options_text(chat.settled(options).identity())}
     return replace(read, rewritings=rewritings, fields=fields)
 
 
@@ -160,7 +160,7 @@ def _provenance(heard: _Rewritten, rejudged: Rejudged, backend: Backend) -> Prov
     ]
     notes = (
         Note("data", data_text + count(data.citations, "citation mark")),
-        Note("settings", listed(heard.fields)),
+        Note("settings", settings_text(heard.fields)),
         Note("replies", claim_rewriting.TEXT_RULE if heard.run.chat.output == "text" else ""),
         Note("verdicts", f"{plain(backend.name)}: supported from {cutoff.value:g} on ({cutoff.source})"),
         Note("truncation", f"{share(ledger.cut_pairs, ledger.pairs)} of pairs cut" if ledger.cut_pairs else ""),
@@ -204,6 +204,6 @@ REWRITE = Pipeline(
     estimate=lambda read: (
         f"{count(len(read.cut), 'claim')} to rewrite: {claim_rewriting.estimated(read.cut, read.run.chat)}"
     ),
-    ask=_rewritten,
+    ask=_ask,
     judge=_judge,
 )

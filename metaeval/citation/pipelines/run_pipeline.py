@@ -77,7 +77,9 @@ def run_pipeline(run: Run) -> PipelineResult:
         "config": config,
         "folder": folder,
         "tables": tables,
-        "rows": laid.rows if isinstance(laid.rows, Mapping) else {table.name: named(table) for table in laid.rows},
+        "rows": laid.rows
+        if isinstance(laid.rows, Mapping)
+        else {table.name: with_file_name(table) for table in laid.rows},
         "files": {moved(path): text for path, text in laid.files.items()},
         "inputs": run.options.read_files,
         "form": getattr(run.options, "format", "auto"),
@@ -85,13 +87,13 @@ def run_pipeline(run: Run) -> PipelineResult:
     return PipelineResult(**(vars(laid) | whole))
 
 
-def named(rows: Table) -> Table:
+def with_file_name(rows: Table) -> Table:
     """Return a table of rows under the name of its file, which is per-answers-overlap for "answers:overlap"."""
     return replace(rows, name="-".join(["per", *map(safe_name, rows.name.split(":", 1))]))
 
 
 def judge(run: Run) -> Any:
-    """Read the answers, ask the chat model and judge; return what the pipeline then lays out in tables."""
+    """Read the answers, ask the chat model if there is one, and judge; return the input of the pipeline's `lay_out`."""
     pipeline = run.pipeline
     read = pipeline.read(run)
     if run.chat is None:
@@ -121,7 +123,7 @@ def judge(run: Run) -> Any:
 
 
 def estimate_pipeline(run: Run) -> str:
-    """Return a line on what a prepared run would still ask the chat model, and its cost; nothing is sent.
+    """Return text on what a prepared run would still ask the chat model, and its cost; nothing is sent.
 
     No key is needed. Raises `UserError` as `run_pipeline` does before anything is sent.
     """
@@ -206,19 +208,22 @@ def find_cutoffs(
     decides: str = "",
     find: FindCutoff = find_cutoff,
 ) -> dict[str, Cutoff]:
-    """Return the cut-off of each backend; raises `UserError` for one that judges no single claim or has no cut-off.
+    """Return the cut-off of each metric by name; `UserError` for one that judges no single claim or has no cut-off.
 
-    threshold, calibrations: the user's. decides: what needs decisions, as the beginning of the error message about
-    a soft cut-off (empty: soft is allowed). find: returns a metric's cut-off.
+    threshold, calibrations: the user's options. decides: what needs decisions, as the beginning of the error message
+    about a soft cut-off (empty: soft is allowed). find: returns a metric's cut-off.
     """
     names = [*metrics.files, *metrics.names]
     thresholds = read_thresholds(None if threshold is None else str(threshold), names)
     cutoffs = {name: find(name, judge_of(name, metrics), thresholds, calibrations) for name in names}
     if soft := [name for name, cutoff in cutoffs.items() if decides and cutoff.value is None]:
-        raise UserError(f"{decides}, and {soft[0]!r} has no threshold for decisions: give one with --threshold.")
+        raise UserError(
+            f"{decides}, and 'soft' gives the metric {soft[0]!r} no threshold: give a number with --threshold "
+            f"{soft[0]}=X."
+        )
     return cutoffs
 
 
 def _set(set_options: SetOptions, name: str) -> dict[str, Any]:
-    """Return the value that --set gives the option `name` of any owner, as a mapping; empty if it gives none."""
+    """Return {name: value} of the option `name` that --set gives the first owner that has it; {} if it gives none."""
     return next(({name: values[name]} for values in set_options.values() if name in values), {})

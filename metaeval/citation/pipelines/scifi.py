@@ -85,10 +85,10 @@ class ScifiCommand(pipeline.ReadsAnswers, JudgedByMetrics, AsksChat):
 
 @dataclass(frozen=True, eq=False)
 class Assessed:
-    """Answers split into facts, with each backend's values of the facts; fields are empty before their stage.
+    """Answers split into facts, with each backend's values of the facts; empty fields are filled by later steps.
 
-    parser: makes the facts (None: the chat model does). read: the facts of every answer, in order. models: model
-    names in the replies; none where a parser made the facts. scored: in the order of `backends`.
+    parser: makes the facts (None: the chat model does). read: the facts of every answer, in order. models: model names
+    in the replies; none where a parser made the facts. scored: in the order of `backends`.
     """
 
     run: Run
@@ -111,7 +111,7 @@ class Assessed:
 
 
 def options_of(set_options: pipeline.SetOptions) -> ScifiOptions:
-    """Return the options of SCiFi that --set gives."""
+    """Return the options of SCiFi, with what --set gives."""
     return ScifiOptions(**set_options.get("options", {}))
 
 
@@ -129,7 +129,9 @@ def asks_model(choice: AsksChat, set_options: pipeline.SetOptions) -> bool:
     idle = [f"--set {name}" for name in chat if name != "budget"]
     idle += choice.idle
     if idle:
-        raise UserError(f"{idle[0]} is for chat models, and a parser makes the facts: give --model, or leave it out.")
+        raise UserError(
+            f"{idle[0]} is for chat models, and a parser makes the facts: give --model, or leave {idle[0]} out."
+        )
     return False
 
 
@@ -140,7 +142,10 @@ def fact_cutoff(
     calibrations: Sequence[Path],
     set_options: pipeline.SetOptions,
 ) -> Cutoff:
-    """Return the cut-off of a backend: soft where its scores are the values of facts, else a threshold."""
+    """Return the cut-off of a backend: None where its scores are the values of facts, else a threshold.
+
+    Raises `UserError` where entailment=binary has no threshold, and for scores as values that are not from 0 to 1.
+    """
     entailment, card = options_of(set_options).entailment, metric.card
     graded = (card.low, card.high, card.direction) == _GRADED
     as_it_is = entailment == "probability" or (entailment == "auto" and graded)
@@ -150,19 +155,19 @@ def fact_cutoff(
         cutoff = find_cutoff(name, metric, thresholds, calibrations)
     if cutoff.value is None and entailment == "binary":
         raise UserError(
-            f"entailment=binary needs a threshold, and 'soft' gives {name!r} none: give --threshold {name}=X, or "
-            "leave out entailment=binary."
+            f"The setting entailment=binary needs a threshold, and --threshold soft gives the metric {name!r} none: "
+            f"give a number with --threshold {name}=X, or leave entailment=binary out."
         )
     if cutoff.value is None and not graded:
         raise UserError(
-            f"A fact's value is a score from 0 to 1, and {name!r} has another range: give a threshold (--threshold "
-            f"{name}=X), or leave entailment at auto."
+            f"A fact's value is a score from 0 to 1, and the scores of {name!r} have another range: give a threshold "
+            f"(--threshold {name}=X), or leave the setting entailment at auto."
         )
     return cutoff
 
 
 def read_run(run: Run) -> Assessed:
-    """Return the run with the parser or model that makes the facts.
+    """Return the run with its options, and the parser that makes the facts (None: the chat model does).
 
     Raises `UserError` for a prompt, tokenizer or parser that cannot be loaded.
     """
@@ -276,7 +281,7 @@ def _texts(assessed: Assessed, around: Provenance) -> Table:
 
 
 def rankings(assessed: Assessed) -> Rankings:
-    """Return entailment and coverage of the systems with every backend; measures without values are left out."""
+    """Return entailment and coverage of the systems with every backend; a measure without any value is left out."""
     average = answer_measures.averages(assessed.options)[0]
     by_name = {
         name: values_of(
@@ -303,7 +308,7 @@ def provenance_of(assessed: Assessed) -> Provenance:
     settings = f"{options.signature}, splitter={run.splitter.name}".replace(",", ", ")
     notes = (
         provenance.warning(run.panel, assessed.backends),
-        provenance.judged(run.panel, data, (sentences, "sentence"), (facts, "fact"), (marks, "citation mark")),
+        provenance.data_note(run.panel, data, (sentences, "sentence"), (facts, "fact"), (marks, "citation mark")),
         Note("settings", plain(settings)),
         Note("facts", plain(facts_made) + (f", answered as {plain(models)}" if models else "")),
         provenance.verdicts(assessed.backends, _AS_IT_IS, _DECIDED),
@@ -312,7 +317,7 @@ def provenance_of(assessed: Assessed) -> Provenance:
         provenance.by_backend("could be", ((name, _bounds(assessed, each)) for name, each in of_backends)),
         Note("without facts", _lost_sentences(assessed)),
         Note("assignment", _assignment(assessed)),
-        Note("problems", provenance.counted(sum((answer.problems for answer in read), Counter()))),
+        Note("problems", provenance.counts_text(sum((answer.problems for answer in read), Counter()))),
         Note("counts", _other_counts(assessed)),
         provenance.uncertainty(run.config.interval, data.groups),
     )
@@ -329,7 +334,7 @@ def missing_values(scored: ScoredFacts) -> str:
 
     def text(lines: Sequence[FactLine | CoverageLine], total: str) -> str:
         first = [(plain(line.answer), f"fact {line.fact_number}", line.fact) for line in lines]
-        return provenance.reasons(Counter(line.reason for line in lines), total, first) if lines else ""
+        return provenance.reasons_text(Counter(line.reason for line in lines), total, first) if lines else ""
 
     of_answers = text(facts, count(len(scored.facts), "fact"))
     of_references = text(references, count(len(scored.references), "reference fact"))
@@ -357,7 +362,7 @@ def _bounds(assessed: Assessed, scored: ScoredFacts) -> str:
                 texts.append(f"{name} {worst} to {best}" + (f" ({one_fact_each(unknown)})" if unknown else ""))
         return texts
 
-    return provenance.by_system(assessed.run.panel, ranges)
+    return provenance.texts_by_system(assessed.run.panel, ranges)
 
 
 def one_fact_each(sentences: int) -> str:
@@ -374,9 +379,8 @@ def _lost_sentences(assessed: Assessed) -> str:
     parts = []
     if first is not None:
         where = f"{plain(first[0])}, sentence {first[1]}"
-        parts.append(
-            f"{provenance.counted(causes)} (of {count(sentences, 'sentence')}): their facts are unknown; first: {where}"
-        )
+        lost = f"{provenance.counts_text(causes)} (of {count(sentences, 'sentence')})"
+        parts.append(f"{lost}: their facts are unknown; first: {where}")
     if of_references:
         parts.append(f"{count(of_references, 'sentence')} of references, which coverage leaves out")
     return "; ".join(parts)
@@ -410,7 +414,7 @@ def _other_counts(assessed: Assessed) -> str:
 
 
 def row_tables(assessed: Assessed) -> list[Table]:
-    """Return the rows of every backend: facts, answers, and the facts of references."""
+    """Return the tables of rows of every backend: facts, answers, and where answers have references, these' facts."""
     tables = []
     for backend, scored in assessed.both:
         rows = [answer_measures.fact_row(line) for line in scored.facts]

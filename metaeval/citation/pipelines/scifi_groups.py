@@ -40,7 +40,7 @@ _READING = (
 def group_table(
     answers: Sequence[Answer], name: str, options: ScifiOptions, splitter: SentenceSplitter, around: Provenance
 ) -> Table:
-    """Return statistics of the texts by a field of their records' `reference`.
+    """Return a table of statistics of the texts by the field `name` of their records' `reference`.
 
     A field of numbers is cut into bins of equal size, in ascending order; of words, or lists of words, the most
     frequent values have a line each. Texts without the field are left out and counted. Raises `UserError` where none
@@ -51,7 +51,9 @@ def group_table(
     if not known:
         names = sorted({field for answer in answers for field in answer.reference})
         fields = ", ".join(shown(field, 30) for field in names) or "no field"
-        raise UserError(f"No text has {shown(name)} in its 'reference'.{did_you_mean(name, names)} There: {fields}.")
+        raise UserError(
+            f"No text has {shown(name)} in its 'reference'.{did_you_mean(name, names)} Its fields: {fields}."
+        )
     counted = [citation_counts([answer], options, splitter) for answer in answers]
     numbers = {place: float(each) for place in known for each in values[place] if _is_number(each)}
     numeric = len(numbers) == len(known)
@@ -87,7 +89,7 @@ def _is_number(value: object) -> TypeGuard[float]:
 
 
 def _bins(numbers: Mapping[int, float]) -> dict[str, list[int]]:
-    """Return texts in at most `BINS` bins of ascending numbers; equal numbers keep the order of the texts."""
+    """Return, by label, the indices of the texts in each of at most `BINS` bins of ascending numbers."""
     ordered = sorted(numbers, key=lambda place: numbers[place])
     n, bins = len(ordered), min(BINS, len(ordered))
     cut = [ordered[n * number // bins : n * (number + 1) // bins] for number in range(bins)]
@@ -98,7 +100,7 @@ def _bins(numbers: Mapping[int, float]) -> dict[str, list[int]]:
 
 
 def _most_frequent(values: Mapping[int, Sequence[str | float]]) -> dict[str, list[int]]:
-    """Return the texts of each of the `TOP` most frequent values; equal counts in the order of the texts."""
+    """Return the indices of the texts of each of the `TOP` most frequent values; the first of equal counts wins."""
     of_value: dict[str, list[int]] = {}
     for place, listed in values.items():
         for each in listed:

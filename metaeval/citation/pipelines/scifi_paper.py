@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 from metaeval.citation.measures import Statistic, ValueInterval, interval_by, micro, replicates, value_of
 from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import Layout, NameList, Pipeline, PipelineMeasure, RarelyAsksChat
-from metaeval.citation.pipelines.provenance import Provenance, data_of, judged
+from metaeval.citation.pipelines.provenance import Provenance, data_note, data_of
 from metaeval.citation.pipelines.scifi import SCIFI, Assessed, ScifiCommand, make_facts, provenance_of, value_facts
 from metaeval.citation.pipelines.scifi_groups import FEATURING, group_table
 from metaeval.citation.scifi import answer_measures
@@ -109,7 +109,7 @@ def _tables(options: ScifiTablesCommand) -> tuple[int, ...]:
 
 
 def _systems(assessed: Assessed) -> list[_System]:
-    """Return the systems, models in the order of their first file, strategies in the paper's order."""
+    """Return the systems, models in the order of their first answer, strategies in the paper's order."""
     panel = assessed.run.panel
     order = {answer.system: place for place, answer in reversed(list(enumerate(panel.answers)))}
     systems = [_System(number, *split_name(name)) for number, name in enumerate(panel.systems)]
@@ -156,7 +156,7 @@ def _of_answers(assessed: Assessed) -> Provenance:
     marks = citation_counts(run.answers, assessed.options, run.splitter).marks
     data = data_of(run.name, "scifi", run.answers, 0, marks)
     fields = {"pipeline": "tables-scifi", "splitter": run.splitter.name, "leading": assessed.options.leading}
-    note = judged(run.panel, data, (marks, "citation mark"))
+    note = data_note(run.panel, data, (marks, "citation mark"))
     return Provenance(data, "scifi-paper", plain(data.name), fields, run.config.interval, after=[note])
 
 
@@ -234,7 +234,7 @@ def _differences(assessed: Assessed, systems: Sequence[_System], around: Provena
     left_out: list[str] = []
     for pair in assessed.run.options.trained:
         before, after = _pair(pair, systems)
-        for strategy, (first, second) in _common(before, after, pair).items():
+        for strategy, (first, second) in _by_common_strategy(before, after, pair).items():
             rows = [assessed.run.panel.rows(each.number) for each in (first, second)]
             rows, lost = _on_common_groups(assessed, rows, pair)
             left_out += [
@@ -254,6 +254,7 @@ def _differences(assessed: Assessed, systems: Sequence[_System], around: Provena
 
 
 def _pair(pair: str, systems: Sequence[_System]) -> tuple[list[_System], list[_System]]:
+    """Return the systems of the two models that BEFORE=AFTER names; raises `UserError` for other text or models."""
     names = pair.split("=")
     if len(names) != 2 or not all(names):
         raise UserError(f"--trained {shown(pair)}: write BEFORE=AFTER, two models whose answers are given.")
@@ -264,7 +265,9 @@ def _pair(pair: str, systems: Sequence[_System]) -> tuple[list[_System], list[_S
     return matches[0], matches[1]
 
 
-def _common(before: Sequence[_System], after: Sequence[_System], pair: str) -> dict[str, tuple[_System, _System]]:
+def _by_common_strategy(
+    before: Sequence[_System], after: Sequence[_System], pair: str
+) -> dict[str, tuple[_System, _System]]:
     later = {each.strategy: each for each in after}
     common = {each.strategy: (each, later[each.strategy]) for each in before if each.strategy in later}
     if not common:
@@ -273,7 +276,7 @@ def _common(before: Sequence[_System], after: Sequence[_System], pair: str) -> d
 
 
 def _on_common_groups(assessed: Assessed, rows: Sequence[Ints], pair: str) -> tuple[list[Ints], int]:
-    """Return the answers of two systems to the questions that both answered, and how many others there are."""
+    """Return the rows of two systems to the questions that both answered, and how many answers this leaves out."""
     group = assessed.run.panel.group
     shared = np.intersect1d(group[rows[0]], group[rows[1]])
     if not shared.size:
@@ -283,7 +286,7 @@ def _on_common_groups(assessed: Assessed, rows: Sequence[Ints], pair: str) -> tu
 
 
 def _difference(assessed: Assessed, statistic: Statistic, rows: Sequence[Ints]) -> ValueInterval:
-    """Return a statistic of the second rows less that of the first, with the interval of resampled groups."""
+    """Return a statistic of the second rows less that of the first, with its interval; None if either is undefined."""
     panel = assessed.run.panel
     if any(value_of(statistic, each) is None for each in rows):
         return ValueInterval(None)

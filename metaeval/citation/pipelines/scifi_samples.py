@@ -1,4 +1,4 @@
-"""What `data build scifi` does with wikitext and fetched pages, and `data export` with samples for training."""
+"""The pipeline of `data build scifi` (samples from wikitext and fetched pages), and the function of `data export`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _COMMAND: Any = create_model("DataBuildCommand", __base__=AsksChat, **_FIELDS)
 
 @dataclass(frozen=True)
 class _Building:
-    """Samples, chosen but without queries at first. counts: of what was read and left out, by a description."""
+    """The samples that were drawn (no query until the model is asked). counts: of what was read and left out."""
 
     run: Run
     options: Any
@@ -161,7 +161,7 @@ BUILD_PIPELINE = Pipeline(
 
 
 def export(options: DataExportOptions) -> Done:
-    """Write the training samples of `data export`."""
+    """Return the training samples of `data export`, and what writes them; `UserError` if no answer makes one."""
     from metaeval.citation.generation.generate import training_messages
     from metaeval.citation.generation.options import GenerationOptions
     from metaeval.citation.generation.task import around_cited, shuffled

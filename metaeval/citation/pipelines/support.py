@@ -69,10 +69,11 @@ LABELS = "labels"
 
 @dataclass(frozen=True, eq=False)
 class SupportRead:
-    """The statements of the answers. panel: of the answers, and of the topics that a system has not answered.
+    """The statements of each answer (`stated`). panel: of the answers, then of topics that a system has not answered.
 
-    page_options: of a chat model that judges pages; verdicts: its verdicts, with counts of what it left out, and the
-    model names in its replies (None and empty: no model is asked, or not yet).
+    names: keys of the definitions. partial: least score of partial support, by metric. page_options: of a chat model
+    that judges whole source pages; verdicts: its verdicts, left_out: counts of statements that it left out as repeats,
+    models: names in its replies (None and empty: no model is asked, or not yet).
     """
 
     run: Run
@@ -87,7 +88,7 @@ class SupportRead:
 
     @property
     def factor(self) -> float:
-        """The factor of TREC's means: the number of topics over the option `denominator`; 1 if that is not a number."""
+        """The factor of TREC's means: the number of topics divided by the option `denominator`; 1 if that is a word."""
         wanted = self.run.options.denominator
         return self.panel.n_groups / int(wanted) if wanted.isdecimal() else 1.0
 
@@ -99,7 +100,10 @@ class SupportRead:
 
 @dataclass(frozen=True, eq=False)
 class SupportJudgement:
-    """The levels of one backend; backend: None for those of the file. levels: of each row of the panel."""
+    """The levels of one source. backend: None for levels of the file or of a chat model, which `name` tells apart.
+
+    lines: the citation table. levels: of each answer of the panel; None for a topic without an answer.
+    """
 
     name: str
     backend: Backend | None
@@ -108,12 +112,12 @@ class SupportJudgement:
 
     @property
     def soft(self) -> bool:
-        """Whether levels are scores, without decisions."""
+        """Whether levels are a metric's scores, without decisions."""
         return self.backend is not None and self.backend.soft
 
     @property
     def fields(self) -> Mapping[str, object]:
-        """Fields of its signature."""
+        """The signature fields of the source of the levels."""
         return {"backend": self.name} if self.backend is None else self.backend.fields
 
 
@@ -128,8 +132,8 @@ def _read(run: Run) -> SupportRead:
         full, sign = run.cutoffs[name].value, metrics[name].card.direction
         if least is None or full is None or sign * least > sign * full:
             raise UserError(
-                f"--partial of {name!r} is {least}, and its threshold of full support is {full}: give numbers with "
-                "--partial and --threshold such that weaker support already reaches the former."
+                f"--partial of {name!r} is {least}, and its threshold of full support is {full}: give both "
+                f"as numbers, --partial {name}=X {'not above' if sign > 0 else 'not below'} --threshold."
             )
     stated = [support_statements(answer, run.splitter, options.reading, options.units) for answer in run.answers]
     names = [name for name in DEFINITIONS if not options.measures or name in options.measures]
@@ -138,7 +142,9 @@ def _read(run: Run) -> SupportRead:
     panel = panel_of(_with_missing(run), resampling_of(run.config))
     read = SupportRead(run, stated, panel, names, partial, pages)
     if run.chat is None and pages != PageOptions():
-        raise UserError("The settings of pages are for a chat model that judges them: name one with --model.")
+        raise UserError(
+            "repeats, repeats_file and verdicts_file are of a chat model that judges pages: name one with --model."
+        )
     if not metrics and run.chat is None and not read.labelled:
         raise UserError(
             f"{run.name} holds no levels of support: name a metric that judges, as in --nli {DEFAULT_BACKEND}."
@@ -162,7 +168,7 @@ def _with_missing(run: Run) -> list[Answer]:
 
 
 def _estimate(read: SupportRead) -> str:
-    """Return a line on what asking the chat model would still cost."""
+    """Return a line on what asking the chat model about the source pages would still cost; nothing is sent."""
     run, options = read.run, read.page_options
     if run.chat is None:
         return "No chat model is asked: nothing is paid."
@@ -175,7 +181,7 @@ def _estimate(read: SupportRead) -> str:
 
 
 def _ask(read: SupportRead, chat: Chat | None) -> SupportRead:
-    """Return the run with the chat model's verdicts on pages; repeated statements may be left out before."""
+    """Return the run with a chat model's verdicts on source pages; repeats=left out drops repeated statements first."""
     if chat is None:
         return read
     run, prompts, stated, left_out = read.run, read.page_options.prompts(), read.stated, read.left_out
@@ -204,7 +210,7 @@ def _judge(read: SupportRead, backends: pipeline.MakeBackends) -> tuple[SupportR
 
 
 def _level(least: float | None, direction: int, verdict: Verdict) -> Level:
-    """Return the level of a verdict: 1 from the threshold on, .5 from `least` on, else 0; soft: its score."""
+    """Return a verdict's level: 1 from the threshold on, .5 from `least` on, else 0; soft: its score. None: missing."""
     if verdict.score is None or verdict.entailed is None:
         return verdict.score
     is_partial = least is not None and direction * verdict.score >= direction * least
@@ -220,7 +226,7 @@ def _judgement(
 
 
 def _values(read: SupportRead, judged: SupportJudgement, levels: AllStatements) -> SupportValues:
-    """Return the values of each answer, and all statistics of the run's definitions."""
+    """Return the values of each answer, and the statistics of all answers, of the run's definitions, by measure."""
     values: Values = {}
     pooled: dict[str, Statistic] = {}
     if "trec" in read.names:
@@ -287,7 +293,7 @@ def _scores(name: str, around: Provenance, entries: Sequence[Entry]) -> Table:
 
 
 def _headlines(read: SupportRead) -> dict[str, tuple[str, Column]]:
-    """Return the label and the column of each measure by which systems are ranked."""
+    """Return (label, column) of each measure by which systems are ranked, by key."""
     return {
         measure.key: (f"{DEFINITIONS[name].title}: {measure.label}", measure.column)
         for name in read.names
@@ -331,9 +337,9 @@ def _provenance(read: SupportRead, judged: Sequence[SupportJudgement]) -> Proven
     absent = len(read.panel.answers) - len(run.answers)
     notes = (
         provenance.warning(read.panel, backends),
-        provenance.judged(read.panel, data, (data.statements, "statement"), (data.citations, "citation mark")),
-        Note("settings", provenance.listed(fields)),
-        Note("repeats", provenance.counted(Counter(read.left_out))),
+        provenance.data_note(read.panel, data, (data.statements, "statement"), (data.citations, "citation mark")),
+        Note("settings", provenance.settings_text(fields)),
+        Note("repeats", provenance.counts_text(Counter(read.left_out))),
         provenance.verdicts(backends, "soft: levels are scores", "full support from {} on ({})"),
         Note("partial support", "", tuple((plain(name), f"from {cut} on") for name, cut in least.items())),
         provenance.truncation(backends),
@@ -349,7 +355,7 @@ def _provenance(read: SupportRead, judged: Sequence[SupportJudgement]) -> Proven
 
 
 def _page_fields(read: SupportRead) -> dict[str, str]:
-    """Return the fields of a chat model that judges pages, for a signature."""
+    """Return the signature fields of a chat model that judges source pages; {} where none did."""
     if read.verdicts is None:
         return {}
     wordings = {f"{name}_prompt": prompt.fingerprint for name, prompt in read.page_options.prompts().items()}
@@ -359,7 +365,7 @@ def _page_fields(read: SupportRead) -> dict[str, str]:
 
 
 def _bounds(read: SupportRead, judged: SupportJudgement) -> str:
-    """State what the headline measures of each system can be with every missing level as none, and as full."""
+    """Return, as text, the headline measures of systems that lack levels, with these as no, and as full support."""
     ends = [
         _values(read, judged, [each and [row.filled(level) for row in each] for each in judged.levels])[1]
         for level in (0.0, 1.0)
@@ -375,7 +381,7 @@ def _bounds(read: SupportRead, judged: SupportJudgement) -> str:
             for key, (label, column) in _headlines(read).items()
         ]
 
-    return provenance.by_system(read.panel, ranges)
+    return provenance.texts_by_system(read.panel, ranges)
 
 
 SUPPORT = Pipeline(

@@ -16,7 +16,10 @@ from metaeval.setting_types import one_of
 
 @dataclass(frozen=True)
 class Definition:
-    """A published definition of support. measures: of its table. ranked: keys of the measures in rankings."""
+    """A published definition of support. measures: of its table. ranked: keys of those by which systems are ranked.
+
+    reading: text of the note below its table.
+    """
 
     title: str
     measures: tuple[PipelineMeasure, ...]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from metaeval.citation.pipelines.run_pipeline import named
+from metaeval.citation.pipelines.run_pipeline import with_file_name
 from metaeval.errors import UserError
 from metaeval.report.table import Table
 from metaeval.report.table_files import FORMATS, format_texts, write_rows
@@ -44,4 +44,4 @@ def test_a_lone_surrogate_is_written_as_its_escape(tmp_path):
 
 
 def test_files_are_named_by_what_the_rows_are_and_the_backend():
-    assert named(Table(name="answers:scores:x/y", records=ROWS)).name == "per-answers-scores_x_y"
+    assert with_file_name(Table(name="answers:scores:x/y", records=ROWS)).name == "per-answers-scores_x_y"

@@ -371,7 +371,7 @@ def test_who_makes_the_facts_is_told_by_what_is_given(write):
         (("temperature=3",), {"chat": {"model": "m"}}, "temperature should be less than or equal to 2"),
         (("mapping_file=none.txt",), {"chat": {"model": "m"}}, "none.txt"),
         (("window_unit=/none/such",), {}, "The tokenizer window_unit=/none/such cannot be loaded"),
-        (("entailment=binary",), {"nli": ("overlap",), "threshold": "soft"}, "'soft' gives 'overlap' none"),
+        (("entailment=binary",), {"nli": ("overlap",), "threshold": "soft"}, "soft gives the metric 'overlap' none"),
         (("entailment=probability",), {"nli": ("minilm-bertscore",)}, "A fact's value is a score from 0 to 1, and"),
         ((), {"nli": ("minilm-bertscore",), "threshold": "soft"}, "A fact's value is a score from 0 to 1, and"),
         ((), {"nli": ("overlap",), "threshold": "rouge=1"}, "Unknown backend in --threshold 'rouge'"),

@@ -44,7 +44,7 @@ def test_a_line_becomes_a_rating_and_its_scores(write):
     ("line", "says"),
     [
         ("{", "line 4 is not JSON"),
-        ("[1]", "line 4 is [1]; allowed: an object: write one object with id, group and gold per line"),
+        ("[1]", "line 4 is [1]; allowed: a JSON object: write one object with id, group and gold per line"),
         ({"id": "x", "gold": 1}, "line 4: field 'group' is missing; the row has id, gold"),
         ({"id": "x", "group": "g"}, "line 4: field 'gold' is missing"),
         ({"id": "x", "group": "g", "gold": None}, "line 4: field 'gold' is null; allowed: a finite number"),

@@ -30,8 +30,8 @@ def test_form_is_told_from_the_content(tmp_path: Path, content: bytes) -> None:
     ("content", "says"),
     [
         (b'{"a": 1}\n{"a": \n', "line 2 is not JSON"),
-        (b'{"a": 1}\n3\n', "line 2 is 3; allowed: an object"),
-        (b'[{"a": 1}, "x"]', 'record 2 is "x"; allowed: an object'),
+        (b'{"a": 1}\n3\n', "line 2 is 3; allowed: a JSON object"),
+        (b'[{"a": 1}, "x"]', 'record 2 is "x"; allowed: a JSON object'),
         (b'{"a": "\xff"}', "is not UTF-8"),
         (gzip.compress(b'{"a": 1}\n' * 99, mtime=0)[:-20], "fetch the published file again"),
         (b"\x1f\x8bno gzip at all, really", "Cannot read"),

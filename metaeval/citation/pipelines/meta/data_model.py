@@ -78,8 +78,8 @@ class MetaCommand(pipeline.JudgedByMetrics, pipeline.AsksChat):
 class Measurement:
     """The values of one measure of one pipeline with one judge, named pipeline:measure:judge.
 
-    fields: of its signature. ledger: what the judge read. assumed: what the bounds of its values assume. lone: whether
-    it is the only measure of its pipeline.
+    fields: of its signature. values: of statements and answers. ledger: counts of what the judge read. assumed: text on
+    what the bounds of its values assume. lone: it is the only measure of its pipeline.
     """
 
     name: str
@@ -145,9 +145,9 @@ class ToMeasure:
 class MetaEvaluation:
     """The result of comparing every measure with human ratings.
 
-    levels: statements, then responses; a level that cannot be evaluated is in `left_out`, with the reason. results:
-    of each level, by protocol. backends: each with the pipeline that uses it (empty: several do). rated: the judgements
-    of CiteEval's judge; empty where it was not asked.
+    levels: statements, then responses; a level that cannot be evaluated is in `left_out`, with the reason. results: one
+    list for each level, with a result for each protocol. backends: each with the pipeline that uses it (empty: several
+    do). rated: the judgements of CiteEval's judge; empty where it was not asked.
     """
 
     read: ToMeasure

@@ -142,10 +142,10 @@ def _alce_options(run: Run) -> dict[str, Any]:
 
 
 def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking | None, ChatOptions | None]:
-    """Return the options of the requests to chat models.
+    """Return the options of CiteEval's requests and of the chat model; (None, None) where no pipeline asks one.
 
-    names: the pipelines. scifi: options of SCiFi. Raises `UserError` for a model that no pipeline asks, and where
-    none is named.
+    names: the pipelines. scifi: options of SCiFi. Raises `UserError` for a model that no pipeline asks, and where none
+    is named.
     """
     if not {*BY_CHAT} & {*names} and not ("scifi" in names and scifi.facts == "model"):
         if run.chat is not None or run.choice.idle:
@@ -258,6 +258,7 @@ def _judge(heard: _Heard, make: MakeBackends) -> MetaEvaluation:
 def _rated(
     read: ToMeasure, measured: Sequence[Measurement]
 ) -> tuple[Alignment, Sequence[Level], Sequence[tuple[str, str]]]:
+    """Return the aligned measures, the levels with ratings and values, and (level, reason) for those left out."""
     return human_model.rated_levels(
         read.run.name, read.human, {measurement.name: measurement.values for measurement in measured}, read.options
     )
@@ -284,19 +285,18 @@ def _results(read: ToMeasure, level: Level, measured: Sequence[Measurement]) -> 
 
 
 def citation_measures(pipeline: PipelineReading, backend: Backend, config: RunConfig) -> list[Measurement]:
-    """Return recall, precision and F1 of ALCE or ALiiCE by a backend: values of each sentence and each answer.
+    """Return recall, precision and F1 of ALCE or ALiiCE with a backend: values of each sentence and each answer.
 
-    pipeline: answers that were read.
+    pipeline: the answers as ALCE or ALiiCE reads them.
     """
     judged = judge(pipeline, [backend], config).judged[0]
     lines = judged.degrees if backend.soft else judged.lines
     values = claim_values(pipeline.answers, lines, judged.recall, judged.precision, backend.soft)
-    return _signed(pipeline.name, pipeline.fields, values, backend)
+    return _measurements(pipeline.name, pipeline.fields, values, backend)
 
 
 def claim_measures(pipeline: PipelineReading) -> list[Measurement]:
-    """Return values of answers that need no verdict, which no paper compares with ratings: ALiiCE's CVCP, and how well
-    its claims fit gold claims."""
+    """Return ALiiCE's measures of answers that need no verdict: CVCP, and how well its claims fit gold claims."""
     values = {name: pipeline.values[name] for name in ("cvcp", EXACT, TOKEN_F1) if name in pipeline.values}
     wholes = {
         name: {
@@ -306,7 +306,7 @@ def claim_measures(pipeline: PipelineReading) -> list[Measurement]:
         for name, column in values.items()
     }
     of_answers = {name: AnswerValues({}, by_answer) for name, by_answer in wholes.items()}
-    return _signed(pipeline.name, pipeline.fields, of_answers)
+    return _measurements(pipeline.name, pipeline.fields, of_answers)
 
 
 def autoais_measures(
@@ -314,7 +314,7 @@ def autoais_measures(
 ) -> list[Measurement]:
     """Return AutoAIS of CiteEval's statements with a backend. fields: fields of the statements' signature."""
     values = baseline_values(answers, splits, autoais(answers, splits, backend.entails))
-    return _signed("autoais", {"pipeline": "autoais", **fields}, values, backend)
+    return _measurements("autoais", {"pipeline": "autoais", **fields}, values, backend)
 
 
 def chat_baseline_measures(
@@ -332,7 +332,7 @@ def chat_baseline_measures(
         "splitter": "as published" if read.human.splits else read.splitter.name,
         **asked_fields(asking, models, prompts_of(kinds), max_tokens=read.baselines.baseline_max_tokens),
     }
-    return _signed(name, fields, baseline_values(read.answers, read.splits, values, columns))
+    return _measurements(name, fields, baseline_values(read.answers, read.splits, values, columns))
 
 
 def read_facts(read: ToMeasure, chat: Chat | None) -> tuple[list[AnswerFacts], dict[str, object]]:
@@ -352,18 +352,20 @@ def read_facts(read: ToMeasure, chat: Chat | None) -> tuple[list[AnswerFacts], d
 def scifi_measure(
     read: ToMeasure, facts: Sequence[AnswerFacts], fields: Mapping[str, object], backend: Backend
 ) -> Measurement:
-    """Return citation entailment with a backend."""
+    """Return SCiFi's citation entailment with a backend. facts, fields: as `read_facts` returns them."""
     lines = fact_lines(facts, backend.entails, read.scifi, backend.soft, read.splitter)
     lost = sum(len(lost_citing(each, read.scifi)) for each in facts)
     assumed = one_fact_each(lost) if lost else ""
-    (measured,) = _signed("scifi", fields, {"entailment": fact_values(facts, lines, read.scifi)}, backend, assumed)
+    (measured,) = _measurements(
+        "scifi", fields, {"entailment": fact_values(facts, lines, read.scifi)}, backend, assumed
+    )
     return measured
 
 
 def citeeval_measures(
     read: ToMeasure, asking: Asking, results: Sequence[ResponseValues], models: Sequence[str]
 ) -> list[Measurement]:
-    """Return CiteEval-Auto, the rating and the edit distance, in the run's scenario."""
+    """Return CiteEval-Auto, the rating and the edit distance as measurements, in the run's scenario."""
     fields = {
         "pipeline": "citeeval",
         "profile": "paper",
@@ -372,11 +374,11 @@ def citeeval_measures(
         "splitter": "as published" if read.human.splits else read.splitter.name,
         **asked_fields(asking, models),
     }
-    return _signed("citeeval", fields, citeeval_values(results, read.scenario))
+    return _measurements("citeeval", fields, citeeval_values(results, read.scenario))
 
 
 def read_measures(files: Sequence[Path], answers: Sequence[Answer]) -> list[Measurement]:
-    """Read the scores of other tools.
+    """Read the files of other tools' scores; return a measurement for each of their measures.
 
     Raises `UserError` as `read_score_file` does, and for two files that name the same measure.
     """
@@ -392,14 +394,14 @@ def read_measures(files: Sequence[Path], answers: Sequence[Answer]) -> list[Meas
     return list(measurements.values())
 
 
-def _signed(
+def _measurements(
     pipeline: str,
     fields: Mapping[str, object],
     values: Mapping[str, AnswerValues],
     backend: Backend | None = None,
     assumed: str = "",
 ) -> list[Measurement]:
-    """Return measurements of a pipeline's measures with a backend. fields: signature fields that all of them share."""
+    """Return a measurement of each measure in `values`, by a backend if there is one. fields: those that all share."""
     suffix, signed, ledger = ("", {}, None) if backend is None else (f":{backend.name}", backend.fields, backend.ledger)
     return [
         Measurement(

@@ -17,7 +17,7 @@ from metaeval.citation.human.ratings import Level
 from metaeval.citation.measures import ValueInterval
 from metaeval.citation.pipelines.layout import TableLines, brief_grid, grid_of, interval_cell
 from metaeval.citation.pipelines.meta.data_model import Measurement, MetaEvaluation
-from metaeval.citation.pipelines.provenance import Provenance, data_of, in_steps, uncertainty
+from metaeval.citation.pipelines.provenance import Provenance, data_of, ranking_intervals, uncertainty
 from metaeval.display_text import count
 from metaeval.files import sha256_json
 from metaeval.report.result import Column, Data
@@ -103,7 +103,7 @@ def _notes(meta: MetaEvaluation, data: Data) -> tuple[Note, ...]:
 
 
 def could_be(meta: MetaEvaluation) -> tuple[tuple[str, str], ...]:
-    """Return, for each measure that lacks verdicts, its mean over responses and the range that the mean could have."""
+    """Return (measure, text) for each measure that lacks verdicts: its mean over responses, and its possible range."""
     assumed = {measurement.name: measurement.assumed for measurement in meta.measured}
 
     def text(level: Level, name: str) -> str:
@@ -139,7 +139,7 @@ def meta_sheets(meta: MetaEvaluation) -> dict[str, Table]:
 
 
 def _measures(meta: MetaEvaluation, around: Provenance) -> Table:
-    """Return the table of the rated statements and responses with a value of each measure, and of others by reason."""
+    """Return the table of counts of rated statements and responses with a value of a measure, or without by reason."""
     table = TableLines()
     for level in meta.levels:
         for name, values in level.values.items():
@@ -217,7 +217,7 @@ def _systems(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
     )
     headings = ("mean of", *map(plain, systems), RANKS_DIGITS.label)
     title = "Systems as people and as measures rate them"
-    return around.lines("systems", title, headings, table, [reading, in_steps(around.interval)])
+    return around.lines("systems", title, headings, table, [reading, ranking_intervals(around.interval)])
 
 
 def _statistics(meta: MetaEvaluation, around: Provenance) -> Table:
@@ -238,7 +238,7 @@ def _agreements(meta: MetaEvaluation, around: Provenance) -> Table:
     for scenario, measurement in product(
         SCENARIOS, (measurement for measurement in meta.measured if measurement.name in meta.aligned)
     ):
-        agreed = _found(meta, measurement, scenario)
+        agreed = _rating_agreement(meta, measurement, scenario)
         cells: list[Cell] = []
         for unit, values, rows, left_out in (
             ("statements", agreed.statements, agreed.n_statements, agreed.statements_left_out),
@@ -265,7 +265,7 @@ def _agreements(meta: MetaEvaluation, around: Provenance) -> Table:
     return around.lines("citebench", title, ("measure", *labels, "left out"), table, [reading])
 
 
-def _found(meta: MetaEvaluation, measurement: Measurement, scenario: CitedScenario) -> RatingAgreement:
+def _rating_agreement(meta: MetaEvaluation, measurement: Measurement, scenario: CitedScenario) -> RatingAgreement:
     read, how = meta.read, (scenario, meta.resampling)
     people, splits = read.human.people, [read.human.splits[answer.id].statements for answer in read.answers]
     if measurement.name in _JUDGED:
@@ -360,7 +360,7 @@ def _within_brief(sheet: Table, names: frozenset[str]) -> Table:
 
 
 def _lines(sheet: Table, kept: Callable[[Record], bool]) -> Table:
-    """Return the table with the lines whose record `kept` accepts; each line has one record."""
+    """Return the table with the lines whose record `kept` accepts; the n-th line has the n-th record."""
     records = iter(sheet.records)
     blocks = [
         replace(block, lines=tuple(line for line in block.lines if kept(next(records)))) for block in sheet.blocks
