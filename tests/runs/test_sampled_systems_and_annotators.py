@@ -58,7 +58,7 @@ def test_results_of_groups_alone_are_written_as_in_earlier_versions():
 def test_data_without_systems_and_resamples_of_groups_are_refused(tmp_path):
     with pytest.raises(UserError, match="needs to know the system of each row"):
         evaluated(tmp_path, ratings(systems=False), **CLUSTER)
-    with pytest.raises(UserError, match="needs interval.method=t"):
+    with pytest.raises(UserError, match=r"needs interval\.method=t"):
         evaluated(tmp_path, ratings(), interval={"cluster": "group,system", "method": "percentile"})
 
 

@@ -100,7 +100,7 @@ class SupportRead:
 
 @dataclass(frozen=True, eq=False)
 class SupportJudgement:
-    """The levels of one source. backend: None for levels of the file or of a chat model, which `name` tells apart.
+    """The levels by one judge, called `name`. backend: None where the judge is the file of answers or a chat model.
 
     lines: the citation table. levels: of each answer of the panel; None for a topic without an answer.
     """
@@ -117,7 +117,7 @@ class SupportJudgement:
 
     @property
     def fields(self) -> Mapping[str, object]:
-        """The signature fields of the source of the levels."""
+        """The signature fields of the judge."""
         return {"backend": self.name} if self.backend is None else self.backend.fields
 
 
