@@ -1,4 +1,4 @@
-"""Full support against the rest, and some support against none: the gold cut in two, the scores as they are."""
+"""The protocol of ROC-AUC and average precision of full support against the rest, and of some support against none."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ AREAS = ("full_rest", "some_none")
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
     """Return the ROC-AUC and average precision of full support against the rest, and of some support against none.
 
-    `bounds` are exact: every unscored row is placed at the worst, and at the best end. Raises ValueError for an
-    infinite score or a level that is not finite.
+    Rows whose gold is not 0, 1 or 2 are left out, and counted in `excluded`. `bounds` are exact: every unscored row is
+    placed at the worst, and at the best end. Raises ValueError for an infinite score or gold that is not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
     known, missing = np.isin(judgements.gold, list(LEVELS)), np.isnan(judgements.score)
@@ -52,14 +52,14 @@ def _qualities(rows: Judgements, key: str, n_groups: int) -> Qualities:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the measures for each weighting of the groups; every row must have a score."""
+    """Return each measure of `keys` under each weighting of the groups, (draws.n,); every row must have a score."""
     rows = rows.rows(np.isin(rows.gold, list(LEVELS)))
     return {key: replicate(_of(key)(rows.score, rows.gold >= LEAST[key], rows.group, n_groups), draws) for key in keys}
 
 
 @by_clusters
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return the influence values of the groups on each measure, for standard errors; every row must have a score."""
+    """Return the groups' influence values on the measures `keys`, None where undefined; every row must have a score."""
     rows = rows.rows(np.isin(rows.gold, list(LEVELS)))
     influences: dict[str, Influence | None] = {}
     for key in keys:
@@ -74,7 +74,7 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """Return the expected values of the measures for random scores, by measure."""
+    """Return the expected value of each measure for random scores; an undefined average precision is left out."""
     values = {"full_rest": 0.5, "some_none": 0.5}
     gold = rows.gold[np.isin(rows.gold, list(LEVELS))]
     for key in ("ap_full", "ap_some"):

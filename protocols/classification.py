@@ -1,4 +1,4 @@
-"""The protocol of ROC-AUC between each two human levels (base paper, section 3.2.2)."""
+"""The protocol of ROC-AUC between each two human levels (base paper, section 3.2.2), or of concordance with ratings."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     Each AUC uses the rows of its two levels; a mean with an undefined part is undefined. In addition to the paper:
     average precision of FULL v. the rest. Gold that is not on the three-level scale gives one number: the ROC-AUC of
     its two values, or with more of them the concordance, the probability that of two rows the one with the higher gold
-    has the higher score. `bounds` are exact for each AUC and for average precision; those of the mean are the mean of
-    the three: a valid bound that need not be reached, as an unscored PARTIAL row cannot be at both ends at once. Raises
-    ValueError on an infinite score or a level not finite.
+    has the higher score. Rows of three-level gold with another value are left out, and counted in `excluded`. `bounds`
+    are exact for each AUC and for average precision. Those of the mean are the mean of the three, those of the
+    concordance count each pair with an unscored row as wrong, and as right: valid bounds that need not be reached.
+    Raises ValueError for an infinite score or gold that is not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
     known = _known(judgements)
@@ -55,7 +56,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 @by_clusters
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return the influence values of the groups on each measure, for standard errors; every row must have a score."""
+    """Return the groups' influence values on the measures `keys`, None where undefined; every row must have a score."""
     rows = rows.rows(_known(rows))
     columns = rows.score, rows.gold, rows.group, n_groups
     influences: dict[str, Influence | None] = dict.fromkeys(keys)
@@ -78,7 +79,7 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """Return the expected values for random scores: one half, and the average precision of a random order."""
+    """Return the expected value of each measure for random scores: one half, or that of a random order (ap_full)."""
     areas = dict.fromkeys((*PAIRS, "overall", "auc", "concordance"), 0.5)
     expected = chance_precision(rows.gold[_known(rows)] == 2)
     return areas if expected is None else {**areas, "ap_full": expected}
@@ -100,7 +101,7 @@ def chance_precision(positive: Bools) -> float | None:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the measures for each weighting of the groups; every row must have a score."""
+    """Return each measure of `keys` under each weighting of the groups, (draws.n,); every row must have a score."""
     rows = rows.rows(_known(rows))
     replicated: dict[str, Floats] = {}
     if any(key in PAIRS or key == "overall" for key in keys):
@@ -117,21 +118,21 @@ def replicates(
 
 
 def _known(judgements: Judgements) -> Bools:
-    """Return which rows count, (n,): all, or for three-level gold those on the three levels."""
+    """Return whether each row counts, (n,): all do, but of three-level gold only those with gold 0, 1 or 2."""
     return np.isin(judgements.gold, list(LEVELS)) if judgements.levels else np.ones(judgements.gold.size, dtype=bool)
 
 
 def off_the_levels(known: Bools) -> tuple[str, ...]:
-    """Return a warning about rows that are left out because their gold is none of the levels.
+    """Return a warning about rows that are left out because their gold is no level; () without such rows.
 
-    known: (n,) which rows are on the levels.
+    known: (n,) whether each row's gold is a level.
     """
     lost = int((~known).sum())
     return (_LEFT_OUT.format(lost, known.size),) if lost else ()
 
 
 def _areas(rows: Judgements, n_groups: int, draws: Draws) -> dict[str, Floats]:
-    """Return the three AUCs for each weighting, from one count of the scores."""
+    """Return the three AUCs, (draws.n,) each, NaN where a level has no rows; scores are counted once for all three."""
     level = {gold: number for number, gold in enumerate(np.unique(rows.gold).tolist())}
     defined = {key: (level[a], level[b]) for key, (a, b) in PAIRS.items() if a in level and b in level}
     areas = {key: np.full(draws.n, np.nan) for key in PAIRS}
@@ -210,7 +211,7 @@ def _of_ratings(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
 
 
 def _widest(judgements: Judgements, n_groups: int) -> tuple[float, float]:
-    """Return the concordance if every pair of rows with an unscored row were ordered wrongly, and if correctly."""
+    """Return (worst, best): the concordance if all pairs with an unscored row were ordered wrongly, and rightly."""
     missing = np.isnan(judgements.score)
     rows = judgements.rows(~missing)
     inside = value(concordance(rows.score, rows.gold, rows.group, n_groups), n_groups)
@@ -237,13 +238,13 @@ def _shown(judgements: Judgements) -> tuple[str, ...]:
 
 
 def _delong(high: float, low: float, gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """Return the p-value of DeLong's test of two metrics (`first`, `other`) on the rows of two levels."""
+    """Return {"delong": p} of DeLong's test of two metrics' scores (`first`, `other`) on the rows of two levels."""
     used = np.isin(gold, (high, low))
     return {"delong": delong(first[used], other[used], gold[used] == high).p}
 
 
 def _delong_of_top(gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """Return the p-value of DeLong's test of two metrics (`first`, `other`): the highest level against the rest."""
+    """Return {"delong": p} of DeLong's test of two metrics' scores: highest level against the rest; {} without rows."""
     return {"delong": delong(first, other, gold == gold.max()).p} if gold.size else {}
 
 

@@ -1,4 +1,4 @@
-"""Influence values by groups and by systems or annotators that cross them, from those by groups."""
+"""Influence values for clustering by groups and by systems or annotators that cross them (two-way clustering)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OfProtocol = Callable[[Judgements, int, Mapping[str, str], Collection[str]], Inf
 
 
 def by_clusters(of_groups: OfProtocol, pooled: bool = False) -> OfProtocol:
-    """Extend a protocol's influence function, which clusters by groups (`of_groups`), to further sources of variance.
+    """Return a protocol's influence function (`of_groups`, by groups alone) extended to further sources of variance.
 
     Where annotators' votes make the gold (`Judgements.votes`), each annotator is left out in turn (jackknife); else
     rows are clustered by `Judgements.crossed` too, such as systems (two-way clustering). pooled: the measures compare
@@ -50,7 +50,7 @@ def by_clusters(of_groups: OfProtocol, pooled: bool = False) -> OfProtocol:
 def _with_annotators(of: Callable[[Judgements], Influences], rows: Judgements, votes: GoldVotes) -> Influences:
     """Return influence values by groups and by annotators; each annotator's votes are left out in turn (jackknife).
 
-    of: returns the influence values of rows by groups.
+    of: returns the influence values of rows by groups. None for a measure that is undefined without some annotator.
     """
     without = []
     for annotator in range(votes.values.shape[1]):

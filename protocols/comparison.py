@@ -24,10 +24,10 @@ NOT_BOTH = "no rows that both metrics scored"
 
 @dataclass(frozen=True)
 class Difference:
-    """One measure of one metric less that of the other, over the `rows` that both scored.
+    """One measure of one metric less that of the other. rows: the number of rows that both scored.
 
-    low, high: the interval of the difference, from the influence values or the resamples that both tables rest on.
-    p: two-sided. None where undefined, and `note` says why.
+    value: None where undefined. low, high: the interval of the difference, by the method of `Resampling`; None without
+    one. note: why value or interval is missing. p: two-sided; None where undefined or not tested.
     """
 
     rows: int
@@ -47,7 +47,7 @@ def compare(
     options: Mapping[str, str],
     keys: Collection[str],
 ) -> dict[str, Difference]:
-    """Compare two metrics under the measures `keys` of a protocol by a paired permutation test.
+    """Return the difference of two metrics (first less other) by measure of `keys`, with a paired permutation test.
 
     tested: the two metrics' scores on the same rows. outcomes: results of the protocol's `evaluate` for each, whose
     replicates and influence values are used again when both scored the same rows. The interval is that of the
@@ -105,7 +105,7 @@ def influence_of(
     options: Mapping[str, str],
     keys: Collection[str],
 ) -> Influences:
-    """Return the influence values of the groups `codes` on the measures `keys`; every row must have a score."""
+    """Return the groups' influence values on the measures `keys`; every row must have a score. codes: the groups'."""
     rows, n_groups = rows.with_group(np.searchsorted(codes, rows.group)), codes.size
     if protocol.influence:
         return protocol.influence(rows, n_groups, options, keys)
@@ -163,7 +163,7 @@ def exchange_p_values(
 
 
 def _scaled(score: Floats, form: str) -> Floats:
-    """Return the scores as ranks, as z-scores, or as they are. form: see `Measure.normal`."""
+    """Return the scores as midranks (form "ranks"), z-scores ("z"; 0 if all are equal), or as they are ("")."""
     if form == "ranks":
         return midranks(score)
     if form != "z":
@@ -174,7 +174,7 @@ def _scaled(score: Floats, form: str) -> Floats:
 
 
 def _p_value(differences: Floats) -> float:
-    """Return the two-sided p of differences (1 + permutations,), of which the first is the input's."""
+    """Return the two-sided p of differences (1 + permutations,), the input's first; NaN if that is NaN or alone."""
     observed, permuted = differences[0], differences[1:]
     if np.isnan(observed) or not permuted.size:
         return float("nan")
@@ -185,12 +185,12 @@ def _p_value(differences: Floats) -> float:
 
 
 def both_scored(first: Judgements, other: Judgements) -> Bools:
-    """Return the rows that both metrics scored, (n,)."""
+    """Return whether both metrics scored each row, (n,)."""
     return ~(np.isnan(first.score) | np.isnan(other.score))
 
 
 def compared_by(protocol: Protocol, rows: Judgements, both: Bools, options: Mapping[str, str]) -> Judgements:
-    """Return the rows that both metrics scored (`both`), with the value by which metrics are compared as the score."""
+    """Return the rows that both metrics scored (`both`), with scores replaced by `Protocol.judge` if there is one."""
     return _judged(protocol, rows.rows(both), options)
 
 
@@ -206,9 +206,9 @@ def replicates_of(
     options: Mapping[str, str],
     keys: Collection[str],
 ) -> Replicates:
-    """Return the measures under the resamples of the tables; every row must have a score.
+    """Return each measure of `keys` on the input and under R resamples of the groups, (1 + R,); R is 0 for method t.
 
-    codes: the groups of the whole input, which are what is resampled.
+    Every row must have a score. codes: the codes of the whole input's groups, which are what is resampled.
     """
     draws = bootstrap(codes.size, 0 if resampling.studentised else resampling.n, resampling.seed)
     return protocol.replicate(rows.with_group(np.searchsorted(codes, rows.group)), codes.size, draws, options, keys)
@@ -217,7 +217,7 @@ def replicates_of(
 def resampled_of(
     protocol: Protocol, rows: Judgements, codes: Ints, resampling: Resampling, options: Mapping[str, str]
 ) -> Replicates:
-    """Return the measures that the protocol resamples; every row must have a score. codes: as in `replicates_of`."""
+    """Return the values (1 + R,) of measures that the protocol resamples itself; else {}. codes: all groups' codes."""
     if not protocol.resampled or not resampling.n:
         return {}
     return protocol.resampled(rows.with_group(np.searchsorted(codes, rows.group)), codes.size, resampling, options)
@@ -269,10 +269,11 @@ def tested_against(
     keys: Collection[str],
     resamples: int,
 ) -> dict[tuple[str, str], dict[str, Difference]]:
-    """Return the differences of metrics from others, metrics or controls, on the rows that both scored, by names.
+    """Return the differences of metrics from other metrics or controls, by (name, other's name) and measure.
 
-    against: what each metric is compared with; None stands for the expected value of random scores. The influence
-    values of an outcome are used again where all the rows that it scored count.
+    They are over the rows that both scored; pairs without such rows are left out. against: by a metric's name, what it
+    is compared with; None stands for the expected value of random scores. The influence values of an outcome are used
+    again where all the rows that it scored count.
 
     The test of a difference is Student's with its cluster standard error, at the effective number of groups, as its
     interval, so that the two agree; of measures that the protocol resamples itself it is read off paired resamples,
@@ -328,16 +329,13 @@ def tested_against(
 
 
 def _less(values: Floats, expected: Expected) -> Floats:
-    """Return the values less the expected one; noise of its Monte Carlo error is added to the resamples.
-
-    values: (1 + R,), the input's, then those of R resamples.
-    """
+    """Return the values (1 + R,) on input and R resamples less the expected one, whose error is noise on resamples."""
     error = np.random.default_rng(1).normal(0.0, expected.error, values.size)
     return np.asarray(values - expected.value - np.where(np.arange(values.size) > 0, error, 0.0))
 
 
 def _tested_by_draw(apart: Floats, rows: int, resampling: Resampling) -> Difference:
-    """Return the test of differences (1 + R,) under resamples, of which the first is the input's."""
+    """Return the difference with percentile interval and p, from its values (1 + R,) on the input and R resamples."""
     if np.isnan(apart[0]):
         return Difference(rows, None, note="undefined for one of the two")
     interval = percentile_interval(apart[1:], resampling.level)
@@ -347,7 +345,7 @@ def _tested_by_draw(apart: Floats, rows: int, resampling: Resampling) -> Differe
 
 
 def _tested(apart: Influence, rows: int, resampling: Resampling) -> Difference:
-    """Return Student's test of a difference from its influence values (`apart`). rows: number of rows.
+    """Return the difference with Student's interval and p, from its influence values. rows: number of rows.
 
     With fewer effective groups than `Resampling.fewest` there is a p and no interval.
     """

@@ -18,10 +18,10 @@ from metaeval.stats.vote_choices import GoldVotes
 Floats = NDArray[np.float64]
 
 Replicates = Mapping[str, Floats]
-"""Each measure's value on the input and then under each weighting of the groups; NaN where undefined."""
+"""The values of each measure, by key: on the input, then under each weighting of the groups; NaN where undefined."""
 
 Influences = Mapping[str, Influence | None]
-"""The contribution of each group to each measure; None where that is undefined."""
+"""The contributions of the groups to each measure, by key; None where undefined."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Judgements:
         return replace(self, group=group)
 
     def rows(self, keep: NDArray[np.bool_ | np.int64]) -> Judgements:
-        """Return the rows where `keep` is true, or those of these numbers; all codes stay as they are."""
+        """Return the rows where `keep` is true, or whose numbers it holds; group and other codes stay the same."""
         if keep.dtype == np.bool_ and keep.all():
             return self
         columns: dict[str, Any] = {

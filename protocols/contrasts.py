@@ -24,8 +24,9 @@ from protocols.contract import Influences, Judgements, Measure, Protocol, Replic
 class Spread:
     """The observed difference of two metrics on the input, with its standard error and interval.
 
-    standard_error: None where it is undefined or 0. groups: of the input. interval: of the difference at a level. test:
-    two-sided p of a true difference, which the interval at level 1 - p just leaves out.
+    standard_error: None where it is undefined or 0. groups: number of the input's. interval: level -> (low, high), None
+    where undefined. test: supposed true difference -> two-sided p, at whose level 1 - p the interval just leaves it
+    out.
     """
 
     observed: float
@@ -37,12 +38,12 @@ class Spread:
 
 @dataclass(frozen=True)
 class Contrast:
-    """`one` minus `other` under one measure, beside the test of the table; None where undefined or without such a test.
+    """Further statistics of the difference `one` minus `other` (metrics) under a measure; None where undefined.
 
-    tost: p-value of the hypothesis "they differ by the margin or more". equivalent: whether the 1 - 2 alpha interval of
-    the difference lies within the margin. equal_within: the smallest margin for which it would. delong, williams,
-    steiger: p-values of closed-form tests, which treat rows as independent. needed: number of groups with which a
-    difference of this size is detected with 80 % power.
+    groups: number of the input's. tost: p-value of the hypothesis "they differ by the margin or more". equivalent:
+    whether the 1 - 2 alpha interval of the difference lies within the margin. equal_within: the smallest margin for
+    which it would. delong, williams, steiger: p-values of closed-form tests, which treat rows as independent. needed:
+    number of groups with which a difference of this size is detected with 80 % power.
     """
 
     measure: str
@@ -66,9 +67,10 @@ def spreads(
     metrics: Mapping[str, Judgements],
     keys: Collection[str],
 ) -> dict[tuple[str, str], dict[str, Spread]]:
-    """Return the differences of every two metrics (by name, on the same rows) under each measure, with spreads.
+    """Return the spread of the difference of every two metrics, by (name, name) and measure key.
 
-    They are those of the table, on the rows that both scored; empty without a row that both scored.
+    metrics: by name, on the same rows. Differences are those of the table, on the rows that both scored; a pair without
+    such a row has an empty mapping.
     """
     # A metric that scored the same rows in several pairs is evaluated once for them all.
     kept: dict[tuple[str, bytes], tuple[Replicates, Influences]] = {}
@@ -91,9 +93,10 @@ def spreads(
 
 
 def spread_of(differences: Floats, influence: Influence | None, groups: int, resampling: Resampling) -> Spread:
-    """Return the spread of differences (1 + R,), the first of them that of the input, or of their influence values.
+    """Return the spread of a difference. differences: (1 + R,), on the input and R resamples. groups: number of groups.
 
-    The standard error of resampled differences is their standard deviation, if at least half are defined.
+    The standard error is that of `influence` with the method t, else the standard deviation of the resampled
+    differences, if at least half of these are defined.
     """
     if resampling.studentised:
         error = influence.standard_error if influence else np.nan
@@ -125,7 +128,7 @@ def contrasts(
     margin: float,
     alpha: float,
 ) -> list[Contrast]:
-    """Return every pair of metrics (by name, on the same rows) under the measures `keys`, measure by measure.
+    """Return the contrasts of every pair of metrics (by name, on the same rows) for each measure of `keys` in turn.
 
     Raises ValueError unless margin is positive and 0 < alpha < 0.5.
     """
@@ -157,7 +160,7 @@ def contrasts(
 def closed_forms(
     measure: Measure, first: Judgements, other: Judgements, options: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, float | None]:
-    """Return p-values of DeLong's, Williams' and Steiger's test on the rows that both scored; None if undefined."""
+    """Return p by test (delong, williams, steiger) on the rows that both scored; None if undefined for the measure."""
     both = both_scored(first, other)
     scores = (measure.scores_read(metric.score[both], options) for metric in (first, other))
     p_values = measure.closed_forms(first.gold[both], *scores) if measure.closed_forms else {}

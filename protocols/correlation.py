@@ -30,14 +30,14 @@ from protocols.contract import (
 from protocols.measure_estimates import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
 MOST_LEFT_OUT = 1000
-"""Groups up to which a measure without a one-pass jackknife is recomputed without each."""
+"""The number of groups up to which a measure without a one-pass jackknife is recomputed without each."""
 
 OF_COPIES = (
     "Percentile intervals of Pearson's r and Spearman's rho are too narrow with few or unequal groups, since a "
     "resample compares rows with their copies; interval.method=t has no resamples."
 )
 WINSORISED = 0.1
-"""Share of the scores at either end that the option `robust=winsor` sets to the next one."""
+"""The share of the scores at either end that the option `robust=winsor` sets to the next score inwards."""
 
 HEAVY = 1.0
 """Excess kurtosis of the scores within levels from which on a warning is given; 0 for a normal distribution."""
@@ -104,7 +104,7 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the coefficients for each weighting of the groups; every row must have a score."""
+    """Return each measure of `keys` under each weighting of the groups, (draws.n,); every row must have a score."""
     columns = rows.score, rows.gold, rows.group, n_groups
     drawn_in = _drawn_in(rows.score, options)
     replicates_by_key = {}
@@ -132,7 +132,7 @@ def _drawn_in(score: Floats, options: Mapping[str, str]) -> Floats:
 
 
 def winsorised(score: Floats) -> Floats:
-    """Return scores (n,) whose lowest and highest tenth, rounded down, are set to the next score.
+    """Return scores (n,) whose lowest and highest tenth, rounded down, are set to the next score inwards.
 
     As `scipy.stats.mstats.winsorize` with limits of .1.
     """
@@ -143,7 +143,7 @@ def winsorised(score: Floats) -> Floats:
 
 
 def _kurtosis_within_levels(used: Judgements) -> float:
-    """Return the excess kurtosis of the scores less their level's mean; -inf where these are all 0."""
+    """Return the excess kurtosis of the scores less their gold level's mean; -inf if scores are equal in each level."""
     level, n_levels = tie_blocks(used.gold)
     rows = np.maximum(np.bincount(level, minlength=n_levels), 1)
     rest = used.score - (np.bincount(level, used.score, n_levels) / rows)[level]
@@ -203,7 +203,7 @@ def _shown(judgements: Judgements) -> tuple[str, ...]:
 
 
 def _williams_steiger(gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """Return p-values of Williams' and Steiger's tests of correlations with the gold; empty for a constant column."""
+    """Return p by test (williams, steiger) of two metrics' correlations with the gold; {} for a constant column."""
     if not gold.size or min(np.ptp(gold), np.ptp(first), np.ptp(other)) == 0:
         return {}
     table = np.clip(np.corrcoef([gold, first, other]), -1, 1)

@@ -1,4 +1,4 @@
-"""The protocol of decisions between the gold's levels, by thresholds that are chosen on other rows than evaluated.
+"""The protocol of decisions between the gold's levels, by thresholds of the score that are chosen on other rows.
 
 Beyond the base paper. Thresholds are learnt by nested cross-validation that never splits a group; every row is decided
 by thresholds from other folds. What is resampled and compared are those decisions.
@@ -32,8 +32,9 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     """Return macro-F1, balanced accuracy, quadratic weighted kappa and accuracy of out-of-fold decisions.
 
     Decisions are between the levels that the gold has, three or two. options: folds, and the objective that thresholds
-    maximise. Undefined, with a note, where a level has no scored row or there are fewer groups than folds. Raises
-    ValueError on an infinite score or a level not finite.
+    maximise. Rows whose gold is not 0, 1 or 2 are left out, and counted in `excluded`. Undefined, with a note, where a
+    level has no scored row or there are fewer groups than folds. Raises ValueError for an infinite score or gold that
+    is not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
     known, missing = np.isin(judgements.gold, list(LEVELS)), np.isnan(judgements.score)
@@ -53,13 +54,13 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 @by_clusters
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return the influence values of the groups on each measure of decisions (`rows.score` holds levels)."""
+    """Return the groups' influence values on the measures `keys`; scores are decided levels."""
     run = partial(replicates, rows, n_groups, options=options, keys=keys)
     return jackknifed(run, rows.group, n_groups, lambda key: (-1.0 if key == "kappa" else 0.0, 1.0))
 
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    """Return the rows on the three levels, with each score replaced by the level that is decided out of fold.
+    """Return the rows with gold 0, 1 or 2, each score replaced by the level that is decided out of fold.
 
     The level is one of those that the gold has. Returns no rows if the gold has one level only, or there are fewer
     groups than folds. Every row must have a score.
@@ -77,7 +78,7 @@ def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the measures of decisions (`rows.score` holds levels) for each weighting of the groups."""
+    """Return each measure of `keys` under each weighting of the groups, (draws.n,); scores are decided levels."""
     levels = _levels(rows)
     decided, gold = (np.searchsorted(levels, values) for values in (rows.score, rows.gold))
     counts = measures.decision_counts(decided, gold, rows.group, n_groups, number_of(levels))

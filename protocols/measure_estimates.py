@@ -26,8 +26,8 @@ ONE_LEVEL = "one gold level only"
 class Qualities:
     """The context of one measure's value, which its `Estimate` reports.
 
-    groups: groups that the measure's rows come from; with fewer than two there is no interval, because resampling
-    one group only repeats it. undefined: the note to give if the value is undefined. The rest as in `Estimate`.
+    groups: number of groups with rows of the measure; below two there is no interval, because resampling one group only
+    repeats it. undefined: the note to give if the value is undefined. ties, bounds, ceiling: those of the `Estimate`.
     """
 
     groups: int
@@ -57,10 +57,10 @@ def outcome(
     ceilings: Mapping[str, Mapping[str, float]] | None = None,
     influence: Callable[[], Influences] | None = None,
 ) -> Outcome:
-    """Return a protocol's outcome from its measures for each weighting of the groups (`run`) and their context.
+    """Return a protocol's outcome. run: returns its measures for weightings of the groups. qualities: their context.
 
-    judgements: all n rows. used: the rows that have a score and count. unscored: (n,) the rows that would count and
-    have none. excluded: the other rows by reason; a reason without rows is left out. warnings: in addition to those
+    judgements: all n rows. used: the rows that have a score and count. unscored: (n,) whether a row would count and has
+    none. excluded: numbers of other rows by reason; a reason without rows is left out. warnings: in addition to those
     about a single group and about scores that become equal in float32. influence: the measures' influence values, by
     default the jackknife's.
     """
@@ -87,18 +87,18 @@ def outcome(
 def jackknifed(
     run: Callable[[Draws], Replicates], group: Ints, n_groups: int, ends: Callable[[str], Ends | None] = lambda _: None
 ) -> Influences:
-    """Return the jackknife influence values of any measures, from their values for a weighting of groups.
+    """Return the groups' jackknife influence values on measures. run: returns measures for weightings of the groups.
 
-    group: (n,) group of each unit, row or pool. ends: the range of each measure, where it has one.
+    group: (n,) group of each unit, row or pool. ends: measure key -> (lowest, highest) possible value; None: no range.
     """
     counts = np.bincount(group, minlength=n_groups)
     return {key: of_left_out(values, counts, ends(key)) for key, values in run(jackknife(n_groups)).items()}
 
 
 def opened(judgements: Judgements, resampling: Resampling) -> tuple[Judgements, int]:
-    """Return the rows with their groups renumbered, and the number of groups.
+    """Check a protocol's input; return the rows with their groups renumbered from 0, and the number of groups.
 
-    Raises ValueError, in one sentence, for an infinite score, a level that is not finite, or a wrong `Resampling`.
+    Raises ValueError, in one sentence, for an infinite score, gold that is not finite, or a wrong `Resampling`.
     """
     if resampling.n < 0 or not 0 < resampling.level < 1:
         raise ValueError(f"resamples must be 0 or more and the level between 0 and 1, got {resampling}")
@@ -121,7 +121,7 @@ def estimate(
 ) -> Estimate:
     """Return a measure's estimate: its value, the first of `values`, and its interval by the resampling's method.
 
-    values: (1 + R,) with the resamples, if any. influence: for t.
+    values: (1 + R,), on the input and R resamples, if any. influence: of the groups, for the method t.
     """
     if np.isnan(values[0]):
         return Estimate(None, bounds=quality.bounds, note=quality.undefined)
@@ -135,7 +135,7 @@ def estimate(
 
 
 def pair_of_bounds(first: float, other: float) -> tuple[float, float] | None:
-    """Return (worst, best) in ascending order, or None if either is undefined."""
+    """Return two values of a measure as (worst, best), in ascending order; None if either is NaN."""
     if np.isnan(first) or np.isnan(other):
         return None
     return float(min(first, other)), float(max(first, other))

@@ -1,4 +1,4 @@
-"""The protocol of preferences between two texts: consistency of minimal pairs, accuracy with calibrated ties."""
+"""The protocol of preferences between two texts of one input: consistency, and accuracy with calibrated ties."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ TIES = "scores less than {} apart are tied in pairwise accuracy: the margin that
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
     """Return the consistency and tie-calibrated pairwise accuracy of the pairs of rows that share a pool.
 
-    Consistency is over all pairs of different gold at once; pairwise accuracy is computed in each pool, over all its
-    pairs, and averaged over pools. The difference below which scores tie is the one that is best for the metric on
-    these rows (as in Deutsch et al. 2023), and is not changed when groups are resampled. `bounds` of the consistency
-    count every pair with an unscored row as wrong, and as right: a valid bound that need not be reached. Raises
-    ValueError on an infinite score or a level not finite.
+    Consistency is over all scored pairs of different gold at once; pairwise accuracy is computed in each pool, over all
+    its scored pairs, and averaged over pools. Rows alone in their pool are counted in `excluded`. The difference below
+    which scores tie is the one that is best for the metric on these rows (as in Deutsch et al. 2023), and is not
+    changed when groups are resampled. `bounds` of the consistency count every pair with an unscored row as wrong, and
+    as right: a valid bound that need not be reached. Raises ValueError on an infinite score or a level not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
     _, index, sizes = np.unique(judgements.pool, return_inverse=True, return_counts=True)
@@ -59,7 +59,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """Return one half for the accuracy where no two texts of an input have equal gold, so that no tie is right."""
+    """Return {"pairwise": 0.5} where no two texts of an input have equal gold, so that no tie is right; else {}."""
     pairs = _pairs(rows)
     return {} if (rows.gold[pairs.one] == rows.gold[pairs.other]).any() else {"pairwise": 0.5}
 
@@ -72,20 +72,20 @@ def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the measures for each weighting of the groups; `rows` must come from `decide`."""
+    """Return each measure of `keys` under each weighting of the groups, (draws.n,); `rows` must come from `decide`."""
     replicated = _replicated(_values(rows, _pairs(rows), options), n_groups, draws)
     return {key: replicated[key] for key in keys}
 
 
 @partial(by_clusters, pooled=True)
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return the influence values of the groups on each measure; `rows` must come from `decide`."""
+    """Return the groups' influence values on the measures `keys`; `rows` must come from `decide`."""
     influences = _moved(_values(rows, _pairs(rows), options), n_groups)
     return {key: influences[key] for key in keys}
 
 
 Averaged = tuple[Floats, Ints]
-"""The values of pairs or pools whose mean is a measure (NaN: it does not count), and their groups."""
+"""(values, groups), (m,) each, of the m pairs or pools whose mean is a measure; NaN does not count in the mean."""
 
 
 def _replicated(values: Mapping[str, Averaged], n_groups: int, draws: Draws) -> Replicates:
@@ -105,7 +105,7 @@ def _moved(values: Mapping[str, Averaged], n_groups: int) -> Influences:
 
 
 def _pairs(rows: Judgements) -> pairwise.TextPairs:
-    """Return the pairs of rows that share a pool; none if they are too many."""
+    """Return all pairs of rows that share a pool; none if there are more than `MOST_PAIRS`."""
     return pairwise.text_pairs(rows.pool if not _crowded(rows) else rows.pool[:0])
 
 
@@ -122,7 +122,7 @@ def _groups(averaged: Averaged) -> int:
 
 
 def _bounds(judgements: Judgements, n_groups: int, options: Mapping[str, str]) -> tuple[float, float] | None:
-    """Return the consistency with every pair of an unscored row counted as wrong, and as right."""
+    """Return (worst, best): the consistency with every pair of an unscored row counted as wrong, and as right."""
     pairs = _pairs(judgements)
     values, group = _values(judgements, pairs, options)["consistency"]
     open_ = np.isnan(judgements.score[pairs.one] + judgements.score[pairs.other]) & ~np.isnan(values)

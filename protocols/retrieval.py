@@ -39,20 +39,21 @@ class _Candidates(NamedTuple):
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """Return NDCG@5, @10, @20, MRR, MAP, P@1 and recall@5, as means over pools; relevant means level >= 1.
+    """Return NDCG@5, @10, @20, MRR, MAP, P@1 and recall@5, as means over pools; supporting means level >= 1.
 
-    Values are exact expectations over random orders of tied scores, or with the option `ties` those of the worst or
-    best order by gold; `Estimate.ties` holds the worst and the best. Unscored rows are left out of their pool. `bounds`
-    are exact: the lowest and highest mean over all scores that the unscored rows could have, over all pools with a
-    supporting row; the value itself, which leaves those rows out, may lie outside. options: gains "linear" or
-    "exponential", for NDCG. Raises ValueError on an infinite score, a level not finite or negative, or a pool that lies
-    in two groups.
+    Means are over the pools with a scored supporting row. Rows of other pools are counted in `excluded`, but as
+    `unscored` those that lack a score in a pool with a supporting row. Values are exact expectations over random orders
+    of tied scores, or with the option `ties` those of the worst or best order by gold; `Estimate.ties` holds the worst
+    and the best. Unscored rows are left out of their pool. `bounds` are exact: the lowest and highest mean over all
+    scores that the unscored rows could have, over all pools with a supporting row; the value itself, which leaves those
+    rows out, may lie outside. options: gains "linear" or "exponential", for NDCG. Raises ValueError on an infinite
+    score, a level not finite or negative, or a pool that lies in two groups.
     """
     judgements, n_groups = opened(judgements, resampling)
     gains = _gains(options)
     supports, missing = judgements.gold >= 1, np.isnan(judgements.score)
-    answerable = _with_one(judgements.pool, supports)
-    ranked = _with_one(judgements.pool, supports & ~missing)
+    answerable = _pool_has(judgements.pool, supports)
+    ranked = _pool_has(judgements.pool, supports & ~missing)
     used = _candidates(judgements, ranked & ~missing)
     why = NO_SCORES if missing.all() else "no pool with a scored supporting candidate"
     has_bounds = answerable.any() and not missing.all()
@@ -66,7 +67,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     return outcome(
         *(judgements, used.rows, answerable & missing, run, qualities, n_groups, resampling),
         excluded=left,
-        warnings=_foregone(used),
+        warnings=_one_level_warning(used),
         influence=partial(jackknifed, run, used.pool_group, n_groups, lambda _: (0.0, 1.0))
         if judgements.crossed is None
         else partial(influence, used.rows, n_groups, options, MEASURES),
@@ -75,13 +76,13 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 @partial(by_clusters, pooled=True)
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return the influence values of the groups on each mean over pools; every row must have a score."""
+    """Return the groups' influence values on means over pools with a supporting row; every row must have a score."""
     run = partial(replicates, rows, n_groups, options=options, keys=keys)
     return jackknifed(run, _answerable(rows).pool_group, n_groups, lambda _: (0.0, 1.0))
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """Return the expected values for random scores: the mean over all orders, which is that of constant scores."""
+    """Return the expected mean over pools with a supporting row for random scores, by measure; {} without a pool."""
     candidates = _answerable(rows).rows
     if not candidates.score.size:
         return {}
@@ -92,11 +93,11 @@ def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
 
 
 def _answerable(rows: Judgements) -> _Candidates:
-    return _candidates(rows, _with_one(rows.pool, rows.gold >= 1))
+    return _candidates(rows, _pool_has(rows.pool, rows.gold >= 1))
 
 
-def _with_one(pool: Ints, wanted: Bools) -> Bools:
-    """Return for each row, (n,), whether its pool has any row that is `wanted`."""
+def _pool_has(pool: Ints, wanted: Bools) -> Bools:
+    """Return for each row, (n,), whether its pool has any row where `wanted`, (n,), is true."""
     has = np.zeros(pool.max(initial=-1) + 1, dtype=np.bool_)
     has[pool[wanted]] = True
     return np.asarray(has[pool])
@@ -105,14 +106,17 @@ def _with_one(pool: Ints, wanted: Bools) -> Bools:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the means over pools with a supporting row for each weighting of groups; every row must have a score."""
+    """Return each mean of `keys` over pools with a supporting row under each weighting of the groups, (draws.n,).
+
+    Every row must have a score.
+    """
     candidates = _answerable(rows)
     values = _pool_values(candidates.rows, _gains(options), _ties(options), keys)
     return _means(values, candidates, n_groups)(draws)
 
 
 def _means(values: Mapping[str, Floats], candidates: _Candidates, n_groups: int) -> Callable[[Draws], Replicates]:
-    """Return a function from weightings to the means over pools, from the values (P,) of each measure."""
+    """Return a function from weightings to means over pools, (draws.n,) each. values: (P,) of pools, by measure."""
     prepared = pools.pool_mean(np.stack([*values.values()]), candidates.pool_group, n_groups)
     return lambda draws: dict(zip(values, replicate(prepared, draws), strict=True))
 
@@ -126,7 +130,7 @@ def _gains(options: Mapping[str, str]) -> pools.Gains:
 
 
 def _range(value: Floats, pool: Ints) -> tuple[Floats, Floats, Ints]:
-    """Return the lowest and the highest value in each pool, and how many rows it has."""
+    """Return the lowest value, the highest value and the number of rows of each pool, (P,) each. value, pool: (n,)."""
     index, n_pools = numbered(pool)
     return *group_ends(value, index, n_pools), np.bincount(index, minlength=n_pools)
 
@@ -134,9 +138,10 @@ def _range(value: Floats, pool: Ints) -> tuple[Floats, Floats, Ints]:
 def _blind(judgements: Judgements, support: bool = False, most: int = 0) -> str:
     """Return why every order of the candidates has the same value; "" if orders differ.
 
-    support: only whether a candidate supports counts, not its level. most: number of candidates that the measure reads.
+    support: only whether a candidate supports counts, not its level. most: number of first candidates that the measure
+    reads; 0: all.
     """
-    answerable = judgements.rows(_with_one(judgements.pool, judgements.gold >= 1))
+    answerable = judgements.rows(_pool_has(judgements.pool, judgements.gold >= 1))
     value = np.minimum(answerable.gold, 1.0) if support else answerable.gold
     lowest, highest, sizes = _range(value, answerable.pool)
     if not sizes.size:
@@ -148,8 +153,8 @@ def _blind(judgements: Judgements, support: bool = False, most: int = 0) -> str:
     return ""
 
 
-def _foregone(used: _Candidates) -> tuple[str, ...]:
-    """Return a warning about pools in which every order has the highest value, which pull every mean towards 1."""
+def _one_level_warning(used: _Candidates) -> tuple[str, ...]:
+    """Return a warning about pools whose rows have one level only, where every order has NDCG 1; () without any."""
     lowest, highest, _ = _range(used.rows.gold, used.rows.pool)
     same = int((highest == lowest).sum())
     if not same:
@@ -180,7 +185,7 @@ def _pool_values(rows: Judgements, gains: pools.Gains, ties: Order, keys: Collec
 
 
 def _in_orders(rows: Judgements, gains: pools.Gains) -> dict[Order, dict[str, Floats]]:
-    """Return the values of all measures on every pool, with tied rows in each order (see `_pool_values`)."""
+    """Return the values (P,) of all measures on every pool, by order of tied rows (expected, worst, best)."""
     ranked = pools.rank_pools(rows.score, rows.gold, rows.pool)
     orders = ORDERS[: 1 if np.array_equal(ranked.first, ranked.last) else None]
     values = {order: _measured(ranked.in_order(order), gains, MEASURES) for order in orders}
@@ -192,7 +197,7 @@ def _measured(ranked: pools.RankedPools, gains: pools.Gains, keys: Collection[st
 
 
 def _bounds(whole: _Candidates, n_groups: int, gains: pools.Gains) -> dict[str, tuple[float, float] | None]:
-    """Return the lowest and highest mean over pools that the unscored rows allow; empty if every row has a score."""
+    """Return (worst, best) mean over pools that the unscored rows allow, by measure; {} if every row has a score."""
     rows = whole.rows
     if not np.isnan(rows.score).any():
         return {}
@@ -207,10 +212,7 @@ def _bounds(whole: _Candidates, n_groups: int, gains: pools.Gains) -> dict[str, 
 def _ends(
     ranges: Mapping[str, tuple[Floats, Floats]], candidates: _Candidates, n_groups: int
 ) -> dict[str, tuple[float, float] | None]:
-    """Return, by measure, the means over pools of the lowest and of the highest values.
-
-    ranges: the lowest and the highest values of each pool, (P,) each, by measure.
-    """
+    """Return (worst, best) mean over pools, by measure. ranges: lowest and highest values, (P,) each, by measure."""
     means = pools.pool_mean(np.concatenate([*zip(*ranges.values(), strict=True)]), candidates.pool_group, n_groups)
     worst, best = means.evaluate(np.ones((n_groups, 1), dtype=np.uint8)).reshape(2, -1)
     return {key: pair_of_bounds(*ends) for key, *ends in zip(ranges, worst, best, strict=True)}

@@ -1,7 +1,7 @@
 """A nested simulation on the rows of an input: how often intervals hold the true value, and tests reject.
 
 Groups, with their rows, levels and pools, are resampled from those of the input; scores are drawn from
-`metaeval.stats.score_model`, at a value of the measure. True is what the measure is on average over all samples drawn.
+`metaeval.stats.score_model`, at a value of the measure. The true value is the measure's mean over all samples.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from protocols.contract import Judgements, Protocol, Resampling
 from protocols.measure_estimates import regroup
 
 CLASSES = (0.0, 6.0, 30.0, 60.0, math.inf)
-"""Ends of the classes of effective groups: intervals of one class hold the true value about equally often."""
+"""Ends of classes of numbers of effective groups: intervals of one class hold the true value about equally often."""
 
 RUNS = 300
-"""Samples of a simulation."""
+"""The number of samples of a simulation."""
 
 _EXTENDED = 4
 """A class in which less than a quarter of the samples lie gets up to this many times as many."""
 
 _TRIES = 8
-"""Draws, each with its mirror image, over which a model's value is adjusted."""
+"""The number of draws, each with its mirror image, over whose mean a model is adjusted to a value."""
 
 Stream = Literal["settings", "at the value", "tests", "designs"]
 
 
 @dataclass(frozen=True)
 class Task:
-    """A protocol's measure (`key`) to simulate. seed: of all draws. test: by which two metrics are compared."""
+    """A protocol's measure (`key`) to simulate. seed: of all draws. test: of two metrics: t, or exchanges of scores."""
 
     protocol: Protocol
     options: Mapping[str, str]
@@ -94,9 +94,9 @@ class Coverage:
 
     true: mean of the measure over the samples. effective: effective groups of the input; None if they are not known.
     icc: correlation of two rows of one group and level in the samples. all_samples: of all samples with an interval.
-    same_class: of those whose effective groups lie in the class (`CLASSES`) of the input's. below, above: of all,
-    intervals that end below the true value, and that begin above it. without: samples in which no interval is given.
-    median_effective: of the samples' effective groups; NaN where none has any.
+    same_class: of those whose effective groups lie in the class (`CLASSES`) of the input's. below, above: numbers of
+    intervals that end below the true value, and that begin above it. without: number of samples without an interval.
+    median_effective: median of the samples' effective groups; NaN where none has any.
     """
 
     true: float
@@ -112,7 +112,7 @@ class Coverage:
 
 @dataclass(frozen=True, eq=False)
 class ModelledRows:
-    """One or two metrics on the same rows: the models of their scores, and how the parts of their errors correlate."""
+    """One or two metrics on the same rows: score models; correlations of errors by group, level in a group, and row."""
 
     rows: Judgements
     models: tuple[ScoreModel, ...]
@@ -125,9 +125,9 @@ def class_of(effective: float) -> int:
 
 
 def calibrated(task: Task, rows: Judgements, model: ScoreModel, value: float, tries: int = _TRIES) -> ScoreModel:
-    """Return the model with levels so far apart that the measure averages `value` over `tries` mirrored draws.
+    """Return the model with levels so far apart that the measure averages `value` over `tries` draws and their mirrors.
 
-    Raises ValueError where no distance gives it.
+    Raises ValueError where no distance of the levels gives this value.
     """
     generators = [task.generator("settings", number) for number in range(tries)]
     kept = [generator.bit_generator.state for generator in generators]
@@ -297,7 +297,7 @@ class Power:
         return required_groups(self.effect, *_OF_ONE_GROUP, self.alpha, power) if self.effect else None
 
     def extrapolated(self, groups: int | None) -> bool:
-        """Return whether a number of groups is far above those that were simulated."""
+        """Return whether a number of groups is more than 1.5 times the largest that was simulated; None never is."""
         return groups is not None and groups > _FAR * max(self.simulated)
 
 
@@ -335,9 +335,10 @@ _APPROXIMATION = 0.25
 
 
 def _fitted(simulated: Mapping[int, Share], alpha: float, expected: float | None = None) -> Power:
-    """Return the maximum-likelihood effect given the observed shares, and its error from the curvature there.
+    """Return the power with the maximum-likelihood effect given the observed shares, and its error by the curvature.
 
-    expected: centre of a normal prior of the logarithm of the effect.
+    simulated: shares of significant differences by number of groups. expected: centre of a normal prior of the
+    logarithm of the effect.
     """
     effects = np.geomspace(1e-5, 30, 4000)
     critical = -float(ndtri(alpha / 2))
@@ -358,12 +359,12 @@ def _fitted(simulated: Mapping[int, Share], alpha: float, expected: float | None
 
 
 def rejected(p: Floats, alpha: float) -> Share:
-    """Return the share of the tests that reject, among those that could be made (p is not NaN)."""
+    """Return the share of tests with p of at most `alpha`, among those that could be made (p is not NaN)."""
     return _share(p[~np.isnan(p)] <= alpha)
 
 
 def permutations_for(alpha: float) -> int:
-    """Return the least number of permutations with which a test at `alpha` can reject a share of exactly `alpha`."""
+    """Return the number of permutations of a test at level `alpha`: 5 / alpha - 1, rounded up, and at least 99."""
     return max(99, math.ceil(5 / alpha) - 1)
 
 

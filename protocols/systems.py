@@ -47,18 +47,18 @@ NOISE_ALONE = "the systems' means spread no more than their noise"
 WITHOUT = "System Pearson without {}: {:.3f}"
 FEW_ROWS = "{} {} rows on less than a quarter as many inputs as the median system, and may decide System Pearson."
 FEWEST = 3
-"""Systems below which their correlation is 1 or -1 whatever the scores."""
+"""The least number of systems: the correlation of two is 1 or -1 whatever the scores."""
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
     """Return Pearson, Spearman and Kendall of the systems' means, and of the systems on each input, averaged.
 
-    Also returns soft pairwise accuracy. Several rows of a system on one input count with their mean. Inputs whose
-    coefficient is undefined (one row, or a constant) are left out of the average. By default systems are fixed, and
-    intervals are over inputs; Spearman and Kendall of systems, which a single group rarely changes, have percentile
-    intervals. With the option `resample` systems, or systems and inputs, are resampled for percentile intervals.
-    Values of systems are those at this many inputs; `LIMIT` is Pearson's r without their noise. Raises ValueError on
-    an infinite score or a level not finite.
+    Also returns soft pairwise accuracy. Several scored rows of a system on one input count with their mean. Inputs
+    whose coefficient is undefined (one system, or a constant) are left out of the average. By default systems are
+    fixed, and intervals are over inputs; Spearman and Kendall of systems, which a single group rarely changes, have
+    percentile intervals. With the option `resample` systems, or systems and inputs, are resampled for percentile
+    intervals. Values of systems are those at this many inputs; `LIMIT` is Pearson's r without their noise. Raises
+    ValueError on an infinite score or a level not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
     missing = np.isnan(judgements.score)
@@ -86,7 +86,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def _disattenuated(result: Outcome, used: Judgements, n_groups: int, resampling: Resampling) -> Outcome:
-    """Return the result with the interval of `LIMIT`, a note on it, and warnings and notes on systems with few rows."""
+    """Return the result with an estimate of `LIMIT`, a note on it, and a warning and note on systems with few rows."""
     score, gold, group = _cells(used)
     limit = stats.disattenuated(score, gold, group, n_groups)
     warnings, notes = _few_rows(used, n_groups)
@@ -105,7 +105,7 @@ def _disattenuated(result: Outcome, used: Judgements, n_groups: int, resampling:
 
 
 def _few_rows(used: Judgements, n_groups: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return a warning that names systems with few rows, and a note on System Pearson without them."""
+    """Return (warnings, notes), at most one each, on systems on few inputs, and on System Pearson without them."""
     score, gold, group = _cells(used)
     inputs = (~np.isnan(score)).sum(axis=1)
     few = inputs < np.median(inputs) / 4
@@ -121,7 +121,7 @@ def _few_rows(used: Judgements, n_groups: int) -> tuple[tuple[str, ...], tuple[s
 
 
 def resampled(rows: Judgements, n_groups: int, resampling: Resampling, options: Mapping[str, str]) -> Replicates:
-    """Return the values of measures with resampled intervals, (1 + n,) each; every row must have a score."""
+    """Return the measures with resampled intervals, (1 + n,) each, the input's value first; all rows need a score."""
     if _blind(rows):
         return {}
     what, (score, gold, group) = options.get("resample", "inputs"), _cells(rows)
@@ -137,7 +137,10 @@ def resampled(rows: Judgements, n_groups: int, resampling: Resampling, options: 
 def exchanged(
     first: Judgements, other: Judgements, permutations: int, seed: int, options: Mapping[str, str]
 ) -> Replicates:
-    """Return the differences of two metrics on the same rows when systems, or systems and inputs, are exchanged."""
+    """Return two metrics' differences (1 + permutations,) when systems, or inputs too, are exchanged.
+
+    {} for the option resample=inputs.
+    """
     what = options.get("resample", "inputs")
     if what == "inputs" or _blind(first):
         return {}
@@ -150,7 +153,7 @@ def exchanged(
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the measures for each weighting of the groups of inputs; every row must have a score."""
+    """Return each measure of `keys` under each weighting of the groups, (draws.n,); every row must have a score."""
     if _blind(rows):
         return {key: np.full(draws.n, np.nan) for key in keys}
     score, gold, group = _cells(rows)
@@ -174,7 +177,7 @@ def replicates(
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return the influence values of groups of inputs, but not on `STEPS` and `LIMIT`; every row must have a score."""
+    """Return the influence values of the inputs' groups, None on `STEPS` and `LIMIT`; every row must have a score."""
     if _blind(rows):
         return dict.fromkeys(keys)
     smooth = [key for key in keys if key not in (*STEPS, LIMIT)]
@@ -184,7 +187,7 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 
 
 def _cells(rows: Judgements) -> tuple[Floats, Floats, Ints]:
-    """Return the scores and the gold by system and input, and the groups of the inputs."""
+    """Return scores and gold of S systems on N inputs, (S, N) each, and the inputs' groups, (N,)."""
     if rows.system is None:
         raise ValueError("the systems are not known")
     _, first = np.unique(rows.pool, return_index=True)

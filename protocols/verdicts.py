@@ -1,4 +1,4 @@
-"""Scores that are decisions already: 0 and 1, or the levels. No threshold is learnt."""
+"""The protocol of verdicts: scores that are decisions already, 0 and 1 or the levels. No threshold is learnt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from protocols.contract import Influences, Judgements, Measure, Option, Outcome,
 from protocols.measure_estimates import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
 MOST = 10
-"""Gold values that verdicts can be compared with."""
+"""The largest number of distinct gold values with which verdicts are compared."""
 
 MEASURES = (
     *("accuracy", "balanced_accuracy", "macro_f1", "kappa", "quadratic_kappa"),
@@ -29,10 +29,10 @@ CUTS = {"full": 2.0, "some": 1.0}
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
     """Return the accuracy, balanced accuracy, macro-F1, Cohen's kappa, plain and quadratic, and F1 of each level.
 
-    The levels are the values of the gold. All agree with scikit-learn (F1 with `labels=` these levels and
-    `zero_division=0`). A score that is not a level makes every measure undefined, with a note that these are not
-    verdicts. `bounds` of accuracy and balanced accuracy count every unscored row as wrong, and as right. Raises
-    ValueError on an infinite score or a level not finite.
+    The levels are the gold values of the scored rows, which alone count. All agree with scikit-learn (F1 with `labels=`
+    these levels and `zero_division=0`). A score that is not on their scale makes every measure undefined, with a note
+    that it is not a verdict. `bounds` of accuracy and balanced accuracy count every unscored row as wrong, and as
+    right. Raises ValueError on an infinite score or a level not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
     missing = np.isnan(judgements.score)
@@ -52,13 +52,13 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     return outcome(
         *(judgements, used, missing, partial(replicates, decided, n_groups, options=options, keys=MEASURES)),
         *(qualities, n_groups, resampling),
-        warnings=_cautions(used, options),
+        warnings=_yes_no_warning(used, options),
         influence=partial(influence, decided, n_groups, options, MEASURES),
     )
 
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    """Return gold and verdicts on one scale; all scores are NaN if one is not a verdict, so that nothing is defined.
+    """Return the rows with gold and verdicts on one scale; all scores are NaN if one is not a verdict.
 
     Every row must have a score.
     """
@@ -87,13 +87,13 @@ def _cut(rows: Judgements, options: Mapping[str, str]) -> Judgements:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the measures for each weighting of the groups; `rows` must come from `decide`."""
+    """Return each measure of `keys` under each weighting of the groups, (draws.n,); `rows` must come from `decide`."""
     return {key: replicate(averaged, draws) for key, averaged in _measures(rows, n_groups, keys).items()}
 
 
 @by_clusters
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return the influence values of the groups on each measure; `rows` must come from `decide`."""
+    """Return the groups' influence values on the measures `keys`; `rows` must come from `decide`."""
     run = partial(replicates, rows, n_groups, options=options, keys=keys)
     return jackknifed(run, rows.group, n_groups, lambda key: (-1.0 if "kappa" in key else 0.0, 1.0))
 
@@ -125,7 +125,7 @@ def _mean(values: Floats) -> Floats:
 
 
 def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:
-    """Return why the scores are not verdicts on the gold; unscored rows are left out."""
+    """Return why the scores are not verdicts on the gold; "" if they are. Unscored rows do not count."""
     gold, score = rows.gold, rows.score[~np.isnan(rows.score)]
     if not score.size:
         return NO_SCORES
@@ -145,15 +145,15 @@ def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:
 
 
 def _why_incomparable(rows: Judgements) -> str:
-    """Return why no verdicts can be compared with this gold."""
+    """Return why verdicts cannot be compared with this gold; "" if they can."""
     values = np.unique(rows.gold).size
     if values < 2:
         return ONE_LEVEL
     return f"the gold has {values} values, and verdicts are compared with {MOST} at most" if values > MOST else ""
 
 
-def _cautions(used: Judgements, options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return warnings about verdicts of yes and no that are read as the lower two of three levels."""
+def _yes_no_warning(used: Judgements, options: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a warning if verdicts are 0 and 1 and the gold has three levels, so that 1 counts as partial; else ()."""
     three = set(np.unique(used.gold).tolist()) == {0.0, 1.0, 2.0}
     if options.get("against") in CUTS or not three or np.unique(used.score).tolist() != [0.0, 1.0]:
         return ()

@@ -1,4 +1,4 @@
-"""Tables of ratings with a row for each annotator: the rows of an item become one, with a vote of each annotator."""
+"""Tables with a row for each item and annotator: the rows of an item are merged into one that holds all their votes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ _TEXTS = ("system", "subset", "text", "pair")
 def merge_annotators(
     table: TypedTable, rows: RatingColumns, gold: Floats, scores: Mapping[str, Floats], roles: Mapping[str, str]
 ) -> tuple[RatingColumns, dict[str, Floats]]:
-    """Return the items of n rows with the votes of their annotators, and their scores by heading.
+    """Return one row for each item with the votes of its annotators, in table order, and the items' scores by heading.
 
-    rows: those of the table, in its order. gold: (n,) what each annotator says, NaN if blank. scores: (n,) by heading.
-    roles: headings by role. A blank cell of an item is filled from its other rows. Raises `UserError` where two rows
-    of an item have different scores or texts, and for an annotator who is not named or rates an item twice.
+    rows: the n rows of the table, in its order; those of one id are an item. gold: (n,) the vote in each row, NaN if
+    blank. scores: (n,) by heading. roles: headings by role. A blank group, text or score of an item's first row is
+    filled from its other rows; further fields are those of the first row. Raises `UserError` where two rows of an item
+    differ in what is filled so, and for a row without an annotator or a second row of an annotator on one item.
     """
     ids, start, code = np.unique(rows.id, return_index=True, return_inverse=True)
     order = np.argsort(start)  # of the items, by their first row
@@ -38,12 +39,12 @@ def merge_annotators(
     merged = replace(rows.take(first), votes=Votes.of(votes))
     for role in (*_TEXTS, "group"):
         if role in roles:
-            at = _rows_that_say(table, roles[role], table.coded(roles[role]), item, first)
+            at = _filled_rows(table, roles[role], table.coded(roles[role]), item, first)
             merged = replace(merged, **{role: getattr(rows, role)[at]})
     for heading in TypedTable("", {name: table.cells[name] for name in rows.fields}).find(TEXTS, {}).values():
-        at = _rows_that_say(table, heading, rows.fields[heading], item, first)
+        at = _filled_rows(table, heading, rows.fields[heading], item, first)
         merged = replace(merged, fields={**merged.fields, heading: rows.fields[heading][at]})
-    known = {heading: score[_rows_that_say(table, heading, score, item, first)] for heading, score in scores.items()}
+    known = {heading: score[_filled_rows(table, heading, score, item, first)] for heading, score in scores.items()}
     _log.warning(
         "%s: %s from %s, %s, %s blank.",
         *(table.name, count(len(ids), "item"), count(len(rows), "row"), count(len(names), "annotator")),
@@ -55,7 +56,7 @@ def merge_annotators(
 def _votes(
     table: TypedTable, rows: RatingColumns, gold: Floats, heading: str, item: Rows, first: Rows
 ) -> tuple[list[dict[str, float]], set[str]]:
-    """Return the votes on each item by annotator, and the names of all annotators."""
+    """Return each item's votes by annotator (named in `heading`), and all their names. first: the items' first rows."""
     votes = [dict(rows.votes[row]) for row in first.tolist()]
     seen: dict[tuple[int, str], int] = {}
     for row, (number, annotator) in enumerate(zip(item.tolist(), table.texts(heading), strict=True)):
@@ -63,19 +64,24 @@ def _votes(
             raise table.row(row).wrong(heading, f"is blank: write who rated the item {shown(rows.id[row])}")
         before = seen.setdefault((number, annotator), row)
         if before != row:
-            why = f"says that {annotator!r} rates {rows.id[row]!r} twice, as {table.row(before).where} does"
+            why = f"names {annotator!r} for item {rows.id[row]!r} once more, after {table.row(before).where}"
             raise table.row(row).wrong(heading, f"{why}: keep one of the two rows")
         if annotator in votes[number]:
-            raise table.row(row).wrong(heading, f"is {annotator!r}, who has a column of votes too: keep one of the two")
+            why = f"is {annotator!r}, who has a column of votes too"
+            raise table.row(row).wrong(heading, f"{why}: keep the column or this row")
         if not np.isnan(gold[row]):
             votes[number][annotator] = float(gold[row])
     return votes, {annotator for _, annotator in seen}
 
 
-def _rows_that_say(
+def _filled_rows(
     table: TypedTable, heading: str, values: Coded[Any] | Floats, item: Rows, first: Rows
 ) -> NDArray[np.intp]:
-    """Return for each item the first row whose cell is not blank; raises `UserError` where another row differs."""
+    """Return for each item, (n_items,), the first row whose cell is not blank; if all are blank, the first row.
+
+    values: the column `heading`, (n,). item: (n,) the number of each row's item. first: (n_items,) the items' first
+    rows. Raises `UserError` where two filled cells of an item differ.
+    """
     codes = values.codes if isinstance(values, Coded) else values
     blank = (np.asarray(values.names) == "")[values.codes] if isinstance(values, Coded) else np.isnan(values)
     filled, at = np.flatnonzero(~blank), first.copy()
@@ -84,7 +90,7 @@ def _rows_that_say(
     if differs.size:
         other, row = table.row(int(differs[0])), table.row(int(at[item[differs[0]]]))
         cell, before = (shown(place.text(heading), 60) for place in (other, row))
-        metric = "" if isinstance(values, Coded) else "; where it is not a metric, --set dataset_options.metrics=NAMES"
+        metric = "; if the column is not a metric, list those that are: --set dataset_options.metrics=NAMES"
         why = f"is {cell}, but {row.where} has {before} for the same item: write the same in both rows, or leave one"
-        raise other.wrong(heading, f"{why} blank{metric}")
+        raise other.wrong(heading, f"{why} blank{'' if isinstance(values, Coded) else metric}")
     return at

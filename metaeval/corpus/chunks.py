@@ -1,4 +1,4 @@
-"""Chunks: the pieces of a document that a metric reads, at most `size` words each."""
+"""Chunks: the pieces into which documents are cut for metrics, by whole sentences or by a number of words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class Chunking:
 
     `sentences`: whole sentences packed in order; a chunk is closed when the next sentence would pass `size`; a sentence
     of more than `size` words is cut every `size` words. `whole-sentences`: the same, but a longer sentence stays whole
-    and is a chunk of its own. `words`: fixed windows of `size` words. Raises `UserError` for a size below 1.
+    and is a chunk of its own. `words`: windows of `size` words, across sentences; the last one may be
+    shorter. Raises `UserError` for a size below 1.
     """
 
     size: int = 150
@@ -42,18 +43,18 @@ class Chunk:
 
 
 def document_sentences(document: Document) -> tuple[str, ...]:
-    """Return the published sentence split, or else the rule-based one."""
+    """Return a document's published sentences or, where it has none, those that `split_sentences` finds in its text."""
     return document.sentences or split_sentences(document.text)
 
 
 def splitter_name(documents: Sequence[Document]) -> str:
-    """Return which sentence split these documents have: "published", the rules' name, or both joined by "+"."""
+    """Return which sentence split the documents that have a text use: "published", `SPLITTER`, or both with "+"."""
     kinds = {"published" if document.sentences else SPLITTER for document in documents if document.text}
     return "+".join(sorted(kinds)) or SPLITTER
 
 
 def chunk_document(document: Document, chunking: Chunking) -> tuple[Chunk, ...]:
-    """Return the chunks of a document; one without words has none."""
+    """Return the chunks of a document, in order; a document without words has none."""
     size = None if chunking.mode == "whole-sentences" else chunking.size
     pieces = [
         (index, words)
@@ -77,7 +78,7 @@ def chunk_document(document: Document, chunking: Chunking) -> tuple[Chunk, ...]:
 
 @dataclass(frozen=True)
 class ChunkedCorpus:
-    """A corpus and its documents' chunks: each document is cut once, however many statements cite it."""
+    """A corpus and its documents' chunks, by document id: each document is cut once, however often it is cited."""
 
     corpus: Corpus
     chunking: Chunking
@@ -85,6 +86,6 @@ class ChunkedCorpus:
 
 
 def chunk_corpus(corpus: Corpus, chunking: Chunking) -> ChunkedCorpus:
-    """Return a corpus with the chunks of every document that is cited or could be in a retrieval pool."""
+    """Return a corpus with the chunks of all its documents, cited or not: a retrieval pool may take any of them."""
     chunks = {document.id: chunk_document(document, chunking) for document in corpus.documents.values()}
     return ChunkedCorpus(corpus, chunking, chunks)

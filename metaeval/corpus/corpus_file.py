@@ -46,8 +46,8 @@ Record = dict[str, Any]
 class Field:
     """What is allowed in one field of a record.
 
-    fits: returns whether a value fits. allowed: the same in words. required: it must be there. inner: the fields of
-    the object that the value is, or of each object of the list that it is.
+    fits: returns whether a value is allowed. allowed: the allowed values in words. required: the field must be there.
+    inner: what is allowed in the fields of a value that is an object, or a list of objects; None: not checked.
     """
 
     fits: Callable[[Any], bool]
@@ -128,7 +128,7 @@ SCHEMA: Mapping[str, Mapping[str, Field]] = {
 
 
 def check_record(line: int, record: Any) -> Iterator[Problem]:
-    """Yield every problem that this line has by itself. `line` counts from 1; `record` is its parsed JSON."""
+    """Yield every problem that one line has by itself. line: its number, from 1. record: its parsed JSON."""
     if not isinstance(record, dict):
         yield Problem(line, "the line", shown(record), "one JSON object per line")
         return
@@ -162,7 +162,7 @@ def _check_fields(line: int, record: Record, fields: Mapping[str, Field], prefix
 
 
 def _objects(name: str, value: Any) -> list[tuple[str, Any]]:
-    """Return (location, object) for the object in a field, or for each object in its list."""
+    """Return (place, value) of a field's value, or of each entry if it is a list; a place is NAME or NAME[0]."""
     return [(f"{name}[{at}]", entry) for at, entry in enumerate(value)] if isinstance(value, list) else [(name, value)]
 
 
@@ -171,14 +171,14 @@ Numbered = tuple[int, Record]
 
 
 def citation_id(record: Record) -> str:
-    """Return the citation's id, by default STATEMENT:DOCUMENT."""
+    """Return the id of a citation's record, by default STATEMENT:DOCUMENT."""
     return str(record.get("id", f"{record.get('statement')}:{record.get('document')}"))
 
 
 def check_links(numbered: Sequence[Numbered]) -> Iterator[Problem]:
     """Yield the problems that concern several lines, such as a citation of an unknown document.
 
-    A line that is itself malformed still counts as the target of a citation.
+    A document or statement with other faults still counts as the target of a citation, if it has an id.
     """
     firsts: dict[str, dict[str, Numbered]] = {"document": {}, "statement": {}, "citation": {}}
     for number, record in numbered:
@@ -215,7 +215,7 @@ def _check_citation(number: int, record: Record, firsts: dict[str, dict[str, Num
             if not isinstance(indices, list):
                 continue
             if indices and not sentences:
-                allowed = f'evidence "texts", for document {shown(document)} has no published "sentences"'
+                allowed = f'evidence "texts" only, because document {shown(document)} has no "sentences"'
                 yield Problem(number, f"{place}.sentences", shown(indices), allowed)
             elif any(isinstance(index, int) and index >= len(sentences) for index in indices):
                 allowed = f"0 to {len(sentences) - 1}, the sentences of document {shown(document)}"
@@ -228,13 +228,13 @@ _HEADER = f'a first line {{"type": "corpus", "format": "{FORMAT}", "name": "..."
 
 
 UNJUDGED = "unjudged"
-"""The field of a citation's `meta` that says, once it is read, that the file gives no level."""
+"""The field of `meta` that `read_corpus` sets to true for a citation to which the file gives no level."""
 
 
 def read_corpus(path: Path, unjudged: bool = False) -> Corpus:
-    """Read a corpus file. unjudged: citations may lack a level; such a one is NONE, and its `meta` says `UNJUDGED`.
+    """Read a corpus file. unjudged: citations may lack a level; they get NONE, and `UNJUDGED` in their `meta`.
 
-    Raises `UserError` when the file cannot be read, or with its first problem and the number of others.
+    Raises `UserError` for a table, a file that cannot be read, and one with problems: the first, and how many others.
     """
     if path.suffix.lower() in TABLES and path.is_file():
         raise UserError(
@@ -261,9 +261,9 @@ def validate(path: Path, limit: int = 100) -> list[Problem]:
 
 
 def write_corpus(corpus: Corpus, path: Path) -> None:
-    """Write a corpus, whole or not at all; `read_corpus` gives an equal one back.
+    """Write a corpus without its published scores, whole or not at all; `read_corpus` returns the rest unchanged.
 
-    Raises `UserError` when the corpus holds what the format does not allow (an empty statement, a `meta` that is no
+    Raises `UserError` when the corpus holds what the format does not allow (an empty statement, a `meta` that is not
     JSON) or the file cannot be written.
     """
     try:
@@ -337,7 +337,7 @@ def _citation(record: Record) -> Citation:
 
 
 def _chosen(record: Record, *names: str) -> Record:
-    """Return the fields `names` that a record has; the class has defaults for the others."""
+    """Return those of the fields `names` that a record has, with their values."""
     return {name: record[name] for name in names if name in record}
 
 

@@ -1,4 +1,4 @@
-"""The data-set contract: a card that says where the files come from, and a function from files to what is judged."""
+"""The data-set contract: a card (`Dataset`) that says where the files come from, and a function that loads them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One published file. sha256: empty where the origin's bytes could not be pinned. size: in bytes.
+    """One published file. sha256: empty where the origin's bytes could not be pinned. size: in bytes; 0: not known.
 
     member: the file's path inside the tar archive at the URL; empty where the URL is the file's own.
     """
@@ -38,7 +38,7 @@ class Origin(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """Files published on GitHub: a repository (OWNER/NAME), one of its commits, and the folder of the files in it."""
+    """Files published on GitHub. name: OWNER/NAME of the repository. folder: the files' folder inside it."""
 
     name: str
     commit: str
@@ -50,7 +50,7 @@ class Repository:
         return {"origin": f"https://github.com/{self.name}", "commit": self.commit}
 
     def file(self, name: str, sha256: str = "", size: int = 0, folder: str = "") -> SourceFile:
-        """Return one file of the repository, in its folder or in `folder`."""
+        """Return one file of the repository, by its name in the folder of the files or, if given, in `folder`."""
         parts = ("https://raw.githubusercontent.com", self.name, self.commit, folder or self.folder, name)
         return SourceFile(name, "/".join(filter(None, parts)), sha256, size)
 
@@ -66,12 +66,13 @@ class Option:
 
 @dataclass(frozen=True)
 class Dataset:
-    """The declaration of a data set: its files, splits, options and loader.
+    """The card of a data set: the declaration of its files, splits, options and loader.
 
-    `files` maps each split to the published files it is read from. `load(split, paths, options)` gets the local path
-    of each of those files by its name, and every option with its value, already checked against `options`.
+    `files` maps each split to the published files it is read from (none: a file of the user's own, or one that is
+    shipped). `load(split, paths, options)` gets the local path of each published file by its name, or of the user's as
+    "corpus", and every option with its value, already checked against `options`.
     `scores` names the metrics whose scores of whole citations are published with a corpus (`Corpus.scores`).
-    `pooled` names the splits that `split=all` reads together where the card has no split of that name (empty: each).
+    `pooled` names the splits that `split=all` reads together where no split is called all (empty: every split).
     `folder` is the name of the data set's folder inside a local mirror (`data=FOLDER`). `kind` says what `load` gives:
     a `Corpus`, whose statements any metric can score, or `Ratings`, for scores that exist already. `corpus_option`
     names the option (empty: none) with which `load` of a rated set gives a corpus.
@@ -117,8 +118,8 @@ def own_file(
 ) -> Dataset:
     """Return a data set that is one file of the user's own.
 
-    read: gets the file, and where there are options, these. schema: its format. wanted: says in the error what file
-    `data` has to name.
+    read: called with the file's path and, if the data set has options, with their values. schema: the format's name.
+    wanted: the file that `data` has to name, for the error without one. note: where the format is documented.
     """
 
     def load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus | Ratings:

@@ -1,4 +1,4 @@
-"""Several splits of a data set as one: what they share stands once, and ids that mean two things get their split's."""
+"""Several splits of a data set pooled into one: what they share is kept once, and ids with two meanings are changed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from metaeval.errors import UserError, unknown
 Kept = TypeVar("Kept", Document, Statement, Citation, Rating)
 SHARED = "judgements that an earlier split of the pool has too"
 JOINED = "+"
-"""What stands between the splits in the name of a pool."""
+"""The separator of split names in the name of pooled splits."""
 
 
 def splits_of(dataset: Dataset, split: str) -> tuple[str, ...]:
     """Return the splits that a text names, in the card's order: one, several with commas, or all of them ("all").
 
-    "all" is the card's own split of that name if it has one, else the splits that the card pools. Raises `UserError`
+    "all" is the card's own split of that name if it has one, else `Dataset.pooled`, or every split. Raises `UserError`
     for a split that the card does not know, and for one that is named twice.
     """
     names = [name.strip() for name in split.split(",")]
@@ -37,10 +37,10 @@ def splits_of(dataset: Dataset, split: str) -> tuple[str, ...]:
 
 
 def pooled(parts: Mapping[str, Corpus | Ratings]) -> Corpus | Ratings:
-    """Return the data of several splits as one, by the name of each split; all are corpora, or all are ratings.
+    """Return the data of several splits as one. parts: the data of each split by its name, all of one kind.
 
-    A judgement that an earlier split has too, with the same id and content, is left out and counted. An id under which
-    an earlier split has something else is followed by "@" and the split.
+    A citation or rating that an earlier split has too, with the same id and content, is left out and counted in
+    `dropped`; documents and statements are kept once. An id with other content in an earlier split becomes ID@SPLIT.
     """
     corpora = {split: part for split, part in parts.items() if isinstance(part, Corpus)}
     if corpora:
@@ -94,7 +94,7 @@ def _ratings(parts: Mapping[str, Ratings]) -> Ratings:
 
 
 def _add(known: dict[str, Kept], item: Kept, split: str) -> str:
-    """Add an item under its id, or with the split after it where another item has that id; return the id."""
+    """Add an item to `known`, unless an equal one is there; return its id, ID@SPLIT where ID has other content."""
     there = known.setdefault(item.id, item)
     if _content(there) == _content(item):
         return item.id
@@ -102,7 +102,7 @@ def _add(known: dict[str, Kept], item: Kept, split: str) -> str:
 
 
 def _content(item: Document | Statement | Citation | Rating) -> tuple[Any, ...]:
-    """Return what makes two items of one id the same: what the fingerprint of the data hashes."""
+    """Return the content, without the id, by which two items of one id are equal: what fingerprints hash."""
     match item:
         case Document():
             return item.text, item.sentences
@@ -115,7 +115,7 @@ def _content(item: Document | Statement | Citation | Rating) -> tuple[Any, ...]:
 
 
 def _name(parts: Mapping[str, Corpus | Ratings]) -> str:
-    """Return the name of the pool: that of the first part, with all splits in place of its own."""
+    """Return the name of the pooled data: the first part's, with all splits in place of its own (wice/dev+test)."""
     split, part = next(iter(parts.items()))
     return f"{part.name.removesuffix(f'/{split}')}/{JOINED.join(parts)}"
 
@@ -126,5 +126,5 @@ def _dropped(parts: Mapping[str, Corpus | Ratings], shared: int) -> dict[str, in
 
 
 def pool_name(splits: Sequence[str]) -> str:
-    """Return how results name the splits of a pool."""
+    """Return the name that results have for pooled splits: their names with "+" between them."""
     return JOINED.join(splits)

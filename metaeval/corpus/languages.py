@@ -1,4 +1,4 @@
-"""Languages: the one that texts are in, the words of a text by its rules, and their stems."""
+"""The language of texts, the words of a text by the rules of its language, and the stems of words."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
         गया गई गए जा जाता जाती जाते तक तथा लिए साथ अपने उनके इसके नहीं रहा रही रहे होता होती होते द्वारा कुछ ये वे""".split()
     ),
 }
-"""The words that overlap leaves out of a statement, in the languages that have a list; English ones are overlap's."""
+"""Function words by language, which the metric overlap leaves out of statements; it has the English ones itself."""
 
 _STEMMERS: Mapping[str, str] = {
     **{"ar": "arabic", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "es": "spanish", "fa": "persian"},
@@ -64,7 +64,7 @@ _WITHOUT_SPACES = (
 )
 """Thai, Lao, Burmese, Khmer, Kana and Han: each character is a word."""
 ENGLISH = re.compile(r"\w+")
-"""A word of English, and of every other text whose letters have no marks of their own."""
+"""The pattern of a word in English, and in a text of unknown language without combining marks."""
 _READ = 250  # statements, and as many sources, from which the language of a job is told
 _CLEAR = 0.8  # share of the letters that a language must have, or the texts are in several
 _log = logging.getLogger("metaeval")
@@ -75,8 +75,9 @@ def language_of(texts: tuple[str, ...]) -> str:
     """Return the language of texts: a value of `Language`, never auto.
 
     It is English unless the texts hold much that is not (`language_note`), whatever a detector says: a few words are
-    no evidence. Others are named by py3langid, text by text, weighted by length. Without that package the script
-    decides, a Latin one is called English, and a warning says so.
+    no evidence. Other languages are detected by py3langid, text by text, weighted by length: "other" where none has
+    80 % of the characters, or `Language` lacks it. Without that package the most frequent script decides, with a
+    warning: a Latin one is called English.
     """
     some = [text for text in texts if text.strip()]
     if not language_note(some):
@@ -94,7 +95,7 @@ def language_of(texts: tuple[str, ...]) -> str:
 
 
 def language_of_pairs(statements: Collection[str], sources: Collection[str]) -> str:
-    """Return the language of a job's texts, from a sample that their order does not change."""
+    """Return the language of a job's texts, from its alphabetically first 250 statements and 250 sources."""
     return language_of((*nsmallest(_READ, statements), *nsmallest(_READ, sources)))
 
 
@@ -116,9 +117,9 @@ def _warn(language: str) -> None:
 
 @cache
 def marks() -> str:
-    """Return, for a class of characters in a pattern, the marks that belong to the letter before them.
+    """Return all combining marks (vowel signs, accents) as ranges, for a class of characters in a regular expression.
 
-    They are vowel signs and accents, which Python's \\w does not know: it cuts Hindi words.
+    Python's \\w does not match them, and so cuts Hindi words.
     """
     every = (*range(0x20000), *range(0xE0100, 0xE01F0))  # no other plane has marks
     codes = [code for code in every if unicodedata.category(chr(code)) in ("Mn", "Mc")]
@@ -128,7 +129,7 @@ def marks() -> str:
 
 @cache
 def word_pattern() -> re.Pattern[str]:
-    """Return the pattern of a word in any language but English."""
+    """Return the pattern of a word in any language but English; without spaces (Chinese) it is one character."""
     inside = marks()
     spaced = f"(?![{_WITHOUT_SPACES}])"
     return re.compile(rf"[{_WITHOUT_SPACES}][{inside}]*|{spaced}\w(?:{spaced}[\w{inside}{_JOINERS}])*")
@@ -140,19 +141,19 @@ def _mark() -> re.Pattern[str]:
 
 
 def has_marks(text: str) -> bool:
-    """Return whether a letter of a text has a vowel sign or accent of its own."""
+    """Return whether a text holds a combining mark, such as a Hindi vowel sign; a composed letter (é) is none."""
     return not text.isascii() and _mark().search(text) is not None
 
 
 def ends_in_word(text: str) -> bool:
-    """Return whether the last character of a text is a letter, with its marks, or a digit."""
+    """Return whether the last character of a text is a letter, a mark on a letter, or a digit."""
     return text[-1:].isalnum() or has_marks(text[-1:])
 
 
 def words_of(text: str, language: str = "", english: re.Pattern[str] = ENGLISH) -> list[str]:
-    """Return the words of a text in lower case. english: the pattern of English words.
+    """Return the words of a text in lower case, by `english` in an English text, else by `word_pattern`.
 
-    language: of the texts; without it, those of a text whose letters have marks are read as in no English text.
+    language: of the text; "": a text with combining marks (`has_marks`) is not English, every other one is.
     """
     lower = text.lower()
     if language == "en" or (not language and not has_marks(lower)):
@@ -161,13 +162,13 @@ def words_of(text: str, language: str = "", english: re.Pattern[str] = ENGLISH) 
 
 
 def plain_word(word: str) -> str:
-    """Return a word in its composed form, without joiners: what is spelled alike is one word."""
+    """Return a word in Unicode's composed form (NFC), without zero-width joiners, so that equal words are equal."""
     return unicodedata.normalize("NFC", word).translate(dict.fromkeys(map(ord, _JOINERS)))
 
 
 @cache
 def stemmer(language: str) -> Callable[[str], str]:
-    """Return a function from a word to its stem (Snowball). Raises `UserError` where the language has none."""
+    """Return a function from a word to its stem (Snowball); `UserError` without one (English) or its package."""
     if language not in _STEMMERS:
         raise UserError(
             f"There is no stemmer for the language {language}: leave stem out, or set language to one of en, "

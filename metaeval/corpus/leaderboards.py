@@ -24,7 +24,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Board:
-    """Values by run and topic. totals: values that the file gives for all topics, by run. measure: their name."""
+    """The values of a measure by run, then topic. totals: by run, those that the file gives for the topic "all"."""
 
     name: str
     measure: str
@@ -33,7 +33,7 @@ class Board:
 
     @property
     def topics(self) -> list[str]:
-        """Return the topics of all runs, in order."""
+        """Return the topics that any run has a value on, sorted; without "all"."""
         return sorted({topic for values in self.values.values() for topic in values})
 
 
@@ -51,24 +51,26 @@ def read_board(path: Path, measure: str = "") -> Board:
 
     Forms: a table with a heading (CSV or TSV; columns run, topic, value and, if there are several, measure); lines
     "run topic measure value", as AutoJudge's and ir_measures'; lines "measure topic value" of one run, as trec_eval's,
-    whose run is in a line "runid all NAME", else the file's name. measure: needed if there are several.
+    whose run is in a line "runid all NAME", else the file's name without its ending. measure: the one to read, needed
+    if there are several.
 
-    Raises `UserError` for other files, a value that is not a finite number, and two values of a run on one topic.
+    Raises `UserError` for other files, several measures of which none is chosen, an unknown one, a value of the chosen
+    one that is not a finite number, and two values of a run on one topic.
     """
     files = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
     lines = [line for file in files for line in _lines(file)]
     measures = sorted({line.measure for line in lines if _number(line.value) is not None})
     if not measures:
         raise UserError(f"{path} holds no value of a run: give a leaderboard with run, topic and value in each line.")
+    some = ", ".join([*measures[:8], *(["..."] if len(measures) > 8 else [])])
     if not measure and len(measures) > 1:
-        some = ", ".join(measures[:8])
         raise UserError(
             f"{path} holds {len(measures)} measures ({some}): choose one with --measure (or, of the metric's file, "
             "with --metric-measure)."
         )
     chosen = measure or measures[0]
     if chosen not in measures:
-        raise UserError(f"{path} holds no measure {chosen!r}; it holds {', '.join(measures[:8])}.")
+        raise UserError(f"{path} holds no measure {chosen!r}; it holds {some}: choose one of these.")
     values: dict[str, dict[str, float]] = {}
     for line in lines:
         if line.measure == chosen:
@@ -118,12 +120,12 @@ def _lines(path: Path) -> Iterator[_Line]:
         else:
             raise UserError(
                 f"{place} is neither 'run topic measure value' nor 'measure topic value', and the file has no heading "
-                "with run, topic and value."
+                "with run, topic and value: write the line in one of these forms."
             )
 
 
 def _columns(headings: list[str]) -> dict[str, int]:
-    """Return the places of the columns by their meaning; empty without run and value."""
+    """Return the index of each known column by its meaning (the keys of `_NAMES`); empty without run and value."""
     places = {
         meaning: headings.index(name)
         for meaning, names in _NAMES.items()
@@ -135,6 +137,6 @@ def _columns(headings: list[str]) -> dict[str, int]:
 
 def _of_table(cells: list[str], columns: Mapping[str, int], place: str) -> _Line:
     if len(cells) <= max(columns.values()):
-        raise UserError(f"{place} has {len(cells)} columns, fewer than the heading: fill in the line.")
+        raise UserError(f"{place} has {len(cells)} cells, fewer than the heading names: fill in the line.")
     texts = {meaning: cells[number].strip() for meaning, number in columns.items()}
     return _Line(texts["run"], texts.get("topic", ALL), texts.get("measure", "value"), texts["value"], place)

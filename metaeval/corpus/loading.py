@@ -32,10 +32,10 @@ from metaeval.files import MOST_BYTES, atomic_write, cache_folder, sha256_file, 
 def load_dataset(
     dataset: Dataset, split: str | None = None, data: Path | None = None, options: Mapping[str, str] | None = None
 ) -> Corpus | Ratings:
-    """Load a split, several with commas, or all (None: the card's default) with options given as text.
+    """Load a split, several with commas, or all (None: the card's default); several are pooled into one.
 
-    `data` is a folder with the published files. For a split that the card lists no files for, `data` is the user's
-    own file and reaches the loader as `paths["corpus"]`.
+    `options` are given as text. `data` is a folder with the published files. For a split that the card lists no files
+    for, `data` is the user's own file and reaches the loader as `paths["corpus"]`.
 
     Raises `UserError` for an unknown split, option or option value (with the nearest known one), for a file that
     cannot be found or downloaded, and for content that does not fit the card's schema.
@@ -55,9 +55,9 @@ def _paths(dataset: Dataset, split: str, data: Path | None) -> Mapping[str, Path
 
 
 def check_options(dataset: Dataset, chosen: Mapping[str, str]) -> dict[str, Any]:
-    """Return every option of the card with its value, the default where none is given.
+    """Return every option of the card with its value. chosen: texts by option; others have their default.
 
-    Raises `UserError` for a name or a value that the card does not know.
+    Raises `UserError` for an option that the card does not know, or a value that it does not allow.
     """
     values = {name: option.default for name, option in dataset.options.items()}
     for name, text in chosen.items():
@@ -75,7 +75,7 @@ FileState = Literal["ok", "missing", "differs", "unpinned"]
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """The state of one published file. `unpinned`: it exists, and no checksum is known to compare it with."""
+    """The state of one published file. path: where it is, or would be. unpinned: it exists, its checksum is unknown."""
 
     file: SourceFile
     status: FileState
@@ -86,9 +86,10 @@ def locate(dataset: Dataset, split: str, data: Path | None) -> dict[str, Path]:
     """Return the local path of each file of a split (or of several, see `splits_of`), by its name.
 
     With `data`, a folder: `data/<dataset.folder>/<name>`, else `data/<name>`; nothing is fetched. Without: the cache,
-    into which missing files are fetched. Every pinned file is checked against its SHA-256 each time.
+    into which missing files, and those that differ from their checksum, are fetched. Every file is checked each time
+    against its SHA-256, the pinned one or that of its first download.
 
-    Raises `UserError` for an unknown split, and for a file that is missing, differs from its checksum or cannot be
+    Raises `UserError` for an unknown split, for a file in `data` that is missing or differs, and for one that cannot be
     fetched; the message names the file, its URL, its checksum and the place to put it.
     """
     files = [file for name in splits_of(dataset, split) for file in dataset.files[name]]
@@ -96,7 +97,10 @@ def locate(dataset: Dataset, split: str, data: Path | None) -> dict[str, Path]:
 
 
 def verify(dataset: Dataset, data: Path | None) -> list[FileStatus]:
-    """Return the state of each file of all splits. Nothing is fetched, and a wrong checksum is not an error."""
+    """Return the state of all splits' files in `data` or, if None, the cache. Fetches nothing.
+
+    A file with a wrong checksum is not an error.
+    """
     rows = []
     for file in dict.fromkeys(file for files in dataset.files.values() for file in files):
         places = [_cache_path(dataset, file)] if data is None else _places(dataset, file, data)
@@ -122,11 +126,12 @@ def _status(file: SourceFile, path: Path) -> FileState:
     try:
         return "ok" if sha256_file(path) == expected else "differs"
     except OSError as error:
-        raise UserError(f"Cannot read {path}: {error.strerror or error}.") from error
+        why = error.strerror or error
+        raise UserError(f"Cannot read {path}: {why}. Make the file readable, then run the command again.") from error
 
 
 def recorded(path: Path) -> str:
-    """Return the SHA-256 that was recorded when a file without a pinned one was first fetched; empty without one."""
+    """Return the SHA-256 in the file PATH.sha256, written when a file without a pinned one was fetched; else empty."""
     beside = _record_of(path)
     return beside.read_text(encoding="utf-8").partition(" ")[0].strip() if beside.is_file() else ""
 
@@ -135,8 +140,8 @@ def _record_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.sha256")
 
 
-def _recorded_now(path: Path) -> Path:
-    """Record the SHA-256 of a file that was just fetched, in the form of sha256sum, and return the file's path."""
+def _record_checksum(path: Path) -> Path:
+    """Write the SHA-256 of a file that was just fetched to PATH.sha256, as sha256sum does; return the file's path."""
     write_text(_record_of(path), f"{sha256_file(path)}  {path.name}\n")
     return path
 
@@ -155,8 +160,8 @@ def _in_mirror(dataset: Dataset, file: SourceFile, data: Path) -> Path:
     if _status(file, path) == "differs":
         raise UserError(
             f"{path} has SHA-256 {sha256_file(path)}, but the published file of {dataset.name} has "
-            f"{file.sha256 or recorded(path)}, and only unchanged files are read. Replace it by {file.url}, or leave "
-            "data=FOLDER out to have the file downloaded."
+            f"{file.sha256 or recorded(path)}, and only unchanged files are read. Replace the file by {file.url}, or "
+            "leave data=FOLDER out to have the file downloaded."
         )
     return path
 
@@ -165,7 +170,7 @@ def _in_cache(dataset: Dataset, file: SourceFile) -> Path:
     path = _cache_path(dataset, file)
     if _status(file, path) in ("ok", "unpinned"):
         return path
-    by_hand = f"Or put {_origin(file)} at {path}, or into a folder of your own and name it: --data FOLDER."
+    by_hand = f"Or put {_origin(file)} at {path}, or into a folder of your own that you name: --data FOLDER."
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -175,15 +180,18 @@ def _in_cache(dataset: Dataset, file: SourceFile) -> Path:
         ) from error
     if file.member:
         archive = _in_cache(dataset, replace(file, name=file.url.rpartition("/")[2], member=""))
-        return _recorded_now(_extracted(archive, file.member, path))
+        return _record_checksum(_extracted(archive, file.member, path))
     # A file that differs in the cache is ours, cut short or damaged: it is fetched again, and has to be the same.
     expected = replace(file, sha256=file.sha256 or recorded(path))
     download(expected, path, label=f"{dataset.name}/{file.name}", by_hand=by_hand)
-    return path if file.sha256 else _recorded_now(path)
+    return path if file.sha256 else _record_checksum(path)
 
 
 def _extracted(archive: Path, member: str, path: Path) -> Path:
-    """Write one file of a tar archive to `path`; raises `UserError` where it is not one, or lacks the file."""
+    """Write `member` of a tar archive to `path`, and return `path`.
+
+    Raises `UserError` where `archive` is not a tar archive, or lacks the file.
+    """
     try:
         with tarfile.open(archive) as held, atomic_write(path) as target:
             content = held.extractfile(member)
@@ -192,7 +200,8 @@ def _extracted(archive: Path, member: str, path: Path) -> Path:
             shutil.copyfileobj(content, target)
     except (tarfile.TarError, KeyError, EOFError) as error:
         raise UserError(
-            f"{archive} is not a tar archive with {member}: delete it and its .sha256 to have it fetched again."
+            f"{archive} is not a tar archive with {member}: delete the archive and {archive.name}.sha256 beside it to "
+            "have it fetched again."
         ) from error
     return path
 
@@ -208,9 +217,9 @@ _BLOCK = 1 << 16
 
 
 def download(file: SourceFile, path: Path, label: str, by_hand: str) -> None:
-    """Fetch `file` to `path`; the file appears only when its length, size and SHA-256 are right.
+    """Fetch `file` to `path`, where it appears only when it is complete and has the pinned size and SHA-256, if any.
 
-    `label` names it in the progress on stderr; `by_hand` ends an error by saying what else can be done.
+    `label` names the file in the progress on stderr; `by_hand` is the last sentence of errors: what else can be done.
 
     Raises `UserError` when the origin cannot be reached, answers with an error, stops early, or sends other or more
     bytes: nothing is read beyond the first byte too many.
@@ -223,7 +232,7 @@ def download(file: SourceFile, path: Path, label: str, by_hand: str) -> None:
             while block := _read(body, min(_BLOCK, most + 1 - received), file, by_hand):
                 received += len(block)
                 if received > most:
-                    pinned = "that the card pins" if file.size else "that any file may have"
+                    pinned = "of the published file" if file.size else "that any file may have"
                     raise _failed(file, f"it sends more than the {most:,} bytes {pinned}", by_hand)
                 target.write(block)
                 digest.update(block)
@@ -232,8 +241,9 @@ def download(file: SourceFile, path: Path, label: str, by_hand: str) -> None:
                 raise _failed(file, f"it stopped after {received:,} of {expected:,} bytes", by_hand)
             if file.sha256 and (digest.hexdigest() != file.sha256 or received != (file.size or received)):
                 received_file = f"{count(received, 'byte')} with SHA-256 {digest.hexdigest()}"
-                pinned = f"the card pins {count(file.size, 'byte')} with" if file.size else "at first it was"
-                raise _failed(file, f"got {received_file}; {pinned} {file.sha256}", by_hand)
+                pinned = f"the published file has {count(file.size, 'byte')} with"
+                first = f"{pinned if file.size else 'the first download had'} SHA-256 {file.sha256}"
+                raise _failed(file, f"got {received_file}; {first}", by_hand)
 
 
 class _Onward(urllib.request.HTTPRedirectHandler):
@@ -271,7 +281,7 @@ def _failed(file: SourceFile, why: str, by_hand: str) -> UserError:
 
 @contextmanager
 def _progress(label: str, file: SourceFile) -> Iterator[Callable[[int], None]]:
-    """Yield a function that reports the number of downloaded bytes: by a bar on a terminal, by one line elsewhere."""
+    """Yield a function of a block's size that moves a bar on a terminal; elsewhere it only writes one line first."""
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn

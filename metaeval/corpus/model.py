@@ -1,4 +1,4 @@
-"""The nouns: support level, document, statement, citation, corpus."""
+"""The data model: support levels, documents, statements, citations, and the corpus that holds them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Document:
     """A cited page or passage.
 
     `sentences` is the published sentence split, where the data have one; empty means that `text` has still to be
-    split. When sentences are given, `text` is those sentences joined by one space.
+    split. When sentences are given, `text` becomes those sentences joined by one space.
     """
 
     id: str
@@ -92,7 +92,7 @@ class Citation:
     """A judged citation: a statement, the document that it cites, and the human level of support.
 
     evidence: the alternative evidence sets, of which each is enough by itself; empty where nothing was marked. A single
-    `Evidence` is one set. Sets that mark nothing are left out.
+    `Evidence` may be given for one set. Sets that mark nothing are left out.
     """
 
     id: str
@@ -112,9 +112,9 @@ class Corpus:
     """Documents, statements and judged citations, by id and in their file order.
 
     `dropped` counts what the loader left out, by reason. `demo`: the labels are made up (`Dataset.demo`).
-    `scores`: those of metrics that were published with the data, by citation id, None where one is missing. Raises
-    `UserError` when a citation names an unknown statement or document, an id is used twice, or evidence points outside
-    its document.
+    `scores`: published with the data, by metric and then by citation id, None where one is missing. Raises `UserError`
+    when a citation names an unknown statement or document, two citations have one id, or an evidence sentence lies
+    outside its document.
     """
 
     name: str
@@ -154,7 +154,7 @@ class Corpus:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return the SHA-256 of all that can change a result: ids, texts, groups, levels, evidence (not `meta`)."""
+        """Return the SHA-256 of ids, texts, groups, systems, levels and evidence, in whatever order they come."""
         documents = ([d.id, d.text, list(d.sentences)] for d in self.documents.values())
         statements = (
             [s.id, s.text, s.group, s.system, *([] if s.level is None else [int(s.level)])]
@@ -172,6 +172,6 @@ class Corpus:
 
 
 def _hashed(evidence: Sequence[Evidence]) -> list[Any]:
-    """Return evidence sets as they are hashed; a single set is its two lists, which keeps earlier hashes valid."""
+    """Return evidence sets as they are hashed: [sets], but one set or none as its two lists, as in earlier versions."""
     sets = [[list(evidence_set.sentences), list(evidence_set.texts)] for evidence_set in evidence]
     return [sets] if len(sets) > 1 else sets[0] if sets else [[], []]

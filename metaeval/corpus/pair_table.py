@@ -30,9 +30,11 @@ PAIRS_SCHEMA = "metaeval-pairs/1"
 
 @dataclass(frozen=True, slots=True)
 class EvidenceAlignment:
-    """The document sentences that contain evidence. given, unmatched: numbers of evidence sentences, all and not found.
+    """Where an evidence set lies in its document.
 
-    chunks: the chunk of each copied evidence sentence, where these are placed by chunk.
+    sentences: indices of the document's sentences that hold evidence. given: number of its sentences, by index or
+    copied. unmatched: number of copied ones that were found nowhere. chunks: the chunk of each copied sentence that was
+    found, where these are placed by chunk and not by sentence.
     """
 
     sentences: frozenset[int]
@@ -52,12 +54,12 @@ def align_evidence(
     threshold: float,
     chunks: Sequence[frozenset[str]] | None = None,
 ) -> EvidenceAlignment:
-    """Return the sentences of a document that contain the evidence of one evidence set.
+    """Return where the evidence of one evidence set lies in its document.
 
-    document: one set of words per sentence. Indices are used as published. Copied text is split into sentences;
-    each goes to the document sentence of highest Jaccard similarity of word sets (the first of equals), if that
-    reaches `threshold`. The base paper names Jaccard and no threshold; 0.5 is our default. chunks: one set of words
-    per chunk of the document, to which copied sentences go instead, by the same rule.
+    document: one set of words per sentence. Indices are used as published. Copied text is split into sentences; each
+    that has words goes to the document sentence of highest Jaccard similarity of word sets (the first of equals), if
+    that reaches `threshold`. The base paper names Jaccard and no threshold; 0.5 is our default. chunks: one set of
+    words per chunk of the document, to which copied sentences go instead, by the same rule.
     """
     placed, in_chunks = set(evidence.sentences), list[int]()
     marked, unmatched = len(placed), 0
@@ -95,14 +97,14 @@ UNMATCHED = "of them found in no document sentence"
 UNPLACED = "citations whose chunks have no known level"
 WHOLE = "chunks of full citations hold a whole evidence set"
 INCOMPLETE = "chunks of full citations hold an incomplete evidence set"
-"""The counts in `PairTable.evidence`."""
+"""The names of the counts in `PairTable.evidence`."""
 
 
 class Pair(NamedTuple):
     """One statement and one chunk.
 
-    level: the chunk's gold level; None where it is not known (the citation has support, its document has several
-    chunks, and no evidence says which), and where the rule for evidence leaves the chunk out.
+    chunk: its index in the document. level: its gold level; None where it is not known (the document has several
+    chunks, and no evidence says which of them supports), and where the rule for evidence leaves the chunk out.
     citation_id, citation_level: the citation that the pair comes from; empty and None for a chunk that the statement
     does not cite and that stands in its retrieval pool only.
     held: share of an evidence set that the chunk holds, of the set of which it holds most: 1 for a whole set and for
@@ -157,12 +159,12 @@ def build_pairs(
 
     Annotators judge a whole document, and evidence is spread over it: a chunk that holds a part of an evidence set of a
     FULL citation need not support the statement fully by itself. A chunk with none of the evidence is NONE, and all of
-    a NONE citation's chunks are. What level the others have is the rule's choice:
+    a NONE citation's chunks are. The rule chooses the level of a chunk with a part of the evidence, or all of it:
 
-    touched: the citation's level, for a chunk with any evidence sentence (the base paper's rule).
-    complete: the same, but PARTIAL for a chunk that holds no whole set of a FULL citation.
-    drop: the same, but such a chunk is left out (level None).
-    whole: the citation's level where it holds a whole set, PARTIAL citations too; incomplete ones are left out.
+    touched: the citation's level (the base paper's rule).
+    complete: the citation's level, but PARTIAL for a chunk that holds no whole set of a FULL citation.
+    drop: the citation's level, but None (left out) for a chunk that holds no whole set of a FULL citation.
+    whole: the citation's level for a chunk that holds a whole set, else None, for FULL and PARTIAL citations alike.
 
     A chunk holds a whole set where it holds each of its sentences from end to end; a copied text of which a sentence is
     found nowhere is whole nowhere. Sentences without words are no evidence. In a document of one chunk that chunk takes
@@ -195,7 +197,7 @@ def build_pairs(
     for citation in corpus.citations:
         statement = corpus.statements[citation.statement_id]
         chunks = chunked.chunks[citation.document_id]
-        if reason := lacking(statement, bool(chunks)):
+        if reason := why_no_pair(statement, bool(chunks)):
             dropped[reason] += 1
             continue
         sentences = words(citation.document_id) if any(evidence_set.texts for evidence_set in citation.evidence) else ()
@@ -204,7 +206,7 @@ def build_pairs(
         union = sets[0] if len(sets) == 1 else align_evidence(united(citation.evidence), *places)
         counts[GIVEN] += union.given
         counts[UNMATCHED] += union.unmatched
-        shares = _held(chunks, sets) if marked or len(chunks) == 1 else [None] * len(chunks)
+        shares = _largest_shares(chunks, sets) if marked or len(chunks) == 1 else [None] * len(chunks)
         if citation.level is not SupportLevel.NONE and not any(shares):
             shares = [None] * len(chunks)  # nothing marked, nothing matched, or only sentences without words
         counts[UNPLACED] += None in shares
@@ -229,13 +231,17 @@ def build_pairs(
 
 @dataclass(frozen=True)
 class PlacedEvidence:
-    """A citation's evidence located in its document: by chunk the text found word for word, and what was not found."""
+    """A citation's evidence located in its document.
+
+    pieces: by chunk index, the text in it of each document sentence with evidence. unplaced: copied evidence texts of
+    which a sentence was found nowhere.
+    """
 
     pieces: Mapping[int, set[str]]
     unplaced: list[str]
 
     def spans(self, pair: Pair) -> list[int]:
-        """Return the offsets of the evidence in a pair's text, start and end alternating."""
+        """Return the offsets of the evidence in a pair's `source`, in characters: start, end, start, end and so on."""
         places = [(pair.source.find(piece), len(piece)) for piece in self.pieces.get(pair.chunk, ())]
         return [place for start, length in sorted(places) if start >= 0 for place in (start, start + length)]
 
@@ -245,8 +251,8 @@ def place_evidence(
 ) -> PlacedEvidence:
     """Return the location of a citation's evidence in the chunks of its document.
 
-    threshold: as of `build_pairs`. chunking: of the document; None if the whole of it is one chunk, as in rows of the
-    unit evidence.
+    threshold: lowest Jaccard similarity at which a copied sentence counts as found. chunking: of the document; None if
+    the whole document is one chunk.
     """
     sentences = document_sentences(document)
     words = (
@@ -275,8 +281,8 @@ def place_evidence(
     return PlacedEvidence(pieces, lost)
 
 
-def lacking(statement: Statement, has_text: bool) -> str:
-    """Return why a citation gives no pair, as text; empty if it gives one. has_text: its document has words."""
+def why_no_pair(statement: Statement, has_text: bool) -> str:
+    """Return why a citation of `statement` gives no pair; empty if it gives one. has_text: its document has words."""
     if not has_text:
         return "no document text"
     return "" if statement.text.strip() else "no statement text"
@@ -290,11 +296,11 @@ def united(sets: Sequence[Evidence]) -> Evidence:
     )
 
 
-def _held(chunks: Sequence[Chunk], sets: Sequence[EvidenceAlignment]) -> list[float | None]:
+def _largest_shares(chunks: Sequence[Chunk], sets: Sequence[EvidenceAlignment]) -> list[float | None]:
     """Return for each chunk the largest share that it holds of any evidence set.
 
-    sets: the document's sentences in each set, and the chunks of its copied sentences. A sentence that is cut over n
-    chunks counts 1/n in each of them. The only chunk of a document holds all.
+    sets: where each evidence set lies in the document. A sentence that is cut over n chunks counts 1/n in each of them;
+    one that was found nowhere is held by none. The only chunk of a document holds all: 1.
     """
     if len(chunks) == 1:
         return [1.0]
@@ -315,7 +321,7 @@ def _held(chunks: Sequence[Chunk], sets: Sequence[EvidenceAlignment]) -> list[fl
 
 
 def _level(citation: SupportLevel, held: float | None, rule: Rule) -> SupportLevel | None:
-    """Return the level of a chunk of a citation. held: share of an evidence set that it holds. rule: for evidence."""
+    """Return a chunk's level by `rule`. citation: the citation's level. held: as `Pair.held`; for None it is None."""
     if held is None:
         return None
     if held == 0:
@@ -374,7 +380,7 @@ def check_pool(pool: str) -> int:
 
 
 def pool_encoder(pool: str) -> str:
-    """Return the metric whose encoder ranks the chunks of a dense pool; empty for other pools."""
+    """Return the metric whose encoder ranks the chunks of a dense pool (minilm-cosine by default); else empty."""
     match = _POOL.fullmatch(pool)
     return (match["encoder"] or "minilm-cosine") if match and match["dense"] else ""
 
@@ -382,9 +388,10 @@ def pool_encoder(pool: str) -> str:
 def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str, rank: RankChunks | None = None) -> PairTable:
     """Return the table with the best-ranked chunks of documents that a statement does not cite added, at level NONE.
 
-    pool: "own" adds nothing, "bm25:k" and "dense:k" k chunks to each statement. rank: of a dense pool; None for BM25.
-    Chunks with the text of one of the statement's own are skipped: a copy in another document would be evidence under
-    the wrong level. That no other added chunk supports the statement is an assumption, the base paper's.
+    pool: "own" adds nothing, "bm25:k" and "dense:k" k chunks to each statement, fewer if there are no more. rank: ranks
+    the chunks of a dense pool; None for BM25. Chunks with the text of one of the statement's own are skipped: a copy in
+    another document would be evidence under the wrong level. That no other added chunk supports the statement is an
+    assumption, the base paper's. Raises `UserError` for an unknown pool, and where two pairs would have one id.
     """
     k = check_pool(pool)
     if k == 0:
@@ -404,7 +411,7 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str, rank: RankChun
     least = min((counts[name] for name in sources), default=k)
     if least < k:
         _log.warning(
-            "pool=%s: the data have too few other chunks: some statements get only %s, not %s.", pool, least, k
+            "pool=%s: the data have too few other chunks: some statements get only %s more, not %s.", pool, least, k
         )
     seen = {pair.pair_id for pair in table.pairs}
     for pair in added:

@@ -1,4 +1,4 @@
-"""Rated sets, whose texts come without sources, as columns: a `Rating` is made when a row is asked for."""
+"""Rated texts without their sources, stored as columns; a `Rating` object is made only when a row is read."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Rows = NDArray[np.intp]
 class Rating:
     """One rated text. `gold` is any finite number, more is more faithful.
 
-    group: what resampling draws, and whose texts are ranked against each other: the article that they are made from.
-    system: the generator; subset: the part of the set that the text comes from; pair: within a group, which texts are
-    ranked against each other, as a text and its minimally changed copy. Empty where not known. fields: whatever else is
-    known of it, by name. votes: by annotator, on the scale of the gold.
+    group: the unit that resampling draws, and whose texts are ranked against each other: often the source article.
+    system: the generator; subset: the part of the set that the text comes from; pair: an id that texts of a group share
+    which are ranked against each other alone, as a text and its minimally changed copy. Empty where not known. fields:
+    further texts by name. votes: by annotator, on the scale of the gold.
     """
 
     id: str
@@ -45,7 +45,10 @@ class Rating:
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """The votes on n rows, compressed: row i has entries starts[i] to starts[i + 1], annotator codes and values."""
+    """The votes on n rows: row i has the entries starts[i] .. starts[i + 1] - 1 of `annotators` and `values`.
+
+    starts: (n + 1,). votes[i] is a dict of the votes on row i, by annotator.
+    """
 
     starts: NDArray[np.int64]
     annotators: Coded[str]
@@ -83,14 +86,14 @@ class Votes:
 
     @cached_property
     def matrix(self) -> tuple[tuple[str, ...], Floats]:
-        """The A annotators in order, and their votes, (n, A), NaN where an annotator gave none."""
+        """The names of the A annotators, sorted, and their votes, (n, A), NaN where an annotator gave none."""
         names = tuple(sorted(set(self.annotators)))
         values = np.full((self.counts.size, len(names)), np.nan)
         values[np.repeat(np.arange(self.counts.size), self.counts), self.annotators.ranks] = self.values
         return names, values
 
     def take(self, rows: Rows) -> Votes:
-        """Return the votes on these rows."""
+        """Return the votes on the rows of these numbers, in this order."""
         counts = self.counts[rows]
         starts = np.concatenate([[0], np.cumsum(counts)])
         places = np.repeat(self.starts[rows] - starts[:-1], counts) + np.arange(starts[-1])
@@ -99,7 +102,7 @@ class Votes:
 
 @dataclass(frozen=True, eq=False)
 class RatingColumns(Sequence[Rating]):
-    """n ratings stored as columns, one for each field of `Rating`. fields: None where a row has no such field."""
+    """n ratings stored as columns, one for each field of `Rating`. fields: by name, None where a row has none."""
 
     id: Texts
     group: Coded[str]
@@ -113,7 +116,7 @@ class RatingColumns(Sequence[Rating]):
 
     @classmethod
     def of(cls, rows: Iterable[Rating]) -> RatingColumns:
-        """Return the columns of ratings."""
+        """Return ratings as columns; columns are returned unchanged."""
         if isinstance(rows, RatingColumns):
             return rows
         listed = list(rows)
@@ -151,7 +154,7 @@ class RatingColumns(Sequence[Rating]):
     __hash__ = None  # type: ignore[assignment]
 
     def take(self, rows: Rows) -> RatingColumns:
-        """Return these rows, in this order."""
+        """Return the rows of these numbers, in this order."""
         system, subset, text, pair = (column[rows] for column in (self.system, self.subset, self.text, self.pair))
         fields = {name: column[rows] for name, column in self.fields.items()}
         group, votes = self.group[rows], self.votes.take(rows)
@@ -159,7 +162,7 @@ class RatingColumns(Sequence[Rating]):
 
     @cached_property
     def order(self) -> Rows:
-        """Return the row numbers in the order of the ids, (n,)."""
+        """Return the row numbers sorted by id, (n,)."""
         return np.argsort(self.id, kind="stable")
 
     @cached_property
@@ -197,7 +200,7 @@ class ScoreColumn(Mapping[str, "float | None"]):
                 )
             if value is not None and not isfinite(value):
                 raise UserError(
-                    f"{where} has the score {value} for {rating_id!r}; it must be finite, or null where it is missing."
+                    f"{where} has the score {value} for {rating_id!r}: a score must be finite, or None if missing."
                 )
             known[row] = True
             score[row] = np.nan if value is None else value
@@ -232,8 +235,8 @@ class Ratings:
     reason. levels: the gold is on the three-level scale.
 
     Raises `UserError` for fewer than two ratings, an id that is empty or used twice, an empty group, a gold rating
-    that is not finite or is the same everywhere, a pair that lies in two groups, and a score or vote that is not finite
-    or a score that belongs to no rating.
+    that is not finite, gold that is the same everywhere, a pair that lies in two groups, a score or vote that is not
+    finite, and a score of an id that no rating has.
     """
 
     name: str
@@ -292,7 +295,7 @@ class Ratings:
         return _sha256("[]", parts)
 
     def level_counts(self, most: int = 10) -> dict[str, int]:
-        """Return the number of texts at each gold value, highest first; empty for more than `most` values."""
+        """Return the number of texts by gold value (by level if `levels`), highest first; {} beyond `most` values."""
         values, counts = (part[::-1].tolist() for part in np.unique(self.columns.gold, return_counts=True))
         count_by_value = dict(zip(values, counts, strict=True))
         if self.levels:
@@ -303,7 +306,8 @@ class Ratings:
 def _sha256(brackets: str, parts: Iterable[str]) -> str:
     """Return the SHA-256 of a canonical JSON text that is given in parts, without building the text.
 
-    brackets: the two brackets around it. parts: each holds some rows; commas are put between them.
+    brackets: the two brackets around it. parts: some rows each, with a comma before every row; the very first comma is
+    left out.
     """
     digest, begun = hashlib.sha256(brackets[:1].encode()), False
     for part in parts:

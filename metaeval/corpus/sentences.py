@@ -1,4 +1,4 @@
-"""A sentence splitter that needs no data, and whether texts look like another language than English."""
+"""A rule-based sentence splitter, and a check whether texts look like another language than English."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ Item = TypeVar("Item")
 
 
 def packed(items: Iterable[Item], size: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
-    """Yield the items, in order, packed into lists whose sizes sum to at most `most`.
+    """Yield the items, in order, packed into lists of items whose sizes sum to at most `most`.
 
-    A larger item is a list of its own.
+    size: returns the size of an item. An item larger than `most` is a list of its own.
     """
     part: list[Item] = []
     load = 0
@@ -144,7 +144,7 @@ RULES = SentenceSplitter(SPLITTER, split_sentences)
 
 
 ENOUGH = 20
-"""Foreign function words that have to be there before they are believed."""
+"""The number of foreign function words that texts must hold before `language_note` calls them foreign."""
 
 _MOST = 500
 _WORD = re.compile(r"[^\W\d_]+")
@@ -170,8 +170,8 @@ _OTHERS = frozenset(
 def language_note(texts: Iterable[str]) -> str:
     """Return a sentence that warns of texts which look like another language than English; empty for others.
 
-    The first 500 are read. The texts must have most letters in another script than Latin, or more function words of
-    other European languages than of English.
+    The first 500 are read. Foreign are texts with most letters in another script than Latin, or with at least `ENOUGH`
+    function words of other European languages, and more of these than of English ones.
     """
     words = [word for text in islice(texts, _MOST) for word in _WORD.findall(text.casefold())]
     letters = "".join(words)

@@ -20,9 +20,9 @@ from metaeval.corpus.pair_table import (
     PairTable,
     align_evidence,
     build_pairs,
-    lacking,
     pair_of,
     united,
+    why_no_pair,
     word_set,
 )
 from metaeval.errors import UserError
@@ -40,7 +40,7 @@ class Aggregation(NamedTuple):
 
 
 PAGE = "#page"
-"""What follows a citation's id in the id of the pair with its whole document."""
+"""The suffix of a citation's id in the id of the pair with its whole document."""
 
 _AGGREGATION = re.compile(r"(max|mean)|(mean|union):([1-9]\d*)")
 
@@ -60,7 +60,7 @@ def read_aggregation(text: str) -> Aggregation:
 
 
 def page_pairs(corpus: Corpus, chunking: Chunking, threshold: float) -> PairTable:
-    """Return a pair for each citation with the whole document. chunking: for metrics that cannot read it whole."""
+    """Return one pair for each citation, of its whole document. chunking: for metrics that cannot read all of it."""
     table = build_pairs(chunk_corpus(corpus, Chunking(sys.maxsize)), threshold)
     pages = tuple(pair._replace(pair_id=f"{pair.citation_id}{PAGE}") for pair in table.pairs)
     counts = {name: table.evidence[name] for name in (GIVEN, UNMATCHED)}  # the others are about chunks
@@ -70,7 +70,8 @@ def page_pairs(corpus: Corpus, chunking: Chunking, threshold: float) -> PairTabl
 def statement_pairs(corpus: Corpus, chunking: Chunking, threshold: float) -> PairTable:
     """Return a pair for each statement with all documents that it cites, joined in the order of its citations.
 
-    A document that a statement cites twice stands once. chunking: as in `page_pairs`.
+    A document that a statement cites twice stands once; the other fields are those of the first citation. chunking:
+    kept in the table, for metrics that cannot read whole documents.
     """
     pages = page_pairs(corpus, chunking, threshold)
     by_statement: dict[str, list[Pair]] = {}
@@ -86,8 +87,8 @@ def statement_pairs(corpus: Corpus, chunking: Chunking, threshold: float) -> Pai
 def statement_levels(corpus: Corpus) -> dict[str, SupportLevel | None]:
     """Return the level of each cited statement: what its citations together support.
 
-    It is the statement's own where somebody judged it. Else one full citation makes it full, and one citation or
-    citations without any support have their level; partial support of several may add up, so that it is not known.
+    It is the statement's own where somebody judged it, else the highest level of its citations; None (not known) where
+    that is partial and there are several citations, whose support may add up.
     """
     cited: dict[str, list[SupportLevel]] = {}
     for citation in corpus.citations:
@@ -107,12 +108,12 @@ UNMARKED = "no marked evidence"
 
 
 def evidence_pairs(corpus: Corpus, chunking: Chunking, threshold: float, window: int) -> PairTable:
-    """Return a pair for each citation with the marked evidence of any set, and `window` sentences on either side.
+    """Return a pair for each citation, whose source is the marked sentences of all evidence sets and those around them.
 
-    Evidence that was copied and is found in no sentence stands for itself. Where a page supports nothing there is
-    nothing to mark: such a citation reads the sentences that share most words with the statement, as many as a citation
-    has marked at the median, which is the best that a retriever would find. A supported citation without marked
-    evidence is dropped and counted.
+    window: number of sentences that are added on either side. Where none of the copied evidence is found in a sentence,
+    it is the source itself. Where a page supports nothing there is nothing to mark: such a citation reads the sentences
+    that share most words with the statement, as many as a citation has marked at the median, which is the best that a
+    retriever would find. A supported citation without marked evidence is dropped and counted.
 
     Raises `UserError` where no evidence is marked at all.
     """
@@ -139,7 +140,7 @@ def evidence_pairs(corpus: Corpus, chunking: Chunking, threshold: float, window:
         kept = {near for index in chosen for near in range(index - window, index + window + 1)}
         words = (word for index in sorted(kept & {*range(len(sentences))}) for word in sentences[index].split())
         source = " ".join(words) or " ".join(united(citation.evidence).texts)
-        if reason := lacking(statement, any(map(str.split, sentences))) or ("" if source else UNMARKED):
+        if reason := why_no_pair(statement, any(map(str.split, sentences))) or ("" if source else UNMARKED):
             dropped[reason] += 1
             continue
         counts[NEAREST] += nearest
@@ -157,9 +158,9 @@ def _nearest(statement: str, sentences: Sequence[str], most: int) -> frozenset[i
 class UnitRow(NamedTuple):
     """One judged row: its gold level (None: not known), and the pairs from whose scores its score is computed.
 
-    id: the pair id (unit chunk), the statement id (unit statement) or the citation id. members: row numbers in the
-    pair table. words: words of the members' sources. position: the chunk's place in its document, from 0. held: share
-    of an evidence set that the chunk holds (`Pair.held`); None for a citation.
+    id: the pair id (unit chunk), the statement id (unit statement) or the citation id. cited: whether the statement
+    cites the document. members: the pairs' numbers in the pair table. words: number of words of their sources.
+    position: the (first) chunk's index in its document. held: `Pair.held` with unit chunk, else None.
     """
 
     id: str
@@ -177,9 +178,10 @@ class UnitRow(NamedTuple):
 def unit_rows(
     table: PairTable, unit: Unit, statements: Mapping[str, SupportLevel | None] | None = None
 ) -> list[UnitRow]:
-    """Return the rows in table order: one per pair, or one per citation or statement over all its pairs.
+    """Return the rows in table order: one per pair (unit chunk), or one over all pairs of a statement or citation.
 
-    statements: the levels of statements, of unit statement (`statement_levels`).
+    statements: the statements' levels with unit statement (`statement_levels`); None: a row per citation. Raises
+    `UserError` for a table with a retrieval pool unless the unit is chunk.
     """
     of_chunks = unit == "chunk"
     if not of_chunks and table.pool != "own":

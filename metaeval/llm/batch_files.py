@@ -3,7 +3,7 @@
     {"custom_id": "9f0c...", "method": "POST", "url": "/v1/chat/completions", "body": {"model": ..., "messages": ...}}
     {"custom_id": "9f0c...", "response": {"status_code": 200, "body": {"choices": ...}}, "error": null}
 
-A custom_id is the key of the request in the reply store, in hex: it stands for all that is sent, and for which servers.
+A custom_id is the request's key in the reply store, in hex: a hash of all that is sent, and of the server's name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MISSING = Failure(Cause.NO_REPLY, "the batch's output has no line about it")
 
 
 def write_batch(path: Path, bodies: Mapping[str, bytes]) -> str:
-    """Write the bodies of requests, by their ids, as a batch file; return a sentence with their number and advice."""
+    """Write a batch file of requests; return a sentence with their number and advice. bodies: JSON by custom_id."""
     frame = '{{"custom_id":"{}","method":"POST","url":"/v1/chat/completions","body":{}}}\n'
     write_text(path, "".join(frame.format(name, body.decode()) for name, body in bodies.items()))
     if not bodies:
@@ -46,8 +46,8 @@ def write_batch(path: Path, bodies: Mapping[str, bytes]) -> str:
 class BatchSession:
     """A session that answers from the reply store and the output of a batch, like a `ChatSession`, but sends nothing.
 
-    A reply of the batch is stored when its request is asked. A request for which the batch has no reply, or an error,
-    fails.
+    A reply in the store is used first; one of the batch is stored when its request is asked. A request whose reply is
+    in neither fails.
     """
 
     def __init__(self, path: Path, server: str, store: ReplyStore, purse: Purse) -> None:
@@ -57,7 +57,7 @@ class BatchSession:
         self._foreign = set(self._lines)
 
     def ask(self, requests: Sequence[ChatRequest], progress: Callable[[int, int], None] | None = None) -> list[Answer]:
-        """Return one answer per request, in order; equal requests are counted once."""
+        """Return a reply or failure for each request, in order; `progress` is called once, at the end."""
         answers: dict[bytes, Answer] = {}
         keys = [request.key(self._server) for request in requests]
         for key, request in zip(keys, requests, strict=True):
@@ -68,11 +68,11 @@ class BatchSession:
         return [answers[key] for key in keys]
 
     def holds(self, request: ChatRequest) -> bool:
-        """Return whether the batch has a line about a request."""
+        """Return whether the batch has a line about a request, be it a reply or an error."""
         return request.key(self._server).hex() in self._lines
 
     def note(self) -> str:
-        """Return one line about the replies that the batch gave."""
+        """Return one line of counts: replies from batch and store, failed requests, lines of no request of this run."""
         parts = [
             f"{count(self.ledger.taken, 'reply')} taken from {self._path}, {self.ledger.stored:,} from the reply store"
         ]
@@ -105,7 +105,10 @@ class BatchSession:
 
 
 def open_session(options: ModelOptions, store: ReplyStore) -> ChatSession | BatchSession:
-    """Return the session that the options name: the output of a batch, or the endpoint, whose key is then needed."""
+    """Return a session that reads the batch output `options.batch` or, if that is None, asks the endpoint.
+
+    Raises `UserError` for an unreadable batch, or without the key that the endpoint needs.
+    """
     purse = Purse(options.prices, options.budget)
     if options.batch is not None:
         return BatchSession(options.batch, options.server_name, store, purse)
@@ -116,9 +119,9 @@ def open_session(options: ModelOptions, store: ReplyStore) -> ChatSession | Batc
 
 
 def _read_batch(path: Path) -> dict[str, Answer]:
-    """Return the answer for each id in a batch's output; a reply takes precedence over errors, the first over others.
+    """Return the reply or failure for each custom_id in a batch's output: its first reply, else its last failure.
 
-    Lines of another form are counted and reported. Raises `UserError` if no line has the form.
+    A warning counts the lines of another form. Raises `UserError` if no line has the form.
     """
     answers: dict[str, Answer] = {}
     bad: list[int] = []

@@ -15,7 +15,7 @@ from metaeval.llm.reply_store import ReplyStore
 
 
 def usd(amount: float) -> str:
-    """Return an amount in USD as text: in cents, below a dollar in hundredths of a cent."""
+    """Return an amount in USD as text: $1.25, and below a dollar with four decimals, $0.0125."""
     return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
 
 
@@ -32,10 +32,11 @@ def _worst_case(prices: Prices, request: ChatRequest) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """The cost that a job still has: requests to send, stored replies, tokens, and USD (None without prices).
+    """The cost that a job still has. requests: number to send. stored: number of replies that are stored already.
 
     tokens_in is estimated, at four characters a token; tokens_out is the upper bound, max_tokens for every request.
-    dearest: highest possible cost of a single request in USD, which a budget must cover; None without prices.
+    money: cost of these tokens in USD. dearest: highest possible cost of a single request in USD, which a budget must
+    cover. Both are None without prices.
     """
 
     requests: int
@@ -75,10 +76,10 @@ def estimate(requests: Iterable[ChatRequest], server: str, store: ReplyStore, pr
 
 
 class Purse:
-    """The budget of one run: the worst-case cost of requests in flight is reserved, and replaced by the actual cost.
+    """The budget of one run in USD: the worst-case cost of requests in flight is reserved, then replaced by the actual.
 
     `paid` is by the tokens that the server counted. `unconfirmed` is the worst case of what it may have charged for
-    answers that never came (a timeout, a dropped connection) or came without a count.
+    replies that never came (a timeout, a dropped connection) or came without a count. Without prices nothing is booked.
     """
 
     def __init__(self, prices: Prices | None, budget: float | None) -> None:
@@ -95,7 +96,7 @@ class Purse:
         return self._in_flight == 0
 
     def hold(self, request: ChatRequest) -> bool:
-        """Reserve a request's worst-case cost; return False if the budget does not cover it."""
+        """Reserve a request's worst-case cost, if there are prices; return False if the budget does not cover it."""
         if self.prices is None:
             return True
         most = _worst_case(self.prices, request)
@@ -106,7 +107,10 @@ class Purse:
         return True
 
     def settle(self, request: ChatRequest, tokens: tuple[int, int] | None, maybe_charged: bool = False) -> None:
-        """Release a request's reserved cost and book the actual one: (in, out) tokens, or what may be charged."""
+        """Release a request's reserved cost, and book that of its tokens, (in, out).
+
+        tokens: None if not counted; then the worst case is booked as unconfirmed if it was maybe charged.
+        """
         if self.prices is None:
             return
         most = _worst_case(self.prices, request)
@@ -119,7 +123,7 @@ class Purse:
 
     def spent_out(self, left: Sequence[ChatRequest]) -> UserError:
         """Return the error that ends a run at its budget. left: the requests without a reply."""
-        doubt = f", and up to {usd(self.unconfirmed)} for answers that never came" if self.unconfirmed else ""
+        doubt = f", and up to {usd(self.unconfirmed)} for replies that never came" if self.unconfirmed else ""
         budget = self._budget or 0.0
         most = max((_worst_case(self.prices, request) for request in left), default=0.0) if self.prices else 0.0
         # The next run starts with the whole budget, but a request that is dearer than that stays unasked for ever.
@@ -128,7 +132,7 @@ class Purse:
             advice = f"one request may cost up to {usd_enough(most)}: set a budget of at least that"
         return UserError(
             f"The budget of {usd(budget)} is not enough for one more request: {usd(self.paid)} was spent "
-            f"in this run{doubt}. Every answer is kept; {advice}."
+            f"in this run{doubt}. Every reply is kept; {advice}."
         )
 
 
@@ -155,7 +159,7 @@ class Ledger:
     left_out: dict[str, str] = field(default_factory=dict)  # addresses that were left out for a time, and why
 
     def book(self, reply: Reply) -> None:
-        """Count a reply that was paid for."""
+        """Count a reply that was received from the server in this run, its tokens and its model."""
         self.answered += 1
         self.models[reply.model] += 1
         if reply.tokens_in is None or reply.tokens_out is None:
@@ -164,12 +168,12 @@ class Ledger:
         self.tokens_out += reply.tokens_out or 0
 
     def serve(self, reply: Reply) -> None:
-        """Count a reply from the store."""
+        """Count a reply that was found in the store."""
         self.stored += 1
         self.models[reply.model] += 1
 
     def note(self) -> str:
-        """Return one line: the number of requests, their cost, and the errors."""
+        """Return one line: numbers of replies, stored replies and tokens, the cost, and whatever went wrong."""
         parts = [f"{count(self.answered, 'reply')} asked for, {self.stored:,} from the reply store"]
         if self.damaged:
             parts.append(f"{self.damaged:,} kept replies were damaged and were asked for again")
@@ -177,7 +181,7 @@ class Ledger:
         if self.purse.prices:
             parts.append(usd(self.purse.paid))
         if self.purse.unconfirmed:
-            parts.append(f"up to {usd(self.purse.unconfirmed)} more for answers that never came")
+            parts.append(f"up to {usd(self.purse.unconfirmed)} more for replies that never came")
         if self.uncounted:
             parts.append(f"{count(self.uncounted, 'reply')} without a usable token count")
         if len(self.models) > 1:
@@ -201,5 +205,5 @@ class Ledger:
 
 
 def causes(counts: Counter[Cause]) -> str:
-    """Return as text why requests or attempts failed, and how many did, the most frequent cause first."""
+    """Return counts of failures by cause as text, the most frequent first: "timeout 3, HTTP 429 1"."""
     return ", ".join(f"{cause} {count:,}" for cause, count in counts.most_common())

@@ -29,7 +29,7 @@ GRACE = 5.0
 """Seconds that a run which ends waits for replies in flight: they may have been paid for."""
 
 Progress = Callable[[int, int], None]
-"""Called after each answer with the number of requests answered so far, and that of all."""
+"""Called after each reply or failure with the number of requests that have one so far, and the number of all."""
 
 _PATIENCE = 20  # requests that fail one after the other before the run stops
 _FIRST_PATIENCE = 5  # the same while the server has never answered a request with these settings
@@ -42,8 +42,9 @@ _OWN_FAULTS = PASSING - {Cause.RATE_LIMIT}  # which say more about a server than
 class _Server:
     """One of several servers that give the same answers.
 
-    in_flight: open requests. failures: consecutive failed attempts. back: time from which it is used again. heard: it
-    has responded at least once. silent: it could not be reached, and has never responded.
+    in_flight: number of open requests. failures: number of consecutive failed attempts. back: time (`monotonic`) from
+    which the server is used again. heard: it has responded at least once. silent: it could not be reached, and has
+    never responded.
     """
 
     endpoint: Endpoint
@@ -56,7 +57,7 @@ class _Server:
 
 
 class _Commits:
-    """Commits the replies that arrive in one turn of the event loop together."""
+    """Stores the replies that arrive in one turn of the event loop in one transaction."""
 
     def __init__(self, store: ReplyStore) -> None:
         self._store = store
@@ -107,10 +108,11 @@ class ChatClient:
         self._failures_in_a_row = 0
 
     async def ask(self, requests: Sequence[ChatRequest], progress: Progress | None = None) -> list[Answer]:
-        """Return one answer per request, in order; equal requests are sent once. progress: called in the client's loop.
+        """Return a reply or failure for each request, in order; equal requests are sent once.
 
-        Raises `UserError` when going on is pointless (no such model, key refused, server gone, budget spent): no
-        further request is sent, and requests in flight are waited for, up to `GRACE`, and their replies kept.
+        A stored reply is not asked for again. progress: called in the client's event loop. Raises `UserError` when
+        going on is pointless (no such model, key refused, server gone, budget spent): no further request is sent, and
+        requests in flight are waited for, up to `GRACE`, and their replies kept.
         """
         self._pace.stopping.clear()
         self._reason = None
@@ -131,8 +133,8 @@ class ChatClient:
         return [answers[key] for key in keys]
 
     def stop(self, reason: UserError | None = None) -> None:
-        """Send nothing more; `ask` then raises `reason`."""
-        self._reason = self._reason or reason or UserError("Stopped: every answer so far is kept.")
+        """Send nothing more; `ask` then raises the reason of the first stop, by default that the run was stopped."""
+        self._reason = self._reason or reason or UserError("Stopped: every reply so far is kept.")
         self._pace.stopping.set()
         self._room.set()
 
@@ -155,7 +157,7 @@ class ChatClient:
                 yield key, request
 
     async def _finish(self, tasks: list[asyncio.Task[None]]) -> None:
-        """Wait for the workers; if the run was stopped, only for requests in flight, and not for long."""
+        """Wait for the workers, after a stop up to `GRACE`; raises a worker's error, or the reason of the stop."""
         if not tasks:
             return
         stopped = asyncio.create_task(self._pace.stopping.wait())
@@ -185,7 +187,7 @@ class ChatClient:
                 if stored is not None:
                     self._ledger.serve(stored)
                 self._ledger.damaged += key in self._store.damaged
-                answers[key] = stored or await self._asked(key, request)
+                answers[key] = stored or await self._send_repeatedly(key, request)
                 if tell:
                     tell()
         except Stopping:
@@ -193,8 +195,8 @@ class ChatClient:
         except UserError as error:
             self.stop(error)
 
-    async def _asked(self, key: bytes, request: ChatRequest) -> Answer:
-        """Return the reply to a request, or its failure for good; failed attempts are repeated at other servers."""
+    async def _send_repeatedly(self, key: bytes, request: ChatRequest) -> Answer:
+        """Return a request's reply, or its last attempt's failure; repeats what may pass, first at other servers."""
         failed_at: list[_Server] = []
         tries = 1
         while True:
@@ -224,7 +226,7 @@ class ChatClient:
         return min(self._servers, key=lambda server: (server.back > now, server in failed_at, server.in_flight))
 
     def _note_fault(self, server: _Server, fault: Fault) -> None:
-        """Count a server's failures, and suspend it for a while after several, if there are other servers."""
+        """Count a server's failure; if there are other servers, suspend it for a while after several in a row."""
         if fault.cause is Cause.UNREACHABLE:
             server.silent = not server.heard
         else:
@@ -238,8 +240,8 @@ class ChatClient:
             server.back = now + _LEFT_OUT_FOR
             if url not in self._ledger.left_out:
                 _log.warning(
-                    "%s is left out after %s failures in a row (last: %s), and tried again every %g s; the other "
-                    "servers go on.",
+                    "The server %s is left out after %s failures in a row (last: %s), and tried again every %g s; the "
+                    "other servers go on.",
                     url,
                     server.failures,
                     why,
@@ -274,7 +276,7 @@ class ChatClient:
         return kept
 
     async def _money_for(self, request: ChatRequest) -> None:
-        """Wait until the budget covers the request; `UserError` if no request in flight can release any."""
+        """Reserve a request's cost, once the budget covers it; `UserError` if nothing in flight can release money."""
         while not self._ledger.purse.hold(request):
             if self._ledger.purse.idle:
                 name = self._endpoint.name
@@ -286,11 +288,11 @@ class ChatClient:
                 raise Stopping
 
     def _hopeless(self, fault: Fault) -> bool:
-        """Return whether all servers were never reached, so that waiting for them is pointless."""
+        """Return whether, after this fault, no server could ever be reached, so that waiting for one is pointless."""
         return fault.cause is Cause.UNREACHABLE and all(server.silent for server in self._servers)
 
     def _failed(self, request: ChatRequest, fault: Fault, server: _Server) -> Failure:
-        """Count a failed request, and return it; the run is ended if the other requests would fail too."""
+        """Count a failed request, and return its failure; `UserError`, ending the run, if others would fail too."""
         self._ledger.failed[fault.cause] += 1
         known = self._knows(request)
         its_own = fault.cause is Cause.TOO_LONG or (fault.cause in (Cause.REFUSED, Cause.TOO_LARGE) and known)
@@ -312,7 +314,7 @@ class ChatClient:
         self._frame = frame
 
     def _knows(self, request: ChatRequest) -> bool:
-        """Return whether the server ever answered a request with these settings; a refusal is then about the text."""
+        """Return whether the server ever replied to a request with these settings; a refusal is then about the text."""
         settings = request.settings(self._endpoint.name)
         if settings not in self._known and self._store.knows(settings):
             self._known.add(settings)
@@ -340,10 +342,10 @@ class ChatSession:
         self._close = weakref.finalize(self, _close, self._loop, self._thread, self._client)
 
     def ask(self, requests: Sequence[ChatRequest], progress: Progress | None = None) -> list[Answer]:
-        """Return one answer per request, in order; see `ChatClient.ask`. progress: called in the loop's thread.
+        """Return a reply or failure for each request, in order; equal requests are sent once.
 
-        An interrupt sends nothing more, keeps the replies that arrive within `GRACE` seconds, and is raised again; a
-        second one does not wait.
+        progress: called in the loop's thread. Raises `UserError` when going on is pointless. An interrupt sends nothing
+        more, keeps the replies that arrive within `GRACE` seconds, and is raised again; a second one does not wait.
         """
         asking = asyncio.run_coroutine_threadsafe(self._client.ask(requests, progress), self._loop)
         try:
@@ -355,7 +357,7 @@ class ChatSession:
             raise
 
     def note(self) -> str:
-        """Return one line: the number of requests, their cost, and the errors."""
+        """Return one line: numbers of replies, stored replies and tokens, the cost, and whatever went wrong."""
         return self.ledger.note()
 
     def close(self) -> None:

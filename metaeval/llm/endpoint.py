@@ -1,6 +1,6 @@
-"""An endpoint: where a chat model answers, with which key (it stays in memory), at what price, and how it is asked.
+"""An endpoint: where a chat model is asked, with which key (it stays in memory), at what price and with what options.
 
-Failed attempts have a cause: some causes pass, some end the run; the messages for the user are here as well.
+Also the causes of failed attempts, some of which pass while some end the run, and the messages about them.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Endpoint:
 
 
 def addresses_in(base_url: str) -> list[str]:
-    """Return the distinct base URLs in a text or list."""
+    """Return the distinct base URLs in a text that separates them by commas, in order."""
     return list(dict.fromkeys(base_url.split(",")))
 
 
 def _checked(value: Any) -> Any:
-    """Return base URLs, given as a list or a text with commas, as one text of distinct URLs, each checked."""
+    """Return base URLs (list, or text with commas) as one text of distinct checked URLs; other values are unchanged."""
     if isinstance(value, list | tuple) and all(isinstance(address, str) for address in value):
         value = ",".join(value)
     if not isinstance(value, str):
@@ -71,7 +71,7 @@ def _checked(value: Any) -> Any:
 
 
 def checked_url(url: str) -> str:
-    """Return a base URL without its last slash; raises ValueError if it is not a URL, or may hold a password or key."""
+    """Return a URL without a final / or /chat/completions; ValueError if it is not a URL or may hold a secret."""
     # Looked for in the text, whatever a parser makes of it: what might be a secret is not repeated in a sentence.
     if any(sign in url for sign in "@?#;\\"):
         raise ValueError("an address here holds no user, password or query; the key belongs in an environment variable")
@@ -89,7 +89,7 @@ class Prices:
     tokens_out: float
 
     def cost(self, tokens_in: int, tokens_out: int) -> float:
-        """Return the cost of so many tokens in USD."""
+        """Return the cost in USD of these numbers of input and output tokens."""
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
 
 
@@ -123,7 +123,7 @@ class EndpointOptions(BaseModel):
 
     @property
     def prices(self) -> Prices | None:
-        """Return the prices, None without any; raises `UserError` for one of the two, or for a budget without both."""
+        """Return the prices, None without any; raises `UserError` for one price alone, or a budget without both."""
         if self.price_in is not None and self.price_out is not None:
             return Prices(self.price_in, self.price_out)
         if (self.budget, self.price_in, self.price_out) != (None, None, None):
@@ -201,7 +201,7 @@ ENDING = frozenset({Cause.KEY, Cause.UNKNOWN, Cause.QUOTA})
 """Causes that every request of the run would meet."""
 
 MAYBE_CHARGED = frozenset({Cause.DROPPED, Cause.TIMEOUT, Cause.GARBLED, Cause.TOO_LARGE})
-"""Causes after which the server may have made, and charged for, an answer that never came."""
+"""Causes after which the server may have made, and charged for, a reply that never came."""
 
 
 _OF_STATUS = {
@@ -220,7 +220,7 @@ class Fault(Exception):  # noqa: N818 (caught by us, shown as a UserError)
 
 
 def fault_of_status(status: int, body: str, headers: Mapping[str, str]) -> Fault:
-    """Return the fault for an HTTP error status."""
+    """Return the fault for an HTTP status other than success, with the server's message from the body."""
     if 300 <= status < 400:
         elsewhere = shortened(headers.get("location", "")) or "another address"
         return Fault(Cause.UNKNOWN, f"HTTP {status}, it sends on to {elsewhere}, which is not followed")
@@ -246,13 +246,13 @@ def _error(body: str) -> tuple[str, str]:
 
 
 def shortened(text: str) -> str:
-    """Return a server's message on one line, shortened."""
+    """Return a server's message on one line, cut to 200 characters."""
     line = " ".join(text.split())
     return line if len(line) <= _DETAIL else f"{line[:_DETAIL]}..."
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait, from the header Retry-After, which holds a number or a date."""
+    """Return the seconds to wait by the header Retry-After, a number or a date; None without a readable one."""
     retry_after = headers.get("retry-after", "")
     with suppress(ValueError):
         return max(float(retry_after), 0.0)
@@ -262,7 +262,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 class EndpointError(UserError):
-    """Raised when an endpoint cannot be used any further; the message says why."""
+    """Raised when an endpoint cannot be used any further; the message says why, and `cause` is that of the fault."""
 
     def __init__(self, message: str, cause: Cause) -> None:
         super().__init__(message)
@@ -272,7 +272,7 @@ class EndpointError(UserError):
 def ending_error(fault: Fault, endpoint: Endpoint) -> EndpointError:
     """Return the error that ends a run: what happened, at which address, what to do."""
     url, model, key = ", ".join(endpoint.addresses), endpoint.model, endpoint.key_name
-    again = "then run the same command again: every answer so far is kept"
+    again = "then run the same command again: every reply so far is kept"
     refusal = f"{url} refuses the key in {key}" if endpoint.key else f"{url} asks for a key, and {key} is not set"
     sentence_by_cause = {
         Cause.KEY: f"{refusal} ({fault.detail}): type export {key}=... with a key that is valid there",
@@ -285,7 +285,7 @@ def ending_error(fault: Fault, endpoint: Endpoint) -> EndpointError:
         "answers at that address, or allow more (-s reply_bytes=N; for a metric -s metric_options.NAME.reply_bytes=N)",
     }
     passing = (
-        f"{url} gave no usable answer for model {model!r}, however often it was asked (last: {fault.detail}): see "
+        f"{url} gave no usable reply for model {model!r}, however often it was asked (last: {fault.detail}): see "
         "whether the server is well, perhaps lower concurrency (-s concurrency=2) or raise timeout"
     )
     refused = f"{url} refuses what is asked of model {model!r} ({fault.detail}): change the option that it names"

@@ -1,6 +1,6 @@
-"""One attempt: when it may start; then a body is sent, and a reply or a fault received.
+"""One attempt to send a chat request over HTTP: the pace at which attempts start, and the transport of one.
 
-On aiohttp alone, which repeats no POST itself.
+It rests on aiohttp alone, which repeats no POST itself.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Pace:
         self._random = random.Random()
 
     async def turn(self) -> None:
-        """Wait until an attempt may start. Raises `Stopping` when the run ends first."""
+        """Wait until the next attempt may start. Raises `Stopping` if the run is ending."""
         now = asyncio.get_running_loop().time()
         slot = max(self._next, now)
         self._next = slot + self._gap
@@ -57,7 +57,10 @@ class Pace:
             raise Stopping
 
     async def back_off(self, fault: Fault, tries: int) -> None:
-        """Wait before the next attempt: exponential back-off with jitter, and at least as long as the server asks."""
+        """Wait before an attempt is repeated: exponential back-off with jitter. tries: number of attempts so far.
+
+        A wait that the server asks for, up to `LONGEST_WAIT`, delays the next `turn` of every request.
+        """
         wait = min(self._backoff * 2 ** (tries - 1), _LONGEST_BACKOFF) * self._random.uniform(0.5, 1.0)
         if fault.retry_after is not None:
             # A rate limit is the account's, not the request's: everyone waits.
@@ -82,7 +85,7 @@ _OPENAI_HEADERS = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": 
 
 @functools.cache
 def _trusted() -> ssl.SSLContext:
-    """Return the certificate authorities that the client trusts, cached because reading them is slow."""
+    """Return the TLS settings with the trusted certificate authorities, cached because reading them is slow."""
     return httpx2.create_ssl_context()
 
 
@@ -111,7 +114,8 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
 class Transport:
     """A pool of connections to one endpoint, created, used and closed inside one event loop.
 
-    timeout: seconds for a whole answer. reply_bytes: largest answer, decompressed, without log-probabilities.
+    connections: most that are open at once. timeout: seconds for a whole reply. reply_bytes: size of the largest reply,
+    decompressed, without log-probabilities.
     """
 
     def __init__(self, endpoint: Endpoint, connections: int, timeout: float, reply_bytes: int) -> None:
@@ -150,10 +154,10 @@ class Transport:
             raise Fault(Cause.GARBLED, f"not a chat completion: {self._scrubbed(shortened(text))}") from error
 
     async def _content(self, response: aiohttp.ClientResponse) -> bytes:
-        """Read and decompress a body up to the limit: aiohttp itself would read all of it."""
+        """Return a response's body, decompressed; raises `Fault` beyond the limit, where reading stops."""
         packing = response.headers.get("content-encoding", "identity").strip().lower()
         if packing not in ("identity", "gzip", "deflate"):
-            raise Fault(Cause.GARBLED, f"the answer is packed as {shortened(packing)}, which was not asked for")
+            raise Fault(Cause.GARBLED, f"the reply is compressed as {shortened(packing)}, which was not asked for")
         unpacker = None if packing == "identity" else zlib.decompressobj(47)  # gzip and zlib alike
         content = bytearray()
         try:
@@ -163,7 +167,7 @@ class Transport:
                 if len(content) > self._most:
                     raise Fault(Cause.TOO_LARGE, f"more than {self._most:,} bytes")
         except zlib.error as error:
-            raise Fault(Cause.GARBLED, f"the answer is not packed as it says ({error})") from error
+            raise Fault(Cause.GARBLED, f"the reply is not compressed as it says ({error})") from error
         return bytes(content)
 
     async def close(self) -> None:
@@ -181,7 +185,7 @@ class Transport:
         return Fault(Cause.DROPPED, "the connection was dropped")
 
     def _masked(self, text: str) -> str:
-        """Return a reply without the key, in case the server repeats it, in any JSON spelling."""
+        """Return a reply's body with *** in place of the key, in any JSON spelling; a key below 8 characters stays."""
         key = self._endpoint.key
         if len(key) < 8:  # what is shorter is a word that servers of one's own take for a key, such as EMPTY
             return text
@@ -196,12 +200,12 @@ class Transport:
         return plain.replace(written, "***") if written in plain else text
 
     def _scrubbed(self, text: str) -> str:
-        """Return a server's message without the key, in case it repeats it."""
+        """Return a server's message with *** in place of the key."""
         return text.replace(self._endpoint.key, "***") if self._endpoint.key else text
 
 
 def _reason(error: Exception) -> str:
-    """Return why a server was not reached: the system's words (Connection refused), or those of the TLS library."""
+    """Return why a server was not reached, in the system's words (Connection refused) or about its certificate."""
     cause = getattr(error, "os_error", error)
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {cause.verify_message}; SSL_CERT_FILE names a file of more authorities"
@@ -212,7 +216,7 @@ def _reason(error: Exception) -> str:
 
 
 def _codec(response: aiohttp.ClientResponse) -> str:
-    """Return the encoding that a response names, UTF-8 where it names none, or one that does not exist."""
+    """Return the encoding that a response names; UTF-8 where it names none, or an unknown one."""
     try:
         return codecs.lookup(response.charset or "utf-8").name
     except LookupError:

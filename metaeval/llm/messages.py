@@ -42,12 +42,12 @@ def quoted(value: Any) -> str:
 
 
 def read_prompt(path: Path, places: tuple[str, ...]) -> Prompt:
-    """Read a prompt file of the user; raises `UserError` if a placeholder is missing."""
+    """Read a prompt file of the user; raises `UserError` if it lacks a placeholder of the names `places`."""
     prompt = Prompt(read_text(path).rstrip("\n"))
     missing = [place for place in places if f"{{{place}}}" not in prompt.text]
     if missing:
         needed = " and ".join(f"{{{place}}}" for place in missing)
-        raise UserError(f"{path}: the prompt lacks {needed}: write {needed} where its text should be inserted.")
+        raise UserError(f"{path}: the prompt lacks {needed}: write {needed} where that text should be inserted.")
     return prompt
 
 
@@ -57,7 +57,7 @@ CHARACTERS_PER_TOKEN = 4
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A chat request: the JSON body that is sent, and the number of the sample (0, 1, ...) if it is sent several times.
+    """A chat request: the JSON body to send, and the number of the sample (0, 1, ...) if several replies are wanted.
 
     attempt: 1 for a second try after an unreadable reply to attempt 0; the replies of both attempts are kept.
     """
@@ -68,11 +68,11 @@ class ChatRequest:
     form: Mapping[str, Any] | None = field(default=None, compare=False)
     """The `response_format` that a reply should keep to, be it sent or only described in the prompt."""
     loose: bool = field(default=False, compare=False)
-    """Whether the form may be left out where the endpoint refuses it."""
+    """Whether `response_format` may be left out of the body where the endpoint refuses it."""
 
     @property
     def plain(self) -> ChatRequest:
-        """Return the request without a schema that the server enforces."""
+        """Return the request without `response_format` in its body, so that the server enforces no schema."""
         return replace(self, body={name: value for name, value in self.body.items() if name != "response_format"})
 
     @cached_property
@@ -106,13 +106,13 @@ class ChatRequest:
 
     @property
     def most_tokens_out(self) -> int:
-        """Return the limit on output tokens that the body sets."""
+        """Return the limit on output tokens that the body sets; 0 if it sets none."""
         return int(self.body.get("max_tokens") or self.body.get("max_completion_tokens") or 0)
 
 
 @lru_cache(maxsize=64)
 def _key_head(server: str, sample: int, attempt: int) -> bytes:
-    """Return what the keys of all requests to a server begin with; an attempt of 0 is left out."""
+    """Return the bytes that are hashed before a request's body; an attempt of 0 is left out of them."""
     return canonical_json([server, sample, *([attempt] if attempt else [])]).encode("utf-8", "replace")
 
 
@@ -132,9 +132,9 @@ def reply_form(name: str, **properties: Any) -> dict[str, Any]:
 
 
 def keeps(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Return whether a JSON value matches a schema exactly: types, enumerations, arrays and objects of these.
+    """Return whether a JSON value matches a schema of types, enumerations, arrays, and objects of required properties.
 
-    Stricter than JSON Schema in one point: 2.0 is not an integer. An empty schema allows everything.
+    Stricter than JSON Schema: 2.0 is not an integer, and no further property is allowed. An empty schema allows all.
     """
     kind = schema.get("type", "")
     if kind == "object":
@@ -155,7 +155,7 @@ def read_object(text: str, form: Mapping[str, Any], any_entries: bool = False) -
     """Parse a JSON object, bare or in one code block, that matches a `response_format`; return None otherwise.
 
     An object that names a field twice, at whatever depth, is malformed: it is unclear which of the two counts.
-    any_entries: the entries of lists are not checked here; their reader checks them one by one.
+    any_entries: do not check the entries of lists, which the caller then checks one by one.
     """
     schema = form["json_schema"]["schema"]
     if any_entries:
@@ -172,7 +172,7 @@ def read_object(text: str, form: Mapping[str, Any], any_entries: bool = False) -
 
 
 def read_list(text: str, form: Mapping[str, Any]) -> list[Any] | None:
-    """Parse the list of a `response_format` with one property, in its object or bare; return None otherwise.
+    """Parse a list, bare or as the one property of a `response_format`'s object; return None otherwise.
 
     The entries are not checked.
     """
@@ -187,7 +187,10 @@ def read_list(text: str, form: Mapping[str, Any]) -> list[Any] | None:
 
 
 def is_malformed(request: ChatRequest, answer: Reply | Failure) -> bool:
-    """Return whether a reply does not match the schema of its request; False for a request without one."""
+    """Return whether a reply breaks its request's schema, list entries aside, or is refused, filtered, cut or empty.
+
+    False for a failure, and for a request without a schema (`form`).
+    """
     if request.form is None or isinstance(answer, Failure):
         return False
     return not answer.whole or read_object(answer.content, request.form, any_entries=True) is None
@@ -223,7 +226,7 @@ class Reply:
 
     @property
     def whole(self) -> bool:
-        """Return whether the reply is complete: no refusal, nothing filtered, not cut at the token limit."""
+        """Return whether the reply is complete: not empty, not refused, not filtered, not cut at the token limit."""
         cut = self.finish_reason in ("length", "content_filter")
         return bool(self.content.strip()) and not self.refusal and not cut
 
@@ -272,37 +275,38 @@ def _count(value: Any) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The result of a request that got no reply in any attempt: the last cause, and the server's message."""
+    """The result of a request that got no reply. cause: of its last failed attempt. detail: the server's message."""
 
     cause: Cause
     detail: str
 
 
 Answer = Reply | Failure
+"""The result of a chat request."""
 
 Ask = Callable[[Sequence[ChatRequest]], Sequence[Answer]]
-"""Requests to their answers, in order: a chat session, or a replay."""
+"""A function from requests to the reply or failure of each, in order: a chat session's, or that of a replay."""
 
 
 Trouble = Literal["unparsed", "failed", "too long"]
-"""Why a request gave nothing: the reply was malformed, there was no reply, or the request was refused as too long."""
+"""Why a request gave nothing: a malformed, refused or cut reply; no reply; or the request was refused as too long."""
 
 
 State = Literal["read"] | Trouble
-"""Outcome of a request."""
+"""Outcome of a request: its reply was read, or why not."""
 
 T = TypeVar("T")
 
 
 def text_of(answer: Answer) -> tuple[str | None, Trouble | None]:
-    """Return the text of a complete reply and None, or None and the reason why there is no text."""
+    """Return (text, None) for a complete reply, else (None, reason why there is no text)."""
     if isinstance(answer, Failure):
         return None, "too long" if answer.cause is Cause.TOO_LONG else "failed"
     return (answer.content, None) if answer.whole else (None, "unparsed")
 
 
 def read_answer(answer: Answer, read: Callable[[str], T | None]) -> tuple[T | None, State]:
-    """Return what `read` parses from the text of an answer (None: malformed), and the outcome of the request."""
+    """Return (what `read` parses from a reply, "read"), or (None, reason) without a text or if `read` returns None."""
     text, trouble = text_of(answer)
     value = None if text is None else read(text)
     return (None, trouble or "unparsed") if value is None else (value, "read")

@@ -24,12 +24,12 @@ def replies_path(path: Path | None) -> Path:
 
 
 def reply_checksum(key: Any, reply: Any) -> int | None:
-    """Return the checksum of a stored reply, from its columns; None for columns that cannot be a reply."""
+    """Return the checksum of a stored reply, from its columns `key` and `reply`; None if they have other types."""
     return checksum(key + reply.encode()) if isinstance(key, bytes) and isinstance(reply, str) else None
 
 
 def _with_checksums(connection: sqlite3.Connection) -> None:
-    """Upgrade to schema 1: every reply gets a checksum, except damaged ones, which cannot be read as a reply."""
+    """Upgrade a store to schema 1: every reply gets a checksum, except those that cannot be parsed as one."""
     connection.execute(
         "CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, base_url TEXT NOT NULL, request TEXT NOT NULL, "
         "sample INTEGER NOT NULL, reply TEXT NOT NULL, model TEXT NOT NULL, system_fingerprint TEXT NOT NULL, "
@@ -53,7 +53,7 @@ def _readable(reply: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A reply to store, under the key of its request. seconds: how long the server took."""
+    """A reply to store, under the key of its request. base_url: of the server. seconds: how long it took."""
 
     key: bytes
     base_url: str
@@ -62,7 +62,7 @@ class Received:
     seconds: float
 
     def row(self, time: str) -> tuple[Any, ...]:
-        """Return the columns; time: of the transaction, in ISO 8601."""
+        """Return the values of the row's 13 columns. time: of the transaction, in ISO 8601."""
         request, reply = self.request, self.reply
         raw = _plain(reply.raw)
         texts = (raw, _plain(reply.model), _plain(reply.fingerprint), _plain(reply.finish_reason))
@@ -74,8 +74,8 @@ class Received:
 class ReplyStore(Database):
     """The store of raw replies on disk; each is committed when it arrives, so that a kill loses only those in flight.
 
-    Runs at the same time may share the file. A reply that does not match the checksum that was written with it is not
-    used: its request is sent again. damaged: the keys of such replies that were looked up.
+    Runs at the same time may share the file. A reply that does not match the checksum that was written with it is
+    treated as missing. damaged: the keys of such replies that were looked up.
     """
 
     kind = "Reply store"
@@ -97,11 +97,11 @@ class ReplyStore(Database):
                 yield key, known
 
     def has(self, key: bytes) -> bool:
-        """Return whether the reply to a request is stored."""
+        """Return whether the reply to the request with this key is stored, and not damaged."""
         return self._reply(key) is not None
 
     def find(self, key: bytes) -> Reply | None:
-        """Return the reply to a request; None if it was never received, or is damaged."""
+        """Return the reply to the request with this key; None if it is not stored, or damaged."""
         raw = self._reply(key)
         return None if raw is None else read_reply(raw)
 
@@ -122,7 +122,7 @@ class ReplyStore(Database):
         return None
 
     def put(self, key: bytes, base_url: str, request: ChatRequest, reply: Reply, seconds: float) -> Reply:
-        """Store one reply, and return the stored one; see `put_all`. seconds: how long the server took."""
+        """Store one reply, unless its request has one; return the stored one. seconds: how long the server took."""
         return self.put_all([Received(key, base_url, request, reply, seconds)])[0]
 
     def put_all(self, received: Sequence[Received]) -> list[Reply]:
@@ -142,13 +142,13 @@ class ReplyStore(Database):
         ]
 
     def knows(self, settings: str) -> bool:
-        """Return whether a request with these settings was ever answered."""
+        """Return whether a request with these settings (`ChatRequest.settings`) ever got a reply."""
         with self._sentences():
             row = self._connection.execute("SELECT 1 FROM answered WHERE settings = ?", (settings,)).fetchone()
         return row is not None
 
     def learn(self, settings: str) -> None:
-        """Record that a request with these settings was answered."""
+        """Record that a request with these settings got a reply."""
         with self._transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO answered VALUES (?)", (_plain(settings),))
 
@@ -160,5 +160,5 @@ class ReplyStore(Database):
 
 
 def _plain(text: str) -> str:
-    """Return text that SQLite can store: lone surrogates, which UTF-8 cannot encode, become question marks."""
+    """Return a text as SQLite can store it: lone surrogates, which UTF-8 cannot encode, become question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""A score in a reply: one strict reading of free text or of structured output, and its expectation under the model."""
+"""Rules that find the score in a chat model's reply, as text or JSON, and its expectation by the log-probabilities."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def find_score(text: str, scale: Scale) -> FoundScore | None:
 
 
 def _score_of(match: re.Match[str], offset: int, scale: Scale) -> FoundScore | None:
-    """Return the score that a match names; None for a number off the scale. offset: of the matched text."""
+    """Return the score in a match; None for a number off the scale. offset: of the searched text in the reply."""
     value = float(match["value"])
     if not scale.accepts(value) or (match["top"] and float(match["top"]) != scale.top):
         return None
@@ -69,7 +69,7 @@ def _score_of(match: re.Match[str], offset: int, scale: Scale) -> FoundScore | N
 
 
 def _verdict(line: str, start: int) -> tuple[re.Match[str], int] | None:
-    """Return the match of a line that is a verdict, and its offset in the text; None for other lines."""
+    """Return (match, offset in the text) of a line that is a verdict; None for others. start: the line's offset."""
     bare = line.strip().strip("*_` \t")
     match = _VERDICT.fullmatch(bare) if len(bare) <= 80 else None  # characters; no verdict is longer
     return (match, start + line.index(bare)) if match else None
@@ -104,7 +104,7 @@ def find_cued_score(text: str, scale: Scale) -> FoundScore | None:
 
 
 def _lines(text: str) -> list[tuple[str, int]]:
-    """Return the lines of a text, each with its offset."""
+    """Return (line, offset in characters) for each line of a text."""
     lines = text.splitlines(keepends=True)
     return list(zip(lines, accumulate(map(len, lines), initial=0), strict=False))
 
@@ -113,7 +113,7 @@ _FENCED = re.compile(r"\s*```(?:json)?\s*(?P<body>\{.*\})\s*```\s*", re.DOTALL |
 
 
 def find_json_score(text: str, scale: Scale) -> FoundScore | None:
-    """Return the score of a JSON text as `find_judgement` does; the text may stand in a fence of three backticks."""
+    """Return the score in a JSON text, bare or fenced by three backticks; None where `find_judgement` finds none."""
     fenced = _FENCED.fullmatch(text)
     judged = find_judgement(fenced["body"] if fenced else text, scale)
     offset = fenced.start("body") if fenced else 0
@@ -133,9 +133,10 @@ def score_schema(scale: Scale) -> dict[str, Any]:
 
 
 def find_judgement(text: str, scale: Scale) -> FoundScore | None:
-    """Return the score in a JSON text that matches the schema exactly; None for every other text.
+    """Return the score in a JSON text {"reasoning": string, "score": number}, without further fields; else None.
 
-    An object that names a field twice is malformed: it is unclear which score counts.
+    None also for a score off the scale. An object that names a field twice is malformed: it is unclear which score
+    counts.
     """
     try:
         judgement = parse_json(text, lone_surrogates=True)
@@ -159,8 +160,8 @@ def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], score: Fou
 
     `tokens` are the reply's output tokens with their alternatives (`logprobs.content` of a chat completion), `score` is
     the location of the text's own score. Score tokens are the alternatives at that position which, without blanks, are
-    one of the scale's scores; the probability that the model gives to other tokens is left out of both sums. None if
-    the tokens do not make up the text, or the score is not a token of its own.
+    one of the scale's scores; the probability that the model gives to other tokens is left out of both sums. None for
+    a continuous scale, or if the tokens do not make up the text, or the score is not a token of its own.
     """
     try:
         position = _token_at(content, tokens, score)
@@ -179,7 +180,7 @@ def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], score: Fou
 
 
 def _token_at(content: str, tokens: Sequence[Mapping[str, Any]], score: FoundScore) -> Mapping[str, Any] | None:
-    """Return the token that holds the number. Offsets are in bytes: a character can be spread over several tokens."""
+    """Return the token (by offsets in bytes) in which the number begins; None if the tokens do not make up the text."""
     token_bytes = [token.get("bytes") for token in tokens]
     pieces = [
         str(token["token"]).encode() if encoded is None else bytes(encoded)

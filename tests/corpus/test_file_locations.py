@@ -120,13 +120,13 @@ class TestFetched:
         self.refused(dataset(origin + path), tmp_path, says)
 
     def test_a_wrong_size_is_refused(self, origin: str, tmp_path: Path) -> None:
-        self.refused(dataset(f"{origin}/a", size=7), tmp_path, "it sends more than the 7 bytes that the card pins")
-        self.refused(dataset(f"{origin}/a", size=len(CONTENT) + 1), tmp_path, "the card pins 135,001 bytes")
+        self.refused(dataset(f"{origin}/a", size=7), tmp_path, "it sends more than the 7 bytes of the published file")
+        self.refused(dataset(f"{origin}/a", size=len(CONTENT) + 1), tmp_path, "the published file has 135,001 bytes")
 
     @pytest.mark.parametrize("size", [5, 100_000])
     def test_a_file_without_end_is_given_up_at_its_pinned_size(self, origin: str, tmp_path: Path, size: int) -> None:
         _Origin.sent = 0
-        says = f"it sends more than the {size:,} bytes that the card pins"
+        says = f"it sends more than the {size:,} bytes of the published file"
         self.refused(dataset(f"{origin}/endless", size=size), tmp_path, says)
         # What the system holds between the two; the origin would go on for ever.
         assert _Origin.sent < 50_000_000

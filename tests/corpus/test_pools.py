@@ -182,7 +182,7 @@ def test_a_pool_that_is_larger_than_the_data_is_said(caplog):
     """Three documents, one cited: two chunks are left to add, where 9 are asked for."""
     chunked = made({"a": "red", "b": "green", "c": "blue"}, {"s": "red"}, [("s", "a")])
     assert len(added(chunked, "bm25:9")) == 2
-    assert "pool=bm25:9: the data have too few other chunks: some statements get only 2, not 9." in caplog.text
+    assert "pool=bm25:9: the data have too few other chunks: some statements get only 2 more, not 9." in caplog.text
     caplog.clear()
     pooled(chunked, "bm25:2")
     assert not caplog.text

@@ -44,7 +44,7 @@ def test_a_run_stops_before_its_budget_and_goes_on_with_the_next(fake, new_sessi
         session = new_session(server.url, **given)
         with pytest.raises(UserError, match=r"The budget of \$0.0200 is not enough .*: \$0\.0\d+ was spent") as error:
             session.ask(questions)
-        assert "Every answer is kept" in str(error.value)
+        assert "Every reply is kept" in str(error.value)
         # Fourteen replies are 0.0182, and 0.0182 + 0.0026 is beyond 0.02; after thirteen (0.0169) there is room.
         assert server.completed.total() == 14
         assert session.ledger.purse.paid == pytest.approx(0.0182)

@@ -100,7 +100,7 @@ def test_a_server_that_asks_for_rest_is_given_it(fake, new_session, question):
     with fake.ChatServer(answer=echo, faults=1, kinds=("429 retry-after",)) as server:
         session = new_session(server.url, backoff=0, retries=4)
         start = time.monotonic()
-        with pytest.raises(UserError, match="gave no usable answer"):
+        with pytest.raises(UserError, match="gave no usable reply"):
             session.ask([question("a")])
         assert time.monotonic() - start >= 4 * 0.05
 
@@ -149,8 +149,8 @@ SENTENCES = [
     ((402, "pay"), r"no credit left \(HTTP 402: pay\)"),
     ((400, REFUSED), r"refuses what is asked of model 'tiny' \(HTTP 400: Unsupported parameter: 'max_tokens'\)"),
     ((422, {"detail": "bad field"}), r"refuses what is asked of model 'tiny' \(HTTP 422: bad field\)"),
-    ((500, "x" * 1000), r"gave no usable answer .*\(last: HTTP 500: x{200}\.\.\.\)"),
-    ((200, {"error": "overloaded"}), r"gave no usable answer .*\(last: not a chat completion: .*overloaded"),
+    ((500, "x" * 1000), r"gave no usable reply .*\(last: HTTP 500: x{200}\.\.\.\)"),
+    ((200, {"error": "overloaded"}), r"gave no usable reply .*\(last: not a chat completion: .*overloaded"),
 ]
 
 
@@ -421,7 +421,7 @@ def test_a_reply_that_is_packed_as_asked_is_read_and_any_other_is_not(fake, new_
     with fake.ChatServer(answer=packed(whole)) as server:
         assert contents(new_session(server.url).ask([question("a")])) == ["2"]
     assert server.headers[0]["accept-encoding"] == "gzip"
-    for packing, said in (("br", "packed as br, which was not asked for"), ("gzip", "not packed as it says")):
+    for packing, said in (("br", "compressed as br, which was not asked for"), ("gzip", "not compressed as it says")):
         wire = packed(whole, packing)
         wire.piece = b"\x00" + wire.piece[1:]
         with fake.ChatServer(answer=wire) as server, pytest.raises(UserError, match=said):

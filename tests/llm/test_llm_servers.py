@@ -102,7 +102,9 @@ def test_a_dead_server_is_left_out_said_once_and_no_request_waits_or_fails_for_i
     assert all(isinstance(answer, Reply) for answer in answers)
     assert good.completed.total() == 50
     (said,) = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
-    assert said.startswith(f"{NOBODY} is left out after 3 failures in a row (last: no connection: Connection refused)")
+    assert said.startswith(
+        f"The server {NOBODY} is left out after 3 failures in a row (last: no connection: Connection refused)"
+    )
     assert f"{NOBODY} was left out (no connection: Connection refused)" in session.ledger.note()
     assert 3 <= session.ledger.retries.total() <= 8
 

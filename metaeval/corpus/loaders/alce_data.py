@@ -22,10 +22,10 @@ _ARCHIVE = "https://huggingface.co/datasets/princeton-nlp/ALCE-data/resolve/main
 
 
 def questions_in(path: Path) -> int:
-    """Return the number of questions of a file; raises `UserError` where one lacks its text or its passages."""
+    """Return the number of questions in a file of ALCE's; raises `UserError` where one lacks its text or passages."""
     listed = read_json(path)
     if not isinstance(listed, list) or not listed or not all(isinstance(entry, dict) for entry in listed):
-        raise UserError(f"{path} does not have the layout of ALCE's data: a list of objects.")
+        raise UserError(f"{path} is not laid out as ALCE's data: give a list of objects with question and docs.")
     for number, entry in enumerate(listed, start=1):
         row = DataRow(f"{path} record {number}", entry)
         row.text("question")

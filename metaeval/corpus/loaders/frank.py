@@ -32,7 +32,7 @@ METRICS: Mapping[str, str] = {
     "DAE": "Dep Entail",
     "FactCC": "FactCC",
 }
-"""The metrics under the paper's names, and the fields that hold their scores."""
+"""The field that holds each metric's scores, by the paper's name of the metric."""
 SPLITS: Mapping[str, str] = {"test": "test", "validation": "valid"}
 SUBSETS: Mapping[str, str] = {"cnndm": "cnndm", "bbc": "xsum"}
 

@@ -32,7 +32,7 @@ VERDICTS: Mapping[str, SupportLevel] = {
 
 
 def add_judgement(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -> None:
-    """Add one row of verifiability_judgments: a statement and one cited page with its text."""
+    """Add a row of verifiability_judgments to the draft: a statement, unless it is empty, and one cited page."""
     text = strip_marks(row.text("statement"))
     if not text:
         draft.drop("statements of nothing but citation marks")
@@ -51,7 +51,7 @@ def add_judgement(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) 
 
 
 def add_response(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -> None:
-    """Add one AnnotatedQueryResponse: every judged citation of every statement of a response."""
+    """Add a response's statements and judged citations to the draft, which counts what is left out, by reason."""
     group, system, query = row.text("id"), row.text("system_name"), row.text("query")
     annotated = row.row("annotation").row("statement_to_annotation")
     for number, published in enumerate(annotated.fields, start=1):
@@ -80,7 +80,7 @@ def add_response(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -
 
 
 def _target(row: DataRow, statement: str, citation: DataRow) -> str:
-    """Return the page that a mark cites; of equal marks in the response, the one in the statement, else the first."""
+    """Return the URL that a citation's mark links to: the mark inside the statement, else the response's first such."""
     mark = citation.text("citation_text")
     marks = [link for link in row.rows("citations") if link.text("text") == mark]
     if not marks:

@@ -16,7 +16,7 @@ from metaeval.corpus.ratings import Rating, Ratings
 REPOSITORY = Repository("amazon-science/MEMERAG", "bf8c052a209e971020975dc3634169cfa5f908f2", "data")
 LANGUAGES = ("en", "de", "es", "fr", "hi")
 VOTED = "votes"
-"""What the name of a split ends with whose sentences were judged by five annotators."""
+"""The ending of the names of the splits whose sentences were judged by five annotators."""
 LABELS: Mapping[str, SupportLevel | None] = {
     "Supported": SupportLevel.FULL,
     "Not Supported": SupportLevel.NONE,
@@ -26,7 +26,7 @@ CHALLENGING = "sentences that are challenging to determine"
 
 
 class _Sentence(NamedTuple):
-    """A sentence of an answer. passages: those of the question. labels: one, or one of each annotator."""
+    """A sentence of an answer. query, passages: of the question (`question`: its id). labels: one or several."""
 
     id: str
     text: str
@@ -66,7 +66,7 @@ def _load_votes(split: str, paths: Mapping[str, Path], options: Mapping[str, Any
 
 
 def _majority(labels: list[SupportLevel | None]) -> SupportLevel | None:
-    """Return the more frequent level; None if both are equally frequent, or at least as many annotators gave none."""
+    """Return the more frequent of FULL and NONE; None if they are tied, or not more frequent than labels of None."""
     supported, not_supported = (labels.count(level) for level in (SupportLevel.FULL, SupportLevel.NONE))
     if supported == not_supported or max(supported, not_supported) <= labels.count(None):
         return None
@@ -76,7 +76,7 @@ def _majority(labels: list[SupportLevel | None]) -> SupportLevel | None:
 def _sentences(split: str, paths: Mapping[str, Path]) -> Iterator[_Sentence]:
     for path in paths.values():
         for published in read_rows(path):
-            row = replace(published, fields={**published.fields, **_written_out(published)})
+            row = replace(published, fields={**published.fields, **_parsed_literals(published)})
             # Languages share numbers of questions.
             question = f"{split.removesuffix(f'-{VOTED}')}:{row.identifier('query_id')}"
             query = row.text("query")
@@ -87,8 +87,8 @@ def _sentences(split: str, paths: Mapping[str, Path]) -> Iterator[_Sentence]:
                 yield _Sentence(sentence_id, text, question, query, passages, _labels(sentence))
 
 
-def _written_out(row: DataRow) -> dict[str, Any]:
-    """Return the lists of a row that are written as Python literals in a string; data never runs code."""
+def _parsed_literals(row: DataRow) -> dict[str, Any]:
+    """Return those of the lists context and answer, by name, that are strings with Python literals; no code is run."""
     lists = {}
     for name in ("context", "answer"):
         if isinstance(text := row.fields.get(name), str):

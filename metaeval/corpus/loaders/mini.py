@@ -1,4 +1,4 @@
-"""The corpus that is shipped: small, and authored to show the phenomena that make citation support hard."""
+"""The demo corpus that is shipped: small, and authored to show the phenomena that make citation support hard."""
 
 from __future__ import annotations
 

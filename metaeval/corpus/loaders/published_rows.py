@@ -22,42 +22,42 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class DataRow:
-    """One object of a published file, whose methods return checked fields.
+    """One object of a data file, whose methods return the value of a field, checked.
 
-    where: its location. Methods raise `UserError` that names location and field.
+    where: the object's location, for messages. A field that is absent or has another value raises `UserError`.
     """
 
     where: str
     fields: Mapping[str, Any]
 
     def text(self, name: str) -> str:
-        """Return a string."""
+        """Return a field's string."""
         return self._of(name, str, "a string")
 
     def optional_text(self, name: str) -> str:
-        """Return a string, or empty where the field is null or absent."""
+        """Return a field's string; "" where the field is null or absent."""
         return "" if self.fields.get(name) is None else self.text(name)
 
     def number(self, name: str) -> int:
-        """Return a whole number."""
+        """Return a field's whole number."""
         return self._of(name, int, "a whole number")
 
     def only(self, known: Sequence[str]) -> None:
-        """Raise `UserError` for a field that is not among those known."""
+        """Raise `UserError` for the first field that is not in `known`."""
         for name in self.fields:
             if name not in known:
                 hint = did_you_mean(name, known)
                 raise UserError(f"{self.where}: there is no field {name!r}.{hint} Known fields: {', '.join(known)}.")
 
     def identifier(self, name: str) -> str:
-        """Return a string or a whole number, as a string that is not empty."""
+        """Return a field's string or whole number, as a string that is not empty."""
         value = self._value(name)
         if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
             raise self.error(name, "a string or a whole number, not empty")
         return str(value)
 
     def choice(self, name: str, allowed: Mapping[Any, T]) -> T:
-        """Return the value in `allowed` for the field's value."""
+        """Return what `allowed` maps the field's value to; raises `UserError` for a value that is not a key of it."""
         value = self._value(name)
         # True equals 1, and would be found under it.
         if isinstance(value, list | dict | bool) or value not in allowed:
@@ -65,30 +65,30 @@ class DataRow:
         return allowed[value]
 
     def texts(self, name: str) -> list[str]:
-        """Return a list of strings."""
+        """Return a field's list of strings."""
         return self._list(name, str, "a list of strings")
 
     def numbers(self, name: str) -> list[int]:
-        """Return a list of whole numbers."""
+        """Return a field's list of whole numbers."""
         return self._list(name, int, "a list of whole numbers")
 
     def lists(self, name: str) -> list[list[Any]]:
-        """Return a list of lists."""
+        """Return a field's list of lists."""
         return self._list(name, list, "a list of lists")
 
     def row(self, name: str) -> DataRow:
-        """Return an object inside this one."""
+        """Return the object in a field."""
         return DataRow(f"{self.where}, {name}", self._of(name, dict, "an object"))
 
     def rows(self, name: str) -> list[DataRow]:
-        """Return a list of objects; null counts as an empty list."""
+        """Return a field's list of objects; null counts as an empty list."""
         if self._value(name) is None:
             return []
         values = self._list(name, dict, "a list of objects")
         return [DataRow(f"{self.where}, {name}[{index}]", value) for index, value in enumerate(values)]
 
     def error(self, name: str, allowed: str) -> UserError:
-        """Return the error for a field whose value cannot be used."""
+        """Return the error for a field whose value cannot be used. allowed: what could be, in words."""
         listed = allowed if len(allowed) <= 160 else f"{allowed[:159]}…"
         return UserError(f"{self.where}: field {name!r} is {shown(self.fields.get(name))}; allowed: {listed}.")
 
@@ -120,14 +120,14 @@ FETCH = "fetch the published file again"
 def read_rows(path: Path, hint: str = FETCH, lone_surrogates: bool = False) -> Iterator[DataRow]:
     """Yield the rows of a published file: gzipped or not, JSON lines or a JSON list, as its content shows.
 
-    hint: what to do about a file that cannot be read. Raises `UserError` when the file cannot be read, is not UTF-8 or
-    JSON, or a row is not an object.
+    hint: what to do about a file that cannot be read. lone_surrogates: allow halves of surrogate pairs in strings.
+    Raises `UserError` when the file cannot be read, is not UTF-8 or JSON, or a row is not an object.
     """
     return starmap(DataRow, json_objects(path, hint, lone_surrogates))
 
 
 def finite(row: DataRow, name: str) -> float:
-    """Return a finite number, or a string that reads as one."""
+    """Return a field's value as a finite number: a number, or a string that spells one; else raises `UserError`."""
     value = row.fields.get(name)
     if name in row.fields and isinstance(value, int | float | str) and not isinstance(value, bool):
         try:
@@ -142,7 +142,7 @@ def finite(row: DataRow, name: str) -> float:
 
 
 def finite_or_none(row: DataRow, name: str) -> float | None:
-    """Return a finite number, or None where the field is null or an empty string; absent is an error."""
+    """Return a field's finite number, or None where it is null or ""; an absent field raises `UserError`."""
     return None if row.fields.get(name, 0) in (None, "") else finite(row, name)
 
 
@@ -167,7 +167,7 @@ class CorpusDraft:
     ) -> str:
         """Add a document and return its id.
 
-        Documents of the same text are one document, with the first one's title, url and meta: twice in a retrieval
+        Documents of the same text and sentences are one, with the first one's title, url and meta: twice in a retrieval
         pool, a passage would compete with itself. Documents without text are distinguished by their url.
         """
         document_id = f"d-{content_id(text, list(sentences)) if text or sentences else content_id(url)}"
@@ -176,7 +176,7 @@ class CorpusDraft:
         return document_id
 
     def statement(self, statement: Statement) -> str:
-        """Add a statement and return its id; another statement with the same id raises `UserError`."""
+        """Add a statement and return its id; one with the id of another text or group raises `UserError`."""
         known = self.statements.setdefault(statement.id, statement)
         if (known.text, known.group) != (statement.text, statement.group):
             raise UserError(
@@ -195,7 +195,7 @@ class CorpusDraft:
     def cite(
         self, citation_id: str, statement: str, document: str, level: SupportLevel, *evidence: Evidence, **meta: Any
     ) -> None:
-        """Add a judged citation of a document by a statement, with its alternative evidence sets."""
+        """Add a judged citation. statement, document: their ids. evidence: alternative evidence sets."""
         self.citations.append(Citation(citation_id, statement, document, level, evidence, meta))
 
     def drop(self, reason: str, count: int = 1) -> None:
@@ -203,9 +203,9 @@ class CorpusDraft:
         self.dropped[reason] += count
 
     def corpus(self, scores: Mapping[str, Mapping[str, float | None]] = MappingProxyType({})) -> Corpus:
-        """Return the corpus, with published scores by metric; the corpus checks itself.
+        """Return the corpus. scores: published ones, by metric and then by citation id.
 
-        Raises `UserError` where the files hold no judged citation, and none was left out.
+        Raises `UserError` where nothing was cited and nothing left out, or the corpus is not valid.
         """
         if not self.citations and not self.dropped:
             raise UserError(f"{self.name} holds no judged citation: {FETCH}.")

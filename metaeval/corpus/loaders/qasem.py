@@ -98,7 +98,7 @@ def _add(draft: CorpusDraft, row: DataRow, source: str) -> None:
 def support_level(supported: int, questions: int) -> SupportLevel:
     """Return FULL when every question is supported, NONE when no question is, else PARTIAL.
 
-    supported: number of supported questions. questions: of all.
+    supported: number of supported questions. questions: number of all.
     """
     if supported == questions:
         return SupportLevel.FULL
@@ -106,7 +106,7 @@ def support_level(supported: int, questions: int) -> SupportLevel:
 
 
 def _is_supported(question: DataRow) -> bool:
-    """Return whether less than half of the annotators judged the answer hallucinated (0 supported, 1 not)."""
+    """Return whether less than half of a question's annotators called it hallucinated (0 supported, 1 hallucinated)."""
     votes = question.numbers("annotations")
     if not votes or any(vote not in (0, 1) for vote in votes):
         raise question.error("annotations", "a list of 0 (supported) and 1 (hallucinated), not empty")
@@ -114,7 +114,7 @@ def _is_supported(question: DataRow) -> bool:
 
 
 def _summary(row: DataRow) -> list[str]:
-    """Return the tokens of the summary; cliff and factscore publish lists of sentences, verifiability one sentence."""
+    """Return all tokens of the summary, which is a list of sentences (cliff, factscore) or one (verifiability)."""
     summary = row.fields.get("summary")
     if isinstance(summary, list) and all(isinstance(sentence, list) for sentence in summary):
         return [str(token) for sentence in summary for token in sentence]

@@ -60,7 +60,7 @@ _OPTIONAL = ("system", "subset", "text", "pair")
 LEVELS = {level.label: float(level) for level in SupportLevel}
 YES = ("yes", "true")
 VERDICTS = {**LEVELS, **dict.fromkeys(YES, 1.0), "no": 0.0, "false": 0.0}
-"""Words that are read as numbers; yes is full support where the same column also says full or partial."""
+"""Words that are read as numbers; yes is 2 (full support) where the same column also says full or partial."""
 GRADED = ("full", "partial")
 
 ALL = "all"
@@ -70,8 +70,9 @@ ALL = "all"
 class _Read:
     """Rated texts as read from a file, before the dimension of the gold is chosen (gold is NaN in `rows`).
 
-    gold: by dimension ("" for a single one), (n,), NaN where blank. words: whether some gold was a word. scores: by
-    metric, (n,), NaN where missing; known: by metric, the rows that mention it, unless all do.
+    gold: by dimension ("" for a single one), (n,), NaN where blank. words: whether some gold was a word, such as full.
+    scores: by metric, (n,), NaN where missing. known: by metric, (n,), whether the row mentions it; all do if it is not
+    here.
     """
 
     rows: RatingColumns
@@ -84,8 +85,7 @@ class _Read:
 def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) -> Ratings:
     """Return the rated set in a file; raises `UserError` that names the place, field, value and what is allowed.
 
-    options: those of the data set, by name; a table reads headings from them, other files the dimension of the
-    gold.
+    options: those of the data set, by name. Only `gold` (a dimension) and `cut` are allowed if the file is not a table.
     """
     if path.suffix.lower() in (*TABLES, ".parquet"):
         return ratings_of(read_table(path), options, path.stem)
@@ -108,7 +108,7 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
 
 
 def ratings_of(table: TypedTable, options: Mapping[str, str] = MappingProxyType({}), name: str = "") -> Ratings:
-    """Return the rated set in a table, by default of its name; `options` and `UserError` as in `read_ratings`."""
+    """Return the rated set in a table. options: those of the data set. name: of the set, by default the table's."""
     chosen = {name: text for name, text in options.items() if text}
     return _ratings(name or table.name, table.name, _from_table(table, chosen), chosen)
 
@@ -130,7 +130,7 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
         listed = ", ".join(map(shown, names))
         raise UserError(
             f"{where} has ratings of {len(names)} dimensions ({listed}): choose one with --set "
-            "dataset_options.gold=NAME."
+            "dataset_options.gold=NAME, or gold=all for all of them."
         )
     elif dimension and dimension != ALL:
         raise unknown(f"dimension of the gold of {where}", dimension, [*names, ALL])
@@ -165,9 +165,10 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
 
 
 def _from_lines(lines: Iterable[DataRow]) -> _Read:
-    """Return the ratings in JSON objects.
+    """Return the rated texts in JSON objects, one a line.
 
-    A metric's values are scores if all its words are verdicts. Which words a column has decides what "yes" means.
+    Scores are numbers or words of `VERDICTS`; "yes" is 2 where the metric also says full or partial, else 1. "none"
+    among a metric's numbers raises `UserError`, since it may stand for a missing score.
     """
     texts: dict[str, list[Any]] = {name: [] for name in ("id", "group", *_OPTIONAL)}
     votes: list[dict[str, float]] = []
@@ -231,7 +232,7 @@ class _Gathered:
 
 
 def _number(row: DataRow, name: str) -> float:
-    """Return the number in a field, or the number of the level that its word names."""
+    """Return the number in a field, or that of the level it names (full 2, partial 1, none 0); else `UserError`."""
     value = row.fields.get(name)
     if isinstance(value, str):
         if value.casefold() not in LEVELS:
@@ -241,7 +242,7 @@ def _number(row: DataRow, name: str) -> float:
 
 
 def _scores(row: DataRow) -> Iterator[tuple[str, float | str | None, DataRow]]:
-    """Yield each metric of a row with its score or verdict (as text), and the row to name in errors."""
+    """Yield (metric, score, object for messages) of a row. A score is a number, a verdict's word, or None if absent."""
     if row.fields.get("scores") is None:
         return
     scores = row.row("scores")
@@ -325,7 +326,10 @@ def _read_columns(
     scores: Sequence[str],
     fields: Sequence[str],
 ) -> _Read:
-    """Return the rated texts in the rows of a table."""
+    """Return the rated texts in the rows of a table.
+
+    roles: headings by role. dimensions: the gold's dimensions by heading. votes, scores, fields: headings of each kind.
+    """
     n = table.size
     coded = {role: table.coded(roles[role]) for role in (*_OPTIONAL, "group") if role in roles}
     others = {heading: table.coded(heading) for heading in fields}
@@ -346,7 +350,7 @@ def _read_columns(
 
 
 def _groups(groups: Coded[str] | None, pairs: Coded[str] | None, ids: Texts) -> Coded[str]:
-    """Return the group of each row: if it names none, its pair, and if it has none, the row itself."""
+    """Return the group of each row, (n,): its own; where that is blank, its pair; where both are blank, its id."""
     named = [column for column in (groups, pairs) if column is not None]
     if not named:
         return Coded(ids, np.arange(len(ids)))
@@ -356,12 +360,15 @@ def _groups(groups: Coded[str] | None, pairs: Coded[str] | None, ids: Texts) -> 
 
 
 def _numbers(cells: Cells) -> Floats:
-    """Return the numbers and verdicts of a column; "yes" is full support if other cells say full or partial."""
+    """Return a column's numbers, NaN if blank, inf if unreadable; "yes" is 2 if a cell says full or partial, else 1."""
     return cells.numbers(partial(_verdict, graded=bool(cells.which_others(_is_graded).any())))
 
 
 def _numbers_of(table: TypedTable, headings: Sequence[str]) -> dict[str, Floats]:
-    """Return the numbers in columns, NaN where a cell is blank. Raises `UserError` for the first other cell."""
+    """Return the numbers in columns by heading, (n,) each, NaN if blank.
+
+    Raises `UserError` for the first cell without a number or verdict; counts such cells as blank if so set.
+    """
     if skips_bad_cells():
         bad = {heading: np.isinf(_numbers(table.cells[heading])) for heading in headings}
         table = table.blanking({heading: np.flatnonzero(cells) for heading, cells in bad.items()})
@@ -377,7 +384,7 @@ def _numbers_of(table: TypedTable, headings: Sequence[str]) -> dict[str, Floats]
 
 
 def _merged(table: TypedTable, read: _Read, roles: Mapping[str, str]) -> _Read:
-    """Return the rows with those of the same id merged into one, which has the votes of their annotators."""
+    """Return the texts with the rows of one id merged into one, which has the votes of all their annotators."""
     gold = np.column_stack([np.full(len(read.rows), np.nan), *read.gold.values()])
     if (np.count_nonzero(~np.isnan(gold), axis=1) > 1).any():
         raise UserError(
@@ -389,7 +396,7 @@ def _merged(table: TypedTable, read: _Read, roles: Mapping[str, str]) -> _Read:
 
 
 def _listed(table: TypedTable, chosen: Mapping[str, str], name: str) -> list[str]:
-    """Return the columns that the option `name` lists, separated by commas."""
+    """Return the headings in the option `name`, separated by commas there; `UserError` for one the table lacks."""
     headings = [heading.strip() for heading in chosen.get(name, "").split(",") if heading.strip()]
     for heading in headings:
         if heading not in table.headings:
@@ -414,7 +421,7 @@ def _is_graded(value: Any) -> bool:
 def _verdict(value: Any, graded: bool = False) -> float | None:
     """Return the number that a cell or a verdict's word means; None for anything else.
 
-    graded: "yes" is full support.
+    graded: "yes" and "true" mean full support (2), not 1.
     """
     if isinstance(value, str) and (word := value.strip().casefold()) in VERDICTS:
         return LEVELS["full"] if graded and word in YES else VERDICTS[word]

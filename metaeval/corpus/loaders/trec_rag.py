@@ -29,7 +29,10 @@ NO_SEGMENT = "citations of segments that the file of sources lacks"
 
 
 class _Cited(NamedTuple):
-    """A judged citation; id: RUN|TOPIC|sSENTENCE|cCITATION, by places from 0, as the published verdicts name it."""
+    """A judged citation, with the id of the cited segment. id: RUN|TOPIC|sSENTENCE|cCITATION, by places from 0.
+
+    part: the label file that it is from.
+    """
 
     id: str
     statement_id: str
@@ -57,7 +60,7 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
 
 
 def _corpus(draft: CorpusDraft, cited: list[_Cited], published: Mapping[str, float], sources: Path) -> Corpus:
-    """Return the citations with the segments that they cite. sources: a file of MS MARCO's segments."""
+    """Return the corpus of citations whose segments are in the file `sources`. published: verdicts by citation id."""
     wanted = {citation.segment for citation in cited}
     segments = {
         row.text("docid"): row
@@ -81,7 +84,7 @@ def _corpus(draft: CorpusDraft, cited: list[_Cited], published: Mapping[str, flo
 
 
 def _judged(path: Path, part: str, draft: CorpusDraft) -> Iterator[_Cited]:
-    """Yield the judged citations of a file, and count the others. part: of the data, by the file's name."""
+    """Yield the judged citations of a file; the others are counted in the draft. part: name of the file."""
     for row in read_rows(path):
         topic = row.identifier("narrative_id" if "narrative_id" in row.fields else "topic_id")
         run = row.identifier("run_id")
@@ -98,13 +101,13 @@ def _judged(path: Path, part: str, draft: CorpusDraft) -> Iterator[_Cited]:
 
 
 def _text(sentence: DataRow) -> str:
-    """Return a sentence's text; one that was read as a number in a table is NaN in the files, and has none."""
+    """Return a sentence's text; empty where the published file has NaN in its place."""
     text = sentence.fields.get("text")
     return "" if isinstance(text, float) and text != text else sentence.text("text")
 
 
 def _verdicts(path: Path, draft: CorpusDraft) -> dict[str, float]:
-    """Return the chat model's verdicts by citation. Raises `UserError` where two on the same one differ."""
+    """Return the chat model's verdicts (2, 1 or 0) by citation id; `UserError` where two on one citation differ."""
     verdicts: dict[str, float] = {}
     for row in read_rows(path):
         verdict = float(row.choice("opus_nist_label", VERDICTS))

@@ -20,7 +20,7 @@ REPOSITORY = replace(WICE_REPOSITORY, folder="code_and_resources")
 OUTPUTS = "model_outputs/entailment_classification/oracle_chunks/claim"
 INPUTS = "entailment_inputs/oracle_chunks/claim"
 FIRST = 100
-"""The claims that the chat models read: the first of the test split."""
+"""The number of claims that the chat models read: the first of the test split."""
 T5 = {"T5-3B-ANLI": "t5-3b-anli", "T5-3B-ANLI-WiCE": "t5-3b-anli-wice"}
 CHAT = {"GPT-3.5": "gpt-3.5-turbo-0613", "GPT-4": "gpt-4-0613"}
 
@@ -76,7 +76,7 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
 
 
 def _numbered(row: DataRow) -> Iterable[tuple[int, str]]:
-    """Return the sentences of a chunk, each with its number in the page."""
+    """Return (number in the page, sentence) for each sentence of a chunk."""
     numbers, sentences = row.row("meta").numbers("chunk_idx"), row.texts("evidence")
     if len(numbers) != len(sentences):
         raise row.error("evidence", f"{len(numbers)} sentences, as chunk_idx has")
@@ -84,9 +84,9 @@ def _numbered(row: DataRow) -> Iterable[tuple[int, str]]:
 
 
 def _best_chunk(path: Path, ids: list[str]) -> dict[str, float]:
-    """Return the highest score among each claim's chunks, by claim.
+    """Return the highest score among each claim's chunks, by claim id.
 
-    ids: the claim of each chunk. The file has one score a line, in the order of the chunks.
+    ids: the claim's id of each chunk. The file has one score a line, in the order of the chunks.
     """
     lines = path.read_text(encoding="utf-8").split()
     if len(lines) != len(ids):
@@ -99,13 +99,13 @@ def _best_chunk(path: Path, ids: list[str]) -> dict[str, float]:
 
 
 def _verdicts(path: Path) -> dict[str, float]:
-    """Return the verdict on each claim: 0, 0.5 or 1."""
+    """Return a chat model's verdict on each claim (0, 0.5 or 1), by claim id."""
     row = DataRow(str(path), read_object(path, FETCH))
     return {claim: finite(row, claim) for claim in row.fields}
 
 
 def _files(split: str, metrics: Mapping[str, str]) -> tuple[SourceFile, ...]:
-    """Return the chunks of a split and the scores of its metrics, under names that are unique in one folder."""
+    """Return a split's files, under unique names: its chunks, and its metrics' scores. metrics: models by metric."""
     names = {f"oracle_chunks.{split}.jsonl": f"{INPUTS}/{split}.jsonl"}
     for metric, model in metrics.items():
         suffix = "json" if metric in CHAT else "txt"

@@ -66,7 +66,7 @@ def _load_verdicts(split: str, paths: Mapping[str, Path], options: Mapping[str, 
 
 
 def _pages(paths: Mapping[str, Path]) -> dict[str, DataRow]:
-    """Return the judged citations, by id."""
+    """Return the rows of the citations, each with its page and human label, by id."""
     return {row.text("id"): row for row in _rows(paths[PAGES])}
 
 
@@ -76,7 +76,7 @@ def _rows(path: Path) -> list[DataRow]:
 
 
 def _verdicts(paths: Mapping[str, Path], pages: Mapping[str, DataRow]) -> Iterator[DataRow]:
-    """Yield the verdicts of all models. Raises `UserError` for an unknown model or citation."""
+    """Yield the rows of verdicts, one for each model and citation; `UserError` for an unknown model or citation."""
     for row in (*read_rows(paths[FOUR_MODELS]), *_rows(paths[FIFTH_MODEL])):
         row.choice("provider", dict.fromkeys(MODELS))
         row.choice("entry_id", pages)
@@ -84,7 +84,7 @@ def _verdicts(paths: Mapping[str, Path], pages: Mapping[str, DataRow]) -> Iterat
 
 
 def _score(row: DataRow) -> float | None:
-    """Return the level of a verdict; None where the request failed, or the model called the source unavailable."""
+    """Return a verdict's level (2, 1 or 0); None where the request failed, or the model had no source available."""
     level = None if row.fields.get("error") is not None else row.choice("predicted_verdict", LEVELS)
     return None if level is None else float(level)
 

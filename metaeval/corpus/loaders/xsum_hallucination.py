@@ -24,7 +24,7 @@ METRICS: Mapping[str, str] = {
     "BERTScore": "BERTScore",
     "Entailment": "Entailment",
 }
-"""The metrics under the paper's names, and the columns that hold their scores."""
+"""The column that holds each metric's scores, by the paper's name of the metric."""
 SYSTEMS: Mapping[str, str] = {
     "bert_withckpt": "BERTS2S",
     "bert_nockpt": "TranS2S",
@@ -33,7 +33,7 @@ SYSTEMS: Mapping[str, str] = {
 }
 """The systems by their names in the score file: the annotated spans of the two files agree under no other pairing."""
 NOTHING = "NULL"
-"""The type of what an annotator says who marks no hallucination: a vote of 1; one with a span votes 0."""
+"""The hallucination type in the row of an annotator who marks no span, a vote of 1; any marked span is a vote of 0."""
 GOLD: Mapping[str, str] = {"faithful": "Faithful", "factual": "Factual"}
 
 

@@ -92,7 +92,7 @@ def test_another_archive_than_at_first_is_refused(origin):
     held.write_bytes(b"cut")
     kept.unlink()
     path.write_bytes(archive(**{ASQA_FILE: b"[]"}))
-    with pytest.raises(UserError, match="at first it was " + hashlib.sha256(STUB).hexdigest()):
+    with pytest.raises(UserError, match="the first download had SHA-256 " + hashlib.sha256(STUB).hexdigest()):
         locate(asqa, "all", None)
 
 

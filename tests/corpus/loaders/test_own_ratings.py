@@ -181,7 +181,7 @@ def test_rows_of_annotators_become_items(tmp_path, caplog):
         ("bob,1,0.25", "bob,1,0.75", r'line 5, column "m" is "0.75", but .* line 4 has "0.25" for the same item'),
         ("r2,Q1,Two.,bob", "r2,Q1,Three.,bob", r'line 5, column "text" is "Three.", but .* line 4 has "Two."'),
         ("r2,Q1,Two.,bob", "r2,Q2,Two.,bob", r'line 5, column "question" is "Q2", but .* line 4 has "Q1"'),
-        ("Two.,bob", "Two.,ann", r"line 5, column \"annotator\" says that 'ann' rates 'r2' twice, as .* line 4 does"),
+        ("Two.,bob", "Two.,ann", r"line 5, column \"annotator\" names 'ann' for item 'r2' once more, after .* line 4:"),
         ("Two.,bob", "Two.,", r'line 5, column "annotator" is blank: write who rated the item "r2"'),
     ],
 )
