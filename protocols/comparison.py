@@ -105,7 +105,7 @@ def influence_of(
     options: Mapping[str, str],
     keys: Collection[str],
 ) -> Influences:
-    """Return the groups' influence values on the measures `keys`; every row must have a score. codes: the groups'."""
+    """Return the influence values of the groups `codes`, (G,), on the measures `keys`; every row must have a score."""
     rows, n_groups = rows.with_group(np.searchsorted(codes, rows.group)), codes.size
     if protocol.influence:
         return protocol.influence(rows, n_groups, options, keys)
@@ -329,7 +329,7 @@ def tested_against(
 
 
 def _less(values: Floats, expected: Expected) -> Floats:
-    """Return the values (1 + R,) on input and R resamples less the expected one, whose error is noise on resamples."""
+    """Return values (1 + R,) of input and R resamples less the expected one; its error is noise on the resamples."""
     error = np.random.default_rng(1).normal(0.0, expected.error, values.size)
     return np.asarray(values - expected.value - np.where(np.arange(values.size) > 0, error, 0.0))
 

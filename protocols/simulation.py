@@ -218,10 +218,10 @@ def influence_of_one(task: Task, rows: Judgements, groups: Ints) -> Influence | 
 def paired(
     task: Task, metric: Judgements, other: Judgements, values: tuple[float, float] | None = None
 ) -> ModelledRows:
-    """Return two metrics with these values of the measure on average, and else with the errors of `metric` and `other`.
+    """Return models of two metrics with these values of the measure on average, and the errors of `metric` and `other`.
 
-    values: by default both are the mean of the two observed ones. Both metrics scored all rows. The means of their
-    levels are the same, but for one factor each. Raises ValueError as `calibrated`.
+    values: by default both are the mean of the two observed ones. Both metrics scored all rows. The models have the
+    same means of the levels, but for one factor each. Raises ValueError where no distance of levels gives a value.
     """
     mine, theirs = (fit_scores(rows.score, rows.gold, rows.group) for rows in (metric, other))
     correlations = correlations_of((metric.score, mine), (other.score, theirs))

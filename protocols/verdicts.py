@@ -27,7 +27,7 @@ CUTS = {"full": 2.0, "some": 1.0}
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """Return the accuracy, balanced accuracy, macro-F1, Cohen's kappa, plain and quadratic, and F1 of each level.
+    """Return accuracy, balanced accuracy, macro-F1, plain and quadratic kappa, and F1 of top, partial and bottom level.
 
     The levels are the gold values of the scored rows, which alone count. All agree with scikit-learn (F1 with `labels=`
     these levels and `zero_division=0`). A score that is not on their scale makes every measure undefined, with a note

@@ -30,7 +30,7 @@ class SourceFile:
 
 
 class Origin(TypedDict):
-    """The origin of a data set, as its card names it."""
+    """The fields of a card that say where the data are from: the address, and the commit if it is a repository."""
 
     origin: str
     commit: str
@@ -38,7 +38,7 @@ class Origin(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """Files published on GitHub. name: OWNER/NAME of the repository. folder: the files' folder inside it."""
+    """Files on GitHub at one commit. name: OWNER/NAME of the repository. folder: the files' folder inside it."""
 
     name: str
     commit: str
@@ -102,7 +102,7 @@ class Dataset:
     questions: bool = False
 
     def kind_with(self, options: Mapping[str, Any]) -> Literal["corpus", "ratings"]:
-        """Return the kind of the data that `load` gives with these options."""
+        """Return "corpus" or "ratings", which `load` gives with these options."""
         return "corpus" if options.get(self.corpus_option) else self.kind
 
 

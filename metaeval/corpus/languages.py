@@ -129,7 +129,7 @@ def marks() -> str:
 
 @cache
 def word_pattern() -> re.Pattern[str]:
-    """Return the pattern of a word in any language but English; without spaces (Chinese) it is one character."""
+    """Return the pattern of a word in any language but English; in scripts without spaces each character is one."""
     inside = marks()
     spaced = f"(?![{_WITHOUT_SPACES}])"
     return re.compile(rf"[{_WITHOUT_SPACES}][{inside}]*|{spaced}\w(?:{spaced}[\w{inside}{_JOINERS}])*")
@@ -168,7 +168,10 @@ def plain_word(word: str) -> str:
 
 @cache
 def stemmer(language: str) -> Callable[[str], str]:
-    """Return a function from a word to its stem (Snowball); `UserError` without one (English) or its package."""
+    """Return a function from a word to its Snowball stem; `UserError` for English and languages without one.
+
+    Raises `UserError` also where the package snowballstemmer is missing.
+    """
     if language not in _STEMMERS:
         raise UserError(
             f"There is no stemmer for the language {language}: leave stem out, or set language to one of en, "

@@ -140,10 +140,10 @@ class Corpus:
     def _check(self, citation: Citation) -> None:
         where = f"Corpus {self.name!r}: citation {citation.id!r}"
         if citation.statement_id not in self.statements:
-            raise UserError(f"{where} names statement {citation.statement_id!r}, which is not in the corpus.")
+            raise UserError(f"{where} names statement {citation.statement_id!r}, which is not in the corpus: add it.")
         document = self.documents.get(citation.document_id)
         if document is None:
-            raise UserError(f"{where} names document {citation.document_id!r}, which is not in the corpus.")
+            raise UserError(f"{where} names document {citation.document_id!r}, which is not in the corpus: add it.")
         last = len(document.sentences) - 1
         for evidence_set in citation.evidence:
             if any(not 0 <= index <= last for index in evidence_set.sentences):

@@ -39,7 +39,7 @@ def test_ratings_that_cannot_judge_are_one_sentence(rows, says):
     ("scores", "says"),
     [
         ({"r0": 1.0, "r7": None}, "metric 'm' has a score for 'r7', but no rating with this id"),
-        ({"r0": float("inf")}, "metric 'm' has the score inf for 'r0'; it must be finite"),
+        ({"r0": float("inf")}, "metric 'm' has the score inf for 'r0': a score must be finite"),
     ],
 )
 def test_scores_of_nothing_and_scores_that_are_no_numbers_are_refused(scores, says):

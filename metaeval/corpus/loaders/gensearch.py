@@ -80,7 +80,7 @@ def add_response(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -
 
 
 def _target(row: DataRow, statement: str, citation: DataRow) -> str:
-    """Return the URL that a citation's mark links to: the mark inside the statement, else the response's first such."""
+    """Return the URL that a citation's mark links to; of equal marks, the one inside the statement, else the first."""
     mark = citation.text("citation_text")
     marks = [link for link in row.rows("citations") if link.text("text") == mark]
     if not marks:

@@ -26,7 +26,7 @@ CHALLENGING = "sentences that are challenging to determine"
 
 
 class _Sentence(NamedTuple):
-    """A sentence of an answer. query, passages: of the question (`question`: its id). labels: one or several."""
+    """A sentence of an answer. query, passages: those of `question` (an id). labels: one, or each annotator's."""
 
     id: str
     text: str

@@ -118,7 +118,7 @@ FETCH = "fetch the published file again"
 
 
 def read_rows(path: Path, hint: str = FETCH, lone_surrogates: bool = False) -> Iterator[DataRow]:
-    """Yield the rows of a published file: gzipped or not, JSON lines or a JSON list, as its content shows.
+    """Yield the rows of a file: gzipped or not, JSON lines, a JSON list or one object, as its content shows.
 
     hint: what to do about a file that cannot be read. lone_surrogates: allow halves of surrogate pairs in strings.
     Raises `UserError` when the file cannot be read, is not UTF-8 or JSON, or a row is not an object.

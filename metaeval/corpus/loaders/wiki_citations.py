@@ -76,7 +76,7 @@ def _rows(path: Path) -> list[DataRow]:
 
 
 def _verdicts(paths: Mapping[str, Path], pages: Mapping[str, DataRow]) -> Iterator[DataRow]:
-    """Yield the rows of verdicts, one for each model and citation; `UserError` for an unknown model or citation."""
+    """Yield the rows of verdicts, each of one model on one citation; `UserError` for an unknown model or citation."""
     for row in (*read_rows(paths[FOUR_MODELS]), *_rows(paths[FIFTH_MODEL])):
         row.choice("provider", dict.fromkeys(MODELS))
         row.choice("entry_id", pages)
