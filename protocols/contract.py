@@ -239,10 +239,10 @@ class Protocol:
         return reasons[0] if all(reasons) else ""
 
     def blind_measures(self, judgements: Judgements, keys: Iterable[str]) -> dict[str, str]:
-        """Return for each of these measures why it cannot distinguish metrics by these rows; "" if it can."""
+        """Return by key why each of the measures `keys` cannot distinguish metrics by these rows; "" if it can."""
         why = cache(lambda blind: blind(judgements))  # several measures have one reason
         return {key: why(self.measure(key).blind) for key in keys}
 
     def ranked_by(self, shown: Sequence[str]) -> str:
-        """Return the key of the measure that metrics are ranked by in a table of these measures."""
+        """Return the key of the measure that metrics are ranked by: the headline, or if `shown` lacks it, the first."""
         return self.headline if self.headline in shown else shown[0]

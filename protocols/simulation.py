@@ -58,7 +58,7 @@ class Task:
         return float(self.protocol.replicate(used, n_groups, once, self.options, [self.key])[self.key][0])
 
     def compared(self, rows: Judgements) -> Judgements:
-        """Return the rows that all have a score, with the value by which metrics are compared as the score."""
+        """Return rows that all have a score, with the scores replaced by `Protocol.judge` if there is one."""
         return self.protocol.judge(rows, self.options) if self.protocol.judge else rows
 
     def generator(self, stream: Stream, run: int) -> np.random.Generator:

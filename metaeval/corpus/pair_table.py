@@ -321,7 +321,7 @@ def _largest_shares(chunks: Sequence[Chunk], sets: Sequence[EvidenceAlignment]) 
 
 
 def _level(citation: SupportLevel, held: float | None, rule: Rule) -> SupportLevel | None:
-    """Return a chunk's level by `rule`. citation: the citation's level. held: as `Pair.held`; for None it is None."""
+    """Return a chunk's level by its citation's and `rule`. held: share of an evidence set that it holds; None: None."""
     if held is None:
         return None
     if held == 0:
@@ -440,7 +440,7 @@ class _Ranker:
             self._index.index(documents, show_progress=False)
 
     def best(self, statement: str) -> Iterable[int]:
-        """Yield chunk numbers, best first; equal scores in chunk order."""
+        """Yield the numbers of all chunks, best first for the statement; those of equal scores in chunk order."""
         import numpy as np  # which a help text does not need
 
         tokens = [token for token in words_of(statement, self._language) if token in self._known]

@@ -295,7 +295,7 @@ class Ratings:
         return _sha256("[]", parts)
 
     def level_counts(self, most: int = 10) -> dict[str, int]:
-        """Return the number of texts by gold value (by level if `levels`), highest first; {} beyond `most` values."""
+        """Return the number of texts by gold value, highest first ({} beyond `most`), or by level if `levels`."""
         values, counts = (part[::-1].tolist() for part in np.unique(self.columns.gold, return_counts=True))
         count_by_value = dict(zip(values, counts, strict=True))
         if self.levels:

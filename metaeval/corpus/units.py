@@ -60,7 +60,7 @@ def read_aggregation(text: str) -> Aggregation:
 
 
 def page_pairs(corpus: Corpus, chunking: Chunking, threshold: float) -> PairTable:
-    """Return one pair for each citation, of its whole document. chunking: for metrics that cannot read all of it."""
+    """Return a table of one pair per citation, of its whole document. chunking: for metrics that cannot read it all."""
     table = build_pairs(chunk_corpus(corpus, Chunking(sys.maxsize)), threshold)
     pages = tuple(pair._replace(pair_id=f"{pair.citation_id}{PAGE}") for pair in table.pairs)
     counts = {name: table.evidence[name] for name in (GIVEN, UNMATCHED)}  # the others are about chunks

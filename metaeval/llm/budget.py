@@ -92,7 +92,7 @@ class Purse:
 
     @property
     def idle(self) -> bool:
-        """Return whether nothing is in flight, so that no reserved money can come back."""
+        """Return whether nothing is in flight, so that no reserved money can come back; always true without prices."""
         return self._in_flight == 0
 
     def hold(self, request: ChatRequest) -> bool:
