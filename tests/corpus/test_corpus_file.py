@@ -126,7 +126,7 @@ _FAULTS: dict[str, tuple[list[Any], int, str, str, str]] = {
         4,
         "evidence.sentences",
         "[1]",
-        "no published",
+        'has no "sentences"',
     ),
     "evidence twice": (
         *cited(evidence_sets=[]),

@@ -83,7 +83,7 @@ def test_answers_that_never_came_count_at_their_worst(fake, new_session, questio
     with fake.ChatServer(faults=1, kinds=("timeout",)) as server:
         hangs_end(server)
         session = new_session(server.url, prices=(10, 30), budget=0.01, retries=20)
-        with pytest.raises(UserError, match=r"\$0.0000 was spent in this run, and up to \$0.0078 for answers that"):
+        with pytest.raises(UserError, match=r"\$0.0000 was spent in this run, and up to \$0.0078 for replies that"):
             session.ask([question("0123")])
     # Three attempts at 0.0026 leave no room for a fourth.
     assert server.attempts.total() == 3
