@@ -24,7 +24,7 @@ from metaeval.runs import run as runs
 from metaeval.runs.evaluation import declarations_of
 from metaeval.runs.loaded_metrics import score_metrics
 from metaeval.runs.prepared_run import prepare_ratings
-from metaeval.runs.score_columns import named_apart, published_columns, score_column
+from metaeval.runs.score_columns import published_columns, score_column, with_unique_name
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.score_files import ScoreFile, scores_of
 from metaeval.user_tables import table_of
@@ -119,7 +119,7 @@ def evaluate_scores(
         rated = prepare_ratings(config, ratings)
         columns = published_columns(rated)
         for file, content in files:
-            columns.append(named_apart(score_column(rated, file, content), columns, file.metric))
+            columns.append(with_unique_name(score_column(rated, file, content), columns, file.metric))
         return results_of(runs.evaluate_columns(rated, columns))
     job = prepared_run.prepare(config, corpus)
     return results_of(runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files]))

@@ -83,7 +83,7 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
     from metaeval.report.result import load_result
     from metaeval.report.result_tables import lay_out
     from metaeval.report.table_files import printed, table_text, tables_in
-    from metaeval.runs.job_folder import altered, find_job
+    from metaeval.runs.job_folder import altered_files, find_job
 
     warnings: list[str] = []
     named, form = options.job, "text" if options.format == "terminal" else options.format
@@ -93,7 +93,7 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
         tables = tables_in(Path(named)) or [lay_out(load_result(Path(named)))]
     else:
         job = find_job(options.results, named)
-        files, warnings = [job.folder / name for name in job.files], altered(job.folder)
+        files, warnings = [job.folder / name for name in job.files], altered_files(job.folder)
         if form == "text":
             head = f"{job.name}: metaeval {job.command}, {job.finished}"
             parts = [head, *map(str.rstrip, printed(files).values())]

@@ -46,14 +46,14 @@ def _kept(of: str, paths: Sequence[str]) -> list[str]:
     of: what the user asked to explain.
     """
     from metaeval.analyses.explaining.signature_fields import is_file
-    from metaeval.runs.job_folder import altered, check
+    from metaeval.runs.job_folder import altered_files, check
 
     kept = {path: str(check(Path(path))) for path in dict.fromkeys([*paths, of]) if is_file(path)}
     lines = []
     for line in dict.fromkeys(kept.values()):
         same = [path for path in kept if kept[path] == line]
         lines.append(f"{', '.join(same)}: {line if len(same) == 1 else line.replace('the file', 'each file', 1)}")
-    beside = [line for folder in {Path(path).parent for path in kept} for line in altered(folder)]
+    beside = [line for folder in {Path(path).parent for path in kept} for line in altered_files(folder)]
     return lines + [line for line in beside if not line.startswith(tuple(f"{path}:" for path in kept))]
 
 

@@ -39,10 +39,11 @@ class OneMetricOptions(DeclaredOptions):
 
 def _list(options: DeclaredOptions, progress: Progress) -> Done:
     from metaeval.report.table import Table
-    from metaeval.runs.doctor import registered, variant_states
+    from metaeval.runs.doctor import registered_states, variant_states
 
     rows = [
-        (metric.name, str(metric), metric.card.summary if metric.card else metric.detail) for metric in registered()
+        (metric.name, str(metric), metric.card.summary if metric.card else metric.detail)
+        for metric in registered_states()
     ]
     rows += [(name, str(state), what) for name, what, state in variant_states()]
     return Done(value=Table(records=[dict(zip(("name", "state", "what"), row, strict=True)) for row in rows]))

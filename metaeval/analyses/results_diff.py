@@ -26,7 +26,7 @@ def _run(options: DiffOptions, progress: Progress) -> Done:
     from metaeval.analyses.explaining.signature_sources import folder_of
     from metaeval.report.notebook import Changes
     from metaeval.report.result_differences import missing
-    from metaeval.runs.job_folder import altered
+    from metaeval.runs.job_folder import altered_files
 
     changes_by_file, alone = differences(options.first, options.second, options.metric, options.results)
     changes = Changes()
@@ -38,7 +38,7 @@ def _run(options: DiffOptions, progress: Progress) -> Done:
         lines += [*([f"{name}:"] if name else []), *difference_lines(rows, bool(name) or is_file(options.first))]
         changes.update({f"{row} ({name})" if name else row: changed for row, changed in rows.items()})
     folders = [folder for name in (options.first, options.second) for folder in folder_of(name, options.results)]
-    warnings = [sentence for folder in dict.fromkeys(folders) for sentence in altered(folder)]
+    warnings = [sentence for folder in dict.fromkeys(folders) for sentence in altered_files(folder)]
     return Done(warnings=warnings, shown=lines, value=changes, exit_code=1 if any(changes.values()) else 0)
 
 

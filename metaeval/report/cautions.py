@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from metaeval.display_text import count
 from metaeval.report import sentence_templates
-from metaeval.report.interval_texts import FEW_GROUPS, effective, simulation_summary, whole_range
+from metaeval.report.interval_texts import FEW_GROUPS, effective_numbers, simulation_summary, whole_range
 from metaeval.report.ranking_measures import LEVELS, listed, metrics_of
 from metaeval.report.result import FULL_SUPPORT, Result
 from metaeval.report.table import DEMO, grouped, place_of, plain, share, value_of
@@ -17,7 +17,7 @@ _CUT, _LEFT_OUT = 0.01, 0.1
 
 
 def cautions(results: Sequence[Result]) -> list[str]:
-    """Return the sentences of caution that apply to these results, each with the data sets that it is about."""
+    """Return the cautions that apply to these results; of several data sets, each begins with those it is about."""
     of = grouped((place_of(result.data), result) for result in results)
     rules = (_simulated, _demo, _missing_levels, _unscored, _left_out, _parts_of_evidence, _few_groups, _cut, _warnings)
     names_by_text = grouped(
@@ -49,7 +49,7 @@ def _missing_levels(results: Sequence[Result]) -> Iterable[str]:
 
 
 def _left_out(results: Sequence[Result]) -> Iterable[str]:
-    """Yield a sentence with the number of chunks without a known level, which judging whole citations would keep."""
+    """Yield a sentence if the first result leaves out many chunks without a level, which whole citations would keep."""
     result = results[0]
     most = max(result.rows, key=lambda row: sum(row.excluded.values()), default=None)
     left = sum(most.excluded.values()) if most else 0
@@ -66,8 +66,9 @@ def _parts_of_evidence(results: Sequence[Result]) -> Iterable[str]:
 
 
 def _few_groups(results: Sequence[Result]) -> Iterable[str]:
-    """Yield a sentence on few groups: effective groups for intervals from a standard error, else all groups."""
-    below = [number for result in results for number in effective(result, result.columns) if number < FEW_GROUPS]
+    """Yield a sentence on few effective groups, and one on few groups of resampled intervals, where there are any."""
+    behind = (number for result in results for number in effective_numbers(result, result.columns))
+    below = [number for number in behind if number < FEW_GROUPS]
     if below:
         yield sentence_templates.FEW_EFFECTIVE_GROUPS.format(groups=whole_range(below), enough=FEW_GROUPS)
     resampled = [result for result in results if not result.interval.studentised and result.interval.resamples]
@@ -77,14 +78,14 @@ def _few_groups(results: Sequence[Result]) -> Iterable[str]:
 
 
 def _simulated(results: Sequence[Result]) -> Iterable[str]:
-    """Yield a sentence with the simulated coverage in the first table that has one."""
+    """Yield a sentence with the simulated coverage of the first result that has a certificate."""
     certified = next((result for result in results if result.certificate), None)
     if certified:
         yield f"{simulation_summary(certified, with_samples=False)}."
 
 
 def _unscored(results: Sequence[Result]) -> Iterable[str]:
-    """Yield a sentence with each metric's number of missing scores, under the protocol with the most of them."""
+    """Yield a sentence with each metric's number of missing scores, if any, under the protocol with most of them."""
     tables = grouped((row.metric, (row, plural(result.unit))) for result in results for row in metrics_of(result))
     clauses = []
     for rows in tables.values():

@@ -1,4 +1,4 @@
-"""Fit a grid into a number of character columns: one or two lines a cell, one table or several."""
+"""Fit a table into a number of characters: intervals beside or below the numbers, one table or several."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SUPERSCRIPTS = str.maketrans(
 
 @dataclass(frozen=True)
 class Shape:
-    """The widths, in characters, of a column's parts: number, marks, interval, longest value in brackets, heading."""
+    """The widths, in characters, of a column's parts: number, marks, interval, aside (values in brackets), heading."""
 
     number: int
     marks: int
@@ -32,7 +32,7 @@ class Shape:
     heading: int
 
     def width(self, stacked: bool) -> int:
-        """Return the width with the interval below the number (`stacked`) or beside it."""
+        """Return the column's width with the interval below the number (`stacked`) or beside it."""
         beside = self.number + self.marks
         if stacked:
             return max(beside, self.interval, self.aside, self.heading)
@@ -43,7 +43,7 @@ class Shape:
 class Fit:
     """How a table fits a width. name: width of the names. stacked: whether intervals are below the numbers.
 
-    shapes: widths of each column's parts. parts: the columns of each table that the table is split into.
+    shapes: widths of each column's parts. parts: the indices of the columns of each table that the table is split into.
     """
 
     name: int
@@ -60,10 +60,11 @@ def superscript(marks: Sequence[str]) -> str:
 def fit(grid: Table, width: int) -> Fit:
     """Return the layout of a table for `width` characters.
 
-    Intervals are beside the numbers if there is room, else below them, else the table is split.
+    Intervals are beside the numbers if there is room, else below them, else the table is split. A name may take half of
+    the width; a longer one is broken.
     """
     longest = max((cell_len(line.name) for line in grid.lines), default=0)
-    # A name may take half of the page; only a longer one is broken.
+
     titles = (grid.stub, *(block.title for block in grid.blocks))
     name = max(min(longest, width // 2), min(max(map(cell_len, titles)), width // 2))
     everything = tuple(range(len(grid.headings)))
@@ -76,7 +77,7 @@ def fit(grid: Table, width: int) -> Fit:
 
 
 def aside_lines(cell: Cell, joined: bool) -> tuple[str, ...]:
-    """Return a cell's values in brackets, on one line (`joined`) or each on its own."""
+    """Return the lines of a cell's values in brackets: all on one (`joined`), or each on its own; () without any."""
     return (", ".join(cell.asides),) if joined and cell.asides else cell.asides
 
 
@@ -93,9 +94,9 @@ def broken(name: str, width: int) -> list[str]:
 
 
 def shapes_of(grid: Table, folded: bool = False, apart: bool = True) -> tuple[Shape, ...]:
-    """Return the width of each column.
+    """Return the widths of each column's parts.
 
-    folded: headings are broken at spaces. apart: values in brackets are printed below the number.
+    folded: headings are broken at spaces. apart: each value in brackets has a line of its own, else all share one.
     """
     shapes = []
     for position, heading in enumerate(grid.headings):
@@ -116,8 +117,9 @@ def shapes_of(grid: Table, folded: bool = False, apart: bool = True) -> tuple[Sh
 def packed(widths: Sequence[int], groups: Sequence[int], room: int) -> tuple[tuple[int, ...], ...]:
     """Return the columns of each table, by index, such that a table has at most `room` characters.
 
-    widths: of the columns; a column costs its width and one GAP. groups: number of columns of each group, empty for
-    none; groups stay whole if possible. Columns keep their order, and every table has at least one.
+    widths: of the columns; a column costs its width and one GAP. groups: number of columns of each group, in order;
+    empty without groups. A group stays in one table if it fits into `room`. Columns keep their order, and every table
+    has at least one.
     """
     parts: list[list[int]] = [[]]
     used = 0
@@ -132,7 +134,7 @@ def packed(widths: Sequence[int], groups: Sequence[int], room: int) -> tuple[tup
 
 
 def _units(widths: Sequence[int], groups: Sequence[int], room: int) -> list[list[int]]:
-    """Return the columns that stay in one table: whole groups, and single columns of a group too wide for a table."""
+    """Return the indices of columns that stay together: those of a group, or one of a group too wide for a table."""
     units: list[list[int]] = []
     start = 0
     for size in groups or [1] * len(widths):

@@ -21,10 +21,10 @@ STATEMENT_ONLY = "statement only"
 
 @dataclass(frozen=True)
 class WholeSets:
-    """Counts of chunks at one chunk size: those with evidence of full citations, and those with a whole evidence set.
+    """Counts at one chunk size of citations with full support, and of the chunks that hold their evidence.
 
-    size: in words, as text; PAGE for whole documents. citations: full citations with marked evidence; complete: those
-    of which a chunk holds a whole set.
+    size: in words, as text; PAGE for whole documents. touched: chunks with any of the evidence; whole: those with a
+    whole evidence set. citations: those with marked evidence; complete: those of which a chunk holds a whole set.
     """
 
     size: str
@@ -38,8 +38,8 @@ class WholeSets:
 class RuleLabels:
     """The labels of chunks under one rule for evidence.
 
-    levels: number of chunks by level. left_out: chunks without a known level. perfect: value of a perfect detector on
-    these labels, by what it detects and then by measure.
+    levels: number of chunks by level. left_out: number of chunks without a known level. perfect: value of a perfect
+    detector on these labels, by what it detects and then by the measure's label.
     """
 
     rule: str
@@ -50,9 +50,9 @@ class RuleLabels:
 
 @dataclass(frozen=True)
 class Giveaway:
-    """A control that uses only part of the input, and how well it predicts the labels. values: its AUC, by measure.
+    """A control that uses only part of the input, and how well it predicts the labels of one unit.
 
-    reads: whether it reads the source.
+    reads: whether it reads the source. values: its ROC-AUC with an interval, by the measure's label.
     """
 
     unit: str
@@ -61,7 +61,7 @@ class Giveaway:
     values: Mapping[str, Value]
 
     def value(self, measure: str) -> Value:
-        """Return the AUC of a measure; an undefined value if there is none."""
+        """Return the ROC-AUC under a measure; an undefined value if there is none."""
         return self.values.get(measure, Value(value=None))
 
 
@@ -69,8 +69,8 @@ class Giveaway:
 class Duplicates:
     """Texts that occur in more than one group, compared by their lower-cased words, and pairs that were judged twice.
 
-    statements, chunks: distinct texts in several groups; statement_rows, chunk_rows: statements and pairs with such a
-    text. judged_twice: pairs of statement and page, both as texts, that several citations judge;
+    All fields are numbers. statements, chunks: distinct texts in several groups; statement_rows, chunk_rows: statements
+    and pairs with such a text. judged_twice: pairs of statement and page, both as texts, that several citations judge;
     conflicting: those with several levels.
     """
 
@@ -84,8 +84,10 @@ class Duplicates:
 
 @dataclass(frozen=True)
 class VoteAgreement:
-    """Agreement where the votes of annotators are known: units with several votes, the share of them that is
-    unanimous, and Krippendorff's alpha (interval distance; None: undefined).
+    """Agreement where the votes of annotators are known.
+
+    units: number of units with several votes. votes: number of these votes. unanimous: number of units whose votes are
+    equal. alpha: Krippendorff's (interval distance; None: undefined).
     """
 
     units: int
@@ -96,7 +98,10 @@ class VoteAgreement:
 
 @dataclass(frozen=True)
 class EvidenceSets:
-    """Counts of citations with marked evidence and of their alternative sets, and the mean size of the smallest set."""
+    """Counts of citations with marked evidence and of their alternative sets.
+
+    smallest: mean number of sentences in the smallest set of a citation with full support; None without any.
+    """
 
     citations: int
     sets: int
@@ -105,7 +110,7 @@ class EvidenceSets:
 
 @dataclass(frozen=True)
 class Audit:
-    """The results of a data audit. chunks: how pages were cut, except for `sizes`. words: per page: median, maximum."""
+    """The results of a data audit. chunks: how pages are cut, `sizes` aside. words: of a page: (median, maximum)."""
 
     data: Data
     chunks: str
@@ -143,7 +148,7 @@ def page(audit: Audit, pictures: Sequence[Picture] = ()) -> str:
 
 
 def grids(audit: Audit, brief: bool = False) -> list[Table]:
-    """Return the tables of an audit. brief: leave out the controls of all units but one, to fit a screen."""
+    """Return the tables of an audit. brief: only one unit, one detector, and controls that do not read the source."""
     where = place_of(audit.data)
     tables = [_sizes(audit, where), _rules(audit, where, brief)] if audit.sizes else []
     tables.append(_giveaways(audit, where, brief))
@@ -230,9 +235,10 @@ def _about(audit: Audit) -> Iterator[Note]:
 
 
 def findings(audit: Audit, shown: str = "") -> Iterator[str]:
-    """Yield the sentences that a reader of results on the data set should know, if there are any.
+    """Yield what is to be known about results on the data set, in sentences, if there is anything.
 
-    shown: the unit whose controls are in a table; those of other units are named without values.
+    shown: the unit whose controls stand in a table: it has no sentence, and those of other units have no values. "":
+    every unit has one, with values.
     """
     if not audit.sizes:
         yield "No evidence is marked: chunks of longer pages have no known level. Use --unit citation or --unit page."
@@ -254,12 +260,12 @@ def findings(audit: Audit, shown: str = "") -> Iterator[str]:
 
 
 def at_own_size(audit: Audit) -> WholeSets | None:
-    """Return the counts at the chunk size of the audit itself; None if there are none."""
+    """Return the counts at the chunk size of the audit's other tables; None if they are not among `sizes`."""
     return next((size for size in audit.sizes if size.size == audit.chunks.rpartition("-")[2]), None)
 
 
 def _telling(giveaway: Giveaway) -> str:
-    """Return, as text, the measures whose interval excludes the value of a random prediction, with their values."""
+    """Return, as text, the measures whose interval lies above 0.5 (or below, but for "statement only"), with values."""
     # A prediction from other groups that is wrong more often than not tells nothing of these.
     lowest = 0.0 if giveaway.name == STATEMENT_ONLY else 0.5
     known = [(name, value, value.low, value.high) for name, value in giveaway.values.items()]

@@ -18,7 +18,8 @@ ROWS = 20
 def frame(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Return rows as a data frame of pandas, or of polars if pandas is not installed.
 
-    None is a missing value; numbers are raw. Raises `UserError` if neither is installed.
+    The columns are the fields of the first row; None, and a field that a row lacks, is a missing value. Raises
+    `UserError` if neither is installed.
     """
     listed = [dict(row) for row in rows]
     columns = {name: [row.get(name) for row in listed] for name in (listed[0] if listed else ())}
@@ -32,7 +33,7 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> Any:
 
 
 def rows_html(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the first rows as an HTML table under their fields, and the number of rows left out."""
+    """Return the first `ROWS` rows as an HTML table under their fields, and the number of rows left out, if any."""
     lines = [list(rows[0]) if rows else [], *(list(row.values()) for row in rows[:ROWS])]
     cells = ["".join(f"<td>{html.escape(Shown(str(cell)))}</td>" for cell in line) for line in lines]
     more = f"<p>{len(rows) - ROWS:,} more.</p>" if len(rows) > ROWS else ""

@@ -1,4 +1,4 @@
-"""The findings of a run: the rules that choose a sentence of `sentences` from the adjusted tests, and fill its fields.
+"""The findings of a run: rules that choose a sentence of `sentence_templates` from the adjusted tests, and fill it.
 
 No number is estimated here. A sentence claims a difference only where an adjusted test shows it, as the marks of the
 tables do. It says "not" where the test does not show it, and makes no claim where nothing was tested. Each column has a
@@ -34,7 +34,8 @@ _MOST_GROUPS = 3  # of columns that say the same; of more groups each metric's c
 def findings(results: Sequence[Result], declarations: Declarations) -> list[str]:
     """Return at most three findings: which metrics lead, what they can distinguish, and how they compare with controls.
 
-    Of a single metric the first says how many rows have a score.
+    Where no result has several metrics, the first says how many rows have a score. Where no metric has a value, the
+    only finding says why.
     """
     shown = headlines(results, declarations)
     if shown and not any(headline.metrics for headline in shown):
@@ -56,7 +57,7 @@ def _without_values(result: Result) -> str:
 
 
 def _coverage(shown: Sequence[Headline]) -> str:
-    """Return a sentence with the number of rows that the only metric scored in each table, and of their groups."""
+    """Return a sentence with the number of rows that the only metric scored in each result, and the data's groups."""
     texts = []
     for headline in shown:
         for row in headline.metrics[:1]:
@@ -70,15 +71,16 @@ def _coverage(shown: Sequence[Headline]) -> str:
 
 
 def _labelled(label: str, text: str, groups: Collection[object]) -> str:
-    """Return the sentence, with the label before it where there are several groups."""
+    """Return the sentence `text`, with the label before it if `groups` are several sentences."""
     return sentence_templates.LABELLED.format(label=label, sentence=text) if len(groups) > 1 else text
 
 
 def leading(every: Sequence[Headline], chance: Collection[str] = ()) -> str:
     """Return the sentences on the leading metrics of each column: those not significantly worse than the highest.
 
-    chance: controls whose scores carry no information. Without tests the sentence names the metric with the highest
-    value. Where no metric is significantly better than these controls, it says so.
+    Columns with a single metric are left out. If a column has no tests, the sentences name only the metric with the
+    highest value. chance: controls whose scores carry no information. Where metrics differ and none is significantly
+    better than these, the sentence says that, and no metric leads.
     """
     shown = [headline for headline in every if len(headline.metrics) > 1]
     if not all(any(pair.p is not None for pair in significance_verdicts.pairs_of(headline)) for headline in shown):
@@ -96,7 +98,7 @@ def leading(every: Sequence[Headline], chance: Collection[str] = ()) -> str:
 
 
 def _none_above_chance(headline: Headline, chance: Collection[str]) -> bool:
-    """Return whether pairs differ in a column in which no metric is significantly above chance."""
+    """Return whether metrics differ in a column although each was tested and none is significantly above chance."""
     above = {significance_verdicts.above_chance(headline, row, chance) for row in headline.metrics}
     return above == {False} and bool(significance_verdicts.better_pairs(headline))
 
@@ -113,7 +115,7 @@ def _leading(shown: Sequence[Headline], every: Sequence[Headline]) -> list[str]:
 
 
 def _column_counts(claim: str, names_of_columns: Sequence[Collection[str]]) -> str:
-    """Return the number of columns in which a claim holds, for each metric."""
+    """Return a sentence with the number of columns in which a claim holds for each metric; they are given by column."""
     columns = Counter(name for names in names_of_columns for name in names)
     by_number = grouped((number, name) for name, number in columns.most_common())
     counts = [f"{listed(names)} in {number}" for number, names in by_number.items()]
@@ -141,7 +143,8 @@ def _leaders(same: Sequence[Headline], every: Sequence[Headline]) -> str:
 def _with_measures(template: str, same: Sequence[Headline], every: Sequence[Headline], **fields: str) -> str:
     """Return a template filled with the measures of the columns `same`, and other fields.
 
-    Of a single column the values of the leading metrics, or of the two highest, are added. every: all columns.
+    Where `same` is a single column, the values of the leading metrics, or of the two highest, are added. every: all
+    columns.
     """
     ranked, best = significance_verdicts.ordered(same[0]), len(significance_verdicts.top(same[0]))
     if template == sentence_templates.LEAD:  # the sentence names them in this order
@@ -153,10 +156,11 @@ def _with_measures(template: str, same: Sequence[Headline], every: Sequence[Head
 
 
 class _Ability(NamedTuple):
-    """An ability on one data set: the metrics that were tested against chance, and those significantly above it.
+    """An ability under one measure (`column`): the metrics tested against chance, and those significantly above it.
 
-    open: a metric is significantly above chance here but not by the headline measure, so that no sentence is made
-    of it.
+    text: what a metric above chance can do. chance: the measure's raw value of random scores. open: a metric is
+    significantly above chance here but not by the headline measure, so that it is in neither list, and "every", "only"
+    and "no metric" cannot be said.
     """
 
     text: str
@@ -171,7 +175,7 @@ class _Ability(NamedTuple):
 def _abilities(results: Sequence[Result], declarations: Declarations) -> str:
     """Return which metrics are significantly above chance, under the measures that show an ability, as text.
 
-    The protocol with most such measures is chosen: the three levels come before a correlation.
+    Only the protocol with most abilities is used: the three levels come before a correlation. "" without any test.
     """
     tested = [ability for result in results for ability in _tested_abilities(result, declarations)]
     by_protocol = grouped((ability.result.protocol, ability) for ability in tested)
@@ -223,9 +227,10 @@ def _ability_sentence(same: Sequence[_Ability]) -> str:
 
 
 def _claim(claim: str, names: Sequence[str], tested: Collection[str], metrics: int, evidence: str = "") -> str:
-    """Return which of the tested metrics a claim holds for, as text.
+    """Return which of the tested metrics a claim holds for, as a sentence.
 
-    names: those metrics. metrics: number of all, tested or not. evidence: text in brackets behind the claim.
+    names: the metrics for which it holds. metrics: number of all metrics, tested or not. evidence: text in brackets,
+    added where it holds for none.
     """
     others = [name for name in tested if name not in names]
     if not names:
@@ -240,7 +245,7 @@ def _claim(claim: str, names: Sequence[str], tested: Collection[str], metrics: i
 
 
 def _first_value(ability: _Ability) -> str:
-    """Return the value of the first tested metric under the measure of the ability, with its interval."""
+    """Return, as text, the value of the first tested metric under the ability's measure, with its interval if any."""
     column, value = ability.column, value_of(ability.tested[0], ability.column)
     ends = " to ".join(format_value(end, column) for end in (value.low, value.high) if end is not None)
     return f"{plain(column.label)} {format_value(value.value, column)}{f', interval {ends}' if ends else ''}"
@@ -251,7 +256,7 @@ def _are(names: Collection[str]) -> str:
 
 
 class _ControlTests(NamedTuple):
-    """A headline, its best control, the metrics with tests against controls, and those better than every control."""
+    """A headline, its best control, names of metrics tested against every control, and of those better than each."""
 
     headline: Headline
     best: Row
@@ -298,7 +303,7 @@ def _better_than_controls(tables: Sequence[_ControlTests]) -> str:
 
 
 def _worse_than_control(tables: Sequence[_ControlTests]) -> str:
-    """Return which metrics are significantly worse than the best control in every column, as text."""
+    """Return which metrics are significantly worse than the best control in every column, as text; "" for none."""
     if any(table.best.kind == "metric" for table in tables):
         return ""  # the tests of pairs say it
     worse = [
@@ -317,7 +322,7 @@ def _worse_than_control(tables: Sequence[_ControlTests]) -> str:
 
 
 def _best_controls(shown: Sequence[tuple[Headline, Row]]) -> str:
-    """Return the best control of each column, and of up to three columns its values, as text."""
+    """Return a sentence for each control that is the best of some columns, with its values in up to three columns."""
     every = [headline for headline, _ in shown]
     by_name = grouped((plain(best.metric), (headline, best)) for headline, best in shown)
     texts = []

@@ -37,9 +37,10 @@ def escape(text: Shown) -> str:
 
 
 def table_of(grid: Table, titled: bool = True) -> str:
-    """Return the table in a scrolling frame with its notes; the rest of the footer and the signatures are collapsed.
+    """Return a table as HTML, in a scrolling frame, with the notes that are needed to read it.
 
-    titled: whether the caption holds the title, which a heading above the table may hold instead.
+    Other notes of the footer, and the signatures, are collapsed. titled: whether the caption holds the title, which a
+    heading above the table may hold instead.
     """
     title = f"{escape(grid.title)} " if titled else ""
     reading = [note for note in grid.footer if note.label in READING]
@@ -86,7 +87,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _notes(notes: Sequence[Note], kind: str, raised: bool) -> str:
-    """Return notes as HTML. kind: CSS class. raised: whether labels are raised marks of footnotes."""
+    """Return notes as HTML; "" without any. kind: CSS class. raised: whether labels are raised marks of footnotes."""
     if not notes:
         return ""
     lines = []
@@ -127,8 +128,9 @@ def page(
 ) -> str:
     """Return the HTML page of results, a section for each data set; the same arguments give the same bytes.
 
-    pictures: by data set, as `judged` names it. declarations: if given, the page opens with the findings, the
-    headline table and its forest plot. explorer: HTML that says where the pairs can be viewed.
+    pictures: by `rows_description` of their result. title: heading of the page; "": made from the data sets.
+    declarations: if given, the page opens with the findings, the headline table and its forest plot. explorer: HTML
+    that says where the pairs can be viewed.
     """
     names = ", ".join(dict.fromkeys(plain(result.data.name) for result in results))
     against = Data.wording_of([result.data for result in results], "Metrics against human labels")
@@ -136,13 +138,13 @@ def page(
     opening = _opening(results, declarations) if declarations and results else ""
     sections = [
         Section([(lay_out(result), _folded_pairs(result)) for result in same], name, pictures.get(name, ()))
-        for name, same in grouped((judged(result), result) for result in results).items()
+        for name, same in grouped((rows_description(result), result) for result in results).items()
     ]
     return page_of(heading, sections, opening + explorer)
 
 
-def judged(result: Result) -> str:
-    """Return what a result's rows are, as text: data set, split and unit."""
+def rows_description(result: Result) -> str:
+    """Return what a result's rows are, as text: "DATASET, SPLIT: UNITS"."""
     return f"{place_of(result.data)}: {units(result.unit)}"
 
 
@@ -195,7 +197,7 @@ def explorer_line(command: str, link: str = "") -> str:
 
 
 def _opening(results: Sequence[Result], declarations: Declarations) -> str:
-    """Return the opening of a page: the findings, the cautions and the headline values."""
+    """Return the opening of a page as HTML: the headline table, the findings, the cautions and the forest plot."""
     grid, shown = headline_grid(results, declarations, sys.maxsize), in_headline(results, declarations)
     sentences = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(shown, declarations))
     careful = "".join(f"<li>{escape(plain(text))}</li>" for text in cautions(results))
@@ -206,7 +208,7 @@ def _opening(results: Sequence[Result], declarations: Declarations) -> str:
 
 
 def _folded_pairs(result: Result) -> str:
-    """Return the table of pairs of metrics, collapsed, since few readers want all of them."""
+    """Return the table of pairs of metrics as HTML, collapsed; "" for a result without tests of pairs."""
     if result.significance is None or not result.significance.comparisons:
         return ""
     return f"<details><summary>Pairs of metrics</summary>{table_of(comparison_grid(result))}</details>"
@@ -229,8 +231,8 @@ _ASKED = 5  # ticks of an axis, about
 def page_forest(results: Sequence[Result], declarations: Declarations) -> str:
     """Return a forest plot as HTML: panels side by side where they fit, a line for each metric; "" without a value.
 
-    The panels are the measures of an ability of a single result, or each result's headline measure. Lines and
-    vertical lines are as in `metaeval.report.figures.forest.forest`.
+    The panels are the measures that show an ability, of a single result that has several, else each result's headline
+    measure. A line is an interval; the dashed vertical line is the best control, the dotted one chance.
     """
     able = ability_columns(results[0], declarations) if len(results) == 1 else []
     shown = [Headline(results[0], column) for column in able] if len(able) > 1 else headlines(results, declarations)
@@ -286,7 +288,7 @@ def _panel(
 
 
 def _ticks(values: Sequence[float]) -> list[float]:
-    """Return about `_ASKED` round numbers, the first below and the last above all values."""
+    """Return about `_ASKED` round numbers at equal distances; all values lie between the first and the last."""
     low, high = min(values), max(values)
     rough = max((high - low) / _ASKED, 1e-6 * max(abs(high), 1.0))
     power = 10.0 ** math.floor(math.log10(rough))

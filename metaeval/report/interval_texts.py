@@ -18,11 +18,11 @@ FEW_GROUPS = 30
 
 
 def uncertainty(result: Result) -> str:
-    """Return a sentence on how a table's intervals were computed, and from how many effective groups."""
+    """Return, as text, how a table's intervals were computed, and from how many effective groups."""
     interval, groups = result.interval, result.data.groups
     if not interval.studentised:
         return interval_settings(interval, groups)
-    behind = effective(result, result.columns)
+    behind = effective_numbers(result, result.columns)
     others = [plain(column.label) for column in result.columns if _has_own_intervals(result, column)]
     if others and not behind and interval.resamples:
         return sentence_templates.OWN_INTERVALS.format(level=100 * interval.level, groups=count(groups, "group"))
@@ -31,9 +31,10 @@ def uncertainty(result: Result) -> str:
 
 
 def interval_settings(interval: Interval, groups: int | None, behind: Sequence[float] = ()) -> str:
-    """Return, as text, how intervals were computed.
+    """Return, as text, how intervals were computed, or that there are none.
 
-    groups: number of groups, None where it differs between rows. behind: numbers of effective groups.
+    groups: number of groups; None where it differs between rows. behind: numbers of effective groups of the values,
+    whose range is named; empty where they are not known.
     """
     if interval.resamples == 0:
         return sentence_templates.NO_INTERVALS
@@ -55,14 +56,14 @@ def interval_settings(interval: Interval, groups: int | None, behind: Sequence[f
 
 
 def few_groups_of_sheet(interval: Interval, groups: int) -> str:
-    """Return what few groups mean for the intervals of a table; "" if they are not few."""
+    """Return what few groups mean for the intervals of a table; "" if they are not few, or intervals are resampled."""
     if not interval.studentised or not interval.resamples or groups >= FEW_GROUPS:
         return ""
     return sentence_templates.FEW_OF_SHEET.format(enough=FEW_GROUPS, fewest=interval.fewest)
 
 
 def _has_own_intervals(result: Result, column: Column) -> bool:
-    """Return whether the protocol computes its own intervals: those of Student's t come with effective groups."""
+    """Return whether intervals of a measure are the protocol's own: those of Student's t come with effective groups."""
     values = [value_of(row, column) for row in metrics_of(result)]
     return any(value.low is not None and value.effective is None for value in values)
 
@@ -72,23 +73,23 @@ def level_and_method(interval: Interval) -> str:
     return sentence_templates.INTERVALS.format(level=100 * interval.level, method=_METHODS[interval.method])
 
 
-def effective(result: Result, columns: Sequence[Column]) -> list[float]:
-    """Return the numbers of effective groups of the metrics under these measures."""
+def effective_numbers(result: Result, columns: Sequence[Column]) -> list[float]:
+    """Return the number of effective groups of each metric's value under these measures, where it is known."""
     values = [value_of(row, column) for row in metrics_of(result) for column in columns]
     return [value.effective for value in values if value.effective is not None]
 
 
 def whole_range(numbers: Sequence[float]) -> str:
-    """Return the range of these numbers as text, both ends rounded down, to never make few groups look like enough."""
+    """Return the range of these numbers as text, "12 to 40"; both ends are rounded down, so that few stay few."""
     low, high = int(min(numbers)), int(max(numbers))
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def few_groups(result: Result) -> str:
-    """Return the measures of a table with few effective groups, and a warning about them; "" without any."""
+    """Return a warning, as text, that names a table's measures with few effective groups; "" without any."""
     below = {}
     for column in result.columns:
-        numbers = [number for number in effective(result, [column]) if number < FEW_GROUPS]
+        numbers = [number for number in effective_numbers(result, [column]) if number < FEW_GROUPS]
         if numbers:
             below[plain(column.label)] = whole_range(numbers)
     if not below:
@@ -99,9 +100,9 @@ def few_groups(result: Result) -> str:
 
 
 def simulation_summary(result: Result, with_samples: bool = True) -> str:
-    """Return the coverage that a simulation on the table's own rows found, as text; "" without one.
+    """Return, as text, what the result's certificate says of intervals and tests; "" for a result without one.
 
-    with_samples: whether the number of simulated samples is added.
+    with_samples: whether the number of simulated samples and the metrics are added.
     """
     simulated = result.certificate
     if simulated is None:
@@ -129,7 +130,7 @@ def simulation_summary(result: Result, with_samples: bool = True) -> str:
 
 
 def share_with_error(hits: int, of: int) -> str:
-    """Return a simulated share in per cent, with its Monte Carlo standard error. of: number of samples."""
+    """Return a simulated share (`hits` of `of` samples) in per cent, with its Monte Carlo standard error, as text."""
     if not of:
         return "none of 0"
     near = (hits + 1) / (of + 2)  # a simulated share of 0 or 1 has an error too
@@ -141,7 +142,7 @@ EFFECTIVE = (0, 6, FEW_GROUPS, 60)
 
 
 def effective_class(effective: float) -> str:
-    """Return the name of the class of a number of effective groups."""
+    """Return the class (`EFFECTIVE`) of a number of effective groups in words, such as "6 to 30"."""
     number = max(place for place, begin in enumerate(EFFECTIVE) if effective >= begin)
     if number == 0:
         return f"fewer than {EFFECTIVE[1]}"

@@ -39,9 +39,9 @@ _PRINTED = (frozenset(READING) | _MISSING) - {"perfect metric", "perfect detecto
 
 
 def table_of(grid: Table, controls: bool = False) -> str:
-    """Return the table with caption, label and the marks' meaning; signatures and other notes are comments.
+    """Return a table as LaTeX, with caption, label and notes below it; signatures and most of the footer are comments.
 
-    controls: whether to include the block of controls, which few papers have room for; a single block stays.
+    controls: whether to include the block of controls, which few papers have room for; it stays if it is the only one.
     """
     kept = tuple(block for block in grid.blocks if controls or block.title != CONTROLS)
     grid = replace(grid, blocks=kept or grid.blocks)
@@ -58,9 +58,9 @@ def _kind_of_intervals(grid: Table) -> Shown:
 
 
 def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
-    """Return table `number` of the `of` tables that a grid is split into, with the meaning of its marks.
+    """Return table `number` of the `of` tables that a grid is split into, with the meaning of its marks below it.
 
-    part: indices of its columns. Other notes and signatures come after the last table.
+    part: indices of its columns. Other notes, and signatures as comments, are in the last of these tables.
     """
     which = f", part {number} of {of}" if of > 1 else ""
     caption = f"{escape(grid.title)} ({escape(grid.subtitle)}{which})."
@@ -89,7 +89,7 @@ def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
 
 
 def _below(grid: Table, part: Sequence[int], last: bool) -> tuple[list[Note], list[Note], list[str]]:
-    """Return what is printed below a table: the meaning of marks, other notes (if it is the `last`), and comments."""
+    """Return notes on marks, other notes, and comments for below a table; most of these only if it is the `last`."""
     used = {mark for line in grid.lines for position in part for mark in line.cells[position].marks}
     marks = [note for note in grid.footnotes if note.label in used]
     reading = [note for note in grid.footer if note.label in _PRINTED and last]
@@ -110,8 +110,8 @@ def _brief(note: Note) -> Note:
 def _fit(grid: Table, part: Sequence[int]) -> tuple[str, str, bool]:
     """Return environment, font size, and whether intervals are beside their numbers, for the columns `part` of a table.
 
-    The first of these that fits by its number of characters: a narrower environment comes before a wider one, then
-    intervals beside the numbers before those below, then the larger size.
+    The first that fits by its number of characters is returned: a narrower environment comes before a wider one, then
+    intervals beside the numbers before those below, then the larger size. If none fits, it is the widest and smallest.
     """
     spread = [any(line.cells[position].ends for line in grid.lines) for position in part]
     may_stand_beside = len(spread) + sum(spread) <= _BESIDE
@@ -126,7 +126,7 @@ def _fit(grid: Table, part: Sequence[int]) -> tuple[str, str, bool]:
 
 
 def _parts(grid: Table) -> tuple[tuple[int, ...], ...]:
-    """Return the columns of each table: all in one if that fits the page at some size."""
+    """Return the indices of the columns of each table: all in one if that fits the page at some size."""
     everything = tuple(range(len(grid.headings)))
     point = _SIZES[-1][1]
     if _width(grid, everything, point, beside=False) <= _TEXT:
@@ -142,7 +142,7 @@ def _parts(grid: Table) -> tuple[tuple[int, ...], ...]:
 
 
 def _grouped(grid: Table, part: Sequence[int], point: float) -> list[tuple[float, list[int]]]:
-    """Return the width of each group's title in points, and its columns in a part; without groups all columns."""
+    """Return each group's title width in points and its columns' indices in a part; without groups (0, all)."""
     if not grid.groups:
         return [(0.0, list(part))]
     owners = [group.title for group in grid.groups for _ in range(group.columns)]
@@ -168,7 +168,7 @@ def _names(grid: Table, point: float) -> float:
 
 
 def _most(grid: Table) -> int:
-    """Return the most characters of a name before it is broken: as many as leave the columns in one table."""
+    """Return the most characters of a name before it is broken: fewer where longer names would split the table."""
     point = _SIZES[-1][1]
     room = _TEXT - _values(grid, range(len(grid.headings)), point, beside=False) - 2 * _SEPARATION
     return _LONGEST[point * min(_longest(grid), _LONGEST[0]) > room]
@@ -220,7 +220,7 @@ def _tabular(grid: Table, part: Sequence[int], size: str, beside: bool) -> list[
 
 
 def _over(grid: Table, part: Sequence[int], span: int) -> list[str]:
-    """Return the lines of column-group headings, each with a rule."""
+    """Return the line of column-group headings and that of their rules; empty without groups. span: LaTeX columns."""
     if not grid.groups:
         return []
     owners = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
@@ -240,7 +240,7 @@ def _row_beside(line: TableLine, most: int) -> str:
 
 
 def _row_stacked(line: TableLine, most: int) -> str:
-    """Return a row with intervals below the numbers, whose digits are aligned; marks take no width."""
+    """Return a row with intervals below the numbers, whose digits are aligned. most: characters of an unbroken name."""
     numbers = [_number(cell) + (rf"\rlap{{{_marks(cell.marks)}}}" if cell.marks else "") for cell in line.cells]
     below = [[_interval(cell) for cell in line.cells]] if any(cell.ends for cell in line.cells) else []
     levels = zip_longest(*(cell.asides for cell in line.cells))
@@ -278,7 +278,7 @@ def _marks(marks: Sequence[Shown]) -> str:
 
 
 def _notes(notes: Sequence[Note], colon: str) -> list[str]:
-    """Return one paragraph for each note, below the tabular and as wide as the text."""
+    """Return the lines of a paragraph for each note, as wide as the text. colon: behind labels; "": they are raised."""
     if not notes:
         return []
     lines = []

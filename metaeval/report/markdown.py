@@ -56,7 +56,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _number(text: Shown) -> str:
-    """Return a cell unchanged if it is plain, so that numbers stay legible; escape it if it contains markup."""
+    """Return the text of a cell, unchanged if it has no markup, so that numbers stay legible; otherwise escaped."""
     return escape(text) if re.search(r"[\\`<>|]|\]\(", text) else text
 
 

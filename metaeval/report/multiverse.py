@@ -76,9 +76,10 @@ class Multiverse(Recorded):
 
 @dataclass(frozen=True)
 class Standing:
-    """A summary of one metric over the specifications in which it has a rank: their number, its ranks, its values.
+    """A summary of one metric over the specifications in which it has a rank; `specifications` is their number.
 
-    first: the specifications in which no metric is above it; two metrics can share one.
+    first: number of those in which no metric is above it; two metrics can share one. ranks: (best, worst) rank. values:
+    (lowest, highest) raw value.
     """
 
     metric: str
@@ -97,7 +98,7 @@ class Standing:
 class RankInfluence:
     """The share of the variance of ranks that one choice (`axis`) explains alone, over specifications that have it.
 
-    None where no rank ever changes. Shares of two choices may overlap where not every combination was run.
+    share: None where no rank ever changes. Shares of two choices may overlap where not every combination was run.
     """
 
     axis: str
@@ -106,7 +107,7 @@ class RankInfluence:
 
 @dataclass(frozen=True)
 class Swap:
-    """Two metrics whose order depends on the choices: in how many specifications each is above the other."""
+    """Two metrics whose order depends on the choices. first_above: number of specifications with the first above."""
 
     first: str
     second: str
@@ -209,7 +210,7 @@ def load_multiverse(path: Path) -> Multiverse:
 
 
 def multiverse_tables(multiverse: Multiverse) -> list[Table]:
-    """Return for each protocol the tables of first ranks, of influential choices and, for a single choice, of values.
+    """Return for each protocol the table of ranks, that of all values if a single choice varies, and that of choices.
 
     Notes that hold for all of them are below the last. The first table has every outlook as a record.
     """
@@ -290,7 +291,7 @@ def as_json(multiverse: Multiverse) -> str:
 
 
 def ranks_of(values: Mapping[str, float | None]) -> dict[str, int | None]:
-    """Return the rank of each metric by its value; None for all if all values are equal."""
+    """Return the rank of each metric by its value, 1 the highest; None without a value, and if all (of several) tie."""
     known = [value for value in values.values() if value is not None]
     if len(known) > 1 and len(set(known)) == 1:
         return dict.fromkeys(values)
@@ -300,7 +301,7 @@ def ranks_of(values: Mapping[str, float | None]) -> dict[str, int | None]:
 
 
 def value_under(estimate: Value | None, policy: str) -> float | None:
-    """Return a value under a policy for tied scores: "expected" or "", "worst", "best"."""
+    """Return the value in the worst, best or ("expected", "") average order of tied scores; None if undefined."""
     if estimate is None or policy in ("", "expected") or estimate.ties is None:
         return None if estimate is None else estimate.value
     return estimate.ties[0] if policy == "worst" else estimate.ties[1]

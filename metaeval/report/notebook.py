@@ -58,7 +58,7 @@ class NotebookText(str):
 
 
 class Changes(dict[str, list[Change]], Recorded):
-    """Differences between two sides by the name of the row, with a short `repr`, a notebook table and a data frame."""
+    """The differences of two results or tables, a list for each row's name, also as records and a notebook's table."""
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -81,12 +81,12 @@ class Changes(dict[str, list[Change]], Recorded):
 
 
 class WrittenOnce:
-    """Mixin of values whose job is only written where somebody wants its files."""
+    """Mixin of values that can write the files of the job that they are from, once it is wanted."""
 
     _job: Callable[[], Path | None] | None = None
 
     def of_job(self, write: Callable[[], Path | None]) -> None:
-        """Keep the function that writes the job and returns its folder."""
+        """Keep the function that writes the job, and returns its folder or None, for the method `write`."""
         self._job = cache(write)
 
     def write(self) -> Path:
@@ -95,7 +95,7 @@ class WrittenOnce:
         Raises `UserError` for a value that no analysis returned.
         """
         if (folder := self._job and self._job()) is None:
-            raise UserError("These tables belong to no job, so that there are no files to write: use to_frame().")
+            raise UserError("These results belong to no job, so that there are no files to write: use to_frame().")
         return folder
 
 
@@ -159,15 +159,15 @@ class Sheets(dict[str, Table], WrittenOnce):
         super().__init__({sheet.name: sheet for sheet in sheets})
 
     def to_frame(self, name: str = "") -> Any:
-        """Return the records of a table as a data frame; name: which, by default the first."""
+        """Return the records of the table `name` ("": the first) as a data frame; `UserError` for an unknown name."""
         if not self or (name and name not in self):
             raise UserError(f"No table is called {name!r}; the tables are {', '.join(self) or 'none'}.")
         return frame(self[name or next(iter(self))].records)
 
     def plot(self, name: str = "") -> Figure:
-        """Draw the values of a table with their intervals; name: which, by default the first that has some.
+        """Draw the values of the table `name` ("": the first that has intervals) with their intervals.
 
-        Raises `UserError` where there is none, and where matplotlib is not installed.
+        Raises `UserError` for an unknown name, without intervals, and where matplotlib is not installed.
         """
         from metaeval.report.figures.forest import has_intervals, records_forest
 
@@ -189,7 +189,7 @@ class Sheets(dict[str, Table], WrittenOnce):
 
 
 def in_notebook() -> bool:
-    """Return whether the code runs in the kernel of a notebook; IPython is asked only if it is loaded already."""
+    """Return whether the code runs in the kernel of a notebook; IPython is not imported for this."""
     shell = sys.modules.get("IPython")
     return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 

@@ -16,15 +16,15 @@ _NAMING = ("metric", "pair", "data set")
 class Wording:
     """The words of a paper.
 
-    names: what papers write for the name of a metric or a data set. measures: for each protocol what its measures are,
-    by label.
+    names: what papers write, by the name of a metric or a data set. measures: what each measure is, in a sentence, by
+    the name of its protocol and then by its label.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     measures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def of(self, table: Table) -> Table:
-        """Return the table with the names as papers write them, and with what its measures are in the legend."""
+        """Return the table with names as papers write them; what its measures are is added to the legend."""
         blocks = table.blocks
         if table.stub in _NAMING:
             blocks = tuple(

@@ -61,7 +61,7 @@ class PaperLayout(NamedTuple):
     percent_digits: int | None = None
 
     def blocks(self, names: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the title of the block of each metric, and its name, in the order of the groups."""
+        """Return (title of the block, name) for each metric, in the order of `BASE_PAPER_GROUPS`, other groups last."""
         if not self.groups:
             return [("", name) for name in names]
         order = [*dict.fromkeys(BASE_PAPER_GROUPS.values()), OTHER_GROUP]
@@ -69,7 +69,7 @@ class PaperLayout(NamedTuple):
         return [(title, name) for title in order for name in names if titles[name] == title]
 
     def of(self, result: Result) -> Result:
-        """Return the result with the decimals of this layout."""
+        """Return the result with this layout's decimals of measures in per cent; unchanged where it has none."""
         if self.percent_digits is None:
             return result
         digits = {"digits": self.percent_digits}
@@ -97,7 +97,7 @@ def _named(results: Sequence[Result]) -> dict[str, Result]:
 
 
 def _shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
-    """Return the merged footers: a note that all data sets share once, others under the data set's name."""
+    """Return the footers of results, by data set, as one: a note that all share once, others with each set's name."""
     footers = {name: {str(note.label): note for note in table_notes.footer(result)} for name, result in results.items()}
     below = []
     for label in _SHARED:
@@ -158,7 +158,7 @@ def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout:
     """Return one protocol's results as one table; best and second best are per data set and measure.
 
     A measure with published values has a second column, `paper`. A metric has blank cells where a data set lacks
-    it. shrink, layout: as in `paper_tables`.
+    it. shrink: as in `paper_tables`; None: no shrunk values. layout: groups of metrics, and decimals.
     """
     results = [layout.of(result) for result in results]
     sources = _named(results)
@@ -208,13 +208,17 @@ def _title(results: Sequence[Result]) -> str:
 
 
 def _lines(order: Sequence[Row], kind: str, layout: PaperLayout) -> list[tuple[str, str]]:
-    """Return the lines of metrics or of controls: the title of the block, and the name."""
+    """Return (title of the block, name) for each line. kind: "metric" or "control", of which the lines are."""
     names = list(dict.fromkeys(row.metric for row in order if row.kind == kind))
     return layout.blocks(names) if kind == "metric" else [(CONTROLS, name) for name in names]
 
 
 class _Measured(NamedTuple):
-    """A measure of one result, followed by the published values if there are any."""
+    """A measure of one result as printed, in one column or, with published values, in two.
+
+    ranks: by printed value. fewer: metrics that scored fewer rows than others, without a rank. spelt: whether intervals
+    are printed as "low to high", since an end is negative.
+    """
 
     column: Column
     ranks: Mapping[str, Rank]
@@ -224,7 +228,7 @@ class _Measured(NamedTuple):
     spelt: bool
 
     def cells(self, name: str, kind: str, reasons: Mapping[str, str], but: Collection[str]) -> list[Cell]:
-        """Return the cells of a row. reasons: the footnotes' numbers by their texts. but: marks to leave out."""
+        """Return a line's cells, blank if it has no row. reasons: footnote numbers by text. but: marks to leave out."""
         row, column = self.rows.get((name, kind)), self.column
         if row is None:
             return [Cell("") for _ in self.headings]
@@ -261,9 +265,10 @@ _HOW_SHRUNKEN = (
 
 
 def _empirical_bayes(measured: Sequence[_Measured], level: float, shrink: Shrink) -> list[tuple[str, list[Cell]]]:
-    """Return, for each metric with a ROC-AUC from few effective groups, those values shrunk towards the mean, as cells.
+    """Return (name, cells) for each metric with a ROC-AUC from few effective groups on one of four or more data sets.
 
-    level: confidence level of the intervals. shrink: as in `paper_tables`.
+    The cells have these values shrunk towards the metric's mean over data sets; others are blank. level: confidence
+    level of the intervals. shrink: as in `paper_tables`.
     """
     cells: dict[str, dict[int, Cell]] = {}
     names = dict.fromkeys(name for measure in measured for name, kind in measure.rows if kind == "metric")
@@ -292,7 +297,7 @@ def _empirical_bayes(measured: Sequence[_Measured], level: float, shrink: Shrink
 
 
 def _reading(results: Sequence[Result], said_once: str) -> tuple[Note, ...]:
-    """Return notes on all values, the raised letters, the second columns and the blank cells, if there are any."""
+    """Return notes on all values (`said_once`), raised letters, second columns and blank cells, if there are any."""
     tests = dict.fromkeys(
         table_notes.settings(result.significance) for result in results if result.significance is not None
     )
@@ -356,7 +361,7 @@ def paper_tables(
 
 
 def _by_protocol(results: Sequence[Result], numbered: Mapping[str, NumberedTable]) -> dict[str, list[Result]]:
-    """Return the results of each table, by the name of its file; names sort in the paper's order."""
+    """Return the results of each protocol's table, by the name of its file; numbered tables come first, in order."""
     in_order = sorted(numbered, key=lambda name: numbered[name].number)
     groups: dict[str, list[Result]] = {}
     for name in dict.fromkeys([*in_order, *(result.protocol for result in results)]):
@@ -374,6 +379,6 @@ def _with_columns(result: Result, keys: Sequence[str]) -> Result:
 
 
 def _shown_records(result: Result) -> list[dict[str, str | float | int | None]]:
-    """Return the records of the measures that the table shows."""
+    """Return the result's records, of metrics and controls, under the measures that its table shows."""
     keys = {column.key for column in result.columns}
     return [record for record in records(result) if record["measure"] in keys]

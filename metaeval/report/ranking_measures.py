@@ -12,7 +12,7 @@ from metaeval.report.table import format_value, grouped, place_of, plain, value_
 LEVELS = ("full", "partial", "none")
 
 NAMED = 4
-"""Names that a longer list shows; the rest are counted."""
+"""Names that a list of more than one more shows; the rest are counted."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class Headline(NamedTuple):
 
 
 def metrics_of(result: Result) -> list[Row]:
-    """Return the rows that are metrics."""
+    """Return the rows of metrics, without controls, in the result's order."""
     return [row for row in result.rows if row.kind == "metric"]
 
 
 def headlines(results: Sequence[Result], declarations: Declarations) -> list[Headline]:
-    """Return each result's headline measure; if no metric has a value there, the first measure with a value."""
+    """Return each result's headline measure; if no metric has a value there, its first measure with one, if any."""
     ranked_by = []
     for result in results:
         declared = [column for column in result.columns if column.key == declarations.of(result).headline]
@@ -91,7 +91,7 @@ def named_in(headline: Headline, every: Sequence[Headline]) -> str:
 
 
 def measures_of(shown: Sequence[Headline], every: Sequence[Headline]) -> str:
-    """Return the names of these columns' measures, with their data sets if the table (`every` column) has several."""
+    """Return the names of the measures of `shown` as text, with their data sets if those in `every` are of several."""
     all_names = list(dict.fromkeys(plain(headline.result.data.name) for headline in every))
     names_by_label = grouped((plain(headline.column.label), plain(headline.result.data.name)) for headline in shown)
     if len(all_names) == 1:
@@ -104,7 +104,7 @@ def measures_of(shown: Sequence[Headline], every: Sequence[Headline]) -> str:
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
-    """Return the names as text: a, b and c; a long list ends in how many more there are.
+    """Return the names as text: a, b and c; of six or more, four and how many more there are; "" without names.
 
     last: the word before the last name.
     """
@@ -114,9 +114,9 @@ def listed(names: Sequence[str], last: str = "and") -> str:
 
 
 def untested(shown: Iterable[tuple[Result, Column]]) -> str:
-    """Return, as text, the measures without a test against controls, whose cells cannot have that mark.
+    """Return, as text in brackets, the measures of `shown` with values but without tests against controls.
 
-    It is empty where no measure has such a test.
+    Only results with such tests of other measures count; "" where there are none.
     """
     labels: dict[str, None] = {}
     for result, column in shown:

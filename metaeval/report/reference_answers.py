@@ -66,14 +66,14 @@ class MetricAnswer:
 
 @dataclass(frozen=True)
 class ComparedMetrics:
-    """The metrics that one question is about. cells: by set, those with tests. better: (set, better, worse)."""
+    """The metrics of one question. cells: of two or more, by set. better: (set, metric, a significantly worse one)."""
 
     cells: Mapping[str, Sequence[PrintedCell]]
     better: frozenset[tuple[str, str, str]]
 
     @cached_property
     def leading(self) -> dict[str, list[str]]:
-        """Return, by set, the metric with the highest value and those not significantly worse."""
+        """Return, by set, the metrics not significantly worse than that with the highest value, the highest first."""
         leading = {}
         for name, rows in self.cells.items():
             names = [row["metric"] for row in sorted(rows, key=lambda row: -float(row["common_value"]))]
@@ -96,16 +96,16 @@ class ComparedMetrics:
         }
 
     @property
-    def wide(self) -> list[str]:
-        """Return the metrics that were compared on more than half of the sets."""
+    def on_most_sets(self) -> list[str]:
+        """Return the metrics that were compared on more than half of the sets, the cheapest first."""
         return [metric for metric, sets in self.sets_of.items() if 2 * len(sets) > len(self.cells)]
 
-    def led(self, metric: str) -> int:
+    def sets_led(self, metric: str) -> int:
         """Return on how many sets a metric is not significantly worse than the best."""
         return sum(metric in self.leading[name] for name in self.sets_of[metric])
 
     def in_words(self, metrics: Sequence[str]) -> str:
-        """Return metrics as a list, each with the number of its sets where it was not scored on all."""
+        """Return metrics as a list in words, with the number of its sets behind one that was not compared on all."""
         counts = {metric: len(self.sets_of[metric]) for metric in metrics}
         every = len(self.cells)
         return listed([name if count == every else f"{name} (scored in {count})" for name, count in counts.items()])
@@ -121,7 +121,7 @@ def _cost(row: PrintedCell) -> tuple[int, float, str]:
 
 
 def answers(cells: Sequence[PrintedCell], tests: Sequence[PrintedCell]) -> Iterator[MetricAnswer]:
-    """Yield the answer to each question that the cells can be asked: task, language and budget."""
+    """Yield the answer for each task, language and budget; some say that the data do not tell. cells, tests: rows."""
     differing = [test for test in tests if test["holm"] and float(test["holm"]) <= ALPHA]
     by_measure = {
         task: frozenset((test["set"], *_ordered(test)) for test in differing if test["measure"] == task)
@@ -133,7 +133,7 @@ def answers(cells: Sequence[PrintedCell], tests: Sequence[PrintedCell]) -> Itera
 
 
 def usual_answer(every: Sequence[MetricAnswer]) -> MetricAnswer | None:
-    """Return the answer of the first task and language that names metrics, for the widest budget that does."""
+    """Return the answer that names metrics for the first such task and language, by the widest budget; else any."""
     named = [answer for answer in every if answer.metrics]
     same = [answer for answer in named if (answer.task, answer.language) == (named[0].task, named[0].language)]
     return same[-1] if same else next(iter(every), None)
@@ -159,10 +159,10 @@ def _answer(compared: ComparedMetrics, task: str, language: str, budget: str) ->
     if not compared.cells:
         none = "No two metrics within this budget were compared on the same rows for this task and language."
         return MetricAnswer(*key, (), "The data do not say.", (none,), ())
-    wide, count = compared.wide, len(compared.cells)
-    always = [metric for metric in wide if compared.led(metric) == len(compared.sets_of[metric])]
-    most = max((compared.led(metric) / len(compared.sets_of[metric]) for metric in wide), default=0.0)
-    named = always or [metric for metric in wide if compared.led(metric) / len(compared.sets_of[metric]) == most > 0]
+    ranked, sets, count = compared.on_most_sets, compared.sets_of, len(compared.cells)
+    always = [metric for metric in ranked if compared.sets_led(metric) == len(sets[metric])]
+    most = max((compared.sets_led(metric) / len(sets[metric]) for metric in ranked), default=0.0)
+    named = always or [metric for metric in ranked if compared.sets_led(metric) / len(sets[metric]) == most > 0]
     columns = f"In {_counted(count)} of the table ({compared.titles([*compared.cells])})"
     alike = len(compared.undecided)
     if alike == count:
@@ -197,13 +197,13 @@ def _by_set(compared: ComparedMetrics) -> Iterator[str]:
 
 
 def _effective(rows: Sequence[PrintedCell]) -> float:
-    """Return the smallest number of effective groups, or of groups where it is not known."""
+    """Return the smallest number of effective groups (of groups, where that is not known) in rows; inf for none."""
     counts = (row["effective"] or row["groups"] for row in rows)
     return min((float(count) for count in counts if count), default=float("inf"))
 
 
 def _limits(compared: ComparedMetrics, named: Sequence[str]) -> Iterator[str]:
-    """Yield what the data do not say about an answer."""
+    """Yield a sentence for each thing that the data do not say about an answer. named: the metrics that it names."""
     if alike := compared.undecided:
         yield f"No metric is significantly worse than the best in {compared.titles(alike)}: these do not decide."
     few = {name: count for name, rows in compared.cells.items() if (count := _effective(rows)) < FEW}
@@ -229,7 +229,7 @@ def _limits(compared: ComparedMetrics, named: Sequence[str]) -> Iterator[str]:
     if fitted:
         verb = "was" if len(fitted) == 1 else "were"
         yield f"{listed([*fitted])} {verb} fitted on other parts of some of these data."
-    rare = [metric for metric in compared.sets_of if metric not in compared.wide]
+    rare = [metric for metric in compared.sets_of if metric not in compared.on_most_sets]
     if rare:
         yield f"Compared in at most half of the columns, and not ranked here: {listed(rare)}."
     together = {row["title"].partition(" (")[0] for rows in compared.cells.values() for row in rows}

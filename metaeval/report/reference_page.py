@@ -30,7 +30,7 @@ SCRIPTS = ("observatory_drawings.js", "observatory.js")
 
 
 def observatory(cells: Sequence[PrintedCell], tests: Sequence[PrintedCell]) -> str:
-    """Return the page. cells, tests: the rows of `cells.csv` and `tests.csv`.
+    """Return the page of the reference results as HTML. cells, tests: the rows of `cells.csv` and `tests.csv`.
 
     Texts of the data reach the page as JSON, whose "<" are escaped, and are drawn as text nodes.
     """
@@ -61,5 +61,5 @@ def observatory(cells: Sequence[PrintedCell], tests: Sequence[PrintedCell]) -> s
 
 
 def _in_page(payload: Mapping[str, object]) -> str:
-    """Return JSON that ends no element of HTML, in ASCII."""
+    """Return the payload as ASCII JSON in which "<" is escaped, so that it cannot end an HTML element."""
     return json.dumps(payload, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

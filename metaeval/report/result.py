@@ -44,8 +44,9 @@ class _ResultModel(BaseModel):
 
 
 class Value(_ResultModel):
-    """The value of a cell, with its interval and further facts (see `protocols.contract.Estimate`).
+    """The value of a cell, raw, with its interval and further facts (see `protocols.contract.Estimate`).
 
+    ties, bounds: (worst, best) value over orders of tied scores, and over what unscored rows could have.
     ceiling: the highest value that these scores could reach given their ties and those of the gold, if any.
     published: what the data set's or the base paper's authors report for the same metric, on the same data or on
     others (`Result.published_elsewhere`).
@@ -123,8 +124,9 @@ class Row(_ResultModel):
 
 
 class Data(_ResultModel):
-    """The judged data: corpus, split, content hash, counts of statements, citations and levels of the rows.
+    """The judged data: name, split, content hash, and numbers of statements, documents, citations and groups.
 
+    levels: number of rows at each level. dropped: what was left out, by reason. evidence: counts of how it was placed.
     demo: the labels are made up, to show what the program does.
     """
 
@@ -147,18 +149,18 @@ class Data(_ResultModel):
         return fields if self.demo else {name: value for name, value in fields.items() if name != "demo"}
 
     def wording(self, text: str) -> str:
-        """Return a text in which labels called human are called demo labels if the data are demo data."""
+        """Return a text with "human" replaced by "demo" if the data are demo data."""
         return text.replace("human", "demo") if self.demo else text
 
     @staticmethod
     def wording_of(data: Sequence[Data], text: str) -> str:
-        """Return a text about human labels for several data sets, of which all or some may be demo data."""
+        """Return a text with "human" replaced by "demo", or "human or demo", where all or some data are demo data."""
         kinds = {"demo" if part.demo else "human" for part in data} or {"human"}
         return text.replace("human", " or ".join(sorted(kinds, reverse=True)))
 
     @classmethod
     def together(cls, data: Sequence[Data]) -> Data:
-        """Return one description of several data sets, with their counts added."""
+        """Return one description of several data sets: names and splits joined by "+", numbers added."""
         levels: Counter[str] = Counter()
         for part in data:
             levels.update(part.levels)
@@ -256,10 +258,10 @@ FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE = "full support", "any support", "shar
 
 
 def placed(rows: Sequence[Row], tests: Significance) -> list[Row]:
-    """Return the rows with the letters of each metric and the confidence interval of its rank, by measure.
+    """Return the rows with the letters of each metric and the (low, high) interval of its rank, by measure.
 
     Two metrics share a letter if and only if they are not significantly different. All ranks lie in their intervals
-    with probability 1 - alpha. Metrics without a value or without a test have neither.
+    with probability 1 - alpha. Controls, and metrics without a value or without a test, have neither.
     """
     places = {key: _places(rows, key, tests) for key in dict.fromkeys(test.measure for test in tests.comparisons)}
     placed_rows = []
@@ -272,7 +274,7 @@ def placed(rows: Sequence[Row], tests: Significance) -> list[Row]:
 
 
 def _places(rows: Sequence[Row], key: str, tests: Significance) -> dict[str, tuple[str, tuple[int, int]]]:
-    """Return the letters and the rank interval of each metric under a measure."""
+    """Return (letters, (low, high) of its rank) of each metric with a value and a test under a measure, by name."""
     pairs = [test for test in tests.comparisons if test.measure == key and test.p is not None]
     tested = {name for pair in pairs for name in (pair.one, pair.other)}
     of_metrics = {row.metric: row.values.get(key) for row in rows if row.kind == "metric" and row.metric in tested}
@@ -291,8 +293,8 @@ def _places(rows: Sequence[Row], key: str, tests: Significance) -> dict[str, tup
 class Perfect(_ResultModel):
     """Values of perfect detectors under the table's labels.
 
-    values: measure key -> what is detected -> raw value. full: rows at level full, of which `incomplete` hold only a
-    part of an evidence set.
+    values: measure key -> what is detected -> raw value. full: number of rows at level full, of which `incomplete` hold
+    only a part of an evidence set.
     """
 
     values: dict[str, dict[str, float]]
@@ -396,7 +398,7 @@ FIELDS = (
 
 
 def records(result: Result) -> Iterator[dict[str, str | float | int | None]]:
-    """Yield a mapping for each metric and measure: the table's measures in its order, then those not shown."""
+    """Yield a mapping for each metric and control under each measure, the measures of the printed table first."""
     data, shown, nothing = result.data, [column.key for column in result.columns], (None, None)
     for row in result.rows:
         for key in (*(key for key in shown if key in row.values), *sorted(set(row.values) - set(shown))):
@@ -460,13 +462,13 @@ def _without_clusters(rows: Any) -> Any:
 
 
 def read_versioned(path: Path) -> tuple[Any, Any]:
-    """Return a file's JSON and the schema that it names; raises `UserError` where it is not JSON."""
+    """Return a file's JSON and the schema that it names (None: none); raises `UserError` where it is not JSON."""
     data = read_json(path, "give a .json file that metaeval wrote")
     return data, data.get("schema") if isinstance(data, dict) else None
 
 
 def checked(kind: type[Kind], data: Any, path: Path) -> Kind:
-    """Read a JSON file as a pydantic model or a dataclass; raises `UserError` that names the field that is wrong."""
+    """Return a file's JSON (`data`) as a pydantic model or dataclass; raises `UserError` that names a wrong field."""
     try:
         # As JSON, text is not a number and true is not 1; a list is a tuple.
         return cast(Kind, _validator(kind).validate_json(json.dumps(data), strict=True))

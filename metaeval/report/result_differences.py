@@ -1,4 +1,4 @@
-"""The differences of two results or sheets: numbers, counts and intervals, each named."""
+"""The differences of two results or tables: numbers, counts and intervals, each named."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ IntervalEnds = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Change:
-    """A difference between two rows of the same name, in one field or number; None on the side that does not have it.
+    """A difference between two rows of the same name, in the field or number `name`.
 
-    kind: "field" (`text` says what the field means), "value" or "count" (`by` is second minus first), "interval",
-    "letters" (shared by metrics that are not significantly different), or "row" where only one side has the row.
+    first, second: as text; None on the side that does not have it. kind: "field" (`text` says what the field means),
+    "value" or "count" (`by` is second minus first), "interval", "letters" (shared by metrics that are not significantly
+    different), or "row" where only one side has the row.
     """
 
     kind: str
@@ -32,14 +33,14 @@ class Change:
 
 
 def missing(name: str, in_first: bool, other: bool) -> list[Change]:
-    """Return the change for a row that only one side has; empty if both have it. other: whether the second has it."""
+    """Return the change for the row `name` if only one side has it; an empty list if both have. other: the second."""
     if in_first and other:
         return []
     return [Change("row", name, "there" if in_first else None, "there" if other else None)]
 
 
 def row_changes(first: Row, other: Row) -> Iterator[Change]:
-    """Yield the differences of two rows of results."""
+    """Yield the differences of two rows of results: counts, then by measure the value, the letters and the interval."""
     for count in ("scored", "unscored", "total"):
         before, after = getattr(first, count), getattr(other, count)
         if before != after:
@@ -69,7 +70,7 @@ def _ends(interval: IntervalEnds) -> str | None:
 
 
 def record_changes(ones: Sequence[Record], others: Sequence[Record]) -> Iterator[Change]:
-    """Yield the differences between the numbers of two tables."""
+    """Yield the differences between the records of two tables: records of one side, values and intervals."""
     first, second = numbers_of(ones), numbers_of(others)
     for record in dict.fromkeys([*first, *second]):
         if alone := missing(record, record in first, record in second):
@@ -87,7 +88,7 @@ def record_changes(ones: Sequence[Record], others: Sequence[Record]) -> Iterator
 
 @dataclass(frozen=True)
 class RecordValues:
-    """The numbers of a record by name (its value has the name ""), and its intervals by the name of their number."""
+    """A record's numbers by field ("" for the field `value`), and its intervals by the field of their number."""
 
     values: Mapping[str, float | None]
     intervals: Mapping[str, IntervalEnds]
@@ -96,8 +97,8 @@ class RecordValues:
 def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, RecordValues]:
     """Return the numbers of each record of a table, by a key made of the record's texts (system m, overlap, recall).
 
-    Where texts are not unique, the first whole number that makes them unique is added (round 2); otherwise records
-    with the same texts are numbered.
+    Where texts are not unique, the first whole number that makes them unique is added (round 2); if none does, the
+    second and further records with the same texts get "#2" and so on.
     """
     keys = _name_fields(records)
     seen: Counter[str] = Counter()
@@ -112,7 +113,7 @@ def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, RecordValue
 
 
 def _name_fields(records: Sequence[Mapping[str, Scalar]]) -> list[str]:
-    """Return the fields that say what a record is about."""
+    """Return the fields that say what a record is about: texts, and a whole number if they need one to be unique."""
     fields = sorted(records[0], key=lambda key: _FIRST.index(key) if key in _FIRST else len(_FIRST)) if records else []
     words = [field for field in fields if any(isinstance(record[field], str | bool) for record in records)]
     whole = [field for field in fields if all(type(record[field]) is int for record in records)]

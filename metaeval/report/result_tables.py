@@ -1,4 +1,4 @@
-"""From results to grids: a result's table, the pairs of its metrics, and the first screen of a run."""
+"""Tables of results: a result's own, that of the pairs of its metrics, and the first screen of a run."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def units(unit: Unit) -> str:
 class _PrintedColumn(NamedTuple):
     """A measure of a table as it is printed.
 
-    spelt: whether an interval is printed as "low to high" instead of with a dash. fewer: the metrics that scored fewer
-    rows than others, which are not ranked.
+    ranks: "best" and "second" by printed value. spelt: whether intervals are printed as "low to high", since an end is
+    negative, and a dash beside a minus sign could not be read. fewer: metrics that scored fewer rows, without a rank.
     """
 
     column: Column
@@ -85,7 +85,7 @@ class _PrintedColumn(NamedTuple):
 
 
 def _printed_column(column: Column, metrics: Sequence[Row], rows: Iterable[Row]) -> _PrintedColumn:
-    """Return how a measure is printed for these rows. metrics: the rows that are ranked; controls are not."""
+    """Return how a measure is printed for these rows. metrics: those that are ranked if none scored more rows."""
     fewer = table_notes.on_fewer_rows(metrics)
     ranked = [row for row in metrics if row.metric not in fewer]
     spelt = has_negative_ends(rows, column)
@@ -93,7 +93,7 @@ def _printed_column(column: Column, metrics: Sequence[Row], rows: Iterable[Row])
 
 
 def has_negative_ends(rows: Iterable[Row], column: Column) -> bool:
-    """Return whether an interval of a column has a minus sign, beside which a dash cannot be read."""
+    """Return whether an interval of a column has a negative end as printed, beside which a dash cannot be read."""
     return any(format_value(value_of(row, column).low, column).startswith("-") for row in rows)
 
 
@@ -128,7 +128,7 @@ def cell(
 
 
 def rank(values: Iterable[float | None], column: Column) -> dict[str, Rank]:
-    """Return which printed values are best and second best; empty when only one value is defined.
+    """Return the ranks of the highest and second highest printed value, by value; empty for fewer than two values.
 
     Ranks go by the printed digits: of two equal numbers in a table, neither may look better than the other.
     """
@@ -141,7 +141,7 @@ def rank(values: Iterable[float | None], column: Column) -> dict[str, Rank]:
 
 
 def legend(ranks: Iterable[Mapping[str, Rank]]) -> str:
-    """Return the explanation of bold and underlined numbers; "" if there are none. ranks: those of each column."""
+    """Return what bold and underlined numbers mean; "" if there are none. ranks: of each column, by printed value."""
     used = {rank for column in ranks for rank in column.values()}
     if "second" in used:
         return "Bold: highest value of a metric in the column; underlined: second highest."
@@ -149,7 +149,7 @@ def legend(ranks: Iterable[Mapping[str, Rank]]) -> str:
 
 
 def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Table:
-    """Return one row per pair and measure, the measures in the table's order (`measures`: only these, by key).
+    """Return a table of the tests of pairs: a row for each pair and measure. measures: keys of those shown (None: all).
 
     Raises `UserError` when the result holds no pairs: it has one metric, or was made without the test.
     """
@@ -233,10 +233,10 @@ _FEW, _EXPLAINED = 7, 5
 
 
 def headline_grid(results: Sequence[Result], declarations: Declarations, most: int = ROWS) -> Table:
-    """Return the table of one data set's results: a column for each protocol's headline measure.
+    """Return the first table of a run. most: largest number of metrics shown.
 
-    A single protocol shows all measures of its table, where there are few metrics. most: largest number of metrics
-    shown.
+    Of one data set it has the ROC-AUC of pairs of levels if a result has several, else each protocol's headline measure
+    (all measures of a single protocol with few metrics). Of several data sets it is `suite_grid`.
     """
     if len({(result.data.name, result.data.split, result.unit) for result in results}) > 1:
         return suite_grid(results, declarations, most)
@@ -258,13 +258,13 @@ def headline_grid(results: Sequence[Result], declarations: Declarations, most: i
 
 
 def in_headline(results: Sequence[Result], declarations: Declarations) -> Sequence[Result]:
-    """Return the results that the headline table and the findings are about."""
+    """Return the results that the headline table and the findings are about: the one that shows abilities, or all."""
     result = _of_levels(results, declarations)
     return [result] if result else results
 
 
 def _of_levels(results: Sequence[Result], declarations: Declarations) -> Result | None:
-    """Return the result that shows which levels metrics can distinguish, among results on one data set."""
+    """Return the result with most measures of an ability; None if it has fewer than two, or a protocol occurs twice."""
     able = {result.protocol: len(ability_columns(result, declarations)) for result in results}
     result = max(results, key=lambda result: able[result.protocol], default=None)
     one_table = len(able) == len(results)
@@ -272,7 +272,7 @@ def _of_levels(results: Sequence[Result], declarations: Declarations) -> Result 
 
 
 def ability_columns(result: Result, declarations: Declarations) -> list[Column]:
-    """Return the measures that show an ability, such as the ROC-AUC of two levels, and have a value."""
+    """Return the measures that show an ability, such as the ROC-AUC of two levels, if a metric has a value there."""
     able = declarations.of(result).ability
     return [column for column in result.columns if column.key in able and Headline(result, column).metrics]
 
@@ -347,7 +347,7 @@ def _plain_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> C
 
 
 def _verdict(headline: Headline, row: Row, overlap: Row) -> str:
-    """Return, as text, whether a metric is better than word overlap. overlap: the row of that control."""
+    """Return whether a metric is significantly better than word overlap (that row), as a word; a dash if untested."""
     test = control_tests(headline.result, headline.column, row).get(overlap.metric)
     if test is None:
         return UNDEFINED
@@ -357,7 +357,7 @@ def _verdict(headline: Headline, row: Row, overlap: Row) -> str:
 
 
 def named(row: Row) -> str:
-    """Return a row's name; a metric that is a control is marked."""
+    """Return a row's name as printed; " (control)" is added to that of a metric that is also a control."""
     return f"{plain(row.metric)} (control)" if row.kind == "metric" and row.control else plain(row.metric)
 
 
@@ -394,7 +394,7 @@ def suite_grid(results: Sequence[Result], declarations: Declarations, most: int 
 
 
 def _subtitle(results: Sequence[Result]) -> str:
-    """Return the description of the data of the result with the fewest rows; retrieval adds its pools."""
+    """Return, as text, the data and row counts of the result with the fewest rows; retrieval adds its pools."""
     result = min(results, key=lambda result: sum(result.data.levels.values()))
     data = result.data
     counts = [f"{name} {data.levels[name]:,}" for name in LEVELS if name in data.levels]
@@ -407,7 +407,7 @@ def _subtitle(results: Sequence[Result]) -> str:
 
 
 def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
-    """Return the names of at most `most` metrics, of more the best by the first measure, and how many are left out."""
+    """Return the names of at most `most` metrics and the number left out; of more, the best by the first measure."""
     names = list(dict.fromkeys(row.metric for headline in shown for row in metrics_of(headline.result)))
     if len(names) <= most:
         return names, 0

@@ -1,8 +1,8 @@
 """Every sentence of the findings, the cautions and the notes of tables, as a template with named fields.
 
-A comment says when a template holds; `findings`, `cautions`, `notes` and `uncertainty` decide that and fill the fields.
-A sentence begins with a word of its own, or with a name, which keeps its case. A field at the end of a clause brings
-its own brackets, or is empty. Notes follow a label, and begin with a small letter.
+A comment says when a template holds; `findings`, `cautions`, `table_notes` and `interval_texts` decide that and fill
+the fields. A sentence begins with a word of its own, or with a name, which keeps its case. A field at the end of a
+clause brings its own brackets, or is empty. Notes follow a label, and begin with a small letter.
 """
 
 from __future__ import annotations

@@ -9,12 +9,12 @@ from metaeval.report.result import Column, Comparison, Result, Row
 
 
 def differs(comparison: Comparison, alpha: float) -> bool:
-    """Return whether a pair differs significantly; False if p is undefined."""
+    """Return whether the two sides of a comparison differ significantly; False if p is undefined."""
     return comparison.holm is not None and comparison.holm <= alpha
 
 
 def above(comparison: Comparison, alpha: float) -> bool:
-    """Return whether the first of a pair is significantly better; marks and sentences both use this."""
+    """Return whether the first side of a comparison is significantly better; marks and sentences both use this."""
     return differs(comparison, alpha) and (comparison.difference or 0.0) > 0
 
 
@@ -24,7 +24,7 @@ def alpha_of(result: Result) -> float:
 
 
 def pairs_of(headline: Headline) -> list[Comparison]:
-    """Return the comparisons of two metrics under the headline's measure."""
+    """Return the comparisons of pairs of metrics under the headline's measure, also those without p."""
     pairs = headline.result.significance.comparisons if headline.result.significance else []
     return [pair for pair in pairs if pair.measure == headline.column.key]
 
@@ -58,9 +58,9 @@ def control_tests(result: Result, column: Column, row: Row) -> dict[str, Compari
 
 
 def above_chance(headline: Headline, row: Row, chance: Collection[str]) -> bool | None:
-    """Return whether a metric is significantly better than the controls without information; None without such a test.
+    """Return whether a metric is significantly better than each control in `chance` that it was tested against.
 
-    chance: the names of these controls.
+    chance: the names of controls without information. None without such a test.
     """
     by_control = control_tests(headline.result, headline.column, row)
     tests = [test for name, test in by_control.items() if name in chance]
@@ -70,8 +70,8 @@ def above_chance(headline: Headline, row: Row, chance: Collection[str]) -> bool 
 def above_every_control(headline: Headline, row: Row, oracles: Collection[str]) -> bool | None:
     """Return whether a metric is significantly better than every control; None where tests do not say.
 
-    oracles: controls that know the gold labels, which are left out. A metric that was not compared with each control
-    may be a control itself.
+    They do not say it of a control, nor of a metric that is better than those it was tested against and was not tested
+    against all. oracles: controls that know the gold labels, which are left out.
     """
     if row.control:
         return None
@@ -83,17 +83,17 @@ def above_every_control(headline: Headline, row: Row, oracles: Collection[str]) 
 
 
 def below_control(headline: Headline, row: Row, control: Row) -> bool:
-    """Return whether a metric is significantly worse than a control."""
+    """Return whether a metric is significantly worse than a control; False without a test."""
     test = control_tests(headline.result, headline.column, row).get(control.metric)
     return test is not None and differs(test, alpha_of(headline.result)) and (test.difference or 0.0) < 0
 
 
 def best_control(headline: Headline, oracles: Collection[str]) -> Row | None:
-    """Return the control with the highest value, or None."""
+    """Return the control with the highest value, without those in `oracles`; None if no control has a value."""
     return max(controls_of(headline, oracles), key=lambda row: headline.value(row).value or 0.0, default=None)
 
 
 def controls_of(headline: Headline, oracles: Collection[str]) -> list[Row]:
-    """Return the controls with a value, including metrics that are controls."""
+    """Return the controls with a value, including metrics that are controls, without those in `oracles`."""
     rows = (row for row in headline.result.rows if (row.kind == "control" or row.control) and row.metric not in oracles)
     return [row for row in rows if headline.value(row).value is not None]

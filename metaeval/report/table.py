@@ -26,7 +26,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Cell:
-    """One value as printed, with its interval as one text (empty: none) and as two ends.
+    """One value as printed, with its interval as one text ("": none) and as two texts, its ends (None: none).
 
     rank: best or second best of its column. marks: letters of significance and names of footnotes, in the
     footnotes' order. asides: values in brackets below.
@@ -42,7 +42,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class TableLine:
-    """One metric or control with its cells, in the order of `Table.headings`."""
+    """A line of a table, such as that of a metric: its name, and its cells in the order of `Table.headings`."""
 
     name: Words = Words("")
     cells: tuple[Cell, ...] = ()
@@ -60,11 +60,11 @@ DEMO = "the labels were written for this package: report no metric's quality fro
 """The note on demo data in every table, page and list of findings."""
 
 TableRow = tuple[str, str, Sequence["Cell | str"]]
-"""A line of a table as it is made: the title of its block, its name, and its cells, or texts that cells print."""
+"""A line of a table as it is made: (title of its block, name, cells); a text stands for a cell that prints it."""
 
 
 def blocks_of(rows: Iterable[TableRow]) -> tuple[Block, ...]:
-    """Return the blocks of these lines, in the order of their first lines; one empty block if there are no lines."""
+    """Return these lines in blocks of one title each, in the order of first lines; one empty block without lines."""
     blocks = grouped(
         (title, TableLine(plain(name), tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)))
         for title, name, cells in rows
@@ -90,7 +90,7 @@ class Note:
 
     @property
     def line(self) -> str:
-        """Return the text of the note without its label."""
+        """Return the text of the note and its items in one line, without the label."""
         return " ".join(filter(None, (self.text, "; ".join(f"{names}: {text}" for names, text in self.items))))
 
 
@@ -182,7 +182,7 @@ def format_value(value: float | None, column: Column) -> str:
 
 
 def short(number: str) -> str:
-    """Return a printed number without the zero before its point: .585."""
+    """Return a printed number without a zero before its point: .585, -.585."""
     return re.sub(r"^(-?)0\.", r"\1.", number)
 
 
@@ -194,7 +194,7 @@ def format_p(p: float | None) -> str:
 
 
 def span(ends: tuple[float, float], column: Column) -> str:
-    """Return a worst and a best value as text, [worst..best]."""
+    """Return a range of raw values, (worst, best), as printed: [worst..best]."""
     worst, best = ends
     return f"[{format_value(worst, column)}..{format_value(best, column)}]"
 
@@ -210,7 +210,7 @@ def known(value: float) -> float | None:
 
 
 def share(part: int, whole: int) -> str:
-    """Return a share in per cent with one decimal; only 0 and the whole are printed as 0 and 100."""
+    """Return a share in per cent with one decimal; only 0 (and of a whole of 0) and the whole are printed as 0, 100."""
     percent = 100 * part / whole if whole else 0.0
     if 0 < percent < 0.05:
         return "under 0.1 %"

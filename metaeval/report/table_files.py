@@ -57,7 +57,7 @@ def write_rows(table: Table, folder: Path) -> Path:
 
 
 def load_table(path: Path) -> Table:
-    """Read a table's JSON; raises `UserError` that names the field that is wrong."""
+    """Read a table's JSON of any schema version; raises `UserError` for another file, or that names a wrong field."""
     data, version = read_versioned(path)
     if version not in SCHEMAS:
         raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}: give the JSON file of a table.")
@@ -78,7 +78,7 @@ def tables_in(path: Path) -> list[Table]:
 
 
 def printed(paths: Iterable[Path]) -> dict[Path, str]:
-    """Return a job's tables as text, by file. For a file of an earlier version it is the text file beside it."""
+    """Return the tables of a job's files as text, by JSON file; in an old file's place, the text file beside it."""
     texts = {}
     for path in paths:
         if path.suffix == ".json" and (tables := tables_in(path)):
@@ -89,7 +89,7 @@ def printed(paths: Iterable[Path]) -> dict[Path, str]:
 
 
 def write_page(heading: str, paths: Iterable[Path], folder: Path) -> list[Path]:
-    """Write the tables of these files as one HTML page, and return its path; empty without tables."""
+    """Write the tables of these files as one HTML page; return its path in a list, which is empty without tables."""
     tables = [table for path in paths for table in tables_in(path)]
     if not tables:
         return []
@@ -105,9 +105,9 @@ def check_format(name: str) -> None:
 
 
 def table_text(table: Table, name: str, controls: bool = False, wording: Wording = _AS_NAMED) -> str:
-    """Return a table in a format such as "latex"; errors: `check_format`.
+    """Return a table in the format `name` (`FORMATS`); raises `UserError` for an unknown one.
 
-    controls: whether LaTeX includes controls. wording: the names that LaTeX prints.
+    controls: whether LaTeX includes the block of controls. wording: the names that LaTeX prints.
     """
     check_format(name)
     if name == "csv":
@@ -118,9 +118,10 @@ def table_text(table: Table, name: str, controls: bool = False, wording: Wording
 
 
 def format_texts(path: Path, names: Iterable[str], wording: Wording = _AS_NAMED) -> dict[str, str]:
-    """Return the tables of a file in these formats, by file ending. JSON lines with plain fields can only be CSV.
+    """Return the tables of a file in these formats, by file ending; formats without a text are left out.
 
-    CSV holds the first table: for a multiverse, every metric under every specification. wording: as in `table_text`.
+    JSON lines can only be CSV. CSV holds the first table: for a multiverse, every metric under every specification.
+    names: of the formats. wording: the names that LaTeX prints.
     """
     if path.suffix == ".jsonl":
         rows = [row for _, row in json_objects(path, "export a job as it was written", True)] if "csv" in names else []

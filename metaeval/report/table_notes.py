@@ -2,7 +2,7 @@
 
 Footnotes explain undefined values, controls that a metric is not better than, ties and rows without a score. Asides
 give a value's share of what it could have reached, and what others published for it. The footer says what the table is
-of, and how it was computed. `sentences` has the texts.
+of, and how it was computed. `sentence_templates` has the texts.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def reason_of(value: Value) -> str:
 
 
 def on_fewer_rows(metrics: Iterable[Row]) -> dict[str, str]:
-    """Return the metrics that scored fewer rows than another one of the table, with their counts as text."""
+    """Return "SCORED of MOST" by metric, for those that scored some rows and fewer than another of the table."""
     counts = {row.metric: row.scored for row in metrics if row.kind == "metric"}
     most = max(counts.values(), default=0)
     return {name: f"{scored:,} of {most:,}" for name, scored in counts.items() if 0 < scored < most}
@@ -97,7 +97,7 @@ def footnotes(
 
 
 def unscored(blocks: Iterable[Block], any_fewer: bool) -> Note:
-    """Return the footnote of `UNSCORED` without names, empty where no cell has this mark."""
+    """Return the footnote of `UNSCORED` without names, empty without this mark. any_fewer: whether row counts differ."""
     used = any(UNSCORED in cell.marks for block in blocks for line in block.lines for cell in line.cells)
     return Note(UNSCORED, _without_a_score("rows", any_fewer) if used else "")
 
@@ -162,7 +162,7 @@ def _controls_not_beaten(row: Row, columns: Sequence[Column]) -> str:
 
 
 def _unscored(row: Row, columns: Sequence[Column], fewer: Mapping[str, str]) -> str:
-    """Return how many rows a metric scored if others scored more, then what unscored rows could make of values."""
+    """Return, as text, how many rows a metric scored if others scored more, then what unscored rows could change."""
     marked = row.kind == "metric" and any(value_of(row, column).value is not None for column in columns)
     counts = fewer.get(row.metric, "") if marked else ""
     return "; ".join(filter(None, (counts, _ranges(row, columns, "bounds"))))
@@ -220,7 +220,7 @@ _NAMED = 3  # of more metrics with the same row counts, "all others" stands in p
 
 
 def footer(result: Result) -> tuple[Note, ...]:
-    """Return the footer lines in reading order, without empty ones."""
+    """Return the footer of a result's table: its notes in reading order, without empty ones."""
     rows = in_blocks(result.rows)
     names_by_note = _names_by_text((note, row) for row in rows for note in row.notes)
     names_by_warning = _names_by_text((warning, row) for row in rows for warning in row.warnings)
@@ -250,7 +250,7 @@ def footer(result: Result) -> tuple[Note, ...]:
 
 
 def of_data(data: Data, settings: Mapping[str, str]) -> tuple[Note, Note]:
-    """Return the footer lines on the data and on the settings."""
+    """Return the footer's notes on the data and on the settings."""
     chosen = ", ".join(f"{plain(name)} {plain(value)}" for name, value in sorted(settings.items()))
     return Note("data", _data_counts(data)), Note("settings", chosen)
 
@@ -268,9 +268,9 @@ def in_blocks(rows: Sequence[Row]) -> list[Row]:
 def values_by_kind(
     values_of: Mapping[str, Mapping[str, float]], columns: Sequence[Column]
 ) -> tuple[tuple[str, str], ...]:
-    """Return, for each kind of detector, its values under all measures as text.
+    """Return (kind, values as text under the measures of `columns`) for each kind of perfect metric or detector.
 
-    values_of: value by measure, then by kind.
+    values_of: raw value by measure, then by kind.
     """
     kinds = dict.fromkeys(kind for column in columns for kind in values_of.get(column.key, {}))
     values = {
@@ -362,7 +362,7 @@ _PAIRWISE = 6  # of more metrics the pairs are too many for a note, and the rank
 
 
 def settings(tested: Significance) -> str:
-    """Return the test and its settings as text."""
+    """Return, as text, the test of pairs, how p is adjusted (also against controls), and alpha."""
     family = "suite (all tables of the data set)" if tested.family == "suite" else tested.family
     tests = count(tested.tests, "test") if tested.tests else ""
     adjusted = sentence_templates.HOLM.format(tests=tests, family=family) if tests else "Holm"
@@ -396,7 +396,7 @@ def shared_letter(marks: Iterable[str]) -> str:
 
 
 def rank_interval(row: Row, column: Column) -> str:
-    """Return the confidence interval of a metric's rank as text, 2-4 or 1; empty where it is not known."""
+    """Return the confidence interval of a metric's rank as text, "2-4" or "1"; "" where it is not known."""
     low, high = row.ranks.get(column.key, (0, 0))
     return f"{low}-{high}" if low < high else str(low or "")
 
@@ -427,7 +427,7 @@ def significance_note(result: Result) -> Note:
 
 
 def in_ranks(result: Result, column: Column) -> dict[str, list[str]]:
-    """Return the names of the metrics by the confidence interval of their rank, the highest rank first."""
+    """Return the names of the metrics by the interval of their rank as text ("2-4"), the best rank first."""
     ranked = [row for row in metrics_of(result) if column.key in row.ranks]
     order = sorted(ranked, key=lambda row: (row.ranks[column.key], -(value_of(row, column).value or 0.0)))
     return grouped((rank_interval(row, column), plain(row.metric)) for row in order)

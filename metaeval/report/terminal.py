@@ -53,7 +53,7 @@ def show_sentences(sentences: Iterable[tuple[str, str]], console: Console) -> No
 
 
 def text_of(grid: Table, width: int = 100) -> str:
-    """Return a table as plain text of `width` columns, for a file."""
+    """Return a table as plain text of at most `width` characters a line (signatures are not broken), for a file."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, force_jupyter=False)
     with console.capture() as capture:
         show_grid(grid, console)
@@ -89,7 +89,7 @@ def _over(grid: Table, layout: Fit, part: Sequence[int]) -> str:
 
 
 def _cell(cell: Cell, shape: Shape, stacked: bool) -> Text:
-    """Return the number, marks and interval, padded so that digits stand below digits down the column."""
+    """Return a cell's lines, padded so that digits stand below digits. stacked: is the interval below the number?"""
     number = " " * (shape.number - len(cell.number))
     marks = superscript(cell.marks).ljust(shape.marks)
     interval = cell.interval.rjust(shape.interval)

@@ -52,7 +52,7 @@ MODEL = (
 
 
 def check_certificate(config: RunConfig, runs: int = RUNS) -> None:
-    """Raise `UserError`, before anything is scored, for intervals or a number of samples that cannot be simulated."""
+    """Raise `UserError` for intervals that cannot be simulated, and for a number of samples (`runs`) out of range."""
     interval = config.interval
     if interval.method != "t":
         raise UserError(
@@ -71,11 +71,11 @@ def check_certificate(config: RunConfig, runs: int = RUNS) -> None:
 
 
 def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], runs: int = RUNS) -> Certificate:
-    """Simulate the coverage of the first metric's intervals, and the error rate of tests of two equal metrics.
+    """Simulate how often the first metric's intervals hold the true value, and how often tests of equal metrics reject.
 
-    task: measure and protocol. rows: by metric, with NaN for unscored rows. runs: number of samples. The second
-    metric is scaled to the value of the first; if there is none, it is a copy of the first. Raises ValueError
-    where the measure is undefined, or does not vary.
+    task: measure and protocol. rows: the judgements of one metric or two, by name, with NaN for unscored rows. runs:
+    number of samples. In the tests both metrics have the mean of the two values; without a second, both are modelled on
+    the first. Raises ValueError where the measure is undefined or does not vary, or the model cannot have its value.
     """
     (name, judgements), *others = rows.items()
     scored = judgements.rows(~np.isnan(judgements.score))
@@ -93,7 +93,7 @@ def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], r
         ((other, theirs),) = others
         both = both_scored(judgements, theirs)
         twin = paired(task, judgements.rows(both), theirs.rows(both))
-    return _written(task, config, name, other, groups.size, simulated, twin, runs).model_copy(
+    return _certificate_of(task, config, name, other, groups.size, simulated, twin, runs).model_copy(
         update={"worst": worst.true, "given_worst": worst.all_samples.of, "held_worst": worst.all_samples.hits}
     )
 
@@ -101,9 +101,10 @@ def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], r
 def _at_ends(
     task: Task, rows: Judgements, fitted: ScoreModel, influence: Influence, resampling: Resampling, runs: int
 ) -> Iterator[Coverage]:
-    """Yield the simulated coverage with each end of the metric's interval as the true value, if the rows can have it.
+    """Yield the simulated coverage with each end of the metric's interval as the true value; nothing without interval.
 
-    fitted: the model of the scores. runs: number of samples.
+    An end that scores on these rows cannot have is left out. rows: all scored. fitted: the model of their scores.
+    influence: of the groups on the measure. runs: number of samples.
     """
     for end in t_interval(influence, resampling.level) or ():
         with suppress(ValueError):
@@ -112,22 +113,23 @@ def _at_ends(
 
 
 def _share_held(simulated: Coverage) -> float:
-    """Return the share of intervals that contain the true value; 1 without any interval."""
+    """Return the share of the samples' intervals that contain the true value; 1 without any interval."""
     return simulated.all_samples.value if simulated.all_samples.of else 1.0
 
 
 def planned(task: Task, config: RunConfig, rows: Judgements, value: float, icc: float, runs: int = RUNS) -> Certificate:
-    """Simulate the certificate of a planned metric with this raw value. icc: correlation of its errors within a group.
+    """Simulate the certificate of a planned metric, whose scores are drawn. value: its raw value of the measure.
 
-    runs: number of samples. Raises ValueError where the rows cannot have that value.
+    rows: of the planned data; their scores are not used. icc: correlation of the metric's errors within a group. runs:
+    number of samples. Raises ValueError where scores on these rows cannot have that value.
     """
     model = calibrated(task, rows, planned_scores(rows.gold, rows.group, icc), value)
     simulated = coverage(task, rows, model, resampling_of(config), None, runs)
     pair = ModelledRows(rows, (model, model))
-    return _written(task, config, "", "", np.unique(rows.group).size, simulated, pair, runs)
+    return _certificate_of(task, config, "", "", np.unique(rows.group).size, simulated, pair, runs)
 
 
-def _written(
+def _certificate_of(
     task: Task,
     config: RunConfig,
     metric: str,
@@ -137,7 +139,10 @@ def _written(
     pair: ModelledRows,
     runs: int,
 ) -> Certificate:
-    """Return the certificate of a simulation, with tests of two metrics of equal value if the measure has a test."""
+    """Return the certificate of a simulated coverage, with simulated tests of equal metrics (`pair`) if it has tests.
+
+    metric, other: their names; "" where there is none. groups: their number in the input. runs: number of samples.
+    """
     alpha, tests = config.comparison.alpha, Share(0, 0)
     if config.comparison.permutations and task.protocol.measure(task.key).normal:
         tests = rejected(p_values(task, pair, permutations_for(alpha), runs), alpha)
@@ -158,7 +163,11 @@ def _written(
 def certified(
     result: Result, choice: ProtocolSetup, frame: Frame, columns: Sequence[AlignedColumn], config: RunConfig
 ) -> Result:
-    """Return the result with the certificate of the leading metric under the headline measure, if it has one."""
+    """Return the result with a certificate, simulated here, of the metric that leads by the headline measure.
+
+    It has the coverage of that metric's intervals and the rejection rate of tests of equal metrics. The result is
+    unchanged where the protocol cannot be simulated, no metric has a value, or (with a warning) the simulation fails.
+    """
     protocol, options = choice
     key = protocol.ranked_by([column.key for column in result.columns])
     values = {row.metric: row.values[key].value for row in result.rows if row.kind == "metric" and key in row.values}
@@ -182,10 +191,11 @@ MOST_ROWS = 2_000_000
 
 
 def designed_rows(config: RunConfig, groups: int, sizes: Sequence[float], levels: Sequence[float]) -> RatedSet:
-    """Return the rows of a planned data set as a rated set; raises `UserError` for impossible rows.
+    """Return the rows of a planned data set as a rated set without texts; raises `UserError` for impossible rows.
 
-    sizes: number of rows of the groups, repeated in turn. levels: share of each level, the highest first. Levels
-    are assigned to the rows at random, with the run's seed.
+    groups: number of groups. sizes: numbers of rows of the first, second ... group, repeated until all have one.
+    levels: share of each of two or three levels, the highest first, in any unit. The run's seed assigns levels to rows
+    at random.
     """
     if not 2 <= groups <= 1_000_000:
         raise UserError(f"groups is {groups}; a plan takes 2 to 1,000,000 groups.")
@@ -221,10 +231,11 @@ def planned_panel(
     values: Sequence[float],
     icc: Sequence[float],
 ) -> Panel:
-    """Return columns of planned metrics, without scores, on designed rows or on the rows of the run's data.
+    """Return a panel of planned metrics, one for each value and ICC; their columns have no scores.
 
-    task: the protocol and its options. key: the measure. values: of the measure, in its table's units. icc:
-    correlations of errors within a group.
+    rows: the planned data; None: the run's data. task: the protocol and its options. key: of the measure; "": the
+    headline measure. values: of the measure, in its table's units. icc: correlations of errors within a group. Raises
+    `UserError` for a value or a correlation out of range.
     """
     source: Job | RatedSet
     if rows is not None:
@@ -249,11 +260,11 @@ def planned_panel(
 
 
 PLANNED = "planned"
-"""Field of a column without scores: its value in the measure's units, and the correlation within a group."""
+"""Signature field of a planned metric: its value in the table's units, and the correlation within a group."""
 
 
 def raw_value(value: float, measure: Measure) -> float:
-    """Return a value, given in table units, as a raw one; raises `UserError` at or below chance, and out of range."""
+    """Return a value, given in table units, as a raw one; raises `UserError` unless it is above chance and in range."""
     raw, chance = value / measure.scale, measure.chance or 0.0
     if not chance < raw < measure.span:
         most = f" and below {measure.span * measure.scale:g}" if math.isfinite(measure.span) else ""
@@ -268,8 +279,8 @@ def raw_value(value: float, measure: Measure) -> float:
 def certificate_sheet(panel: Panel, choice: ProtocolSetup, key: str, runs: int) -> Table:
     """Return the table of certificates of a panel's metrics, scored or planned, under one measure.
 
-    choice: the protocol and its options. key: the measure, or "" for the protocol's headline. runs: number of
-    samples. Raises `UserError` where no metric has a certificate.
+    choice: the protocol and its options. key: of the measure; "": the protocol's headline measure. runs: number of
+    samples. Metrics without a certificate are named in a note; raises `UserError` where no metric has one.
     """
     protocol, options = choice
     frame = panel.source.frame(protocol)
@@ -327,7 +338,7 @@ def _measure(protocol: Protocol, frame: Frame, key: str) -> Measure:
 
 
 def _by_value(task: Task, panel: Panel, frame: Frame) -> dict[AlignedColumn, float]:
-    """Return the scored metrics with their values, the best first."""
+    """Return the raw value of each column with a defined one, the highest value first."""
     value_by_column = {}
     for column in panel.columns:
         rows = judged(frame, column)

@@ -19,9 +19,10 @@ _SLICE = 256  # texts whose token states are held together
 
 
 class DenseRanker:
-    """A ranker of chunks by a metric that encodes texts: minilm-cosine, or cosine:MODEL.
+    """Ranks chunks by the cosine of their embeddings with a statement's; the encoder's weights are loaded by `rank`.
 
-    Raises `UserError` where the metric's packages, options or weights are not here.
+    name: a metric that encodes texts, minilm-cosine or cosine:MODEL. config: the run, with the metric's options. Raises
+    `UserError` for packages that are not installed, and for wrong options.
     """
 
     def __init__(self, name: str, config: RunConfig) -> None:
@@ -35,11 +36,11 @@ class DenseRanker:
 
     @property
     def source(self) -> str:
-        """Return the name and hash of the encoder's weights."""
+        """Return the name and version of the encoder's weights, as signatures have them; "" if the metric has none."""
         return str(self._metric.provenance().get("checkpoint", ""))
 
     def rank(self, chunks: Sequence[str], statements: Sequence[str]) -> Iterator[Sequence[int]]:
-        """Yield for each statement the numbers of the chunks, best first; equal cosines in chunk order."""
+        """Yield for each statement the indices of all chunks, the highest cosine first; equal ones in chunk order."""
         options = self._metric.options
         sources = self._embedded(chunks, getattr(options, "source_prompt", ""))
         for statement in statements:
@@ -47,7 +48,7 @@ class DenseRanker:
             yield np.argsort(-(sources @ vector), kind="stable").tolist()
 
     def _embedded(self, texts: Sequence[str], prompt: str) -> NDArray[np.float64]:
-        """Return the unit vectors of texts, (n, dimensions)."""
+        """Return the embeddings of n texts, each a unit vector, (n, dimensions). prompt: text put before each."""
         rows: list[NDArray[np.float64]] = []
         for start in range(0, len(texts), _SLICE):
             part = [prompt + text for text in texts[start : start + _SLICE]]

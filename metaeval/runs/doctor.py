@@ -44,7 +44,7 @@ class ReadinessState(StrEnum):
 
 @dataclass(frozen=True)
 class Readiness:
-    """The state of a metric, ready or not. detail: what it needs, in a few words."""
+    """The state of a metric. card: None if it cannot be read. detail: what the metric needs, or why it is broken."""
 
     name: str
     card: MetricCard | None
@@ -58,7 +58,7 @@ class Readiness:
         return f"{self.state}: {self.detail.split(', ')[0] if self.state is ReadinessState.DOWNLOAD else self.detail}"
 
 
-def registered() -> list[Readiness]:
+def registered_states() -> list[Readiness]:
     """Return the state of every registered metric with default options, without importing torch or downloading."""
     return [_of_name(name, name) for name in registry.names("metric")]
 
@@ -72,7 +72,7 @@ def variant_states() -> list[tuple[str, str, Readiness]]:
 
 
 def judges_keys() -> list[str]:
-    """Return the environment variables that hold the API keys of registered chat-model judges, with default options."""
+    """Return the environment variables from which registered chat-model judges read API keys by default, sorted."""
     variables = set()
     for name in registry.names("metric"):
         try:
@@ -92,12 +92,13 @@ def readiness(name: str, metric: Metric) -> Readiness:
         return Readiness(name, card, ReadinessState.PACKAGE, detail)
     if key := _missing_key(metric.options):
         return Readiness(name, card, ReadinessState.KEY, key)
-    if download := _lacking(metric):
+    if download := _download_of(metric):
         return Readiness(name, card, ReadinessState.DOWNLOAD, download)
     return Readiness(name, card, ReadinessState.READY)
 
 
 def _of_name(name: str, registered_as: str) -> Readiness:
+    """Return the state of a metric or a variant of `registered_as`; an error in loading it is a state too."""
     kind: Any = None
     try:
         kind = registry.find("metric", registered_as) if registered_as in registry.names("metric") else None
@@ -121,8 +122,8 @@ def _missing_key(options: Any) -> str:
     return str(variable) if needed and not os.environ.get(variable, "").strip() else ""
 
 
-def _lacking(metric: Metric) -> str:
-    """Return, as text, what the metric would download; empty for nothing."""
+def _download_of(metric: Metric) -> str:
+    """Return, as text, what the metric would download before it can score; "" for nothing."""
     card = metric.card
     if isinstance(metric, ModelMetric):
         return metric.lacking
@@ -154,7 +155,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class MetricCheck:
-    """A metric's state. model_bytes: of its model in float32 (None: unknown or none). fits: whether they fit here."""
+    """A metric's state. model_bytes: of its model in float32. fits: whether a device has so many free. None: unknown."""
 
     name: str
     state: str
@@ -168,7 +169,7 @@ class MetricCheck:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The report of `metrics doctor`: the machine, every metric's state, and known faults of packages."""
+    """The report of `metrics doctor`: the machine, every metric's state, and package faults (`traps`) present here."""
 
     metaeval: str
     python: str
@@ -195,7 +196,7 @@ def examine() -> Diagnosis:
     """
     packages = {name: installed(name) for name in _PACKAGES}
     versions = {name: installed(name) for name in (*_PACKAGES, *_TRAPPED)}
-    states, machine = registered(), devices()
+    states, machine = registered_states(), devices()
     room = max((device.free or 0 for device in machine), default=0)
     return Diagnosis(
         metaeval=version("metaeval"),
@@ -234,9 +235,9 @@ def _hub_cache() -> Folder:
 
 
 def _cache(path: Path, usual: str, *variables: str) -> Folder:
-    """Return a cache folder with its reason. usual: the environment variable that users set to move it.
+    """Return a cache folder, the reason for its path, and the free bytes of its disk.
 
-    variables: all that may name it, by precedence.
+    usual: the environment variable that users set to move the folder. variables: all that may name it, by precedence.
     """
     named = [name for name in variables if os.environ.get(name)]
     there = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())

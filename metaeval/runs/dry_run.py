@@ -14,7 +14,7 @@ from metaeval.runs.doctor import Readiness, ReadinessState, readiness
 from metaeval.runs.evaluation import find_protocols, readable_protocols
 from metaeval.runs.loaded_metrics import NOT_ASKING, plug_in
 from metaeval.runs.prepared_run import pair_file, prepare
-from metaeval.runs.row_scores import expected_texts, reading
+from metaeval.runs.row_scores import expected_texts, job_as_read
 from metaeval.runs.score_columns import named_metrics
 from metaeval.scoring.backends.model_loading import devices_of
 from metaeval.scoring.block_plan import make_plan
@@ -26,12 +26,13 @@ from metaeval.scoring.scoring_speed import ScoringPace, known_pace, tokens_of
 
 @dataclass(frozen=True)
 class Planned:
-    """The work that a run would do for one metric: its state, unique pairs, and the cost of those without a score.
+    """The work that a run would do for one metric.
 
-    stored: pairs with a stored score; None if unknown, because the checkpoint is not here. estimate: the cost; empty
-    for metrics that only take time. blocks: number of blocks of the plan that lack a score. tokens: of the unscored
-    texts, at four characters each. time: the expected time with its basis, if the speed was measured here; empty for
-    metrics with a cost.
+    pairs: number of unique pairs. stored: how many of these have a stored score; None if unknown, because the
+    checkpoint is not here. estimate: what the others cost; "" for metrics that only take time. blocks: number of blocks
+    of the plan that lack a score. tokens: of the unscored texts, at four characters each. time: the expected time and
+    why, or how to have the speed measured; "" for metrics with a cost, without unscored pairs, and for one process of
+    unknown speed.
     """
 
     name: str
@@ -47,12 +48,12 @@ class Planned:
 def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
     """Yield what each metric of a run would still have to do, without scoring, downloading or requests.
 
-    tables: whether the data may be a table of pairs, which can be scored but not evaluated. Raises `UserError` for
-    everything that the run would refuse before it scores.
+    A combination is represented by its members. tables: whether the data may be a table of pairs, which can be scored
+    but not evaluated. Raises `UserError` for everything that the run would refuse before it scores.
     """
     devices = len(devices_of(config.executor.devices))
     planned: dict[str, Planned] = {}  # of a table, its windows so far
-    for left in _left(config, tables):
+    for left in _unscored_work(config, tables):
         with plug_in(left.name):
             cost = left.metric.estimate(*left.texts)
             pace = None if left.stored is None or cost is not None else known_pace(left.metric)
@@ -71,7 +72,7 @@ def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
 
 
 def expected_time(pace: ScoringPace, tokens: int, blocks: int, executor: ExecutorConfig, devices: int) -> str:
-    """Return, as text, how long the tokens take, the basis of this estimate, and its assumption about workers."""
+    """Return, as text, the time that the tokens take, its basis, and the assumption that all workers are so fast."""
     seconds = tokens * pace.seconds / pace.tokens
     rests = (
         f"{pace.tokens / pace.seconds:,.0f} tokens a second, measured here in {duration(pace.seconds)} ({pace.device})"
@@ -85,7 +86,7 @@ def expected_time(pace: ScoringPace, tokens: int, blocks: int, executor: Executo
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words, with two digits."""
+    """Return a time in days, h, min or s, as "1.5 min"; from 10 on without decimals."""
     for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 1.5 * size:
             return f"{seconds / size:.{0 if seconds >= 10 * size else 1}f} {unit}"
@@ -93,13 +94,14 @@ def duration(seconds: float) -> str:
 
 
 def requests_of(config: RunConfig, path: Path, tables: bool) -> str:
-    """Write the requests that a run's metrics would send to a batch file, without sending them; return a sentence.
+    """Write the requests that a run's metrics would send into the batch file `path`; nothing is sent.
 
-    tables: as in `plan`. Raises `UserError` as `plan` does, and where no metric sends requests.
+    Returns a sentence on what was written. tables: whether the data may be a table of pairs. Raises `UserError` for
+    everything that the run would refuse before it scores, and where no metric sends requests.
     """
     bodies: dict[str, bytes] = {}
     asking = []
-    for left in _left(config, tables):
+    for left in _unscored_work(config, tables):
         if type(left.metric).requests is not Metric.requests:
             asking.append(left.name)
             with plug_in(left.name):
@@ -110,12 +112,11 @@ def requests_of(config: RunConfig, path: Path, tables: bool) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _Left:
+class _UnscoredWork:
     """The unscored part of one metric's work in a run.
 
-    texts: sources and statements. blocks: number of unscored blocks.
-
-    pairs: unique pairs. stored: those with a stored score; None if unknown.
+    pairs: number of unique pairs. stored: of those with a stored score; None if unknown. texts: sources and statements
+    of the other pairs. blocks: number of blocks with such a pair.
     """
 
     name: str
@@ -127,37 +128,37 @@ class _Left:
     blocks: int
 
 
-def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
-    """Yield each metric's unscored work; for a large table, block of rows by block of rows. tables: as in `plan`."""
+def _unscored_work(config: RunConfig, tables: bool) -> Iterator[_UnscoredWork]:
+    """Yield each single metric's unscored work, of a large table window by window. tables: may the data be a table?"""
     metrics = named_metrics(config)
     table = pair_file(config) if tables else None
     if table:
         metrics.check_windows(table)
-        with _stored(config.store_path) as store:
+        with _open_store(config.store_path) as store:
             for window in table.windows():
                 read = metrics.settled(window.texts)
                 for name in metrics.single:
-                    yield _left_of(name, read[name], window.texts, window.texts, store)
+                    yield _unscored_work_of(name, read[name], window.texts, window.texts, store)
         return
     protocols = find_protocols(config)
     job = prepare(config)
     readable_protocols(protocols, job)
     metrics = metrics.settled(job.texts)
-    with _stored(config.store_path) as store:
+    with _open_store(config.store_path) as store:
         for name in metrics.single:
             expected = expected_texts(job, name, metrics)
-            yield _left_of(name, metrics[name], expected, reading(job, name, metrics).texts, store)
+            yield _unscored_work_of(name, metrics[name], expected, job_as_read(job, name, metrics).texts, store)
 
 
-def _stored(path: Path) -> AbstractContextManager[ScoreStore | None]:
-    """Open the score store if there is one: a dry run creates none."""
+def _open_store(path: Path) -> AbstractContextManager[ScoreStore | None]:
+    """Open the score store if there is one, else give None: a dry run creates none."""
     return ScoreStore(path) if path.exists() else nullcontext()
 
 
-def _left_of(
+def _unscored_work_of(
     name: str, metric: Metric, expected: Sequence[TextPair], whole: Sequence[TextPair], store: ScoreStore | None
-) -> _Left:
-    """Return a metric's unscored work. expected: texts that it would read. whole: the texts of the job."""
+) -> _UnscoredWork:
+    """Return a metric's unscored work. expected: the pairs that it would read. whole: the pairs of the job."""
     state = readiness(name, metric)
     unique = {pair_key(*pair): pair for pair in expected}
     with plug_in(name):
@@ -168,4 +169,4 @@ def _left_of(
     texts = [source for source, _ in left], [statement for _, statement in left]
     cut = make_plan(unique, metric.block_tokens).blocks
     blocks = sum(any(key not in answers for key in block.keys) for block in cut)
-    return _Left(name, metric, state, len(unique), len(answers) if known else None, texts, blocks)
+    return _UnscoredWork(name, metric, state, len(unique), len(answers) if known else None, texts, blocks)

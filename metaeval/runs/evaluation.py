@@ -34,7 +34,7 @@ from protocols.comparison import CHANCE_DRAWS, Tested, chance
 from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
 
 ProtocolSetup = tuple[Protocol, Mapping[str, str]]
-"""A protocol and its options."""
+"""A protocol, and the value of each of its options by name."""
 
 
 EXPECTED = "what random scores are expected to have, not one draw of them"
@@ -45,7 +45,7 @@ _SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks", "over-lim
 
 
 def named_protocols(config: RunConfig) -> dict[str, Protocol]:
-    """Return the run's protocols by name; raises `UserError` for a wrong name."""
+    """Return the run's protocols by name; "all" stands for the usual ones. Raises `UserError` for a wrong name."""
     names: Sequence[str] = config.protocols
     if "all" in names:  # the base paper's protocols, and those that register themselves as usual
         every = registry.names("protocol")
@@ -60,7 +60,7 @@ def named_protocols(config: RunConfig) -> dict[str, Protocol]:
 
 
 def declarations_of(protocols: Iterable[Protocol]) -> Declarations:
-    """Return what the protocols declare about their measures, as the findings use it."""
+    """Return what the protocols declare about their measures, and which controls know the gold or are random."""
     declarations = {}
     for protocol in protocols:
         abouts = {measure.key: measure.about for measure in protocol.measures}
@@ -71,7 +71,7 @@ def declarations_of(protocols: Iterable[Protocol]) -> Declarations:
 
 
 def find_protocols(config: RunConfig) -> list[ProtocolSetup]:
-    """Return the run's protocols with their options; raises `UserError` for a wrong name, option or value."""
+    """Return the run's protocols with all options, given or default; raises `UserError` for a wrong name or value."""
     choices: list[ProtocolSetup] = []
     for protocol in named_protocols(config).values():
         options = config.protocol_options.get(protocol.name, {})
@@ -79,7 +79,7 @@ def find_protocols(config: RunConfig) -> list[ProtocolSetup]:
             if key not in protocol.options:
                 raise unknown(f"option of protocol {protocol.name}", key, protocol.options)
             if value not in (allowed := protocol.options[key].values):
-                raise UserError(f"Protocol {protocol.name}: {key} is {value!r}; allowed: {', '.join(allowed)}.")
+                raise UserError(f"Protocol {protocol.name}: option {key} is {value!r}; allowed: {', '.join(allowed)}.")
         choices.append((protocol, {key: options.get(key, option.default) for key, option in protocol.options.items()}))
     known = sorted({*registry.names("protocol"), *(protocol.name for protocol, _ in choices)})
     for owner in config.protocol_options.keys() - set(known):
@@ -90,7 +90,7 @@ def find_protocols(config: RunConfig) -> list[ProtocolSetup]:
 class Readable(NamedTuple):
     """The protocols of a run that can distinguish metrics on its data.
 
-    framed: each with its options and its rows. left_out: why others cannot, by name.
+    framed: each with its options, and the frame of rows that it uses. left_out: why a protocol cannot, by its name.
     """
 
     framed: list[tuple[ProtocolSetup, Frame]]
@@ -98,12 +98,12 @@ class Readable(NamedTuple):
 
     @property
     def protocols(self) -> list[ProtocolSetup]:
-        """Return the protocols without their rows."""
+        """Return the protocols that can, with their options."""
         return [protocol for protocol, _ in self.framed]
 
 
 def readable_protocols(protocols: Iterable[ProtocolSetup], source: Job | RatedSet) -> Readable:
-    """Return the protocols that can distinguish metrics on the data; raises `UserError` if none can."""
+    """Return which protocols can distinguish metrics on the data, and why others cannot; `UserError` if none can."""
     config = source.config
     framed: list[tuple[ProtocolSetup, Frame]] = []
     left_out: dict[str, str] = {}
@@ -132,10 +132,11 @@ def evaluate(
     tested: Collection[str] | None = None,
     tables: int = 1,
 ) -> results.Result:
-    """Evaluate all columns of a frame under one protocol, with published values beside them.
+    """Evaluate columns on the rows of a frame under one protocol; values that a paper published are added.
 
-    tested: names of the metrics that are compared with each other and with controls; None for all. tables: number of
-    tables of the suite. Only the run's settings of intervals and comparisons are used.
+    A protocol that compares systems' means leaves the control `system` out. tested: names of the metrics that are
+    compared with each other and with controls; None for all. tables: number of tables over which the family "suite"
+    adjusts p. Of the run only the settings of intervals and comparisons are used.
     """
     resampling = resampling_of(config)
     columns = [column for column in columns if not (protocol.of_systems and column.is_system)]
@@ -144,10 +145,10 @@ def evaluate(
     blind = {key: why for key, why in reasons.items() if why}
     judged = {column: frame.judgements(column.score[frame.numbers]) for column in columns}
     outcomes = {
-        column: _expected(protocol, judged[column], resampling, options, blind)
+        column: _random_outcome(protocol, judged[column], resampling, options, blind)
         if column.is_random
-        else _without(
-            {**blind, **(_within_systems(protocol, judged[column], options) if column.is_system else {})},
+        else _with_undefined(
+            {**blind, **(_undefined_for_systems(protocol, judged[column], options) if column.is_system else {})},
             protocol.evaluate(judged[column], resampling, options),
         )
         for column in columns
@@ -175,7 +176,7 @@ def evaluate(
         config.comparison,
         {column.name: (judged[column], outcomes[column]) for column in metrics},
         [measure.key for measure in shown if measure.key not in blind],
-        {column.name: _rivals(column, judged, outcomes) for column in metrics},
+        {column.name: _compared_controls(column, judged, outcomes) for column in metrics},
         tables,
     )
     in_chunks = [column.name for column in columns if column.fields.get("reads") == "chunks"]
@@ -198,7 +199,7 @@ def evaluate(
 
 
 def _interval(frame: Frame, config: RunConfig, outcomes: Sequence[Outcome], keys: Sequence[str]) -> results.Interval:
-    """Return the settings of the intervals, with effective numbers if more than groups is taken as sampled."""
+    """Return the intervals' settings, with the range of effective numbers if systems or annotators are sampled too."""
     interval = results.Interval(**config.interval.model_dump())
     if not config.interval.also:
         return interval
@@ -213,29 +214,26 @@ def _interval(frame: Frame, config: RunConfig, outcomes: Sequence[Outcome], keys
 
 
 def footer_settings(frame: Frame) -> dict[str, str]:
-    """Return the fields of the signature that a table's footer repeats."""
+    """Return those of the frame's signature fields that a table's footer repeats (`_SETTINGS`), as text."""
     return {key: str(frame.fields[key]) for key in _SETTINGS if key in frame.fields}
 
 
-def _without(blind: Mapping[str, str], outcome: Outcome) -> Outcome:
-    """Return the outcome with measures undefined that give every metric the same value. blind: why, by measure."""
+def _with_undefined(blind: Mapping[str, str], outcome: Outcome) -> Outcome:
+    """Return the outcome with the measures of `blind` undefined; the reason that it has for each becomes its note."""
     constant = [key for key, estimate in outcome.estimates.items() if key in blind and estimate.value is not None]
     undefined = {key: Estimate(None, note=blind[key]) for key in constant}
     influence = {**outcome.influence, **dict.fromkeys(constant)}
     return replace(outcome, estimates={**outcome.estimates, **undefined}, influence=influence)
 
 
-def _within_systems(protocol: Protocol, rows: Judgements, options: Mapping[str, str]) -> dict[str, str]:
-    """Return, by measure, why a control that only knows the system has no value under it.
-
-    Such measures compare texts of the same system.
-    """
+def _undefined_for_systems(protocol: Protocol, rows: Judgements, options: Mapping[str, str]) -> dict[str, str]:
+    """Return why a measure is undefined where all texts of a system have one score, by measure; others are left out."""
     code = rows.score if rows.system is None else rows.system.astype(np.float64)
     estimates = protocol.evaluate(rows.with_score(code), Resampling(n=0), options).estimates
     return {key: estimate.note for key, estimate in estimates.items() if estimate.value is None}
 
 
-def _expected(
+def _random_outcome(
     protocol: Protocol,
     judgements: Judgements,
     resampling: Resampling,
@@ -249,7 +247,7 @@ def _expected(
     # Expected values have no interval; the draw's interval is computed only where it may give a warning.
     if not (resampling.studentised and not drawn.excluded and np.ptp(judgements.group)):
         drawn = protocol.evaluate(judgements, resampling, options)
-    outcome = _without(blind, drawn)
+    outcome = _with_undefined(blind, drawn)
     estimates = {
         key: Estimate(known[key].value, note=MEAN_OF_DRAWS if known[key].error else EXPECTED)
         if key in known
@@ -259,12 +257,13 @@ def _expected(
     return replace(outcome, estimates=estimates)
 
 
-def _rivals(
+def _compared_controls(
     column: AlignedColumn, judged: Mapping[AlignedColumn, Judgements], outcomes: Mapping[AlignedColumn, Outcome]
 ) -> dict[str, Tested | None]:
-    """Return the controls that a metric is compared with, by name; None stands for the expected value of random scores.
+    """Return the judgements and outcome of each control that a metric is compared with, by the control's name.
 
-    Oracle controls are left out, and a control with the metric's own scores. judged, outcomes: of all columns.
+    None stands for the expected value of random scores. Metrics that are controls count; oracle controls, and controls
+    with the metric's own scores, do not. judged, outcomes: of all columns.
     """
     return {
         other.name: None if other.is_random else (rows, outcomes[other])
@@ -334,10 +333,10 @@ A row has full support where it holds a whole evidence set of a citation with fu
 def perfect(
     frame: Frame, protocol: Protocol, options: Mapping[str, str], resampling: Resampling, keys: Sequence[str]
 ) -> Perfect | None:
-    """Return the defined values of perfect detectors under the measures `keys`, without intervals.
+    """Return the values of the perfect detectors (`DETECTORS`) under the measures `keys`, without undefined ones.
 
     None where no row holds only a part of an evidence set, as with citations, rated texts, documents of one chunk, and
-    data without evidence.
+    data without evidence. There are no intervals.
     """
     if frame.held is None:
         return None
@@ -353,7 +352,7 @@ def perfect(
 
 
 class PublishedTable(Strict):
-    """A published table. values: the printed value by metric and measure, which is `scale` times the raw value."""
+    """A published table. values: the printed value by metric, then by measure: `scale` times the raw value."""
 
     values: dict[str, dict[str, float]]
     source: str = ""
@@ -400,7 +399,7 @@ class PublishedValues(Strict):
     rule: dict[str, str] = Field(default_factory=dict)
 
     def differences(self, frame: Frame) -> str:
-        """Return how a run's data or rule differ from the paper's, as text; empty where they are the same."""
+        """Return how the rows of a run (`frame`) or its rule differ from the paper's, as text; "" where they do not."""
         parts = []
         if self.levels and dict(frame.judged) != self.levels:
             here, there = sum(frame.judged.values()), sum(self.levels.values())
@@ -412,9 +411,9 @@ class PublishedValues(Strict):
 
 
 def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> PublishedValues:
-    """Return the values that papers published for this data and protocol; empty where there are none.
+    """Return the raw values that a paper published for this data, unit and protocol; empty where none did.
 
-    Raises `UserError` for an invalid file in configs/published.
+    Of several papers the first in the order of `published_files` is taken. Raises `UserError` for an invalid file.
     """
     for path in published_files():
         paper = read_published(path)
@@ -429,7 +428,7 @@ def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> Publis
 
 
 def published_files() -> list[Path]:
-    """Return the YAML files of published values; `UserError` where a shipped file and another one share a name."""
+    """Return the YAML files of published values, shipped and the user's; `UserError` where two share a name."""
     return [path for name in variants("published") if (path := config_file("published", name))]
 
 

@@ -57,18 +57,18 @@ class Kept(StrEnum):
 
 @dataclass(frozen=True)
 class Command:
-    """The command that wrote a job. name: as typed after `metaeval`. options: its own options that are set, by name."""
+    """The command that wrote a job. name: as typed after `metaeval`. options: its own that were given, by name."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def manifest(config: RunConfig, command: Command, data: Iterable[Data], written: Sequence[Path]) -> dict[str, Any]:
-    """Return a manifest as JSON: settings, time, machine, versions, and the SHA-256 of input and output files.
+    """Return the fields of a manifest: settings, time, machine, versions, and the SHA-256 of input and output files.
 
-    analysis: the command, its own options that were set, and the run's settings that differ from their defaults. files:
-    hash of each written file, by name. scores: hashes of the score files that were read and of their manifests, by
-    path. data: content hashes of the judged data.
+    Of these fields, `analysis` has the command, its own options that were set, and the run's settings that differ from
+    their defaults; `files` has the hash of each written file by name, `scores` those of the score files that were read
+    and of their manifests by path, and `data` the content hash of the judged data by DATASET/SPLIT.
     """
     named = [Path(name.removeprefix(FILE_PREFIX)) for name in config.metrics if name.startswith(FILE_PREFIX)]
     read = [(file, manifest_path(file)) for file in named]
@@ -94,7 +94,7 @@ _OBJECTS = "objects"
 
 
 def lost_objects(manifest: Mapping[str, Any]) -> str:
-    """Return why a job cannot be rerun, and what to type, if its metrics were objects of a Python session; else ""."""
+    """Return why a job cannot be rerun, and what to type, if a metric was an object of a Python session; else ""."""
     names = manifest.get(_OBJECTS)
     if not isinstance(names, list) or not names:
         return ""
@@ -112,10 +112,10 @@ def write_manifests(
     read: Mapping[str, Any] | None = None,
     folder: Path | None = None,
 ) -> None:
-    """Write a manifest into each folder of the written files, and into the job's.
+    """Write a manifest into each folder of the written files, and into the job's (`folder`) if it is given.
 
-    read: further fields of the manifest, such as what was read. Files that an earlier run with other settings left
-    in the folder stay listed, under `earlier`.
+    read: further fields of the manifest, such as what was read. Existing files that the folder's manifest listed
+    before, and that are not among the written ones, stay listed under `earlier`.
     """
     judged = list(data)
     for place in dict.fromkeys([*([folder] if folder else []), *(path.parent for path in written)]):
@@ -133,7 +133,7 @@ def write_manifests(
 
 
 def check(path: Path) -> Kept:
-    """Return whether a written file still matches the manifest in its folder."""
+    """Return whether an existing file still matches the manifest in its folder; `Kept.GONE` is never returned."""
     content = read_manifest(path.parent)
     if not content:
         return Kept.UNREADABLE if os.path.lexists(path.parent / NAME) else Kept.NO_MANIFEST
@@ -143,15 +143,15 @@ def check(path: Path) -> Kept:
     return Kept.SAME if sha256_file(path) == known else Kept.CHANGED
 
 
-def altered(folder: Path) -> list[str]:
-    """Return a sentence for each file of a job's folder that is not as its manifest has it."""
+def altered_files(folder: Path) -> list[str]:
+    """Return a sentence for each file in the folder's manifest that has changed since it was written, or is gone."""
     paths = [folder / name for name in listed_files(read_manifest(folder))]
     states = {path: check(path) if path.is_file() else Kept.GONE for path in paths}
     return [f"{path}: {kept}." for path, kept in states.items() if kept is not Kept.SAME]
 
 
 def read_manifest(folder: Path) -> Mapping[str, Any]:
-    """Return a folder's manifest; empty if it is missing or broken, which must not stop the next run."""
+    """Return the fields of a folder's manifest; empty if it is missing or broken, which must not stop the next run."""
     try:
         return read_object(folder / NAME)
     except UserError:
@@ -159,7 +159,7 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
-    """Return the settings of the run from a folder's manifest; empty if it cannot be read."""
+    """Return the run's settings from a folder's manifest, those of earlier versions converted; empty without any."""
     config = read_manifest(folder).get("config")
     settings = dict(config) if isinstance(config, dict) else {}
     if "evidence_threshold" in settings:  # of earlier versions, which had one rule for evidence
@@ -168,29 +168,32 @@ def settings_of(folder: Path) -> dict[str, Any]:
 
 
 def completed_run(settings: Mapping[str, Any], where: str, trust: bool) -> RunConfig:
-    """Return the configuration of a completed run from its manifest.
+    """Return the configuration of a completed run from the settings in its manifest. where: what is read, for errors.
 
-    Settings of intervals are left out, since they may name a method that only earlier versions compute.
+    Settings of intervals have their defaults, since a manifest may name a method that only earlier versions compute.
     """
     return validated(RunConfig, {**settings, "interval": {}, "trust_config": trust}, where)
 
 
 def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the hashes of a manifest's files by name, also earlier and exported ones, but none of other folders."""
+    """Return the SHA-256, by name, of files that a manifest lists: written, exported, left by earlier runs.
+
+    Names that lead into another folder are left out.
+    """
     listed = [manifest.get(key) for key in ("earlier", "exported", "files")]
     named = [pair for hashes in listed if isinstance(hashes, dict) for pair in hashes.items()]
     return {name: str(value) for name, value in named if Path(name).name == name}
 
 
 def written_files(folder: Path) -> list[Path]:
-    """Return the existing files of a job and of its subfolders, as their manifests list them; sorted."""
+    """Return the sorted paths of the existing files that the manifests of a folder and of its subfolders list."""
     folders = [path.parent for path in folder.rglob(NAME)]
     listed = [place / name for place in folders for name in listed_files(read_manifest(place))]
     return sorted(path for path in listed if path.is_file())
 
 
 def list_exported(written: Iterable[Path]) -> None:
-    """Add exported files to the manifests of their folders."""
+    """Add exported files, with their hashes, to the manifests of their folders; a folder without one stays as it is."""
     for path in written:
         if content := {**read_manifest(path.parent)}:
             content["exported"] = {**content.get("exported", {}), path.name: sha256_file(path)}
@@ -211,22 +214,22 @@ _HASH = re.compile(r"-[0-9a-f]{8}\Z")
 
 
 _ELSEWHERE = frozenset({"data", "results", "store", "budget", "executor"})
-"""Settings on which no file of a job depends; the content of the data is in the signatures."""
+"""Settings on which the name of a job's folder does not depend; the content of the data is in the signatures."""
 
 _OUTPUT_OPTIONS = frozenset(
     {"output", "full", "json", "junit", "markdown", "format", "trust_config"}
     | {"model", "record", "replay", "requests", "batch", "base_url", "ask_again"}
 )
-"""Options on which no file of a job depends: what is printed or exported, and the source of a chat model's replies."""
+"""Further ones: options on what is printed or exported, and on the source of a chat model's replies."""
 
 
 def job_folder(
     parent: Path, parts: Iterable[str], signatures: Iterable[str], command: Command, *configs: RunConfig
 ) -> Path:
-    """Return PARENT/PART-...-HASH, whose hash covers everything on which the job's files depend.
+    """Return the path PARENT/PART-...-HASH, whose hash covers everything on which the job's files depend.
 
-    These are the signatures, and the options and settings that differ from their defaults, with the content of the
-    files that they name; with defaults only, the signatures alone.
+    These are the signatures, and the options of `command` and settings of `configs` that differ from their defaults,
+    with the content of the files that they name; with defaults only, the signatures alone.
     """
     name = "-".join(safe_name(part) for part in parts)
     options = {key: value for key, value in command.options.items() if key not in _OUTPUT_OPTIONS}
@@ -241,7 +244,7 @@ def job_folder(
 
 
 def changed(settings: BaseModel) -> dict[str, Any]:
-    """Return the settings that differ from their defaults, including those that pydantic's dump leaves out."""
+    """Return the fields whose values differ from their defaults, including those that pydantic's dump leaves out."""
     return {
         name: changed(value) if isinstance(value, BaseModel) else value
         for name, value in settings
@@ -250,7 +253,7 @@ def changed(settings: BaseModel) -> dict[str, Any]:
 
 
 def _plain(value: Any, content: bool = False) -> Any:
-    """Return a value as JSON types. content: replace paths of files by their SHA-256."""
+    """Return a value as JSON types. content: existing files, also as "scores:PATH", become their SHA-256."""
     if isinstance(value, Mapping):
         return {str(key): _plain(element, content) for key, element in value.items()}
     if isinstance(value, list | tuple):
@@ -286,10 +289,10 @@ def close_job(
 
 
 def write_pairs(source: Job | RatedSet, columns: Sequence[AlignedColumn], path: Path) -> None:
-    """Write the judged rows with every score as JSON lines: one line about the job, then rows in the order of ids.
+    """Write all rows of the data with every score as JSON lines: one line about the job, then rows in the order of ids.
 
-    A row has its ids (of statement, document and chunks; the data of the first line hold the texts), its level or
-    rating, and for each column the score, or the status of an unscored row, and the number of tokens cut.
+    A row of a corpus has ids (of statement, document, chunks), group, system, level and cited; a rated text id, group,
+    system and rating. `scores` has a number or null by column; `missing` says why, `cut` has the tokens cut, if any.
     """
     head: dict[str, object] = {"schema": PAIRS_SCHEMA, "columns": [column.name for column in columns]}
     head["controls"] = [column.name for column in columns if column.kind == "control"]
@@ -316,7 +319,7 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[AlignedColumn], path: 
 
 
 def _remarks(columns: Sequence[AlignedColumn], number: int) -> str:
-    """Return further JSON fields of row `number`: why scores are missing, and how many tokens were cut off."""
+    """Return further JSON fields of row `number`, with a comma: why scores are missing, tokens cut; "" for none."""
     statuses = {column.name: column.statuses[number] for column in columns}
     missing = {name: str(status) for name, status in statuses.items() if status is not Status.OK}
     cut = {column.name: column.cut[number] for column in columns if number in column.cut}
@@ -325,7 +328,7 @@ def _remarks(columns: Sequence[AlignedColumn], number: int) -> str:
 
 
 def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any]]]:
-    """Read a file of `write_pairs`: the line about the job, and the rows; raises `UserError` for another file."""
+    """Return the first line of a file of `write_pairs`, about the job, and its rows; raises `UserError` for others."""
     lines = (value for _, value in json_objects(path, ""))
     head = next(lines, {})
     if head.get("schema") != PAIRS_SCHEMA:
@@ -338,7 +341,7 @@ def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any
 def _rated_rows(
     ratings: RatingColumns, group: Coded[str], system: Coded[str], numbers: NDArray[np.intp]
 ) -> list[Iterable[str]]:
-    """Return ratings as JSON lines without their ends; a field is encoded for all rows together, which is faster."""
+    """Return the parts of ratings' JSON lines before scores: one text for all lines, or one each (encoded together)."""
     ids, gold = map(encode_basestring, ratings.id[numbers].tolist()), numerals(ratings.gold[numbers])
     known = group[numbers].tolist(), system[numbers].tolist()
     return ['{"id": ', ids, ', "group": ', known[0], ', "system": ', known[1], ', "rating": ', gold]
@@ -369,7 +372,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 @dataclass(frozen=True)
 class DoneJob:
-    """A completed job, read from its folder. name: path below the results folder. files: state of each file."""
+    """A completed job. name: path below the results folder. data: DATASET/SPLIT. files: their states by name."""
 
     name: str
     folder: Path
@@ -393,14 +396,14 @@ def is_hash(text: str) -> bool:
 def done_jobs(results: Path) -> list[DoneJob]:
     """Return every job below a results folder (a folder NAME-HASH with a manifest), the newest first."""
     jobs = [
-        _done(results, path.parent)
+        _read_job(results, path.parent)
         for path in sorted(results.rglob(NAME))
         if _HASH.search(path.parent.name) and not path.is_symlink() and not path.parent.is_symlink()
     ]
     return sorted(jobs, key=lambda job: job.finished, reverse=True)
 
 
-def _done(results: Path, folder: Path) -> DoneJob:
+def _read_job(results: Path, folder: Path) -> DoneJob:
     content = read_manifest(folder)
     config, data = content.get("config"), content.get("data")
     metrics = config.get("metrics") if isinstance(config, dict) else None
@@ -418,9 +421,9 @@ def _done(results: Path, folder: Path) -> DoneJob:
 
 
 def find_job(results: Path, name: str) -> DoneJob:
-    """Find a job by its name, the beginning of its name or of its hash, its folder, or `latest`.
+    """Find a job by its name, the beginning of its name or of its hash (from four characters), its folder, or `latest`.
 
-    Raises `UserError` where no job, or several, have this name; it lists them.
+    Raises `UserError` where no job or several jobs fit, and lists them.
     """
     jobs = done_jobs(results)
     if name == LATEST and jobs:
@@ -433,11 +436,13 @@ def find_job(results: Path, name: str) -> DoneJob:
     fitting = fitting or [job for job in jobs if is_hash(name) and job.hash.startswith(name)]
     if len(fitting) > 1:
         listed = ", ".join(job.name for job in fitting)
-        raise UserError(f"{len(fitting)} jobs in {results} begin with {name!r}: {listed}. Give more of the hash.")
+        raise UserError(
+            f"The names or hashes of {len(fitting)} jobs in {results} begin with {name!r}: {listed}. Give more of one."
+        )
     if not jobs:
         raise UserError(
-            f"{results} has no job yet: type 'metaeval run', or name its folder with --results (in Python: results=; "
-            "a run has its files once write() of its results is called)."
+            f"{results} has no job yet: type 'metaeval run', or name another results folder with --results (in Python: "
+            "results=; a run has its files once write() of its results is called)."
         )
     if not fitting:
         raise unknown("job", name, [job.name for job in jobs], f"Type 'metaeval results list --results {results}'.")
@@ -447,7 +452,7 @@ def find_job(results: Path, name: str) -> DoneJob:
 def remove_job(results: Path, job: DoneJob) -> int:
     """Delete a job's folder, and return the number of deleted files.
 
-    Raises `UserError`, and deletes nothing, where the folder holds a file that the job did not write or that changed.
+    Raises `UserError`, and deletes nothing, where the folder holds a file that no manifest lists, or one that changed.
     """
     here = {path.relative_to(job.folder).as_posix() for path in job.folder.rglob("*") if not path.is_dir()}
     manifests = job.folder.rglob(NAME)

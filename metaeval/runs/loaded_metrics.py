@@ -40,7 +40,7 @@ _VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
 
 @contextmanager
 def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
-    """Yield the pool of processes that score, which start when first needed; None if this process scores."""
+    """Yield the pool of processes that score, which start when first needed; None if this process alone scores."""
     if config.executor.name == "ray":
         from metaeval.scoring.executors.ray import RayPool
 
@@ -62,9 +62,10 @@ def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
         yield processes
 
 
-def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Execute:
-    """Return a function that scores metrics which share a job, in the pool or (for some metrics) in this process.
+def scoring_function(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Execute:
+    """Return a function that scores blocks with metrics which share a job, in the pool or in this process.
 
+    It is this process without a pool, for objects of this Python session, and for metrics whose `where` is "driver".
     The measured speed is stored, except that of Ray's workers, which may be other machines.
     """
     # What Python gave is found in this process alone.
@@ -78,14 +79,14 @@ def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric],
 
 
 def recipe_of(names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> WorkerRecipe:
-    """Return the recipe (names, options, identities) from which another process makes these metrics."""
+    """Return the recipe (names, options, identities, versions) from which another process makes these metrics."""
     settings = config.model_dump(mode="json", include={"metric_options", "budget"})
     identities = tuple(sha256_json(metric.identity()) for metric in metrics)
     return WorkerRecipe(tuple(names), {**settings, "trust_config": config.trust_config}, identities, package_versions())
 
 
 def package_versions() -> Mapping[str, str]:
-    """Return the versions of the packages that scores depend on."""
+    """Return the versions of the packages that scores depend on, by name; "none" for one that is not installed."""
     return {name: version(name) if importlib.util.find_spec(name) else "none" for name in _VERSIONED}
 
 
@@ -124,7 +125,7 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
 
 
 def _origin(name: str, kind: type[Metric]) -> str:
-    """Return the place of a metric's code with the code's hash: scores of an earlier version are not reused."""
+    """Return the name of a metric with the hash of its code, so that scores of an earlier version are not reused."""
     if registry.is_given("metric", name):
         return f"{name}@sha256:{source_hash(kind)}"
     file = inspect.getsourcefile(kind)
@@ -132,9 +133,9 @@ def _origin(name: str, kind: type[Metric]) -> str:
 
 
 def _by_argument(name: str) -> MetricVariant | None:
-    """Return the metric and option of a name such as `nli:MODEL_ID`; None for another name.
+    """Return the metric and option of a name such as `nli:MODEL_ID`; None for other names.
 
-    What follows the colon is the value of the option that the metric's card declares as its argument.
+    What follows the colon is the value of the option that the metric's card declares as its argument; None without one.
     """
     base, colon, argument = name.partition(":")
     if not colon or base not in registry.names("metric"):
@@ -161,7 +162,7 @@ def _check_class(name: str, kind: Any) -> None:
 
 @contextmanager
 def plug_in(name: str) -> Iterator[None]:
-    """Turn an exception in a metric's own code into a `UserError` that names its type and place."""
+    """Turn an exception in a metric's code (no `UserError`, no broken pipe) into a `UserError` with type and line."""
     try:
         yield
     except (UserError, BrokenPipeError):  # the reader of the progress closes the pipe
@@ -180,9 +181,9 @@ def _missing(card: MetricCard) -> list[str]:
 
 
 def able_defaults(config: RunConfig) -> RunConfig:
-    """Return the configuration without default metrics whose packages are not installed, with a message.
+    """Return the configuration without default metrics whose packages are not installed; a logged warning names them.
 
-    Metrics that the user named stay.
+    It is unchanged where the user named the metrics.
     """
     if "metrics" in config.model_fields_set:
         return config
@@ -201,8 +202,8 @@ NOT_ASKING = "None of {} asks a chat model, as {} requires: leave it out, or giv
 class LoadedMetrics:
     """The metrics of a run and those that they combine, each loaded and checked once, before anything is scored.
 
-    They hold no model: `fresh` makes the metric that scores. names: the run's metrics, each once. by_name: these and
-    the members of combinations. files: the contents of the score files among the run's metrics, by name.
+    They hold no model: `fresh` makes the metric that scores. names: the run's metrics, without score files. by_name:
+    these and members of combinations. files: contents of the run's score files, by name; one may hold several metrics.
     """
 
     config: RunConfig
@@ -215,24 +216,24 @@ class LoadedMetrics:
         return self.by_name[name]
 
     def only(self, names: Iterable[str]) -> LoadedMetrics:
-        """Return the same metrics, restricted to these names."""
+        """Return the same metrics with only these as the run's; members of combinations stay loaded."""
         return replace(self, names=tuple(names))
 
     @property
     def combinations(self) -> dict[str, Combination]:
-        """Return the named metrics that combine others."""
+        """Return the run's metrics that combine others, by name."""
         return {name: metric for name in self.names if isinstance(metric := self[name], Combination)}
 
     @property
     def single(self) -> list[str]:
-        """Return the names of metrics that read texts: named ones, and members of combinations."""
+        """Return the names of the metrics that read texts: the run's without combinations, then these' members."""
         members = [member for metric in self.combinations.values() for member in metric.members]
         return [name for name in dict.fromkeys([*self.names, *members]) if name not in self.combinations]
 
     def fresh(self, name: str) -> Metric:
         """Return an unprepared metric of this name with the same options, which will hold the model.
 
-        A class of the user's with an `__init__` may load its model there: the first call returns that metric itself.
+        A user's class with an `__init__` may load its model there: the first call returns the loaded metric itself.
         """
         loaded = self[name]
         if loaded.origin and "__init__" in vars(type(loaded)) and name not in self._given:
@@ -246,7 +247,7 @@ class LoadedMetrics:
     def settled(
         self, pairs: Collection[TextPair], stored: Callable[[Metric], Mapping[str, Any]] | None = None
     ) -> LoadedMetrics:
-        """Return the same metrics with the options that a job's texts determine, or those that `stored` returns."""
+        """Return the metrics with the options that texts determine (as a language), or those that `stored` returns."""
         options = {name: stored(each) if stored else each.settled(pairs) for name, each in self.by_name.items()}
         by_name = {name: settled(metric, (), options[name]) for name, metric in self.by_name.items()}
         known = self.config.metric_options
@@ -257,7 +258,7 @@ class LoadedMetrics:
         return replace(self, config=config, by_name=by_name)
 
     def groups(self) -> list[list[str]]:
-        """Return the single metrics, grouped by shared observation (output of a model); most groups have one metric."""
+        """Return the names of the single metrics, grouped by the output of a model that they share; most are alone."""
         groups: dict[str, list[str]] = {}
         for name in self.single:
             metric = self[name]
@@ -293,7 +294,7 @@ class LoadedMetrics:
 
 
 def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
-    """Load a run's metrics and the members of combinations.
+    """Load a run's metrics (each name once) and the members of combinations, without their models.
 
     Raises `UserError` for a wrong name, option or value, missing packages, and a combination of combinations.
     """
@@ -335,10 +336,10 @@ def score_metrics(
     store: ScoreStore | None = None,
     progress: MetricProgress | None = None,
 ) -> Iterator[tuple[str, Metric, ScoredPairs]]:
-    """Score (source, statement) texts with each metric; yields each as soon as it has scored, combinations last.
+    """Score (source, statement) texts with each metric; yield its name, the metric and its scores, combinations last.
 
     Every checkpoint is found (or fetched) before the first metric scores. The models of one group are released before
-    those of the next are loaded.
+    those of the next are loaded. Scores are in the order of the texts; a store (None: none) keeps them.
     """
     with worker_pool(config) as pool:
         yield from score_in(pool, texts, load_metrics(names, config), store, progress)
@@ -351,7 +352,7 @@ def score_in(
     store: ScoreStore | None,
     progress: MetricProgress | None,
 ) -> Iterator[tuple[str, Metric, ScoredPairs]]:
-    """Score as `score_metrics` does, with the workers of a pool that the command started (None: here)."""
+    """Score texts with each metric in a pool (None: here); yield name, metric and scores of each, combinations last."""
     metrics = metrics.settled(texts)
     combinations = metrics.combinations
     members = {member for metric in combinations.values() for member in metric.members}
@@ -380,7 +381,7 @@ def _score_group(
     metrics = [loaded.fresh(name) for name in group]
     with plug_in(label):
         report = partial(progress, label) if progress else None
-        scored = score_jointly(metrics, texts, store, report, executed(pool, group, metrics, loaded.config))
+        scored = score_jointly(metrics, texts, store, report, scoring_function(pool, group, metrics, loaded.config))
     for name, metric in zip(group, metrics, strict=True):
         if note := metric.note():
             _log.info("%s: %s", name, note)

@@ -42,9 +42,9 @@ Table = TypeVar("Table")
 
 @dataclass(frozen=True)
 class Job:
-    """The data of one run: its corpus, the pairs to score and the rows to judge.
+    """The data of a run on a corpus: the pairs to score (`table`), and the rows of the unit of analysis to judge.
 
-    name, split: where the corpus is from.
+    name, split: those of the data set, as reports name them.
     """
 
     config: RunConfig
@@ -56,7 +56,7 @@ class Job:
 
     @cached_property
     def in_chunks(self) -> Job:
-        """Return the rows of whole pages over the chunks of each, for a metric that cannot read a whole page."""
+        """Return the job of the same rows, of whole pages, whose pairs are the chunks of the pages."""
         update = {"cited": "each"} if self.config.unit == "statement" else {"unit": "citation"}
         config = self.config.model_copy(update=update)
         return _job(config, self.name, self.split, self.corpus)
@@ -68,13 +68,13 @@ class Job:
 
     @cached_property
     def texts(self) -> list[tuple[str, str]]:
-        """Return the (source, statement) texts of every pair."""
+        """Return the (source, statement) texts of every pair, in order."""
         return [(pair.source, pair.statement) for pair in self.pairs]
 
     def frame(self, protocol: Protocol) -> Frame:
-        """Return the rows that a protocol sees: cited ones, and pool rows if it uses them.
+        """Return the rows with a known level that a protocol sees: cited ones, and those of pools if it uses them.
 
-        Raises `UserError` if no level is known.
+        Raises `UserError` if no level is known, and if annotators are to be taken as sampled: a corpus has no votes.
         """
         if protocol.uses_pool not in self._frames:
             self._frames[protocol.uses_pool] = _frame(self, protocol.uses_pool)
@@ -124,7 +124,7 @@ def variant_path(kind: Literal["metric", "dataset"], name: str) -> Path | None:
 
 
 def find_dataset(name: str, config: RunConfig | None = None) -> tuple[Dataset, str | None, Mapping[str, str]]:
-    """Load a data set by its registered name or a variant's, with the variant's split and options.
+    """Load a data set by its name or a variant's; return it with the variant's split (or None) and options.
 
     config: the run; None if the name was read from data, so that only registered data sets are loaded.
     """
@@ -142,15 +142,15 @@ def find_dataset(name: str, config: RunConfig | None = None) -> tuple[Dataset, s
 
 
 def kind_of_data(config: RunConfig) -> Literal["corpus", "ratings"]:
-    """Return the kind of the run's data."""
+    """Return the kind of the run's data: statements that cite documents ("corpus"), or rated texts ("ratings")."""
     dataset, _, options = find_dataset(config.dataset, config)
     return dataset.kind_with({**options, **config.dataset_options})
 
 
 def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
-    """Return the run's corpus, its name in reports, and its split.
+    """Return the run's corpus, its name in reports, and its split; raises `UserError` for a rated set.
 
-    The name is the data set's; for a user's file, it is the name in the file.
+    The name is the data set's; for a user's file, it is the name in the file. Several splits are joined by "+".
     """
     loaded, name, chosen = _load(config, "corpus")
     if not isinstance(loaded, Corpus):
@@ -164,7 +164,7 @@ def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
 
 
 def load_ratings(config: RunConfig) -> tuple[Ratings, str, str]:
-    """Return the run's rated set, its name (as in `load_corpus`), and its split."""
+    """Return the run's rated set, its name in reports, and its split; raises `UserError` for a corpus."""
     loaded, name, chosen = _load(config, "ratings")
     if not isinstance(loaded, Ratings):
         raise UserError(
@@ -175,7 +175,7 @@ def load_ratings(config: RunConfig) -> tuple[Ratings, str, str]:
 
 
 def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, str]:
-    """Return the run's data, or None where the data set is of another kind. kind: "corpus" or "ratings"."""
+    """Return the run's data, name and split; (None, "", "") for another kind. kind: "corpus" or "ratings"."""
     dataset, split, options = find_dataset(config.dataset, config)
     if kind_of_data(config) != kind:
         return None, "", ""
@@ -188,7 +188,7 @@ def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, s
 
 
 def _own_columns(dataset: Dataset, config: RunConfig) -> dict[str, str]:
-    """Return the user's mapping of columns, restricted to columns of the data; the others are of score files."""
+    """Return the user's headings by role, for the roles of the data set; other roles are of score files."""
     return {role: heading for role, heading in config.columns.items() if role in dataset.options}
 
 
@@ -199,7 +199,7 @@ def ratings_in(ratings: Any, config: RunConfig) -> Ratings:
 
 
 def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:
-    """Return a job: load the data (or take `corpus`), cut chunks, place evidence, and make pairs, pool and rows."""
+    """Return the job of a run: load its corpus (or take `corpus`), cut chunks, place evidence, make pairs and rows."""
     corpus, name, split = (corpus, corpus.name, "given") if corpus else load_corpus(config)
     return _job(config, name, split, corpus)
 
@@ -207,7 +207,10 @@ def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:
 def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
     chunking, evidence = config.chunk.chunking(), config.evidence
     if evidence.place == "chunk" and (config.whole_pages or config.unit == "evidence"):
-        raise UserError(f"evidence.place=chunk is for chunks, and unit={config.unit} here reads none: leave it out.")
+        raise UserError(
+            f"evidence.place=chunk is for chunks, and with unit={config.unit} none are read here: leave evidence.place "
+            "out."
+        )
     if config.whole_pages:
         whole = statement_pairs if config.unit == "statement" else page_pairs
         table = replace(whole(corpus, chunking, evidence.threshold), pool=config.pool)
@@ -221,7 +224,7 @@ def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
 
 
 def _with_pool(table: PairTable, chunked: ChunkedCorpus, config: RunConfig) -> PairTable:
-    """Return the table with the candidates of the run's pool; that of an encoder names its weights."""
+    """Return the table with the candidates of the run's pool; the name of an encoder's pool then has its weights."""
     encoder = pool_encoder(config.pool)
     if not encoder:
         return add_pool(table, chunked, config.pool)
@@ -253,7 +256,7 @@ class RatedSet:
         return {"data": data, "unit": "rating", **self.config.dataset_options}
 
     def frame(self, _: Protocol | None = None) -> Frame:
-        """Return all rows, which every protocol uses."""
+        """Return the frame of all rated texts; every protocol uses all of them."""
         return self._frame
 
     @cached_property
@@ -315,7 +318,7 @@ _NO_VOTES = (
 
 
 def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedSet:
-    """Load the run's rated set (or take `ratings`); raises `UserError` as `check_rated` does."""
+    """Load the run's rated set (or take `ratings`); raises `UserError` for a corpus, and if `unit` or `pool` is set."""
     check_rated(config)
     ratings, name, split = (ratings, ratings.name, "given") if ratings else load_ratings(config)
     return RatedSet(config, name, split, ratings)
@@ -332,14 +335,14 @@ def check_rated(config: RunConfig) -> None:
 
 
 def pair_file(config: RunConfig) -> PairFile | None:
-    """Return the run's table of pairs, as `pair_table` does."""
+    """Return the run's table of pairs, to be read window by window; None where its data are of another kind."""
     return pair_table(config, read_pair_file)
 
 
 def pair_table(config: RunConfig, read: Callable[[Path, Mapping[str, str]], Table]) -> Table | None:
-    """Return the run's table of pairs as `read` returns it; None where its data are of another kind.
+    """Return the run's table of pairs as `read` returns it; None where its data are not such a table.
 
-    Raises `UserError` for a missing file, one that is not a table, and as `read_pair_file` does.
+    read: is given the path, and options with headings. Raises `UserError` for a missing file, and one that is no table.
     """
     path = config.data
     if config.dataset != "ratings":
@@ -367,14 +370,14 @@ Codes = NDArray[np.int64]
 class Frame:
     """The n rows with known gold, in the order of their ids, with facts about the data that results report.
 
-    numbers: (n,) the row's number in every column. gold: (n,) float64. group, pool: (n,) codes from 0; retrieval ranks
-    the rows of each pool. system: (n,) codes from 0; None where a row names no system. excluded: number of excluded
-    rows by reason. fields: those of the signature about the data. as_published: whether published values are about rows
-    like these. judged: number of citations or ratings at each level, as loaded. held: (n,) share of an evidence set
-    that each row holds, 0 where unknown; None where no row holds only a part of one. warnings: about the data, shown
-    for every metric. levels: whether the gold is on the three-level scale. systems: the names of the systems' codes.
-    crossed: whether intervals take systems as sampled too. votes: the annotators' votes that the gold is computed from,
-    where annotators are sampled too.
+    numbers: (n,) the row's index in every score column. gold: (n,) float64. group, pool: (n,) codes from 0; retrieval
+    ranks the rows of each pool. system: (n,) codes from 0; None where any row names no system. excluded: number of
+    rows without known gold, by reason. fields: those of the signature about the data. as_published: whether published
+    values are about rows like these. judged: number of citations or ratings at each level, as loaded. held: (n,) share
+    of an evidence set that each row holds, 0 where unknown; None where no row holds only a part of one. warnings: about
+    the data, shown for every metric. levels: whether the gold is on the three-level scale. systems: the names of the
+    systems' codes. crossed: whether intervals take systems as sampled too. votes: the annotators' votes that the gold
+    is computed from, where annotators are sampled too; else None.
     """
 
     name: str
@@ -405,12 +408,12 @@ class Frame:
             )
 
     def unknown_levels(self) -> str:
-        """Return a sentence on the chunks without a known level, which names another unit; empty if all are known."""
+        """Return a sentence on chunks without a known level, with another unit to try; "" for other units or none."""
         unknown = sum(self.excluded.values()) if self.unit == "chunk" else 0
         return f" Without a known level: {count(unknown, 'chunk')}; try --unit citation." if unknown else ""
 
     def judgements(self, score: NDArray[np.float64]) -> Judgements:
-        """Return the scores (n,) with the gold of the same rows."""
+        """Return a protocol's input: the scores (n,), NaN where missing, with the gold and groups of the same rows."""
         other = self.system if self.crossed else None
         columns = self.gold, score, self.group, self.pool, self.system, self.levels, self.systems
         return Judgements(*columns, crossed=other, votes=self.votes)

@@ -38,7 +38,7 @@ MEASURES: Mapping[str, str] = {
     "kendall": "correlation",
     "ndcg@5": "retrieval",
 }
-"""The measures, each with its protocol. Of two levels, supported and not, fs_ns is the only ROC-AUC."""
+"""The protocol of each measure, by its key. Of two levels, supported and not, fs_ns is the only ROC-AUC."""
 
 OF_CELL = (
     *("set", "title", "dataset", "split", "unit", "language", "measure", "kind", "metric", "pack", "file", "version"),
@@ -51,13 +51,13 @@ DIGITS = 6
 
 
 class CellTables(NamedTuple):
-    """The rows of both files, in their order."""
+    """The rows of `cells.csv` and `tests.csv`, as mappings of headings to texts, in their order."""
 
     cells: list[PrintedCell]
     tests: list[PrintedCell]
 
     def of(self, name: str) -> CellTables:
-        """Return the rows of one set."""
+        """Return the rows of the set `name`."""
         return CellTables(*([row for row in rows if row["set"] == name] for rows in self))
 
 
@@ -71,7 +71,7 @@ def read_cells(folder: Path) -> CellTables:
 
 
 def write_cells(folder: Path, tables: CellTables) -> None:
-    """Write the cells and tests; the same tables give the same bytes."""
+    """Write the cells and tests into a reference folder; the same tables give the same bytes."""
     for name, headings, rows in ((CELLS, OF_CELL, tables.cells), (TESTS, OF_TEST, tables.tests)):
         lines = [headings, *([row[heading] for heading in headings] for row in rows)]
         write_text(folder / name, csv_text(lines, "\n"), update=True)
@@ -79,7 +79,7 @@ def write_cells(folder: Path, tables: CellTables) -> None:
 
 @dataclass(frozen=True)
 class Recomputed:
-    """Recomputed tables. done: the sets that were recomputed. kept: the others, each with the reason."""
+    """Recomputed tables. done: the sets recomputed. kept: why others that were asked for (and have packs) were not."""
 
     tables: CellTables
     done: Sequence[str]
@@ -94,9 +94,9 @@ def recompute(
     names: Iterable[str] = (),
     sources: Mapping[str, Job | RatedSet] | None = None,
 ) -> Recomputed:
-    """Recompute the rows of sets, and keep those of the others.
+    """Recompute the rows of the named sets whose packs and data are here; other sets keep their rows in `folder`.
 
-    packs: all packs, shipped or not. names: of the sets (none: all). sources: data that are loaded already.
+    packs: all, shipped or not. data: folder of published files. names: empty for all sets. sources: loaded data by set.
     """
     before, chosen = read_cells(folder), [*names] or [*sets]
     here = {pack.name for pack in packs}
@@ -120,7 +120,7 @@ def recompute(
 
 
 def set_tables(name: str, declared: ReferenceSet, source: Job | RatedSet, packs: Sequence[ScorePack]) -> CellTables:
-    """Return the cells and tests of one set. packs: those with scores on it.
+    """Return the cells and tests of the set `name`. source: its data. packs: those with scores on it.
 
     Raises `UserError` for two packs of one metric.
     """
@@ -143,7 +143,7 @@ def set_tables(name: str, declared: ReferenceSet, source: Job | RatedSet, packs:
     about |= {"split": source.split, "data_licence": declared.card.licence, **versions("metaeval"), "data": data}
     tables = CellTables([], [])
     for measure, protocol in MEASURES.items():
-        results = [_of(run, protocol) for run in (whole, shared)]
+        results = [_result_under(run, protocol) for run in (whole, shared)]
         if results[0] is None or results[1] is None or measure not in {column.key for column in results[0].columns}:
             continue
         cells = [
@@ -158,14 +158,14 @@ def set_tables(name: str, declared: ReferenceSet, source: Job | RatedSet, packs:
 
 
 def _evaluated(source: Job | RatedSet, columns: Sequence[AlignedColumn], tested: Sequence[str]) -> EvaluatedRun:
-    """Return the results of columns and controls. tested: the metrics that are compared with each other."""
+    """Return the results of columns and controls. tested: metrics that are compared with each other and controls."""
     levels = isinstance(source, Job) or source.ratings.levels
     names = [*dict.fromkeys(MEASURES.values())] if isinstance(source, Job) else ["classification", "correlation"]
     config = source.config.model_copy(update={"protocols": names if levels else ["correlation"]})
     return evaluate_columns(replace(source, config=config), columns, find_protocols(config), tested)
 
 
-def _of(run: EvaluatedRun, protocol: str) -> Result | None:
+def _result_under(run: EvaluatedRun, protocol: str) -> Result | None:
     return next((result for result in run.results if result.protocol == protocol), None)
 
 
@@ -176,7 +176,7 @@ def _tests(result: Result) -> Sequence[Comparison]:
 def _measured(
     measure: str, whole: Result, shared: Result, source: Job | RatedSet, run: EvaluatedRun
 ) -> Iterator[tuple[Row, dict[str, object]]]:
-    """Yield each metric and control with a value, and the fields of its cell. shared: results on the common rows."""
+    """Yield each metric and control with a value, oracles aside, and its cell's fields. shared: on the common rows."""
     column = next(column for column in shared.columns if column.key == measure)
     headline = Headline(shared, column)
     on_common = {row.metric: row for row in shared.rows}
@@ -203,7 +203,7 @@ def _measured(
 
 
 def _groups(source: Job | RatedSet, run: EvaluatedRun, metric: str) -> int:
-    """Return the number of groups in which a metric has scored a row with a level."""
+    """Return the number of groups in which a metric (or control) has scored a row with gold."""
     frame = source.frame(next(iter(run.protocols.values())))
     score = next(column.score for column in run.columns if column.name == metric)
     return int(np.unique(frame.group[~np.isnan(score[frame.numbers])]).size)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Literal
 
 from metaeval.corpus.units import Aggregation, UnitRow, read_aggregation
-from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, executed, plug_in, score_in, worker_pool
+from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, plug_in, score_in, scoring_function, worker_pool
 from metaeval.runs.prepared_run import Job
 from metaeval.scoring.aggregation import aggregate, best_members
 from metaeval.scoring.contract import Combination, Metric, PairScore, TextPair
@@ -19,11 +19,11 @@ from metaeval.scoring.score_store import ScoreStore
 
 @dataclass(frozen=True)
 class JobScores:
-    """The scores of one metric for a job. rows: one per judged row; higher is more support.
+    """The scores of one metric for a job. rows: one per row of the job, in order; higher is more support.
 
-    read: the score of each unique (source, statement) that the metric read. pairs: the scores of the pairs of the job,
-    as the metric gave them. identity: the metric's identity for these pairs. joined: its identity for the joined
-    chunks of a union; None where nothing was joined.
+    read: the score of each unique (source, statement) that the metric read, joined chunks included. pairs: those of the
+    job's pairs. Both are as the metric gave them. identity: the metric's, for these pairs. joined: its identity for the
+    joined chunks of a union; None where nothing was joined.
     """
 
     rows: list[PairScore]
@@ -33,8 +33,11 @@ class JobScores:
     joined: Mapping[str, Any] | None
 
 
-def reading(job: Job, name: str, metrics: LoadedMetrics) -> Job:
-    """Return the job with the texts that a metric reads: pages are cut into chunks for a metric with an input limit."""
+def job_as_read(job: Job, name: str, metrics: LoadedMetrics) -> Job:
+    """Return the job with pages cut into chunks if they are whole and the metric has an input limit; else unchanged.
+
+    A combination has the limits of its members. With the setting over_limit=cut the job is unchanged too.
+    """
     if not job.config.whole_pages or job.config.over_limit == "cut":
         return job
     metric = metrics[name]
@@ -46,9 +49,9 @@ def reading(job: Job, name: str, metrics: LoadedMetrics) -> Job:
 def score_rows(
     job: Job, metrics: LoadedMetrics, store: ScoreStore | None = None, progress: MetricProgress | None = None
 ) -> Iterator[tuple[str, Metric, JobScores]]:
-    """Yield each metric with its scores of the rows of a job, in the order in which the metrics are scored."""
+    """Yield each metric's name, the metric, and its scores of a job's rows; those that need chunks come last."""
     metrics = metrics.settled(job.texts)
-    in_chunks = [name for name in metrics.names if reading(job, name, metrics) is not job]
+    in_chunks = [name for name in metrics.names if job_as_read(job, name, metrics) is not job]
     as_is = [name for name in metrics.names if name not in in_chunks]
     with worker_pool(metrics.config) as pool:
         for over, names in ((job, as_is), *([(job.in_chunks, in_chunks)] if in_chunks else [])):
@@ -71,16 +74,16 @@ def _rescore(
         return scored
     report = partial(progress, f"{name}, joined chunks") if progress else None
     with plug_in(name):
-        return score_pairs(metric, texts, store, report, executed(pool, [name], [metric], metrics.config))
+        return score_pairs(metric, texts, store, report, scoring_function(pool, [name], [metric], metrics.config))
 
 
 def job_scores(
     job: Job, scored: ScoredPairs, direction: Literal[1, -1], rescore: Callable[[Sequence[TextPair]], ScoredPairs]
 ) -> JobScores:
-    """Aggregate a metric's scores of the pairs of a job to one score per row.
+    """Aggregate a metric's scores of the pairs of a job to one score per row, by the setting `aggregate`.
 
-    direction: 1 if higher scores mean more support, else -1. rescore: function that scores the joined chunks of a
-    union.
+    direction: 1 if higher scores mean more support, else -1. rescore: a function that scores the joined chunks of each
+    scored row; it is called for a union only, whose rows then have these scores.
     """
     how = read_aggregation(job.config.aggregate)
     rows = aggregate(scored.answers, job.rows, how, direction)
@@ -100,23 +103,23 @@ def job_scores(
 
 
 def joins(job: Job, how: Aggregation) -> bool:
-    """Return whether an aggregation joins chunks of the job and scores them again."""
+    """Return whether an aggregation joins chunks and scores them again: a union, in a job with rows of several."""
     return how.kind == "union" and any(len(row.members) > 1 for row in job.rows)
 
 
 def _join(job: Job, row: UnitRow, members: Sequence[int]) -> TextPair:
-    """Return the sources of some of a row's pairs, joined in the order of the page, with the row's statement.
+    """Return the sources of the pairs `members` of a row, joined by spaces in this order, and the row's statement.
 
-    members: numbers of these pairs.
+    members: indices in the job's pairs.
     """
     return " ".join(job.pairs[number].source for number in members), row.statement
 
 
 def expected_texts(job: Job, name: str, metrics: LoadedMetrics) -> list[TextPair]:
-    """Return the texts that a metric would read.
+    """Return the (source, statement) pairs that a metric would read, duplicates included.
 
     Which chunks a union joins depends on scores; the first chunks of each row stand for them.
     """
-    over, how = reading(job, name, metrics), read_aggregation(job.config.aggregate)
+    over, how = job_as_read(job, name, metrics), read_aggregation(job.config.aggregate)
     joined = [_join(over, row, row.members[: how.most]) for row in over.rows] if joins(over, how) else []
     return [*over.texts, *joined]

@@ -21,7 +21,7 @@ from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, declare, safe_name, write_text
 from metaeval.parsing import parquet_library
-from metaeval.report.html_report import Picture, explorer_line, judged, page
+from metaeval.report.html_report import Picture, explorer_line, page, rows_description
 from metaeval.report.ranking_measures import metrics_of
 from metaeval.report.result import Result, save_result
 from metaeval.report.table import plain
@@ -30,7 +30,7 @@ from metaeval.runs.evaluation import ProtocolSetup, declarations_of, evaluate, f
 from metaeval.runs.job_folder import PAIRS, Command, close_job, job_folder, write_pairs
 from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, score_in, worker_pool
 from metaeval.runs.prepared_run import Job, RatedSet, kind_of_data, pair_file, prepare, prepare_ratings
-from metaeval.runs.row_scores import reading, score_rows
+from metaeval.runs.row_scores import job_as_read, score_rows
 from metaeval.runs.score_columns import (
     AlignedColumn,
     named_metrics,
@@ -61,10 +61,10 @@ def write_report(
     pairs: bool = False,
     bars: bool = False,
 ) -> Path:
-    """Write the HTML page of results into their folder, and return its path.
+    """Write the HTML page of results into a job's folder, and return the page's path.
 
-    protocols: by name. pairs: whether the folder holds pairs that the explorer can show. bars: draw the bars that
-    protocols declare, if matplotlib is installed.
+    protocols: by name. title: of the page; "": made from the data sets. pairs: whether the folder holds pairs that the
+    explorer can show. bars: draw the bars that protocols declare, if matplotlib is installed.
     """
     pictures = {}
     try:
@@ -80,16 +80,16 @@ def write_report(
 
 
 def pictures_of(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> dict[str, list[Picture]]:
-    """Return the bars that protocols declare as pictures, by the page's names of the data sets. protocols: by name."""
+    """Return the bars that protocols declare, as pictures by `rows_description` of the result. protocols: by name."""
     from metaeval.report.figures.bars import measure_bars
     from metaeval.report.figures.drawing import image
 
     pictures: dict[str, list[Picture]] = {}
     looks = metric_looks(results)
-    for protocol, result in drawn(results, protocols):
+    for protocol, result in results_with_figures(results, protocols):
         ties = " Bars are expectations over the orders of tied scores." if protocol.tie_orders else ""
         drawing = image(measure_bars(result, looks), "svg").decode("utf-8")
-        pictures.setdefault(judged(result), []).append(Picture(f"{plain(result.title)}.{ties}", drawing))
+        pictures.setdefault(rows_description(result), []).append(Picture(f"{plain(result.title)}.{ties}", drawing))
     return pictures
 
 
@@ -100,8 +100,10 @@ def metric_looks(results: Sequence[Result]) -> dict[str, Look]:
     return looks_of(row.metric for result in results for row in metrics_of(result))
 
 
-def drawn(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> Iterator[tuple[Protocol, Result]]:
-    """Yield the results whose protocols declare a figure, each with its protocol. protocols: by name."""
+def results_with_figures(
+    results: Sequence[Result], protocols: Mapping[str, Protocol]
+) -> Iterator[tuple[Protocol, Result]]:
+    """Yield the results with metrics whose protocols declare a figure, each with its protocol. protocols: by name."""
     for result in results:
         protocol = protocols.get(result.protocol)
         if protocol and protocol.figure and metrics_of(result):
@@ -110,9 +112,9 @@ def drawn(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> Itera
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedRun:
-    """The results of a run, one per protocol. protocols: those of the run, by name.
+    """The results of a run, one per protocol that can distinguish metrics on the data. columns: metrics, then controls.
 
-    left_out: the protocols that do not distinguish metrics on the data, each with the reason.
+    protocols: all of the run, by name. left_out: why the other protocols have no result, by name.
     """
 
     source: Job | RatedSet
@@ -139,9 +141,9 @@ def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpu
 def run_scores(
     config: RunConfig, progress: MetricProgress | None = None, ratings: Ratings | None = None
 ) -> EvaluatedRun:
-    """Evaluate the run's score files, and on a rated set also its published scores.
+    """Evaluate the run's score files, and on a rated set also its published scores; on a corpus do what `run` does.
 
-    ratings: replaces the run's data set. Raises `UserError` as `run` does.
+    ratings: a rated set that replaces the run's data set. Raises `UserError` as `run` does.
     """
     if ratings is None and kind_of_data(config) == "corpus":
         return run(config, progress)
@@ -152,7 +154,7 @@ def run_scores(
 
 
 def _checked_protocols(config: RunConfig) -> list[ProtocolSetup]:
-    """Return the run's protocols; raises `UserError` for wrong ones and for an impossible certificate."""
+    """Return the run's protocols with options; raises `UserError` for wrong ones, and for an impossible certificate."""
     protocols = find_protocols(config)
     if config.interval.certify:
         from metaeval.runs.certificates import check_certificate
@@ -167,10 +169,11 @@ def evaluate_columns(
     protocols: Sequence[ProtocolSetup] = (),
     tested: Collection[str] | None = None,
 ) -> EvaluatedRun:
-    """Evaluate columns, and the run's controls, under every protocol that distinguishes metrics.
+    """Evaluate columns, and the run's controls, under every protocol that can distinguish metrics.
 
-    protocols: those of the run, if they are loaded already. tested: names of the metrics that are compared with each
-    other; None for all. Raises `UserError` for a rated set without columns, and if no protocol distinguishes metrics.
+    protocols: those of the run, if loaded already. tested: names of metrics that are compared with each other and with
+    controls; None for all. Raises `UserError` for a rated set without columns, and if no protocol distinguishes
+    metrics.
     """
     config = source.config
     if isinstance(source, RatedSet) and not columns:
@@ -190,7 +193,7 @@ def evaluate_columns(
 
 
 def are_decided(evaluation: EvaluatedRun) -> bool:
-    """Return whether all scores of every metric are levels (0, 1 or 2), so that they are decisions already."""
+    """Return whether every metric has scores and all of them are levels (0, 1 or 2), so that they are decisions."""
     scores = [column.score[~np.isnan(column.score)] for column in evaluation.columns if column.kind == "metric"]
     return all(score.size and np.isin(score, (0.0, 1.0, 2.0)).all() for score in scores)
 
@@ -198,10 +201,10 @@ def are_decided(evaluation: EvaluatedRun) -> bool:
 def write_run(
     config: RunConfig, run: EvaluatedRun, command: str = "run", more: Mapping[str, Any] | None = None
 ) -> list[Path]:
-    """Write each result as JSON, their page, the judged rows and a manifest; return the paths.
+    """Write each result as JSON, their page, the rows with all scores, and a manifest; return the paths but the last.
 
     The folder is RESULTS/DATASET-SPLIT-UNIT-HASH, with the pool before the hash where it is not `own`. Only the
-    manifest names time and machine, so that the same run writes the same bytes. more: further fields of the manifest.
+    manifest names time and machine, so that the same run writes the same files. more: further fields of the manifest.
     """
     folder = run_folder(config, run.results)
     written = []
@@ -218,7 +221,7 @@ def write_run(
 
 
 def run_folder(config: RunConfig, results: Sequence[Result]) -> Path:
-    """Return the folder of a run's results."""
+    """Return the path of the folder of a run's results, which need not exist yet."""
     first = results[0]
     parts = [first.data.name, first.data.split, first.unit, *([config.pool] if config.pool != "own" else [])]
     signatures = [row.signature for result in results for row in result.rows]
@@ -240,7 +243,7 @@ def check_pair_file(path: Path) -> None:
 
 
 def write_pair_file(pairs: Iterable[Pair], path: Path) -> None:
-    """Write pairs as .jsonl or .parquet, one row each."""
+    """Write pairs as .jsonl or .parquet (by the path's ending), one row each; levels are words, None where unknown."""
     rows = []
     for pair in pairs:
         levels = {"level": pair.level, "citation_level": pair.citation_level}
@@ -270,7 +273,7 @@ class ScoreFileWritten:
 def export_scores(
     config: RunConfig, folder: Path, suffix: str, progress: MetricProgress | None = None
 ) -> Iterator[ScoreFileWritten]:
-    """Score the job with each metric of the run, and write FOLDER/METRIC.suffix; yields one record per file."""
+    """Score the run's data with each metric, and write FOLDER/METRIC.SUFFIX (jsonl or parquet); yield a record each."""
     metrics = unscored_metrics(config)
     _check_batch(metrics)
     if suffix == "parquet":
@@ -284,7 +287,7 @@ def export_scores(
         for name, metric, scored in score_rows(job, metrics, store, progress):
             path = _score_path(folder, name, suffix)
             # Rows are written where the job's pairs lack their scores: for joined chunks, and chunks of a page.
-            by_row = scored.joined is not None or reading(job, name, metrics) is not job
+            by_row = scored.joined is not None or job_as_read(job, name, metrics) is not job
             ids = [row.id for row in job.rows] if by_row else [pair.pair_id for pair in job.pairs]
             scores = scored.rows if by_row else scored.pairs
             manifest = {
@@ -306,7 +309,7 @@ def _score_path(folder: Path, name: str, suffix: str) -> Path:
 def _export_table(
     table: PairFile, metrics: LoadedMetrics, folder: Path, suffix: str, progress: MetricProgress | None
 ) -> Iterator[ScoreFileWritten]:
-    """Score a large table block by block into score files, which appear when they are complete."""
+    """Score a table of pairs window by window into score files, which appear when they are complete."""
     metrics.check_windows(table)
     config = metrics.config
     paths = {name: _score_path(folder, name, suffix) for name in metrics.names}

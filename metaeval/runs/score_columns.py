@@ -25,7 +25,7 @@ from metaeval.files import sha256_file, sha256_json
 from metaeval.report.result import Ledger
 from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, load_metrics
 from metaeval.runs.prepared_run import Job, RatedSet, find_dataset
-from metaeval.runs.row_scores import JobScores, job_scores, joins, reading, score_rows
+from metaeval.runs.row_scores import JobScores, job_as_read, job_scores, joins, score_rows
 from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import Metric, PairScore, Status
 from metaeval.scoring.controls import CONTROLS, OVERLAP, REFERENCE_MODEL, SYSTEM, rated_controls
@@ -39,16 +39,17 @@ FILE_PREFIX = "scores:"
 PUBLISHED = "published"
 """The name that stands for all metrics whose scores were published with the data."""
 MAX_CONTROL_PAIRS = 20_000
-"""The most pairs that support-mini scores only for the control; they take some 20 seconds."""
+"""The most pairs that support-mini scores where it is only a control; they take some 20 seconds."""
 FITTED = "fitted on the labels of {} {}: its values here do not say how well it does on other data"
 
 
 @dataclass(frozen=True, eq=False)
 class AlignedColumn:
-    """A column of scores aligned with the job's rows: higher is more support, NaN is unscored; `statuses` says why.
+    """A column of scores, (n,), of the n rows of the data: higher is more support, NaN is unscored.
 
-    cut: by row, the number of tokens that the metric's input limit cut off. is_control: the metric is also a control,
-    with which the others are compared.
+    statuses: why a row is unscored. fields: the signature's, about the metric. ledger: what it read (None: unknown).
+    cut: by row, the number of tokens that the input limit cut off. is_control: a metric that is also a control, with
+    which the others are compared.
     """
 
     name: str
@@ -68,15 +69,15 @@ class AlignedColumn:
 
     @property
     def is_system(self) -> bool:
-        """Whether this is the control whose score only depends on the system that wrote a text."""
+        """Return whether this is the control whose score only depends on the system that wrote a text."""
         return self.kind == "control" and self.name == SYSTEM
 
 
 def named_metrics(config: RunConfig) -> LoadedMetrics:
-    """Load the run's metrics and score files before any work is done.
+    """Load the run's metrics and score files before any work is done; published metrics have nothing to load.
 
     Options of a known metric that is not part of the run are ignored with a warning. Raises `UserError` for a wrong
-    metric, a missing score file, and options of an unknown metric.
+    metric or none, a missing score file, and options of an unknown metric.
     """
     if not config.metrics:
         raise UserError("No metric is given: give at least one, for example --metrics overlap.")
@@ -102,10 +103,10 @@ def unscored_metrics(config: RunConfig) -> LoadedMetrics:
 
 
 def scored_columns(job: Job, metrics: LoadedMetrics, progress: MetricProgress | None = None) -> list[AlignedColumn]:
-    """Return one column of scores per metric of the run, in the run's order.
+    """Return the columns of the run's metrics, in the run's order: a score file gives one for each metric in it.
 
-    A second column of the same name gets the path of its score file. The score store is opened only if a metric has
-    to be scored.
+    The path of a score file is added to the name of a column that an earlier one has. The score store is opened only if
+    a metric has to be scored.
     """
     with ScoreStore(job.config.store_path) if metrics.names else nullcontext() as store:
         scored = {
@@ -115,12 +116,12 @@ def scored_columns(job: Job, metrics: LoadedMetrics, progress: MetricProgress | 
     columns: list[AlignedColumn] = []
     for name in dict.fromkeys(job.config.metrics):
         for column in [scored[name]] if name in scored else _columns_with_scores(job, name, metrics.files.get(name)):
-            columns.append(named_apart(column, columns, name))
+            columns.append(with_unique_name(column, columns, name))
     return columns
 
 
 def _columns_with_scores(job: Job, name: str, files: Sequence[ScoreFile] | None) -> Sequence[AlignedColumn]:
-    """Return the columns of a score file (`files`), or the scores that were published with the data."""
+    """Return the columns of a score file (`files`); None: those published with the data as `name`, or all of them."""
     if files is not None:
         return file_columns(job, name, files)
     columns = published_columns(job)
@@ -141,14 +142,14 @@ def file_columns(source: Job | RatedSet, name: str, files: Sequence[ScoreFile]) 
     return [score_column(source, file, content) for file in files]
 
 
-def named_apart(column: AlignedColumn, others: Sequence[AlignedColumn], name: str) -> AlignedColumn:
-    """Return the column; if another column has its name, the path of the score file `name` is added to it."""
+def with_unique_name(column: AlignedColumn, others: Sequence[AlignedColumn], name: str) -> AlignedColumn:
+    """Return the column; if another has its name, the path of the score file, named `name` as a metric, is added."""
     taken = column.name in {other.name for other in others}
     return replace(column, name=f"{column.name} ({score_path(name)})") if taken else column
 
 
 def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> list[AlignedColumn]:
-    """Return the columns and one for each control; a metric of the run that is also a control is marked as one."""
+    """Return the columns and one for each control; a metric that is a control is marked, and not added again."""
     if isinstance(source, RatedSet):
         rows = source.ratings.columns
         scored = Coded.all_of(Status.OK, len(rows))
@@ -176,7 +177,7 @@ def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> l
 
 
 def trivial_columns(job: Job, overlap: bool = True) -> Iterator[AlignedColumn]:
-    """Yield one column per control that is not fitted to data. overlap: whether to include word overlap."""
+    """Yield a column for each control but the reference model, and without word overlap unless `overlap` is true."""
     for name, control in CONTROLS.items():
         if job.config.unit == "chunk" or name != "chunk position":
             yield _control_column(name, control(job.rows))
@@ -190,7 +191,7 @@ def _control_column(name: str, score: NDArray[np.float64]) -> AlignedColumn:
 
 
 def _reference_scores(job: Job) -> NDArray[np.float64] | None:
-    """Return the scores of the reference model; None, with a warning, on its own training data and for many pairs."""
+    """Return the reference model's scores, (n,); None, with a warning, on its own training data and for many pairs."""
     if is_fitted_on(_control_metric(REFERENCE_MODEL), job):
         _log.warning("Without the control %s: it was fitted on %s %s.", REFERENCE_MODEL, job.name, job.split)
         return None
@@ -215,13 +216,13 @@ def _control_scores(name: str, texts: tuple[tuple[str, str], ...]) -> ScoredPair
 
 
 def _control_metric(name: str) -> Metric:
-    """Return a control's metric, with default options."""
+    """Return the metric that the control `name` is, with default options."""
     metric: Metric = registry.find("metric", name)()
     return metric
 
 
 def is_fitted_on(metric: Metric, job: Job) -> bool:
-    """Return whether the metric was fitted on the labels of the job's data."""
+    """Return whether the metric's card says that it was fitted on the labels of one of the job's splits."""
     return any(f"{job.name}/{split}" in metric.card.fitted_on for split in job.split.split(JOINED))
 
 
@@ -229,7 +230,7 @@ def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, 
     identity = scores.identity
     fields: dict[str, object] = {"metric": signed_as(name, metric, identity), **metric.provenance()}
     if job.config.whole_pages:
-        fields["reads"] = "pages" if reading(job, name, metrics) is job else "chunks"
+        fields["reads"] = "pages" if job_as_read(job, name, metrics) is job else "chunks"
     if "members" in identity:
         fields["members"] = f"sha256:{sha256_json(identity['members'])[:12]}"
     if "corpus" in identity:
@@ -239,19 +240,18 @@ def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, 
 
 
 def signed_as(name: str, metric: Metric, identity: Mapping[str, Any]) -> str:
-    """Return how a signature names a metric: its name (of a variant: VARIANT=METRIC), version and options."""
+    """Return a metric as signatures name it: NAME@vVERSION(OPTION=VALUE,...), for a variant VARIANT=METRIC@v... ."""
     options = ",".join(f"{key}={value}" for key, value in identity["options"].items())
     known_as = name if name == metric.card.name else f"{name}={metric.card.name}"
     return f"{known_as}@v{metric.card.version}" + (f"({options})" if options else "")
 
 
 def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> AlignedColumn:
-    """Return the column of a score file, whose ids are those of pairs or of rows (citations, ratings).
+    """Return the column of one metric in a score file, whose ids are those of pairs or of rows (citations, ratings).
 
-    The ids of ratings may all have the ending of pairs with whole documents (`PAGE`).
-
-    content: the file's content hash, for the signature. A rating that the file does not score is absent. Raises
-    `UserError` for scores of unknown ids, and for scores of chunks where the setting `aggregate` joins chunks.
+    Scores of pairs are aggregated to rows. The ids of ratings may all have the ending of pairs with whole documents
+    (`PAGE`). content: the file's content hash, for the signature. A row that the file does not score has status absent.
+    Raises `UserError` for scores of unknown ids, and for scores of chunks where the setting `aggregate` joins chunks.
     """
     sign = file.direction
     if isinstance(source, RatedSet):
@@ -276,14 +276,14 @@ def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Align
 
 
 def score_path(name: str) -> Path:
-    """Return the path of a score file that is named as a metric."""
+    """Return the path of a score file from its name among the metrics, scores:PATH."""
     return Path(name.removeprefix(FILE_PREFIX))
 
 
 def column_of(
     name: str, per_row: Sequence[PairScore], fields: Mapping[str, object], ledger: Ledger | None = None
 ) -> AlignedColumn:
-    """Return a metric's column from one score per judged row. fields: of its signature."""
+    """Return a metric's column from one score per row (higher: more support). fields: of its signature."""
     statuses = [answer.status for answer in per_row]
     cut = {row: answer.cut for row, answer in enumerate(per_row) if answer.cut}
     return AlignedColumn(name, "metric", _score_array(per_row), statuses, fields, ledger, cut=cut)
@@ -294,7 +294,7 @@ def _score_array(scores: Sequence[PairScore]) -> NDArray[np.float64]:
 
 
 def ledger_of(scores: Collection[PairScore]) -> Ledger:
-    """Return the counts of pairs and tokens that a metric read, and of tokens that its input limit cut off."""
+    """Return the counts of pairs and tokens that a metric read, and of pairs and tokens that its input limit cut."""
     return Ledger(
         pairs=len(scores),
         tokens=sum(pair.tokens for pair in scores),
@@ -304,9 +304,9 @@ def ledger_of(scores: Collection[PairScore]) -> Ledger:
 
 
 def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
-    """Return one column per metric whose scores were published with the data.
+    """Return one column per metric whose scores were published with the data; an empty list if there are none.
 
-    Raises `UserError` where the rows are not the citations that the scores are of.
+    Raises `UserError` where the data have such scores, of citations, and the rows are not citations or pages.
     """
     if isinstance(source, RatedSet):
         scores = {metric: (column.score, column.fingerprint) for metric, column in source.ratings.score_columns.items()}
@@ -326,7 +326,7 @@ def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
 
 
 def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[AlignedColumn]:
-    """Return the named columns, published with the ratings or from score files; without names, all published ones."""
+    """Return the named columns, published or of score files; for "published", and without names, all published."""
     published = {column.name: column for column in published_columns(rated)}
     columns: list[AlignedColumn] = []
     for name in names or published:
@@ -334,7 +334,7 @@ def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[AlignedColumn]:
             # The other mapped columns belong to the ratings.
             mapping = {role: heading for role, heading in rated.config.columns.items() if role in SCORES}
             for column in file_columns(rated, name, read_scores(score_path(name), mapping)):
-                columns.append(named_apart(column, columns, name))
+                columns.append(with_unique_name(column, columns, name))
         elif name == PUBLISHED:
             columns.extend(published.values())
         elif name in published:

@@ -52,7 +52,7 @@ Needs = Literal["cpu", "model", "gpu", "api"]
 
 
 class PackScores(Strict):
-    """A score file of a pack. data: SHA-256 of the data that were scored, as the job's result files have it."""
+    """A score file of a pack. file: its name. data: SHA-256 of the data that were scored, as result files have it."""
 
     file: Name
     data: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -65,7 +65,7 @@ class PackCard(Strict):
     with its options. run: how it was run. by: who ran it. commercial: whether the licence allows commercial use. needs:
     cpu (nothing but the package), model (a small model on a CPU), gpu, or api (a chat model that costs money).
     direction: 1 if a higher score is more support, else -1. fitted_on: data that the metric was fitted on. source:
-    where the scores were published. scores: the score file of each set.
+    where the scores were published. scores: the score file on each reference set, by the set's name.
     """
 
     format: Literal["metaeval-pack/1"]
@@ -87,7 +87,7 @@ class PackCard(Strict):
 
 
 class ReferenceSet(Strict):
-    """Data with human labels on which packs are evaluated. commercial: whether their licence allows commercial use."""
+    """Data on which packs are evaluated, as a run names them. commercial: whether the licence allows commercial use."""
 
     title: Short
     dataset: str
@@ -107,22 +107,24 @@ class ReferenceSet(Strict):
         return card
 
     def config(self, data: Path | None) -> RunConfig:
-        """Return the run that evaluates packs on the set. data: folder with the published files."""
+        """Return the settings of a run on the set. data: folder with the published files; None: they are fetched."""
         unit = {} if self.unit == "rating" else {"unit": self.unit}
         settings = {"dataset": self.dataset, "split": self.split, "dataset_options": self.options, **unit}
         return load_run(None, {**settings, "data": data, "metrics": (), "protocols": ("correlation",)})
 
     def load(self, data: Path | None) -> Job | RatedSet:
-        """Load the data. Raises `UserError` where they cannot be read or fetched."""
+        """Return the pairs of the corpus, or the rated set; raises `UserError` where they cannot be read or fetched."""
         kind, config = self.card.kind, self.config(data)
         return prepare(config) if kind == "corpus" else prepare_ratings(config)
 
 
 def reference_sets(folder: Path) -> dict[str, ReferenceSet]:
-    """Return the declared data sets of a reference folder, by name."""
+    """Return the data sets that the folder's sets.yaml declares, by name; raises `UserError` without that file."""
     path = folder / SETS
     if not path.is_file():
-        raise UserError(f"{path} does not exist: give the folder of the reference results with --folder.")
+        raise UserError(
+            f"{folder} has no {SETS}, so it is not the folder of the reference results: name that with --folder."
+        )
     return {name: validated(ReferenceSet, values, f"{path}, {name}") for name, values in read_yaml(path).items()}
 
 
@@ -145,31 +147,34 @@ class ScorePack:
 
     @cached_property
     def outdated(self) -> str:
-        """Return why the scores are those of an older metric; empty where they are not."""
+        """Return that the metric of this name now has another version; "" if it has not, or is not registered."""
         if self.card.metric not in registry.names("metric"):
             return ""
         version = str(registry.find("metric", self.card.metric).card.version)
         return "" if version == self.card.version else f"version {self.card.version} of the metric; now {version}"
 
     def stale(self, name: str, data: str) -> str:
-        """Return why the scores on a set are out of date; empty where they are not. data: the set's hash today."""
+        """Return why the scores on a set are out of date; "" if they are not. data: hash of the set's data now."""
         return self.outdated or ("other data" if self.card.scores[name].data != data else "")
 
     def scores(self, name: str) -> ScoreFile:
-        """Read the scores on a set; raises `UserError` for other columns than `pair, score, status`."""
+        """Read the scores on the set `name`; raises `UserError` unless the columns are `pair, score, status`."""
         path = self.folder / self.card.scores[name].file
         rows = _rows(path)
         if extra := sorted(rows[0][1].keys() ^ set(HEADINGS.values())):
-            raise UserError(f"{path}: its columns should be pair, score and status, without texts ({extra[0]!r}).")
+            raise UserError(
+                f"{path}: its columns should be exactly pair, score and status, and {extra[0]!r} is missing or not one "
+                "of them."
+            )
         table = table_of(str(path), [fields for _, fields in rows], [where for where, _ in rows])
         manifest = {"metric": self.card.metric, "direction": self.card.direction}
         (scores,) = scores_of(path, table, HEADINGS, manifest)
         return scores
 
     def column(self, name: str, source: Job | RatedSet) -> AlignedColumn:
-        """Return the scores on a set as a column of its data; raises `UserError` for unknown pairs.
+        """Return the scores on the set `name` as a column of its data; raises `UserError` for pairs not in the data.
 
-        If the scores are of other data (by their hash), pairs that are not in these data are left out.
+        If the scores are of other data (by their hash), such pairs are left out instead.
         """
         file, ids = self.scores(name), row_ids(source)
         if self.card.scores[name].data != fingerprint_of(source):
@@ -181,12 +186,12 @@ class ScorePack:
 
 
 def row_ids(source: Job | RatedSet) -> list[str]:
-    """Return the ids of the rows that packs score: pairs, citations or ratings."""
+    """Return the ids of the rows that packs score (pairs, citations or ratings), in the order of the data."""
     return source.ratings.columns.id.tolist() if isinstance(source, RatedSet) else [row.id for row in source.rows]
 
 
 def fingerprint_of(source: Job | RatedSet) -> str:
-    """Return the hash of the data."""
+    """Return the SHA-256 of the data's content."""
     return source.ratings.fingerprint if isinstance(source, RatedSet) else source.corpus.fingerprint
 
 
@@ -202,7 +207,7 @@ def _rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
 
 
 def read_pack(folder: Path) -> ScorePack:
-    """Read the card of a pack."""
+    """Read the card of a pack, but no scores yet; raises `UserError` for a folder without a card, and a wrong card."""
     path = folder / CARD
     if not path.is_file():
         raise UserError(f"{folder} is not a pack, as it has no {CARD}: give the folder of a pack.")
@@ -210,7 +215,7 @@ def read_pack(folder: Path) -> ScorePack:
 
 
 def read_packs(folder: Path | None) -> list[ScorePack]:
-    """Read the packs in a folder, in the order of their names; none for None."""
+    """Read the packs among the subfolders of a folder, in the order of their names; an empty list for None."""
     return [read_pack(path.parent) for path in sorted(folder.glob(f"*/{CARD}"))] if folder else []
 
 
@@ -220,15 +225,16 @@ def faults(
     sources: Mapping[str, Job | RatedSet],
     others: Sequence[ScorePack],
 ) -> Iterator[str]:
-    """Yield a sentence for each fault of a pack."""
+    """Yield a sentence for each fault of a pack. sources: data loaded, by set; of other sets no scores are read."""
     card = pack.card
     if card.commercial != SHIPPED.get(card.licence, card.commercial):
-        yield f"commercial is {str(card.commercial).lower()}, which is not what the licence {card.licence} says."
+        given = str(card.commercial).lower()
+        yield f"commercial is {given} in {CARD}, which is not what the licence {card.licence} says."
     if pack.outdated:
         yield f"{card.metric}: these are scores of {pack.outdated}: score again."
     listed = {CARD, *(scores.file for scores in card.scores.values())}
     for path in sorted(path.name for path in pack.folder.iterdir() if path.name not in listed):
-        yield f"{path} is in the folder, and the card does not name it: delete it, or name it."
+        yield f"{path} is in the folder, and {CARD} does not name this file: delete it, or name it there under scores."
     for name in card.scores:
         for other in others:
             if other.card.metric == card.metric and name in other.card.scores and other.name != pack.name:
@@ -268,7 +274,7 @@ def _faults_of_scores(pack: ScorePack, name: str, source: Job | RatedSet) -> Ite
 
 
 def _kendall_end(source: Job | RatedSet, column: AlignedColumn) -> float | None:
-    """Return the upper end of the interval of Kendall's tau-b; None where it is undefined."""
+    """Return the upper end of the interval of the scores' Kendall's tau-b with the gold; None where it is undefined."""
     ((protocol, options),) = find_protocols(source.config)
     result = evaluate(source.frame(protocol), [column], protocol, options, source.config)
     return result.rows[0].values["kendall"].high

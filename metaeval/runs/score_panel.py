@@ -34,7 +34,7 @@ from protocols.contract import Judgements, Measure, Protocol, Resampling
 
 @dataclass(frozen=True)
 class Panel:
-    """The scores of the run's metrics, in the run's order, on pairs or rated texts. protocols: those of the run."""
+    """The scores of the run's metrics, a column each in the run's order, on pairs or rated texts, without controls."""
 
     config: RunConfig
     source: Job | RatedSet
@@ -48,12 +48,12 @@ class Panel:
 
     @cached_property
     def readable(self) -> Readable:
-        """Return the run's protocols that can distinguish metrics on the data; raises `UserError` if none can."""
+        """Return the run's protocols that can distinguish metrics, and why others cannot; `UserError` if none can."""
         return readable_protocols(self.protocols, self.source)
 
 
 def as_metrics(names: Sequence[str]) -> list[str]:
-    """Return metrics as a run's setting `metrics` names them: paths of score files get a prefix."""
+    """Return metrics as a run's setting `metrics` names them: "scores:" is put before a path of a score file."""
     ends = (*SUFFIXES, *TABLES)
     return [f"{FILE_PREFIX}{name}" if name.endswith(ends) and ":" not in name else name for name in names]
 
@@ -66,11 +66,12 @@ def load_panel(
     ratings: Ratings | None = None,
     metrics: LoadedMetrics | None = None,
 ) -> Panel:
-    """Score the data with the run's metrics; on a rated set, take their published scores.
+    """Score a corpus with the run's metrics; on a rated set, take published scores and those of score files.
 
-    named: whether the user named the metrics; otherwise all those of a rated set are taken. least: minimum number of
-    metrics. ratings: replaces the run's data set. metrics: those of the run, if they are loaded already. Raises
-    `UserError` for a wrong setting, a metric named twice, and too few metrics, before anything is scored.
+    named: whether the user named the metrics; otherwise all published ones of a rated set are taken. least: minimum
+    number of metrics. ratings: replaces the run's data set. metrics: those of the run, if they are loaded already.
+    Raises `UserError` for a wrong setting, a metric named twice, and too few metrics; before anything is scored, unless
+    a score file, which may hold several, is named.
     """
     protocols = find_protocols(config)
     rated = ratings is not None or kind_of_data(config) == "ratings"
@@ -90,19 +91,19 @@ def load_panel(
 
 
 def judged(frame: Frame, column: AlignedColumn) -> Judgements:
-    """Return a protocol's input: a metric's scores (NaN where missing) and the gold of all rows that have one."""
+    """Return a protocol's input: a column's scores (NaN where missing) on the n rows with gold, and their gold."""
     return frame.judgements(column.score[frame.numbers])
 
 
 def headline_measure(protocol: Protocol, frame: Frame, column: AlignedColumn) -> Measure:
-    """Return which measure (key, label, scale) the protocol ranks metrics by on these rows; not its value."""
+    """Return the measure (key, label, scale; without a value) by which the protocol ranks metrics on these rows."""
     return protocol.measure(protocol.ranked_by(protocol.shown(judged(frame, column))))
 
 
 def _check_number(names: Sequence[str], least: int) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise UserError(f"{twice[0].removeprefix(FILE_PREFIX)!r} is given twice: give every metric once.")
+        raise UserError(f"The metric {twice[0].removeprefix(FILE_PREFIX)!r} is given twice: give every metric once.")
     if len(names) < least:
         named = f": {names[0].removeprefix(FILE_PREFIX)!r}" if names else ""
         metrics = "1 metric" if least == 1 else f"{least} metrics"
@@ -124,12 +125,12 @@ def make_sheet(
     intervals: bool = True,
     method: IntervalMethod | None = None,
 ) -> Table:
-    """Return a table about a panel's metrics, with the standard notes and one signature per metric.
+    """Return a table about a panel's metrics, with notes on data, settings, intervals, and a signature per column.
 
-    chosen: the analysis's own settings, which are part of the signatures. table: the heading of the names, the
-    headings of the columns, and the rows. groups: headings above these. notes: empty ones are left out. data:
-    summary of the data (None: of the frame). intervals: whether the numbers depend on resampling. method: of the
-    intervals (None: the run's).
+    frame: its rows. name: of its files. chosen: the analysis's own settings, which are part of the signatures. table:
+    the heading of the names, the headings of the columns, and the rows. groups: headings above these. notes: before the
+    standard ones; empty ones are left out. data: summary of the data (None: the frame's). intervals: whether there are
+    any. method: of the intervals (None: the run's).
     """
     data, method = data or frame.summary, method or panel.config.interval.method
     settings: dict[str, Scalar] = {**{key: str(value) for key, value in frame.fields.items()}, **chosen}

@@ -27,7 +27,7 @@ from metaeval.scoring.scoring_speed import device_of
 
 
 def main() -> None:
-    """Answer one line of input after the other; an error is answered as a message."""
+    """Answer each line of standard input with one line of JSON, until the input ends and the process with it."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent to a whole job: the calling process decides what to finish
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of a model's packages must not mix with answers
@@ -57,7 +57,7 @@ class Scorer:
         logging.getLogger("metaeval").addHandler(self._warnings)
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the reply to a job or one of its blocks, with warnings; the reply to a `UserError` is its sentence."""
+        """Return the reply to a job or one of its blocks: {"error": sentence} for a `UserError`; "said": warnings."""
         try:
             answer = self.begin(message) if "recipe" in message else self.score(message)
         except UserError as error:
@@ -67,7 +67,7 @@ class Scorer:
         return {**answer, "said": warnings} if warnings else answer
 
     def begin(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Load a job's metrics and prepare them for its texts; those of an earlier job are released first."""
+        """Load a job's metrics unless they are the last job's, prepare them for its texts, and return the device."""
         if message["recipe"] != self._recipe:
             self._recipe, self._work = None, Work(())
             # Modules are found as in the calling process; packages that are installed here come first.
@@ -82,7 +82,7 @@ class Scorer:
             return {"device": device_of(self._work.metrics[0])}
 
     def score(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the scores of a block by each metric that the message names."""
+        """Return {"answers": the scores of a block by each metric of `wanted`, "seconds": the time taken}."""
         sources, statements = self._context.sources, self._context.statements
         pairs = [(sources[source], statements[statement]) for source, statement in message["pairs"]]
         with plug_in(self._label):
@@ -96,7 +96,9 @@ def job_metrics(recipe: WorkerRecipe) -> list[Metric]:
         other = ", ".join(
             f"{key} {number}, here {here[key]}" for key, number in recipe.versions.items() if here[key] != number
         )
-        raise UserError(f"A worker has other package versions than the main process ({other}): install the same.")
+        raise UserError(
+            f"A worker has other package versions than the main process ({other}): install the main process's there."
+        )
     config = RunConfig.model_validate(recipe.settings)
     metrics = [load_metric(name, config) for name in recipe.names]
     for name, metric, expected in zip(recipe.names, metrics, recipe.identities, strict=True):

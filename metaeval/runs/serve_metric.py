@@ -17,7 +17,7 @@ PROTOCOL = "metaeval-worker/1"
 
 
 def serve(name: str, config: RunConfig) -> None:
-    """Answer as a worker: score the pairs of standard input until it ends; an error is sent and raised."""
+    """Score the pairs of standard input until it ends, and answer by `PROTOCOL`; a `UserError` is sent and raised."""
     answers, sys.stdout = sys.stdout, sys.stderr  # output of a model's packages must not mix with answers
 
     def send(*lines: dict[str, Any]) -> None:

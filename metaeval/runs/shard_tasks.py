@@ -20,14 +20,14 @@ from metaeval.remote_files import location
 from metaeval.runs.loaded_metrics import (
     LoadedMetrics,
     MetricProgress,
-    executed,
     load_metrics,
     package_versions,
     plug_in,
+    scoring_function,
     worker_pool,
 )
 from metaeval.runs.prepared_run import Job, pair_file, pair_table, prepare
-from metaeval.runs.row_scores import reading
+from metaeval.runs.row_scores import job_as_read
 from metaeval.runs.score_columns import unscored_metrics
 from metaeval.scoring.block_plan import PairsInMemory, PlannedPairs, TextBlock
 from metaeval.scoring.contract import Combination, Metric, TextPair
@@ -59,9 +59,9 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class _Sharded:
-    """The work on one or more metrics in shards: identities, and the plan of blocks with their texts.
+    """The work on a group of metrics in shards. identities: one for each metric. planned: the blocks and their texts.
 
-    window: the block of a large table that the pairs are from, if any.
+    window: the window of a large table that the pairs are from; None if they are all pairs.
     """
 
     identities: Sequence[Mapping[str, Any]]
@@ -69,12 +69,12 @@ class _Sharded:
     window: WindowNote | None
 
     def tasks(self, wanted: Mapping[int, Sequence[int]]) -> list[BlockTask]:
-        """Return the tasks of some blocks. wanted: numbers of the metrics that lack a block, by its number."""
+        """Return a task for each block in `wanted`, which has the indices of the metrics to score, by block number."""
         read = self.planned.read(sorted(wanted))
         return [BlockTask(block.number, block.keys, pairs, wanted[block.number]) for block, pairs in read]
 
     def context(self, metric: Metric, tasks: Sequence[BlockTask]) -> Context:
-        """Return the job's texts for `prepare`; of a metric that only loads its model there, those of the tasks."""
+        """Return the texts for `Metric.prepare`: the job's if the metric reads them there, else those of the tasks."""
         if metric.reads_job():
             return context_of(self.planned.pairs)
         pairs = [pair for task in tasks for pair in task.pairs]
@@ -83,7 +83,7 @@ class _Sharded:
 
 @dataclass(frozen=True)
 class ShardWritten:
-    """A written shard of one metric. blocks: its number of blocks of pairs. all_blocks: that of the plan."""
+    """A metric's written shard. path: its plan. blocks: number of its blocks of pairs. all_blocks: of the plan."""
 
     metric: str
     path: AnyPath
@@ -101,14 +101,14 @@ class ShardWritten:
 def export_shard(
     config: RunConfig, shard: Shard, folder: AnyPath, progress: MetricProgress | None = None
 ) -> Iterator[ShardWritten]:
-    """Score a shard of the run's blocks with each metric and write parts; yields one record per metric.
+    """Score a shard of the run's blocks with each metric and write parts; yield a record for each metric and window.
 
-    Blocks in existing parts are not scored again, and an interrupted task keeps its finished blocks. folder: may be an
-    address of a remote file system (see `metaeval.remote_files`). Raises `UserError`
-    for a metric that cannot be sharded, before anything is scored, and `EndedError` after SIGTERM.
+    Blocks in existing parts are not scored again, and an interrupted task keeps its finished blocks. folder: of all
+    plans; may be an address of a remote file system (see `metaeval.remote_files`). Raises `UserError` for a metric that
+    cannot be sharded, before anything is scored, and `EndedError` after SIGTERM.
     """
     parquet_library()
-    metrics, folder = shardable(config), location(folder)
+    metrics, folder = load_shardable(config), location(folder)
     with noticed() as notice, worker_pool(config) as pool:
         for part in _parts(metrics, progress, folder):
             loaded = part.settled(metrics)
@@ -123,10 +123,10 @@ def export_shard(
 
 @dataclass(frozen=True)
 class _Part:
-    """The data that are planned as one job: those of a run, the texts of a table of pairs, or one block of the table.
+    """The data planned as one job: those of a run, the texts of a table of pairs, or one window of the table.
 
-    stored: returns the stored plan with blocks of some size, where there is one. window: which block. determined:
-    returns the stored options that the texts determine for a metric.
+    whole: the run's; None for a table. stored: returns the stored plan with blocks of so many tokens, where there is
+    one. window: which one. determined: returns the stored options that the texts determine for a metric.
     """
 
     whole: Job | None
@@ -137,16 +137,16 @@ class _Part:
     determined: Callable[[Metric], Mapping[str, Any]] | None = None
 
     def settled(self, loaded: LoadedMetrics) -> LoadedMetrics:
-        """Return the metrics with the options that the part's texts determine, as one process would have them."""
+        """Return the metrics with the options that the part's texts determine, the same in every task of a shard."""
         return loaded.settled(self.whole.texts if self.whole else self.texts, self.determined)
 
     def job(self, group: Sequence[str], loaded: LoadedMetrics, metrics: Sequence[Metric]) -> _Sharded:
-        """Return the work on a group of metrics. group: their names in `loaded`. metrics: the metrics themselves."""
+        """Return the work on metrics that share blocks. group: their names in `loaded`. metrics: in the same order."""
         tokens = metrics[0].block_tokens
         if self.stored:
             planned = self.stored(tokens)
         else:
-            read = reading(self.whole, group[0], loaded).texts if self.whole else self.texts
+            read = job_as_read(self.whole, group[0], loaded).texts if self.whole else self.texts
             planned = PairsInMemory({pair_key(*pair): pair for pair in read}, tokens)
         of_corpus = any(metric.corpus_dependent for metric in metrics)
         identities = [job_identity(metric, planned.pairs if of_corpus else ()) for metric in metrics]
@@ -156,7 +156,7 @@ class _Part:
 def _parts(
     metrics: LoadedMetrics, progress: MetricProgress | None = None, plans: AnyPath | None = None
 ) -> Iterator[_Part]:
-    """Yield the data of a run. plans: the folder in which plans of tables are stored; None: plans are made here."""
+    """Yield the data of a run, of a large table window by window. plans: folder of stored plans; None: made here."""
     stored = pair_table(metrics.config, partial(PlannedTable, plans)) if plans else None
     table = stored.file if stored else pair_file(metrics.config)
     if table is None:
@@ -184,16 +184,16 @@ def _window_note(table: PairFile, number: int) -> WindowNote | None:
     return WindowNote(table=table.fingerprint, numbers=[number], of=count) if count > 1 else None
 
 
-def shardable(config: RunConfig) -> LoadedMetrics:
-    """Load the run's metrics; raises `UserError` for one that cannot be scored in shards."""
+def load_shardable(config: RunConfig) -> LoadedMetrics:
+    """Load the run's metrics; raises `UserError` for combinations and chat models, which cannot be scored in shards."""
     metrics = unscored_metrics(config)
     for name in metrics.names:
         metric = metrics[name]
         if isinstance(metric, Combination):
             what = f"{name!r} combines {', '.join(metric.members)}"
             raise UserError(
-                f"{what}, and only single metrics can be scored in shards: score these, merge the shards, and "
-                "run the combination with the merged store."
+                f"{what}, and only single metrics can be scored in shards: score the members in shards, merge the "
+                "shards, and run the combination with the merged store."
             )
         if "budget" in metric.Options.model_fields:
             raise UserError(
@@ -241,7 +241,7 @@ def _export_group(
         scored = total - sum(len(task.keys) for task in tasks)
         if progress:
             progress(label, scored, total)
-        execute = executed(pool, group, metrics, config)
+        execute = scoring_function(pool, group, metrics, config)
         writers: dict[tuple[int, str], PartWriter] = {}
 
         def writer(number: int, device: str) -> PartWriter:
@@ -270,10 +270,10 @@ def _export_group(
 
 @dataclass(frozen=True)
 class VerifiedShards:
-    """The comparison of stored scores with scores computed again on this machine.
+    """The comparison of a metric's stored scores with scores computed again on this machine.
 
-    differing: number of pairs whose scores differ; largest: largest difference. same_device: whether the parts were
-    computed on the same device model; then scores must be equal.
+    differing: number of pairs that differ, also in status or tokens. largest: difference of scores, infinite if one is
+    missing. same_device: whether every block was computed on this device model; then scores must be equal.
     """
 
     metric: str
@@ -292,10 +292,10 @@ class VerifiedShards:
 def verify_shards(
     folder: AnyPath, settings: Mapping[str, Any], count: int, seed: int, progress: MetricProgress | None = None
 ) -> Iterator[VerifiedShards]:
-    """Score `count` random blocks of each plan again, and compare them with the parts.
+    """Score up to `count` random blocks of each plan again, and compare them with the stored parts.
 
-    settings: replace those of plan.json, whose executor is ignored. Raises `UserError` where the data, the metric or
-    the plan differ here.
+    Yields a record for each plan in the folder. settings: replace those of plan.json, whose executor is ignored. seed:
+    of the choice of blocks. Raises `UserError` where the data, the metric or the plan differ here, and without parts.
     """
     if count < 1:
         raise UserError(f"blocks is {count}; it should be 1 or more.")
@@ -322,8 +322,8 @@ def verify_shards(
 
 def _differs_here(place: AnyPath, note: PlanNote) -> UserError:
     return UserError(
-        f"{place} does not match what this machine computes for {note.metric!r}: give the data, code and model files "
-        "with which the shards were scored."
+        f"The plan {place} does not match what this machine computes for {note.metric!r}: give the data, code and "
+        "model files with which the shards were scored."
     )
 
 
@@ -344,16 +344,18 @@ def _verify_plan(
     ids = {block.number: block.id for block, _ in job.planned.read(range(len(job.planned.sizes)))}
     known = {}
     if not (parts := part_notes(place)):
-        raise UserError(f"{place} ({note.metric}) has no scores to compare yet: score a shard first.")
+        raise UserError(f"The plan {place} ({note.metric}) has no scores to compare yet: score a shard first.")
     for path, scored in parts.items():
         for block, rows in read_part(path, scored):
             if ids.get(block.number) != block.id:
-                raise UserError(f"{path} holds a block that is not in its plan: delete it, and score it again.")
+                raise UserError(
+                    f"{path} holds a block that is not in its plan: delete this file, and score its shard again."
+                )
             known[block.number] = scored.device, rows
     chosen = sorted(random.Random(seed).sample(sorted(known), min(count, len(known))))
     differing, largest, pairs, same = 0, 0.0, 0, True
     with worker_pool(config) as pool, plug_in(note.metric):
-        execute = executed(pool, [note.metric], [metric], config)
+        execute = scoring_function(pool, [note.metric], [metric], config)
         tasks = job.tasks(dict.fromkeys(chosen, (0,)))
         for task, (answers,), device, _ in execute(job.context(metric, tasks), tasks):
             same = same and known[task.block][0] == (device or device_of(metric))
@@ -385,12 +387,12 @@ def batch_file(
     at_once: int = 0,
     setup: str = "",
 ) -> str:
-    """Return a Slurm batch file; raises `UserError` as `export_shard` does before it scores.
+    """Return a Slurm batch file; raises `UserError` for wrong values, and for metrics that cannot be sharded.
 
     The file has one task of an array for each shard; with `ray`, it allocates `tasks` nodes, on which a Ray cluster
-    scores the whole plan. words: the command line of the run's settings. gpus: number per task, with one process each.
-    memory: of a node, as Slurm reads it; empty for Slurm's default. at_once: most tasks of the array that run side by
-    side; 0 for all. setup: shell lines before the command, which activate an environment.
+    scores the whole plan. words: the command line of the run's settings. cpus, gpus: number per task, with a process
+    for each GPU. time: limit of a task. memory: of a node; "": Slurm's default. at_once: most tasks of the array that
+    run side by side; 0 for all. setup: shell lines before the command, which activate an environment.
     """
     for name, value, least in (("tasks", tasks, 1), ("cpus", cpus, 1), ("gpus", gpus, 0), ("at_once", at_once, 0)):
         if value < least:
@@ -400,10 +402,10 @@ def batch_file(
     if memory and not _MEMORY.fullmatch(memory):
         raise UserError(f"mem is {memory!r}; allowed: a size as Slurm reads it, such as 16G or 4000M.")
     if ray and at_once:
-        raise UserError("at_once limits the tasks of an array, and with --ray there is none: leave it out.")
+        raise UserError("at_once limits the tasks of an array, and with --ray there is none: leave at_once out.")
     if ray and config.executor != ExecutorConfig():
         raise UserError("With --ray, the batch file sets the executor: leave --executor and executor.* out.")
-    shardable(config)
+    load_shardable(config)
     more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
     more = ["--executor", "ray", "--set", "executor.address=auto"] if ray else more
     command = shlex.join(["metaeval", "score", *words, *more, "--output", str(folder)])

@@ -36,12 +36,13 @@ def significance(
     against: Mapping[str, Mapping[str, Tested | None]] | None = None,
     tables: int = 1,
 ) -> Significance | None:
-    """Compare each pair of metrics (by name, with their judgements and outcomes) under the measures `keys`.
+    """Compare each pair of metrics, and each metric with controls, under the measures `keys`.
 
-    against: for each metric, the controls that it is compared with; None in place of a control stands for the expected
-    value of random scores. tables: number of tables of the suite. Returns None without anything to compare, or where
-    `permutations` is 0, which turns off both kinds of tests. More permutations are made where Holm's adjustment could
-    not reach `alpha`.
+    tested: the judgements and outcome of each metric, by name. against: the same for the controls that each metric is
+    compared with, by the metric and then by the control; None in place of a control stands for the expected value of
+    random scores. tables: number of tables over which the family "suite" adjusts p. Returns None without anything to
+    compare, or where `permutations` is 0, which turns off both kinds of tests. More permutations are made where Holm's
+    adjustment could not reach `alpha`.
     """
     pairs = list(combinations(tested, 2))
     against_controls = sum(map(len, (against or {}).values()))
@@ -98,7 +99,7 @@ def _comparison(key: str, pair: tuple[str, str], difference: Difference) -> Comp
 
 
 def as_one_family(tables: Sequence[Result]) -> list[Result]:
-    """Return a suite's results with p-values adjusted over all tables: pairs as one family, controls as another."""
+    """Return results with p adjusted over all tables: pairs as one family, comparisons with controls as another."""
     together = iter(adjusted([result.significance for result in tables if result.significance], None))
     significances = [next(together) if result.significance else None for result in tables]
     return [
@@ -110,7 +111,7 @@ def as_one_family(tables: Sequence[Result]) -> list[Result]:
 def adjusted(tables: Sequence[Significance], family: Callable[[Comparison], Hashable] | None) -> list[Significance]:
     """Return the tests with p-values adjusted within each family of pairs, and of comparisons with controls.
 
-    family: the family of a comparison; None: all are one family.
+    family: returns what names the family of a comparison; None: all are one family.
     """
     pairs, most = _in_families([table.comparisons for table in tables], family, lambda _, p: holm(p))
     controls, _ = _in_families([table.controls or [] for table in tables], family, _against_controls)
@@ -129,9 +130,10 @@ def _in_families(
     family: Callable[[Comparison], Hashable] | None,
     adjust: Callable[[Tests, Floats], Floats],
 ) -> tuple[list[list[Comparison]], int]:
-    """Return the tests of each table, adjusted within each family, and the size of the largest family.
+    """Return the comparisons of each table with p adjusted within each family, and the size of the largest family.
 
-    adjust: returns the adjusted p-values of the tests of one family.
+    family: returns what names the family of a comparison; None: all are one family. adjust: from the comparisons of one
+    family and their p-values, (m,), returns Holm's. A comparison without p has none adjusted, and is not counted.
     """
     tests = [(number, test) for number, table in enumerate(tables) for test in table]
     names = [family(test) if family else None for _, test in tests]
@@ -150,7 +152,7 @@ def _in_families(
 
 
 def _against_controls(tests: Tests, p: Floats) -> Floats:
-    """Return adjusted p-values of comparisons with controls; a metric counts once per measure and table."""
+    """Return adjusted p, (m,), of m comparisons with controls (p: raw); a metric counts once per measure and table."""
     metrics = [(number, test.measure, test.one) for number, test in tests]
     controls = [test.other for _, test in tests]
     rows, columns = ({name: at for at, name in enumerate(dict.fromkeys(names))} for names in (metrics, controls))
@@ -161,7 +163,7 @@ def _against_controls(tests: Tests, p: Floats) -> Floats:
 
 
 def marked(rows: Sequence[Row], tests: Significance | None) -> list[Row]:
-    """Return the rows with letters, rank intervals, and the controls that a metric is not significantly better than."""
+    """Return rows with letters, rank intervals, and controls that a metric is not better than; as given if untested."""
     if tests is None:
         return list(rows)
     not_above: dict[str, dict[str, list[str]]] = {}

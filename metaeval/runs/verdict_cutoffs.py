@@ -15,7 +15,7 @@ from metaeval.runs.score_columns import FILE_PREFIX
 from metaeval.scoring.contract import Combination, Metric
 
 SOFT = "soft"
-"""The threshold that makes no decision: scores are degrees of support."""
+"""What is given in place of a threshold to make no decision: scores are degrees of support."""
 
 SHEET = "calibration"
 """Name of the table that holds calibrated thresholds."""
@@ -23,10 +23,10 @@ SHEET = "calibration"
 
 @dataclass(frozen=True, slots=True)
 class Cutoff:
-    """A threshold of a metric, from which claims count as supported.
+    """The score of a metric at which, and beyond which, claims count as supported.
 
-    value: the raw score, in the direction of the metric's card; None: none, the score itself is the degree of
-    support ("soft"). source: where the value is from, in words.
+    value: raw; beyond it is above, or below for a metric of which lower is better. None: there is no threshold, and the
+    score itself is the degree of support ("soft"). source: where the value is from, in words.
     """
 
     value: float | None
@@ -34,10 +34,10 @@ class Cutoff:
 
 
 def read_thresholds(text: str | None, names: Sequence[str], option: str = "--threshold") -> dict[str, float | None]:
-    """Parse thresholds by metric: one for all (0.5, soft), or NAME=X with commas.
+    """Return thresholds by metric from a text: one for all (0.5, soft), or NAME=X with commas; None is soft.
 
-    option: its name in errors. Raises `UserError` for a name that is not among the metrics, and for a value that is
-    neither a number nor `soft`.
+    A metric without one is left out. option: that the text is from, for errors. Raises `UserError` for a name that is
+    not among the metrics, and for a value that is neither a number nor `soft`.
     """
     thresholds: dict[str, float | None] = {}
     for part in (part.strip() for part in (text or "").split(",") if part.strip()):
@@ -58,9 +58,9 @@ def read_thresholds(text: str | None, names: Sequence[str], option: str = "--thr
 def find_cutoff(
     name: str, metric: Metric, thresholds: Mapping[str, float | None], calibrations: Sequence[Path] = ()
 ) -> Cutoff:
-    """Return a metric's threshold from `thresholds`, else from a calibration file, else from its card.
+    """Return a metric's threshold from `thresholds` (None: soft), else from the first file with one, else its card.
 
-    Raises `UserError` where there is none, and for a calibration with other options or weights.
+    Raises `UserError` where there is none, and for a calibration with other options, weights or code.
     """
     if name in thresholds:
         return Cutoff(thresholds[name], "as given")
@@ -124,7 +124,7 @@ def refuse_files(names: Iterable[str]) -> None:
 
 
 def judge_of(name: str, metrics: LoadedMetrics) -> Metric:
-    """Return a metric that can judge pairs one by one; no model is loaded or downloaded yet.
+    """Return the metric `name` if it can judge pairs one by one; no model is loaded or downloaded yet.
 
     Raises `UserError` for a file of scores, and for a metric whose score of a pair depends on the other pairs.
     """

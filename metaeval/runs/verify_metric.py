@@ -27,9 +27,9 @@ Say = Callable[[str], None]
 
 
 def verify(name: str, config: RunConfig) -> VerificationReport:
-    """Score the fixed test pairs (`VERIFICATION_PAIRS`) with a metric, together and one by one.
+    """Score the fixed test pairs (`VERIFICATION_PAIRS`) with a metric, together and (unless it has an API key) singly.
 
-    Raises `UserError` for a wrong option, a missing package, and a model that cannot be loaded.
+    Raises `UserError` for a combination, a wrong option, a missing package, and a model that cannot be loaded.
     """
     metric = load_metrics([name], config)[name]
     if isinstance(metric, Combination):
@@ -39,7 +39,7 @@ def verify(name: str, config: RunConfig) -> VerificationReport:
 
 
 def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
-    """Return the official package's scorer for a metric with the run's options; builds its environment if necessary.
+    """Return the official package's scorer for a metric with the run's options; builds its environment if needed.
 
     Raises `UserError` for a metric without an installable official package, and for options that the package lacks.
     """
@@ -61,7 +61,7 @@ def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
 
 
 def compare(checked: VerificationReport, official: Metric) -> OfficialComparison:
-    """Score the fixed test pairs with the official package, and compare its scores with ours (`checked`)."""
+    """Score the fixed test pairs with the official package, and compare its scores with this package's (`checked`)."""
     return compare_official(checked, official, RECIPES[checked.metric.card.name].title)
 
 
@@ -150,7 +150,7 @@ _BERTSCORE = Environment(
 
 
 class OfficialRecipe(NamedTuple):
-    """An official package for a metric: its environment, and the worker's arguments from the metric's options."""
+    """An official package for a metric: its environment, and the function that makes the worker's settings."""
 
     environment: Environment
     settings: Callable[[ModelMetric], Mapping[str, Any]]
@@ -170,7 +170,9 @@ def _summac(metric: ModelMetric, kind: str, names: tuple[str, ...]) -> dict[str,
             "'python -m nltk.downloader punkt_tab', or set NLTK_DATA to a folder that holds punkt_tab."
         )
     if options.model is not None and "/" in options.model:
-        raise UserError(f"The official package knows no model {options.model!r}: choose one it knows, such as vitc.")
+        raise UserError(
+            f"The official package summac knows no model {options.model!r}: choose one of its own, such as vitc."
+        )
     import nltk
 
     return {
@@ -209,4 +211,4 @@ RECIPES: dict[str, OfficialRecipe] = {
         _SUMMAC, partial(_summac, kind="zs", names=("granularity", "op1", "op2", "use_ent", "use_con"))
     ),
 }
-"""By the name on the metric's card."""
+"""The recipe of each metric that has an official package, by the name on the metric's card."""

@@ -502,7 +502,7 @@ def test_parts_name_the_device_of_the_worker_that_scored_them(cli, ran, score, m
         return execute
 
     with monkeypatch.context() as patch:
-        patch.setattr(shard_tasks, "executed", of_two_nodes)
+        patch.setattr(shard_tasks, "scoring_function", of_two_nodes)
         score("0/1", metrics="toys:Company")
         assert "on the same model of device: all equal" in ran("shards", "verify", "shards", "--trust-config").out
     (state,) = shards.shard_states(Path("shards"))

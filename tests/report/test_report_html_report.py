@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metaeval import registry
-from metaeval.report.html_report import Picture, explorer_line, judged, page, page_forest
+from metaeval.report.html_report import Picture, explorer_line, page, page_forest, rows_description
 from metaeval.report.ranking_measures import Declarations, headlines
 from metaeval.report.table import plain
 from metaeval.runs.run import pictures_of
@@ -75,7 +75,7 @@ def test_the_footer_is_folded_and_what_cells_need_is_not(full):
 
 
 def test_a_page_asks_for_no_other_file(full):
-    reader = _read(page([full], {judged(full): [Picture("A.", '<?xml?><svg><use xlink:href="#x"/></svg>')]}))
+    reader = _read(page([full], {rows_description(full): [Picture("A.", '<?xml?><svg><use xlink:href="#x"/></svg>')]}))
     assert {tag for tag, _, _ in reader.attributes}.isdisjoint({"script", "img", "link", "iframe"})
     targets = [value for _, name, value in reader.attributes if name in ("src", "href", "xlink:href")]
     assert targets
@@ -163,7 +163,7 @@ def test_without_a_value_there_is_no_forest(result):
 
 
 def test_every_link_has_its_target(result, full):
-    reader = _read(page([result, full], {judged(full): [Picture("A.", '<svg id="a"></svg>')]}))
+    reader = _read(page([result, full], {rows_description(full): [Picture("A.", '<svg id="a"></svg>')]}))
     ids = [value for _, name, value in reader.attributes if name == "id"]
     assert len(ids) == len(set(ids))
     assert {value[1:] for tag, name, value in reader.attributes if tag == "a" and name == "href"} <= set(ids)
@@ -171,7 +171,7 @@ def test_every_link_has_its_target(result, full):
 
 def test_ids_of_two_pictures_never_meet(result):
     svg = '<svg><path id="a"/><use xlink:href="#a"/><g clip-path="url(#a)"/></svg>'
-    text = page([result], {judged(result): [Picture("One.", svg), Picture("Two.", svg)]})
+    text = page([result], {rows_description(result): [Picture("One.", svg), Picture("Two.", svg)]})
     assert [text.count(found) for found in ('id="f1-a"', 'href="#f1-a"', "url(#f2-a)", 'id="f2-a"')] == [1, 1, 1, 1]
 
 
@@ -182,7 +182,7 @@ def test_ids_of_two_pictures_never_meet(result):
 def test_any_name_is_text(result, name):
     rows = [result.rows[0].model_copy(update={"metric": name, "warnings": [name]}), *result.rows[1:]]
     changed = result.model_copy(update={"rows": rows, "title": name})
-    reader = _read(page([changed], {judged(changed): [Picture(name, "<svg></svg>")]}, title=name))
+    reader = _read(page([changed], {rows_description(changed): [Picture(name, "<svg></svg>")]}, title=name))
     heads = [(name_, value) for tag, name_, value in reader.attributes if tag == "svg"]
     assert heads == [("role", "img"), ("aria-label", plain(name))]
     names = "".join(data for tag, data in reader.texts if tag == "th")
@@ -192,7 +192,7 @@ def test_any_name_is_text(result, name):
 def test_each_data_set_has_a_section_with_its_tables_and_figures(result):
     other = result.model_copy(update={"protocol": "correlation"})
     elsewhere = result.model_copy(update={"data": result.data.model_copy(update={"name": "b<i>"})})
-    shown = page([result, elsewhere, other], {judged(elsewhere): [Picture("A.", "<svg></svg>")]})
+    shown = page([result, elsewhere, other], {rows_description(elsewhere): [Picture("A.", "<svg></svg>")]})
     first, second = shown.index('<section id="s1">'), shown.index('<section id="s2">')
     assert [first < shown.index(f'<section id="t{n}">') < second for n in (1, 2, 3)] == [True, True, False]
     assert shown.count("<figure>") == 1

@@ -9,7 +9,7 @@ import pytest
 from metaeval import registry
 from metaeval.errors import UserError
 from metaeval.runs import doctor as ready
-from metaeval.runs.doctor import ReadinessState, examine, readiness, registered
+from metaeval.runs.doctor import ReadinessState, examine, readiness, registered_states
 from metaeval.runs.loaded_metrics import load_metric
 from metaeval.scoring.backends.model_loading import model_bytes
 from metaeval.scoring.backends.version_traps import TRAPS, traps_here
@@ -90,7 +90,7 @@ def test_a_judge_needs_its_key_and_a_server_of_ones_own_needs_none(monkeypatch):
 
 
 def test_a_metric_that_is_nothing_without_its_argument():
-    worker = next(one for one in registered() if one.name == "worker")
+    worker = next(one for one in registered_states() if one.name == "worker")
     assert str(worker) == "needs a name: worker:COMMAND"
 
 
@@ -104,7 +104,7 @@ def test_a_plug_in_that_cannot_be_imported_breaks_only_itself(tmp_path, monkeypa
     importlib.invalidate_caches()
     registry._entries.cache_clear()
     try:
-        states = {one.name: one for one in registered()}
+        states = {one.name: one for one in registered_states()}
     finally:
         monkeypatch.undo()
         registry._entries.cache_clear()
@@ -114,7 +114,7 @@ def test_a_plug_in_that_cannot_be_imported_breaks_only_itself(tmp_path, monkeypa
 
 
 def test_every_registered_metric_can_be_imported():
-    assert [str(one.detail) for one in registered() if one.state is ReadinessState.BROKEN] == []
+    assert [str(one.detail) for one in registered_states() if one.state is ReadinessState.BROKEN] == []
 
 
 @pytest.mark.parametrize(
@@ -179,6 +179,6 @@ def test_cores_are_those_that_the_process_may_use(monkeypatch, system, counted, 
     monkeypatch.setattr(ready.os, "sched_getaffinity", lambda _: {0, 1, 5})
     monkeypatch.setattr(ready.os, "cpu_count", lambda: counted)
     monkeypatch.setattr(ready, "devices", lambda: [])
-    monkeypatch.setattr(ready, "registered", lambda: [])
+    monkeypatch.setattr(ready, "registered_states", lambda: [])
     monkeypatch.setattr(ready.sys, "platform", system)
     assert examine().cores == cores

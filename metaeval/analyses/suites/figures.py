@@ -24,7 +24,7 @@ from metaeval.report.result import SCHEMAS, Result, load_result, read_versioned
 from metaeval.runs.evaluation import declarations_of, named_protocols
 from metaeval.runs.job_folder import NAME, PAIRS, DoneJob, completed_run, read_manifest, read_pairs, settings_of
 from metaeval.runs.loaded_metrics import load_metric
-from metaeval.runs.run import drawn, metric_looks
+from metaeval.runs.run import metric_looks, results_with_figures
 from metaeval.runs.score_columns import FILE_PREFIX
 from metaeval.runs.verdict_cutoffs import find_cutoff
 from metaeval.stats.arrays import Bools, Floats
@@ -138,7 +138,7 @@ def figures_of(results: Sequence[Result], protocols: Mapping[str, Protocol] | No
             figures[f"figure-forest-{safe_name(result.protocol)}-{_name(result)}"] = ability_forest(
                 result, declarations, looks
             )
-    for protocol, result in drawn(results, known):
+    for protocol, result in results_with_figures(results, known):
         stem = protocol.figure_name or f"figure-{safe_name(protocol.name)}"
         figures[f"{stem}-{_name(result)}"] = measure_bars(result, looks)
     return figures

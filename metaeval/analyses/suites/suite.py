@@ -19,7 +19,7 @@ from metaeval.runs.evaluation import find_protocols, named_protocols, readable_p
 from metaeval.runs.job_folder import Command, job_folder
 from metaeval.runs.loaded_metrics import MetricProgress, load_metrics, plug_in
 from metaeval.runs.prepared_run import Job, prepare
-from metaeval.runs.row_scores import reading, score_rows
+from metaeval.runs.row_scores import job_as_read, score_rows
 from metaeval.runs.run import EvaluatedRun, run, run_folder
 from metaeval.runs.score_columns import FILE_PREFIX, named_metrics
 from metaeval.scoring.engine import job_identity
@@ -96,7 +96,7 @@ def _check(name: str, config: RunConfig, job: Job, store: ScoreStore) -> None:
     metrics = named_metrics(_only(config, [name]))
     for single in metrics.single:
         with plug_in(single):
-            unique = {pair_key(*pair): pair for pair in reading(job, single, metrics).texts}
+            unique = {pair_key(*pair): pair for pair in job_as_read(job, single, metrics).texts}
             identity = job_identity(metrics[single], unique.values())
             state = readiness(single, metrics[single])
             if state.state is ReadinessState.KEY and len(store.find(identity, list(unique))) < len(unique):

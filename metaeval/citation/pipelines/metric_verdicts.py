@@ -15,7 +15,7 @@ from metaeval.corpus.units import Aggregation, UnitRow
 from metaeval.errors import RequestsWritten, UserError
 from metaeval.llm.batch_files import write_batch
 from metaeval.report.result import Ledger
-from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, executed, plug_in
+from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, plug_in, scoring_function
 from metaeval.runs.score_columns import ledger_of, signed_as
 from metaeval.runs.verdict_cutoffs import SOFT, Cutoff, judge_of
 from metaeval.scoring.aggregation import aggregate
@@ -83,7 +83,7 @@ def entailment(
     answers: dict[NliPair, PairScore] = {}
     report = partial(progress, name) if progress else None
     with plug_in(name):
-        execute = executed(pool, [name], [metric], config)
+        execute = scoring_function(pool, [name], [metric], config)
     chunking = config.chunk.chunking() if premise == "max over chunks" else None
 
     def entails(pairs: Sequence[NliPair]) -> list[Verdict]:

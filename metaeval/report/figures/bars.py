@@ -89,9 +89,9 @@ def _whisker(plot: Axes, value: Value | SystemBar, column: Column, place: float)
 
 @dataclass(frozen=True)
 class SystemBar:
-    """A system's raw value and interval under one measure. judged: the pipeline and backend that judged it.
+    """A system's raw value and interval under one measure. judged: name of the pipeline and backend that judged it.
 
-    round: number of rounds of edits before it was judged; None where there are no rounds.
+    measure: its key. round: number of rounds of edits before it was judged; None where there are no rounds.
     """
 
     system: str
@@ -143,7 +143,7 @@ def system_bars(bars: Sequence[SystemBar], columns: Sequence[Column], level: flo
 
 @styled()
 def share_bars(shares: Mapping[str, tuple[int, int]], xlabel: str, ylabel: str, title: str = "") -> Figure:
-    """Draw a bar for each name, as high as its share; both numbers of the share stand above it.
+    """Draw a bar for each name, as high as its share in per cent (0 for a whole of 0); both numbers stand above it.
 
     shares: (part, whole) by name. Raises `UserError` if `shares` is empty.
     """

@@ -42,10 +42,10 @@ class CostPoint:
 def cost_quality(
     points: Sequence[CostPoint], cost: str, measure: str, looks: Mapping[str, Look] | None = None
 ) -> Figure:
-    """Plot each metric's value against its cost on a log axis, with the names in a key beside the plot.
+    """Plot each metric's value against its cost on a log axis; numbers beside the points refer to a key of names.
 
     cost, measure: the axes' names. looks: colour and marker of each metric (default: by its position). Raises
-    `UserError` for a cost that a log axis cannot show, or no points.
+    `UserError` for a cost that is not finite and above 0, or no points.
     """
     if not points:
         raise UserError("A figure of cost against quality needs at least one metric.")
@@ -74,7 +74,7 @@ def cost_quality(
 
 
 def _number(figure: Figure, plot: Axes, points: Sequence[CostPoint]) -> None:
-    """Write each point's number beside it, on the first side where it overlaps no point, whisker or other number."""
+    """Write each point's number (from 1) beside it, where it overlaps no point, whisker or other number if possible."""
     figure.draw_without_rendering()
     scale = 72 / figure.dpi
     spots = [tuple(scale * plot.transData.transform((point.cost, point.value))) for point in points]

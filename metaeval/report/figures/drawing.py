@@ -65,7 +65,7 @@ class Look(NamedTuple):
 
 
 def looks_of(names: Iterable[str]) -> dict[str, Look]:
-    """Return how each metric is drawn, by its position among the metrics of a set of figures."""
+    """Return how each metric is drawn, by name; looks go by the position among the unique names, and repeat."""
     return {
         name: Look(COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], DASHES[place % len(DASHES)])
         for place, name in enumerate(dict.fromkeys(names))
@@ -84,7 +84,7 @@ def axes(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def panels(number: int, across: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    """Return a figure of `number` panels in rows of `across`, `width` inches wide. height: of one row, in inches."""
+    """Return a figure and its `number` panels, in rows of `across`. width: of the figure, height: of a row (inches)."""
     down = -(-number // across)
     figure, plot = axes(width, height * down)
     plot.remove()
@@ -95,7 +95,7 @@ def panels(number: int, across: int, width: float, height: float) -> tuple[Figur
 
 
 def stack(plot: Axes, names: Sequence[str], shown: bool = True, width: int = 24) -> None:
-    """Label the vertical axis with a position for each name, the first on top.
+    """Set the vertical axis to the positions 0, 1, ... of the names, the first on top.
 
     shown: whether the names are printed. width: largest number of characters of a line of a name.
     """
@@ -126,7 +126,7 @@ def image(figure: Figure, kind: str) -> bytes:
 
 
 def save_figure(figure: Figure, stem: Path) -> list[Path]:
-    """Write the figure as png, pdf and svg and return the paths. stem: path without the ending."""
+    """Write the figure as png, pdf and svg, and return the paths in this order. stem: path without the ending."""
     paths = [stem.with_name(f"{stem.name}.{kind}") for kind in FORMATS]
     for kind, path in zip(FORMATS, paths, strict=True):
         with atomic_write(path) as file:

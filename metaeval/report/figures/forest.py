@@ -28,9 +28,9 @@ class ForestLine(NamedTuple):
 
 
 class ForestPanel(NamedTuple):
-    """A panel of a forest plot.
+    """A panel of a forest plot; all numbers are on the axis's scale.
 
-    control: name and value of the best control. chance: expected value of random scores, if known.
+    control: name and value of the best control, if any. chance: expected value of random scores, if known.
     """
 
     lines: list[ForestLine]
@@ -67,13 +67,13 @@ def forest(results: Sequence[Result], declarations: Declarations, looks: Mapping
 
 
 def ability_forest(result: Result, declarations: Declarations, looks: Mapping[str, Look] | None = None) -> Figure:
-    """Return a forest plot with a panel for each measure of an ability, such as the ROC-AUC of two levels."""
+    """Return a forest plot with a panel for each measure of an ability; raises `UserError` if none has a value."""
     able = declarations.of(result).ability
     return _forest([Headline(result, column) for column in result.columns if column.key in able], declarations, looks)
 
 
 def has_abilities(result: Result, declarations: Declarations) -> bool:
-    """Return whether `ability_forest` shows anything that the headline does not."""
+    """Return whether `ability_forest` has two panels or more, so that it shows more than the headline measure."""
     able = declarations.of(result).ability
     return sum(bool(Headline(result, column).metrics) for column in result.columns if column.key in able) > 1
 
@@ -140,7 +140,7 @@ def differences_forest(
 
 
 def has_intervals(records: Sequence[Mapping[str, object]]) -> bool:
-    """Return whether `records_forest` has any interval to draw."""
+    """Return whether a record has both ends of an interval, `low` and `high`, which `records_forest` draws."""
     return any(_is_interval(record) for record in records)
 
 
@@ -148,7 +148,8 @@ def has_intervals(records: Sequence[Mapping[str, object]]) -> bool:
 def records_forest(records: Sequence[Mapping[str, Any]], title: str) -> Figure:
     """Draw the raw values in the records of a table with their intervals, a panel for each measure.
 
-    The value is the field before `low`; a line is named by the text fields in which lines differ.
+    The value is the field before `low`; a line is named by the text fields in which lines differ. Records without an
+    interval are left out, and one at least has to have it (`has_intervals`).
     """
     shown = [record for record in records if _is_interval(record)]
     fields = list(shown[0])

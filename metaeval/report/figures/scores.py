@@ -44,9 +44,9 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Bins:
-    """A metric's reliability bins: mean score, mean outcome and number of rows of each.
+    """A metric's reliability bins, of equal width from 0 to 1. stated: mean score; observed: mean outcome of each.
 
-    outcome: what is observed, in words.
+    outcome: what is observed, in words. rows: number of rows of each bin; the means of an empty one are not drawn.
     """
 
     outcome: str
@@ -163,7 +163,7 @@ def _small_multiples(names: Sequence[str], height: float, upright: str) -> tuple
 
 
 def _legend(figure: Figure, looks: Mapping[str, Look], marks: bool, below: str, title: str) -> None:
-    """Draw the legend of lines (and markers, with `marks`) and the title above, the explanation `below` the panels."""
+    """Draw the legend and the title above the panels, and the text `below` them. marks: whether lines have markers."""
     from matplotlib.lines import Line2D
 
     handles = []

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 Score = Callable[[list[str], list[str]], list[float]]
-"""Sources and statements to scores."""
+"""A function of sources and statements, of one length, that returns a score for each pair."""
 
 
 def bert_score(settings: dict[str, Any]) -> Score:
@@ -36,7 +36,7 @@ def bert_score(settings: dict[str, Any]) -> Score:
 
 
 def summac(settings: dict[str, Any]) -> Score:
-    """Return the official SummaC scorer for the files in `folder`, which are added to the package's table of models."""
+    """Return the official SummaC scorer for the files in `folder`, which the package's table then gives for `model`."""
     nltk: Any = importlib.import_module("nltk")
     nltk.data.path[:0] = settings["nltk_data"]
     package: Any = importlib.import_module("summac.model_summac")
@@ -52,7 +52,7 @@ def summac(settings: dict[str, Any]) -> Score:
 
 
 def main() -> None:
-    """Read pairs from standard input and write their scores, until the input ends."""
+    """Read blocks of pairs from standard input and write a line for each score, until the input ends."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     answers, sys.stdout = sys.stdout, sys.stderr  # the package prints
 
