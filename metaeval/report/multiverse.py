@@ -206,7 +206,7 @@ def load_multiverse(path: Path) -> Multiverse:
             demo=data.get("demo", False),
         )
     except (KeyError, TypeError) as error:
-        raise UserError(f"{path} is not a multiverse file that metaeval wrote: {error}.") from error
+        raise UserError(f"{path} is not a multiverse file that metaeval wrote (missing or wrong: {error}).") from error
 
 
 def multiverse_tables(multiverse: Multiverse) -> list[Table]:
@@ -301,7 +301,7 @@ def ranks_of(values: Mapping[str, float | None]) -> dict[str, int | None]:
 
 
 def value_under(estimate: Value | None, policy: str) -> float | None:
-    """Return the value in the worst, best or ("expected", "") average order of tied scores; None if undefined."""
+    """Return the value in the worst or best order of tied scores, or ("expected", "") over all; None if undefined."""
     if estimate is None or policy in ("", "expected") or estimate.ties is None:
         return None if estimate is None else estimate.value
     return estimate.ties[0] if policy == "worst" else estimate.ties[1]

@@ -12,7 +12,7 @@ from metaeval.report.table import format_value, grouped, place_of, plain, value_
 LEVELS = ("full", "partial", "none")
 
 NAMED = 4
-"""Names that a list of more than one more shows; the rest are counted."""
+"""Names that a list shows if it has at least two more; the rest are counted."""
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ def answers(cells: Sequence[PrintedCell], tests: Sequence[PrintedCell]) -> Itera
 
 
 def usual_answer(every: Sequence[MetricAnswer]) -> MetricAnswer | None:
-    """Return the answer that names metrics for the first such task and language, by the widest budget; else any."""
+    """Return the answer naming metrics for the first such task and language, by the widest budget; else the first."""
     named = [answer for answer in every if answer.metrics]
     same = [answer for answer in named if (answer.task, answer.language) == (named[0].task, named[0].language)]
     return same[-1] if same else next(iter(every), None)

@@ -46,7 +46,7 @@ class _ResultModel(BaseModel):
 class Value(_ResultModel):
     """The value of a cell, raw, with its interval and further facts (see `protocols.contract.Estimate`).
 
-    ties, bounds: (worst, best) value over orders of tied scores, and over what unscored rows could have.
+    ties, bounds: (worst, best) value over the orders of tied scores, and over the scores that unscored rows could have.
     ceiling: the highest value that these scores could reach given their ties and those of the gold, if any.
     published: what the data set's or the base paper's authors report for the same metric, on the same data or on
     others (`Result.published_elsewhere`).

@@ -97,7 +97,7 @@ def footnotes(
 
 
 def unscored(blocks: Iterable[Block], any_fewer: bool) -> Note:
-    """Return the footnote of `UNSCORED` without names, empty without this mark. any_fewer: whether row counts differ."""
+    """Return the footnote of `UNSCORED` without names, empty without the mark. any_fewer: whether row counts differ."""
     used = any(UNSCORED in cell.marks for block in blocks for line in block.lines for cell in line.cells)
     return Note(UNSCORED, _without_a_score("rows", any_fewer) if used else "")
 

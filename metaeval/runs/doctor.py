@@ -155,7 +155,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class MetricCheck:
-    """A metric's state. model_bytes: of its model in float32. fits: whether a device has so many free. None: unknown."""
+    """A metric's state. model_bytes: of its model in float32. fits: whether a device has as many. None: unknown."""
 
     name: str
     state: str

@@ -220,7 +220,7 @@ _OUTPUT_OPTIONS = frozenset(
     {"output", "full", "json", "junit", "markdown", "format", "trust_config"}
     | {"model", "record", "replay", "requests", "batch", "base_url", "ask_again"}
 )
-"""Further ones: options on what is printed or exported, and on the source of a chat model's replies."""
+"""Options on which the name does not depend either: on what is printed or exported, and where replies come from."""
 
 
 def job_folder(
@@ -372,7 +372,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 @dataclass(frozen=True)
 class DoneJob:
-    """A completed job. name: path below the results folder. data: DATASET/SPLIT. files: their states by name."""
+    """A completed job. name: path below the results folder. data: DATASET/SPLIT. files: state of each, by name."""
 
     name: str
     folder: Path

@@ -163,8 +163,8 @@ class ScorePack:
         rows = _rows(path)
         if extra := sorted(rows[0][1].keys() ^ set(HEADINGS.values())):
             raise UserError(
-                f"{path}: its columns should be exactly pair, score and status, and {extra[0]!r} is missing or not one "
-                "of them."
+                f"{path}: its columns should be exactly pair, score and status, without texts; {extra[0]!r} is missing "
+                "or not one of them."
             )
         table = table_of(str(path), [fields for _, fields in rows], [where for where, _ in rows])
         manifest = {"metric": self.card.metric, "direction": self.card.direction}

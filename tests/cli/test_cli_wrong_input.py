@@ -24,7 +24,7 @@ NAMES = {
     "place": ((*RUN, "--set", "evidence.place=chunk"), ["evidence.place=chunk needs evidence.threshold"]),
     "place of pages": (
         (*RUN, "-u", "page", "--set", "evidence.place=chunk", "--set", "evidence.threshold=0.1"),
-        ["evidence.place=chunk is for chunks, and unit=page"],
+        ["evidence.place=chunk is for chunks, and with unit=page"],
     ),
     "window": ((*RUN, "--set", "evidence.window=-1"), ["--set evidence.window", "greater than or equal to 0"]),
     "pool of a page": ((*RUN, "--pool", "bm25:3", "-u", "page"), ["needs unit=chunk (unit is 'page')"]),

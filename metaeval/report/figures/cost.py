@@ -51,7 +51,7 @@ def cost_quality(
         raise UserError("A figure of cost against quality needs at least one metric.")
     for point in points:
         if not 0 < point.cost < float("inf"):
-            raise UserError(f"{point.name} costs {point.cost}: a log axis shows costs above 0 only.")
+            raise UserError(f"The metric {point.name} costs {point.cost}: a log axis shows costs above 0 only.")
     figure, plot = axes(7.0, max(3.6, 1.0 + _ROW * len(points)))
     ranked = sorted(points, key=lambda point: (-point.value, point.name))
     looks = looks or looks_of(point.name for point in points)
