@@ -29,7 +29,7 @@ from scipy.stats import norm
 from metaeval.config import load_run
 from metaeval.runs.prepared_run import prepare
 from metaeval.runs.score_columns import named_metrics, scored_columns
-from metaeval.stats.risk_control import Tested, choose_threshold, threshold_order
+from metaeval.stats.risk_control import TestedThreshold, choose_threshold, threshold_order
 
 ALPHA, MAX_FLAGGED = 0.05, 0.5
 
@@ -93,7 +93,7 @@ def whole_groups(
     return Drawn(score[rows], bad[rows], group[rows], order, lambda at: float(np.mean(missed >= at)))
 
 
-def gate_on(labels: Drawn, rate: float) -> Tested | None:
+def gate_on(labels: Drawn, rate: float) -> TestedThreshold | None:
     """Fit a gate; return its threshold with its figures on the labels, or None where no threshold keeps the promise."""
     equal = np.ones(labels.bad.size)
     tested, kept = choose_threshold(labels.score, labels.bad, equal, labels.cluster, labels.thresholds, rate, ALPHA)

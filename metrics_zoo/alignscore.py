@@ -1,4 +1,4 @@
-"""AlignScore (Zha et al., 2023): a RoBERTa that judges sentences of the statement by chunks of the source.
+"""AlignScore (Zha et al., 2023): a RoBERTa that compares sentences of the statement with chunks of the source.
 
 The network is an encoder with three linear heads, read from the published Lightning checkpoint.
 """
@@ -57,8 +57,8 @@ def published_backbone(size: Size) -> Checkpoint:
 def find_backbone(size: Size, folder: Path | None, beside: Path | None) -> ModelFolder:
     """Return the files of RoBERTa's configuration and tokenizer; its weights are in AlignScore's file.
 
-    They are in `folder`, else `beside` the checkpoint or in a subfolder of it named roberta-large, else, where
-    `beside` is None, on the hub.
+    They are looked for in `folder` alone, if given; else, if given, in the folder `beside` (that of the checkpoint) and
+    its subfolder roberta-large or roberta-base; else on the hub. Raises `UserError` where they are not.
     """
     name = f"roberta-{size}"
     places = [folder] if folder else [beside / name, beside] if beside else []
@@ -121,7 +121,7 @@ def load_aligner(checkpoint: ModelFolder, backbone: ModelFolder, dtype: model_lo
 
 
 def _read(checkpoint: ModelFolder, backbone: ModelFolder, config: Any) -> dict[str, Any]:
-    """Return the checkpoint's weights without its vocabulary head; raises `UserError` unless they are of this size."""
+    """Return the checkpoint's weights by name, without its vocabulary head; raises `UserError` for another size."""
     import torch
 
     # mmap: the optimiser's state, two thirds of the file, is not read. weights_only: no code in the file is run.
@@ -237,12 +237,12 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         return PairClassifier(model, tokens, self.batch_tokens, self.device)
 
     def identity(self) -> dict[str, Any]:
-        """Return the metric's identity, including the backbone's fingerprint and the splitter."""
+        """Return the metric's identity, including the backbone's fingerprint and the splitter's name."""
         splitter = self.splitter.name if self.splitter else "none"
         return {**super().identity(), "backbone": self.backbone.fingerprint, "splitter": splitter}
 
     def observed(self) -> Mapping[str, Any]:
-        """Return the identity without the head: modes that split texts in the same way share one run of the model."""
+        """Return the identity without the option `mode`: modes that split texts alike share one run of the model."""
         identity = self.identity()
         options = {name: value for name, value in identity["options"].items() if name != "mode"}
         return {**identity, "options": options}
@@ -266,7 +266,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         return seen
 
     def judge(self, observations: Sequence[HeadLogits | None]) -> list[PairScore]:
-        """Return the mean over sentences of the best chunk; EMPTY without words (the official code stops there)."""
+        """Return each pair's mean over sentences of the best chunk; EMPTY for None (there the official code stops)."""
         read_pairs = [seen for seen in observations if seen is not None]
         scores = iter(_scores(read_pairs, self.options.mode.removesuffix("_sp")))
         return [
@@ -275,14 +275,15 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         ]
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
-        """Return, in every mode, the three-class distributions averaged over sentences, each at its best chunk.
+        """Return each pair's three-class distribution, averaged over sentences, each at its best chunk; in every mode.
 
-        The best chunk is the one with the largest P(ALIGNED). `entailment` is the logarithm of the nli score.
+        The best chunk is the one with the largest P(ALIGNED). `entailment` is the logarithm of the nli score. None for
+        a statement without words.
         """
         return [None if seen is None else _three_way(seen) for seen in self.observe(sources, statements)]
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return each sentence of the statement with its best chunk of the source, by P(ALIGNED)."""
+        """Return each sentence of the statement with its best chunk of the source, by the head that `mode` names."""
         (seen,) = self.observe([source], [statement])
         if seen is None:
             return []
@@ -303,7 +304,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
 
 
 def _scores(read_pairs: Sequence[HeadLogits], head: str) -> Iterator[float]:
-    """Yield the pairs' scores; the head's last step is computed for all cells at once."""
+    """Yield each pair's mean over sentences of the best chunk's value by `head` (a key of `HEADS`)."""
     import torch
 
     aligned = _aligned(torch.cat([seen.logits for seen in read_pairs] or [torch.empty(0, 6)]), head).tolist()
@@ -315,7 +316,7 @@ def _scores(read_pairs: Sequence[HeadLogits], head: str) -> Iterator[float]:
 
 
 def _aligned(logits: torch.Tensor, head: str) -> torch.Tensor:
-    """Return P(ALIGNED) by the head, or the regression's value, for each (chunk, sentence)."""
+    """Return, from logits (m, 6), P(ALIGNED) by the head nli or bin, or the value of the head reg; (m,)."""
     outputs = logits.double()[:, HEADS[head]]
     return (outputs if head == "reg" else outputs.softmax(-1))[:, 1 if head == "bin" else 0]
 

@@ -39,9 +39,9 @@ class AttrScoreOptions(ModelOptions):
 
 
 class AttrScore(T5Metric):
-    """AttrScore: P(Attributable) among the three answers that the model was trained to give.
+    """AttrScore: P(Attributable) among the three labels that the model was trained to reply.
 
-    The authors generate the answer and keep its label alone. Here each label's log-probability is the sum over its
+    The authors generate the reply and keep its label alone. Here each label's log-probability is the sum over its
     pieces and the end token, each after the ones before it (teacher forcing), and the three are normalised to sum to
     1. Greedy decoding gives the label with the largest, except for rare ties between first pieces. The claim is the
     statement; the authors put the question before an answer where there is one. Extrapolatory (the reference neither
@@ -68,7 +68,7 @@ class AttrScore(T5Metric):
 
     @cached_property
     def labels(self) -> tuple[list[int], ...]:
-        """Return the token ids of the three labels, each with the end token."""
+        """The token ids of each of `LABELS`, with the end token."""
         return tuple([*self.tokenizer(label)["input_ids"]] for label in LABELS)
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
@@ -79,7 +79,7 @@ class AttrScore(T5Metric):
         ]
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
-        """Return log-probabilities: attributable is entailment, extrapolatory neutral, contradictory contradiction."""
+        """Return log-probabilities of attributable (entailment), extrapolatory (neutral) and contradictory, or None."""
         return [ways for _, _, ways in self._judge(sources, statements)]
 
     def _judge(

@@ -28,11 +28,12 @@ class AutoAISOptions(ModelOptions):
     """Most tokens of a prompt; the end of the source is cut beyond them (official: no limit)."""
 
 
-class Entailed(NamedTuple):
+class EntailmentOutput(NamedTuple):
     """The model's output for a pair.
 
-    log_full: log-probability that the first piece is "1"; log_two_way: the same against the first piece of "0";
-    spelled: whether the decoded greedy answer is exactly "1" (only for `binary`). They are 0 for EMPTY and TOO_LONG.
+    log_full: log-probability that the first token is "1"; log_two_way: the same against the first token of "0" alone;
+    spelled: whether the decoded greedy reply is exactly "1" (always False but for score=binary). For EMPTY and TOO_LONG
+    they are 0, 0 and False, and mean nothing.
     """
 
     log_full: float
@@ -72,21 +73,21 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
     )
 
     def observed(self) -> Mapping[str, Any]:
-        """Return the identity without the choice between the two probabilities, which share a model output."""
+        """Return the identity with `score` only as binary or not: full and two_way share one run of the model."""
         identity = self.identity()
         return {**identity, "options": {**identity["options"], "score": self._decodes}}
 
-    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Entailed]:
-        """Return the model's answer about each pair with words in its statement; an empty source is a premise too."""
+    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[EntailmentOutput]:
+        """Return the model's output for each pair; a blank statement is EMPTY, an empty source is a premise too."""
         prompts = self.prompts.encode(sources, statements)
         answers = ask_prompts(prompts, statements, lambda prompt_ids: self.model.ask(prompt_ids, self._ask))
         return [
-            Entailed(*(answer or (0.0, 0.0, False)), prompt.tokens, prompt.cut, status)
+            EntailmentOutput(*(answer or (0.0, 0.0, False)), prompt.tokens, prompt.cut, status)
             for prompt, status, answer in answers
         ]
 
-    def judge(self, observations: Sequence[Entailed]) -> list[PairScore]:
-        """Return the score that the options choose."""
+    def judge(self, observations: Sequence[EntailmentOutput]) -> list[PairScore]:
+        """Return each pair's score as the option `score` names it; None unless the status is OK."""
         answers = []
         for seen in observations:
             scores = {"full": exp(seen.log_full), "two_way": exp(seen.log_two_way), "binary": float(seen.spelled)}
@@ -108,7 +109,7 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
         ]
 
     def _spelled(self, batch: EncodedPrompts, firsts: Sequence[int]) -> set[int]:
-        """Return the rows whose greedy answer is "1"; a row is decoded as long as its answer may become "1"."""
+        """Return the rows whose greedy reply is "1"; a row is decoded as long as its reply may become "1"."""
         spelled: set[int] = set()
         prefix_by_row = {row: [first] for row, first in enumerate(firsts)}
         for length in range(1, _MOST_PIECES + 1):

@@ -47,9 +47,9 @@ class BARTScoreOptions(ModelOptions):
 
 
 class Likelihood(NamedTuple):
-    """BART's output for a pair: mean log-probability in the chosen direction; tokens of both texts; tokens cut.
+    """BART's output for a pair. value: mean log-probability in the chosen direction, or the mean of both directions.
 
-    wordless: whether a text whose probability is needed has no words.
+    tokens, cut: of both texts. wordless: the statement has no words, or, if its probability is needed, the source.
     """
 
     value: float
@@ -113,7 +113,7 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
         return identity
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Likelihood]:
-        """Return each pair's likelihood. BART can read an empty text, and score its <s> and </s>."""
+        """Return each pair's likelihood, also for empty texts, of which BART reads and scores <s> and </s>."""
         direction = self.options.direction
         values = []
         if direction != "statement-to-source":
@@ -131,7 +131,7 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
         return seen
 
     def judge(self, observations: Sequence[Likelihood]) -> list[PairScore]:
-        """Return the transformed scores; EMPTY if a needed text has no words, unless `fallback` is on."""
+        """Return the scores, by the option `transform`; EMPTY for a `wordless` pair, unless `fallback` is on."""
         return [self._answer(seen) for seen in observations]
 
     def _answer(self, seen: Likelihood) -> PairScore:
@@ -142,7 +142,7 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
 
 
 class BartText(NamedTuple):
-    """A model's input for a text: <s>, its tokens, </s>; their number before any cut, and how many are cut."""
+    """A model's input for a text: ids of <s>, its tokens and </s>; how many before any cut, and how many were cut."""
 
     ids: list[int]
     tokens: int
@@ -160,7 +160,7 @@ class _Spans(NamedTuple):
 
 
 class _SourceGroup(NamedTuple):
-    """A source's encoded states, (tokens, dimensions), and the statements to be scored, with their numbers."""
+    """A source's encoded states, (tokens, dimensions), and its statements to score: (number of the pair, token ids)."""
 
     states: torch.Tensor
     statements: list[tuple[int, list[int]]]
@@ -171,7 +171,7 @@ class BartLikelihood:
 
     model: transformers' `BartForConditionalGeneration`, on `device` (see `settle`); it is changed in place, and cannot
     be used elsewhere. max_tokens: input limit of either side, special tokens included; a longer text is cut at its end.
-    batch_tokens: tokens of a batch.
+    batch_tokens: most tokens of a batch.
 
     Raises `UserError` for a tokenizer that is not the model's, and for a vocabulary head apart from the embeddings.
     """
@@ -193,7 +193,7 @@ class BartLikelihood:
         self._device = device
 
     def read(self, texts: Sequence[str]) -> dict[str, BartText]:
-        """Return the ids of each distinct text, cut at its end beyond the limit."""
+        """Return the model's input for each distinct text, by the text; cut at its end beyond the limit."""
         room = self._max_tokens - 2
         return {
             text: BartText([self._start, *ids[:room], self._end], len(ids) + 2, max(len(ids) - room, 0))
@@ -297,10 +297,11 @@ class _VocabularyHead:
 
 
 def _check(config: Any, tokenizer: Any) -> None:
+    """Raise `UserError` unless the tokenizer is the model's and the vocabulary head is tied to the embeddings."""
     if len(tokenizer("")["input_ids"]) != 2 or len(tokenizer) > config.vocab_size:
         raise UserError(
             f"The tokenizer ({len(tokenizer)} tokens) does not belong to the BART model in the same "
-            f"folder ({config.vocab_size}): fetch the whole model again."
+            f"folder (a vocabulary of {config.vocab_size}): fetch the whole model again."
         )
     if not config.tie_word_embeddings:
         raise UserError(
@@ -320,7 +321,7 @@ def _attend(
     scaling: float,
     **_: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Return attention within each part of a row of concatenated texts.
+    """Return attention within each part of a row of concatenated texts, and None for the attention weights.
 
     query, key, value: (1, heads, tokens, dimensions of a head); the result is (1, tokens, heads, the same). A
     decoder's self-attention is causal; its cross-attention sees the whole source.

@@ -76,13 +76,13 @@ _LIMIT = 512
 
 
 def known_as(hub_id: str) -> str:
-    """Return the name that a model has in the tables of layers and baselines."""
+    """Return a model's name in `LAYERS` and `BASELINES`: its hub id, without a publisher that the hub added."""
     publisher = next((prefix for prefix in _PUBLISHERS if hub_id.startswith(prefix)), "")
     return hub_id.removeprefix(publisher)
 
 
 def find_layer(hub_id: str, wished: int | None) -> int:
-    """Return the layer whose states are compared; raises `UserError` if neither option nor table has one."""
+    """Return the layer to compare: `wished`, else that of `LAYERS`; raises `UserError` if neither has one."""
     layer = wished or LAYERS.get(known_as(hub_id))
     if layer is None:
         raise UserError(
@@ -104,7 +104,7 @@ def find_baseline(hub_id: str, layer: int) -> tuple[float, float, float]:
 
 
 class Backbone(NamedTuple):
-    """An encoder for BERTScore. before: prefix of each text; special: token ids of weight 0; size: number of ids."""
+    """An encoder for BERTScore. before: prefix of each text; special: token ids of weight 0; size: of the vocabulary."""
 
     encoder: TextEncoder
     before: str
@@ -172,7 +172,7 @@ class BERTScoreOptions(ModelOptions):
 
 
 class TokenMatch(NamedTuple):
-    """The precision and recall of a pair (NaN: every token of that side has weight 0); empty: a text has no words."""
+    """A pair's precision and recall (NaN: all tokens of the side have weight 0). empty: a text has no words."""
 
     precision: float
     recall: float
@@ -212,7 +212,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
 
     @property
     def block_tokens(self) -> int:
-        """Return the tokens of a block, at most 131,072, whose states are in memory together: 0.5 GB at width 1,024."""
+        """Most tokens of a block of pairs, whose states are held in memory: at most 131,072 (0.5 GB at width 1,024)."""
         return min(super().block_tokens, 131_072)
 
     @cached_property
@@ -273,7 +273,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
         ]
 
     def judge(self, observations: Sequence[TokenMatch]) -> list[PairScore]:
-        """Return the chosen side, rescaled if the option is on."""
+        """Return each pair's `side`, rescaled if the option is on; see `fallback` for a pair with an empty text."""
         return [self._score(observation) for observation in observations]
 
     def _score(self, pair: TokenMatch) -> PairScore:
@@ -291,7 +291,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
         return PairScore(raw, tokens=pair.tokens, cut=pair.cut)
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return each token of the statement with its best match in the source, by their cosine, for every side."""
+        """Return each token of the statement with its best match in the source, by cosine, whatever `side` is."""
         if self.score([source], [statement])[0].status is not Status.OK:
             return []
         text_by_side = dict(zip(("source", "statement"), self._given([source, statement]), strict=True))
@@ -306,11 +306,11 @@ class BERTScore(TwoStepMetric, ModelMetric):
         return [span._replace(start=start, end=end) for span, start, end in ends if start < end]
 
     def _given(self, texts: Sequence[str]) -> list[str]:
-        """Return the texts in the form that the tokenizer gets."""
+        """Return the texts as the tokenizer gets them: stripped, with `before` in front of those not empty."""
         return [text and self.backbone.before + text for text in map(str.strip, texts)]
 
     def _idf(self, sources: Sequence[str]) -> torch.Tensor:
-        """Return for each token id log((sources + 1) / (sources that hold it + 1))."""
+        """Return for each token id log((sources + 1) / (sources that hold it + 1)); (vocabulary,)."""
         import torch
 
         held = torch.zeros(self.backbone.size, dtype=torch.float64)

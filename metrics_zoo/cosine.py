@@ -29,9 +29,9 @@ _LIBRARY = "sentence_transformers."
 
 
 class Recipe(NamedTuple):
-    """The settings by which a model encodes texts. pooling: of hidden states. limit: in tokens (None: the model's).
+    """The settings by which a model encodes texts. pooling: how hidden states become one vector.
 
-    lower: whether texts are lower-cased.
+    limit: most tokens of a text (None: the tokenizer's limit). lower: whether texts are lower-cased.
     """
 
     pooling: Pooling
@@ -40,18 +40,18 @@ class Recipe(NamedTuple):
 
 
 def read_recipe(model: ModelFolder, pooling: Pooling | None, prompted: bool) -> Recipe:
-    """Read modules.json and the files that it names; `pooling` is only used for a folder without modules.json.
+    """Return the settings in modules.json and the files that it names; without modules.json those of `pooling`.
 
     prompted: whether an option sets a prompt before the texts.
 
-    Raises `UserError` for anything that is not supported: dense layers, other poolings, default prompts.
+    Raises `UserError` without both, and for what is not supported: dense layers, other poolings, default prompts.
     """
     modules = _json(model, "modules.json")
     if modules is None:
         if pooling is None:
             raise UserError(
-                f"{model.folder} has no modules.json, which would say how its embeddings are pooled: set the "
-                "option 'pooling' to mean, cls or max, as the model's page says."
+                f"The model in {model.folder} has no modules.json, which would say how its embeddings are pooled: set "
+                "the option 'pooling' to mean, cls or max, as the model's page says."
             )
         return Recipe(pooling)
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
@@ -191,7 +191,7 @@ class Cosine(ModelMetric):
 
     @cached_property
     def recipe(self) -> Recipe:
-        """Return pooling, input limit and lower-casing."""
+        """The model's pooling, input limit and lower-casing."""
         options = self.options
         return read_recipe(self.model_folder, options.pooling, bool(options.source_prompt or options.statement_prompt))
 

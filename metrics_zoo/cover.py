@@ -1,4 +1,4 @@
-"""The cover of a statement: the few sentences of a source that together hold most of its words; and its features."""
+"""The cover of a statement: the few sentences of a source that hold most of its words; and features of covers."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class StatementWords(NamedTuple):
     """The words of a statement.
 
     tokens: all its words, lower-cased. words: the distinct words to be covered; weights: their shares of the total idf;
-    vectors: (words, dimensions). named, number: which words look like a name, and which hold a digit. clauses: for each
-    clause, the numbers of its words.
+    vectors: (words, dimensions). named, number: masks of the words that look like a name, and that hold a digit.
+    clauses: for each clause with such words, their indices in `words`.
     """
 
     tokens: list[str]
@@ -68,8 +68,8 @@ class StatementWords(NamedTuple):
 class Cover(NamedTuple):
     """The sentences of a source that cover a statement's words.
 
-    picked: their numbers, best first. curve: the covered share of the total idf after 1 to 5 sentences. words: coverage
-    of each word, in [0, 1].
+    picked: their numbers, in the order of selection. curve: the covered share of the total idf after 1, 2, ... 5
+    sentences (the last value repeated if fewer are picked). words: coverage of each word, in [0, 1].
     """
 
     picked: list[int]
@@ -78,7 +78,7 @@ class Cover(NamedTuple):
 
 
 def sentence_places(text: str) -> list[tuple[int, int]]:
-    """Return start and end of each sentence with words or signs; long ones are split at white space every 60 words."""
+    """Return start and end of each sentence that is not blank; after every 60 words, a longer one is split."""
     ends = [*_SENTENCE_END.finditer(text)]
     sentences: list[tuple[int, int]] = []
     starts = [0, *(end.end() for end in ends)]
@@ -94,7 +94,7 @@ def sentence_places(text: str) -> list[tuple[int, int]]:
 
 
 def cover_of(shares: FloatArray, weights: FloatArray) -> Cover:
-    """Return up to five sentences that cover a statement, selected greedily by covered idf.
+    """Return one to five sentences that cover a statement, selected greedily by covered idf.
 
     shares: how far a sentence covers a word, (words, sentences). weights: the words' shares of the total idf.
     """
@@ -114,7 +114,9 @@ def cover_of(shares: FloatArray, weights: FloatArray) -> Cover:
 def features_of(
     source: SourceWords, statement: StatementWords, exact: FlagArray, shares: FloatArray, cover: Cover
 ) -> dict[str, float]:
-    """Return the features of a cover, in the order of the heads' columns; NaN where a statement has no word of a kind.
+    """Return the 36 features of a cover by name, in the order of the heads' columns.
+
+    A mean over words of a kind (names, numbers, others) or over clauses is NaN where the statement has none.
 
     exact: whether a sentence contains a word. shares: how far a sentence covers a word, in [0, 1]. Both have the
     shape (words, sentences).
@@ -184,7 +186,7 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def _quantile(values: FloatArray, share: float) -> float:
-    """Return the quantile by linear interpolation; np.quantile differs in the last digits."""
+    """Return the quantile at `share` (0 to 1) by linear interpolation; np.quantile differs in the last digits."""
     ordered, place = np.sort(values), share * (len(values) - 1)
     below = int(place)
     above = min(below + 1, len(values) - 1)
@@ -196,5 +198,5 @@ def _mean(values: FloatArray | FlagArray) -> float:
 
 
 def lower_words(text: str) -> list[str]:
-    """Return the words of a text, lower-cased."""
+    """Return the words of a text (runs of letters, digits and underscores), lower-cased, in order."""
     return [word.lower() for word in WORD.findall(text)]

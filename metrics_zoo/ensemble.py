@@ -29,14 +29,15 @@ class EnsembleOptions(MetricOptions):
         if len(names) < 2 or not all(names) or len(set(names)) < len(names):
             raise ValueError(f"an ensemble needs two or more different metrics joined by '+'; it was given {value!r}")
         if any(name.split(":")[0] == "ensemble" for name in names):
-            raise ValueError("an ensemble cannot be a member of an ensemble")
+            raise ValueError(f"an ensemble cannot be a member of an ensemble; it was given {value!r}")
         return "+".join(names)
 
 
 class Ensemble(Combination):
     """Mean over members of their scores on a common scale, all members with equal weight.
 
-    A pair that any member could not score has no score. The scale is set by the unique pairs that all members scored.
+    A pair that any member could not score has no score. The scale is set by the unique pairs that all members scored;
+    by z, a member that gives them all one score adds 0.
     """
 
     card = MetricCard(
@@ -56,7 +57,7 @@ class Ensemble(Combination):
         return tuple(self.options.members.split("+"))
 
     def combine(self, answers: Sequence[Sequence[PairScore]]) -> list[PairScore]:
-        """Return the members' combined answers; without a score the status is of the first member that lacks one."""
+        """Return each pair's combined score, or the status of the first member without one; answers: by member."""
         scores = np.array(
             [[np.nan if answer.score is None else answer.score for answer in member] for member in answers]
         )

@@ -65,7 +65,7 @@ class FactCG(BestChunkMetric):
         return PairClassifier(model, QuestionTokens(load_tokenizer(self.model_folder)), self.batch_tokens, self.device)
 
     def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:
-        """Return P(support), the second softmax output, of each pair."""
+        """Return P(support), the second softmax output, of each pair; every pair is scored."""
         pairs = [pair for row in rows for pair in row]
         table = self.model.table([chunk for chunk, _ in pairs], [statement for _, statement in pairs])
         scores = table.values.reshape(len(pairs), 2).double().softmax(-1)[:, 1].tolist()
@@ -93,7 +93,7 @@ class FactCG(BestChunkMetric):
 class QuestionTokens:
     """An encoder of FactCG's prompts that tokenises chunk and question separately.
 
-    Raises `UserError` for a tokenizer in which a token can span the white space between the two.
+    Raises `UserError` for a tokenizer that gives other ids to the joined text than to chunk and question.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -119,9 +119,9 @@ class QuestionTokens:
 
 
 def count_words(sentence: str, splitter: SentenceSplitter) -> int:
-    """Return the number of words, as NLTK's word_tokenize counts if NLTK splits the sentences.
+    """Return the number of words of a sentence, as NLTK's word_tokenize counts if NLTK splits the sentences.
 
-    With other splitters, runs of letters and marks are counted.
+    With other splitters, runs of letters and digits, and single marks, are counted.
     """
     if not splitter.name.startswith("nltk"):
         return len(_WORD.findall(sentence))

@@ -73,7 +73,7 @@ class HHEM(ModelMetric):
 
     @cached_property
     def tokenizer_folder(self) -> ModelFolder:
-        """Return the folder of Flan-T5's tokenizer files."""
+        """Folder of Flan-T5's tokenizer: the option `tokenizer`, else `folder` if it holds one, else a hub copy."""
         folder, beside = self.options.tokenizer, self.options.folder
         if folder is None and beside is not None and (beside / "tokenizer.json").is_file():
             folder = beside
@@ -86,7 +86,7 @@ class HHEM(ModelMetric):
 
     @property
     def lacking_extra(self) -> str:
-        """The tokenizer's size and licence, if it must be downloaded."""
+        """The tokenizer's size and licence if it must be downloaded, else ""."""
         beside = self.options.folder is not None and (self.options.folder / "tokenizer.json").is_file()
         return "" if self.options.tokenizer or beside or is_cached(_FOUNDATION) else _FOUNDATION.download
 
@@ -156,5 +156,6 @@ def read_config(shapes: Mapping[str, tuple[int, ...]], folder: Path) -> Any:
         )
     except KeyError as error:
         raise UserError(
-            f"The weights in {folder} are not those of HHEM-2.1-Open (no {error.args[0]}): check folder and revision."
+            f"The weights in {folder} are not those of HHEM-2.1-Open (no {error.args[0]}): check the options 'folder' "
+            "and 'revision'."
         ) from error

@@ -35,13 +35,14 @@ _OURS = frozenset({"model", "messages", "stream", "n", "temperature", "max_token
 
 
 def _checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the option `extra` as it is; raises ValueError if it sets a field that the judge itself controls."""
     if taken := sorted(_OURS & extra.keys()):
-        raise ValueError(f"extra may not set {', '.join(taken)}: the judge does, from options of its own")
+        raise ValueError(f"extra may not set {', '.join(taken)}: the judge itself controls what these fields hold")
     return extra
 
 
 class LLMOptions(ModelOptions, MetricOptions):
-    """Options of a chat model that judges."""
+    """Options of a chat model as a metric."""
 
     runtime: ClassVar[frozenset[str]] = ENDPOINT_OPTIONS | {"prompt_file"}
 
@@ -77,13 +78,13 @@ class LLMOptions(ModelOptions, MetricOptions):
     @model_validator(mode="after")
     def _reads_what_it_asks_for(self) -> LLMOptions:
         if self.output == "json_schema" and self.reply not in (None, "json"):
-            raise ValueError(f"output=json_schema asks for JSON, which reply={self.reply} does not read: drop one")
+            raise ValueError(f"output=json_schema asks for JSON, which reply={self.reply} does not read: drop either")
         return self
 
     def score_options(self) -> dict[str, Any]:
-        """Return the options in use that can change a score.
+        """Return the options that can change a score, without those that are None or empty (but for the temperature).
 
-        They include the name of the servers, since different servers can have different models under one name.
+        They include the server's name, since different servers can have different models under one name.
         """
         named = "base_url" if self.server else "server"
         values: dict[str, Any] = self.model_dump(mode="json", exclude={*self.runtime, named})
@@ -92,7 +93,7 @@ class LLMOptions(ModelOptions, MetricOptions):
 
 
 class ContinuousOptions(LLMOptions):
-    """As `LLMOptions`, without the mode `logprob`: a score such as 0.85 is several tokens."""
+    """The options of `LLMOptions`, but the mode is always `reply`: a score such as 0.85 is several tokens."""
 
     mode: Literal["reply"] = "reply"
     """The verdict, the whole last line, is read."""
@@ -154,7 +155,7 @@ class _LLMJudge(Metric):
     """A chat model as a metric: stores each reply and parses it strictly; a reply without a score is UNPARSED.
 
     A pair with a text without words is EMPTY, without a request. A request that fails after all its tries makes its
-    pair FAILED, and is sent again by the next run; one that the model refuses as too long makes it TOO_LONG.
+    pair FAILED, and is sent again by the next run; one refused as too long makes it TOO_LONG, if none failed otherwise.
     """
 
     Options: ClassVar[type[LLMOptions]] = LLMOptions
@@ -168,22 +169,22 @@ class _LLMJudge(Metric):
     free_prompt: ClassVar[Prompt]
 
     def identity(self) -> dict[str, Any]:
-        """Return the metric's identity: the options in use, and the hash of the prompt's wording."""
+        """Return the metric's identity: the options that can change a score, and the hash of the prompt's wording."""
         prompt = f"{'file' if self.options.prompt_file else 'own'}@{self._prompt.fingerprint}"
         return {**super().identity(), "options": {**self.options.score_options(), "prompt": prompt}}
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Check key, prompt, prices and budget, and open the reply store, before any request."""
+        """Check API key, prompt, prices and budget, and open the reply store, before any request is sent."""
         _ = self._session
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; raises `UserError` when the endpoint cannot go on, or the budget is spent."""
         pairs = list(zip(sources, statements, strict=True))
         requests = self._requests([pair for pair in pairs if _has_words(pair)])
-        answers = list(zip(requests, self._asked(requests), strict=True))
+        answers = list(zip(requests, self._replies_to(requests), strict=True))
         self._check_logprobs([answer for _, answer in answers])
         size = self.options.samples
-        judged = (self._judge(answers[start : start + size]) for start in range(0, len(answers), size))
+        judged = (self._pair_score(answers[start : start + size]) for start in range(0, len(answers), size))
         return [next(judged) if _has_words(pair) else PairScore(None, Status.EMPTY) for pair in pairs]
 
     def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> Estimate:
@@ -192,20 +193,22 @@ class _LLMJudge(Metric):
         return estimate(self._requests(pairs), self.options.server_name, self._store, self.options.prices)
 
     def requests(self, sources: Sequence[str], statements: Sequence[str]) -> Mapping[str, bytes]:
-        """Return the bodies of the requests without a stored reply; needs no key."""
+        """Return the bodies of requests, second attempts too, without a stored reply, by its key in hex; no API key."""
         requests = self._requests([pair for pair in zip(sources, statements, strict=True) if _has_words(pair)])
         if self.options.batch is not None:  # its replies are stored first
-            self._asked(requests)
+            self._replies_to(requests)
         name, kept = self.options.server_name, self._store.find
         if self.options.ask_again is not None:
             replies = [(request, kept(request.key(name))) for request in requests]
             requests += [
-                replace(request, attempt=1) for request, reply in replies if reply and self._read(reply) is None
+                replace(request, attempt=1)
+                for request, reply in replies
+                if reply and self._score_of_reply(reply) is None
             ]
         return {key.hex(): request.content for request in requests if kept(key := request.key(name)) is None}
 
     def replies(self, source: str, statement: str) -> list[str]:
-        """Return the texts of the stored replies: of each sample, and of its second attempt."""
+        """Return the texts of a pair's stored replies: of each sample, then of its second attempt; [] without any."""
         if not (_has_words((source, statement)) and replies_path(self.options.replies).is_file()):
             return []
         first = self._requests([(source, statement)])
@@ -214,12 +217,12 @@ class _LLMJudge(Metric):
         return [reply.content for reply in kept if reply is not None]
 
     def note(self) -> str:
-        """Return one line on requests, costs and errors; empty before the first request."""
+        """Return one line on requests, costs and errors of this run; "" while no session with the server is open."""
         return self._session.note() if "_session" in vars(self) else ""
 
     @cached_property
     def _session(self) -> ChatSession | BatchSession:
-        """Return the session with the endpoint, or with the batch, of these options; opened when first needed."""
+        """The session with the server, or with the batch file of the option `batch`; opened when first needed."""
         return open_session(self.options, self._store)
 
     @cached_property
@@ -234,7 +237,7 @@ class _LLMJudge(Metric):
         return self.free_prompt if self.options.reply == "cued_number" else self.prompt
 
     def _requests(self, pairs: Sequence[tuple[str, str]]) -> list[ChatRequest]:
-        """Return one request per sample of each pair, a pair's samples together."""
+        """Return `samples` requests for each (source, statement) pair, a pair's samples side by side."""
         settings = self._settings()
         requests = []
         for source, statement in pairs:
@@ -246,7 +249,7 @@ class _LLMJudge(Metric):
         return requests
 
     def _settings(self) -> dict[str, Any]:
-        """Return a request's body without its message."""
+        """Return the fields of every request's body, without its message and seed."""
         options = self.options
         settings: dict[str, Any] = {"model": options.model, options.max_tokens_name: options.max_tokens}
         if options.temperature is not None:
@@ -257,18 +260,23 @@ class _LLMJudge(Metric):
             settings |= {"logprobs": True, "top_logprobs": score_parsing.TOP_LOGPROBS}
         return {**settings, **options.extra}
 
-    def _asked(self, requests: Sequence[ChatRequest]) -> list[Answer]:
-        """Return one answer per request; with `ask_again`, a second attempt that has a score replaces one without."""
+    def _replies_to(self, requests: Sequence[ChatRequest]) -> list[Answer]:
+        """Return the `Reply` or `Failure` of each request.
+
+        With `ask_again`, a second attempt replaces a reply without a score if it has a score or got no reply.
+        """
         answers = list(self._session.ask(requests))
         if self.options.ask_again is None:
             return answers
         ledger = self._session.ledger
         bad = [
-            place for place, answer in enumerate(answers) if isinstance(answer, Reply) and self._read(answer) is None
+            place
+            for place, answer in enumerate(answers)
+            if isinstance(answer, Reply) and self._score_of_reply(answer) is None
         ]
         second = self._session.ask([replace(requests[place], attempt=1) for place in bad])
         for place, answer in zip(bad, second, strict=True):
-            read = isinstance(answer, Reply) and self._read(answer) is not None
+            read = isinstance(answer, Reply) and self._score_of_reply(answer) is not None
             if isinstance(answer, Failure) and answer.cause is Cause.NO_REPLY:
                 answers[place] = answer  # the next run asks again: the pair has no score yet
                 continue
@@ -278,20 +286,24 @@ class _LLMJudge(Metric):
             answers[place] = answer if read else answers[place]
         return answers
 
-    def _judge(self, samples: Sequence[tuple[ChatRequest, Answer]]) -> PairScore:
-        """Return a pair's score, the mean over samples that have one. Tokens: the server's count, or estimated."""
+    def _pair_score(self, samples: Sequence[tuple[ChatRequest, Answer]]) -> PairScore:
+        """Return a pair's score: the mean over its replies that hold one; UNPARSED if none does.
+
+        If any request failed there is no score: TOO_LONG if all failures are that, else FAILED. Tokens: the server's
+        count, or estimated.
+        """
         failures = {answer.cause for _, answer in samples if isinstance(answer, Failure)}
         replies = [answer for _, answer in samples if isinstance(answer, Reply)]
         counts = [reply.tokens_in for reply in replies if reply.tokens_in is not None]
         tokens = counts[0] if counts else samples[0][0].likely_tokens_in
         if failures:
             return PairScore(None, Status.TOO_LONG if failures == {Cause.TOO_LONG} else Status.FAILED, tokens)
-        scores = [score for score in map(self._read, replies) if score is not None]
+        scores = [score for score in map(self._score_of_reply, replies) if score is not None]
         self._session.ledger.unparsed += len(replies) - len(scores)
         return PairScore(fmean(scores), tokens=tokens) if scores else PairScore(None, Status.UNPARSED, tokens)
 
-    def _read(self, reply: Reply) -> float | None:
-        """Return the score in a reply; None for a refusal, a reply that was cut short, and one without a score."""
+    def _score_of_reply(self, reply: Reply) -> float | None:
+        """Return a reply's score (mode=logprob: its expectation); None if refused, cut short, or without a score."""
         if not reply.whole:
             return None
         usual = "json" if self.options.output == "json_schema" else "last_line"
@@ -301,7 +313,7 @@ class _LLMJudge(Metric):
         return score_parsing.expected_score(reply.content, reply.logprobs, judgement, self.scale)
 
     def _check_logprobs(self, answers: Sequence[Answer]) -> None:
-        """Raise `UserError` for a server without log-probabilities, which would make every reply unparsed."""
+        """Raise `UserError` if, with mode=logprob, there are whole replies and none of them has log-probabilities."""
         replies = [answer for answer in answers if isinstance(answer, Reply) and answer.whole]
         if self.options.mode == "logprob" and replies and not any(reply.logprobs for reply in replies):
             raise UserError(
@@ -315,7 +327,7 @@ def _has_words(pair: tuple[str, str]) -> bool:
 
 
 class LLMDiscrete(_LLMJudge):
-    """A chat model's grade: 2 for full support, 1 for partial, 0 for none, or a mean (`logprob`, several samples)."""
+    """A chat model's level: 2 for full support, 1 for partial, 0 for none; a mean with several samples or logprob."""
 
     card = MetricCard(
         name="llm-discrete",

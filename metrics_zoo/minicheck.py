@@ -30,7 +30,7 @@ class MiniCheckOptions(SplitterOptions):
 
 
 class MiniCheck(BestChunkMetric, YesNoMetric):
-    """MiniCheck: largest P(1) / (P(0) + P(1)) of the answer's first piece over the source's chunks.
+    """MiniCheck: largest P(1) / (P(0) + P(1)) of the reply's first token over the source's chunks.
 
     A chunk is whole sentences of at most 500 words together, newlines kept; the statement is not split (the authors
     advise single sentences). Beyond 2,048 tokens of chunk and statement the official code lets the tokenizer cut the
@@ -58,7 +58,7 @@ class MiniCheck(BestChunkMetric, YesNoMetric):
     )
 
     def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:
-        """Return the support of each pair; a row in which a whole statement would be cut is TOO_LONG."""
+        """Return each pair's P(1) / (P(0) + P(1)); a row is TOO_LONG if a whole statement in it would be cut."""
         encoded = iter(self.encode([pair for row in rows for pair in row]))
         prompts = [list(islice(encoded, len(row))) for row in rows]
         is_read = [all(prompt.ids for prompt in row) for row in prompts]

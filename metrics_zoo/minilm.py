@@ -51,8 +51,8 @@ class MiniLMOptions(MetricOptions):
     """Local copy of the two model files."""
 
 
-class Compared(NamedTuple):
-    """The encoder's output for a pair: cosine of mean vectors, precision of token vectors. empty: without words."""
+class TextComparison(NamedTuple):
+    """A pair's cosine of mean vectors and BERTScore precision of token vectors. empty: a text has no words."""
 
     cosine: float
     precision: float
@@ -82,22 +82,22 @@ class _MiniLM(MiniLMMetric):
     side: ClassVar[Literal["precision", "cosine"]]
 
     def observed(self) -> Mapping[str, Any]:
-        """Return what the model output depends on; both metrics share it."""
+        """Return what the comparisons depend on; both metrics share one run of the model."""
         return {"minilm": self.card.version, "weights": self.card.revision, "max_tokens": self.options.max_tokens}
 
-    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Compared]:
-        """Return cosine and precision of pairs, for all statements of a source at once."""
+    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[TextComparison]:
+        """Return the comparison of each pair; all statements of a source are compared at once."""
         pairs = list(zip(sources, statements, strict=True))
         encoded = self.texts.read([*sources, *statements])
         sides = match_pairs(pairs, _token_vectors(encoded), _own)
         texts = [(encoded[source], encoded[statement]) for source, statement in pairs]
         return [
-            Compared(cosine, precision, *words_of(*both))
+            TextComparison(cosine, precision, *words_of(*both))
             for both, (precision, _), cosine in zip(texts, sides, first_products(texts), strict=True)
         ]
 
-    def judge(self, observations: Sequence[Compared]) -> list[PairScore]:
-        """Return the answers; a pair with a text without words is EMPTY."""
+    def judge(self, observations: Sequence[TextComparison]) -> list[PairScore]:
+        """Return each pair's `side` as its score; a pair with a text without words is EMPTY."""
         return [
             PairScore(None, Status.EMPTY, pair.tokens, pair.cut)
             if pair.empty
@@ -127,7 +127,7 @@ class MiniLMBERTScore(_MiniLM):
         return self.explain_all([(source, statement)])[0]
 
     def explain_all(self, pairs: Sequence[tuple[str, str]]) -> list[list[Span]]:
-        """Return the explanations of several pairs, whose texts are encoded together."""
+        """Return what `explain` gives for each pair, [] for a text without words; all texts are encoded together."""
         texts = self.texts.read(text for pair in pairs for text in pair)
         vectors = _token_vectors(texts)
         return [
@@ -156,7 +156,7 @@ def _token_vectors(texts: Mapping[str, EncodedText]) -> dict[str, EncodedText]:
 
 
 def mean_and_tokens(states: torch.Tensor) -> torch.Tensor:
-    """Return unit vectors: that of the mean, then one for each token."""
+    """Return unit vectors, (1 + tokens, dimensions), of states (tokens, dimensions): of their mean, then of each."""
     import torch
 
     rows = torch.cat([states.mean(dim=0, keepdim=True), states])

@@ -92,7 +92,7 @@ class NLI(LoadedModelMetric):
         return PairClassifier(model, tokens, self.batch_tokens, self.device)
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs; a statement without words is EMPTY."""
+        """Score pairs; a statement without words is EMPTY, an empty source is a premise like any other."""
         table = table_of_worded(self.model, sources, statements)
         log_p = self._log_p(table)
         scores = log_p.exp()[:, self.labels.index("entailment")]
@@ -101,7 +101,7 @@ class NLI(LoadedModelMetric):
         return answers_of(statements, scores.tolist(), table)
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
-        """Return the log-probabilities of the three classes; raises `UserError` for a model with two."""
+        """Return log-probabilities of the three classes, None for a blank statement; `UserError` if there are two."""
         _ = self.model
         if len(self.labels) != 3:
             raise UserError(
@@ -132,7 +132,7 @@ def read_labels(config: Any, option: str, hub_id: str) -> list[Label]:
     where = "the option 'labels'" if option else "its config.json"
     raise UserError(
         f"The {count} labels of {hub_id} cannot be recognised as labels of NLI: {where} says "
-        f"{', '.join(map(str.strip, named))}. Look up their order on the model's page and give it, "
+        f"{', '.join(map(str.strip, named))}. Look up their order on the model's page and give it with the option, "
         "such as labels=entailment,neutral,contradiction or labels=entailment,not_entailment."
     )
 

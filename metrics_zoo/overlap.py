@@ -1,4 +1,4 @@
-"""Lexical overlap: the share of the statement's content words that stand in the source."""
+"""Lexical overlap: the share of the statement's distinct content words that occur in the source."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class OverlapOptions(WordOptions):
 
 
 class Overlap(WordMetric):
-    """Share of the statement's distinct words, lower-cased, that occur in the source; in [0, 1]."""
+    """Share of the statement's distinct content words (see `content_only`), lower-cased, that occur in the source."""
 
     card = MetricCard(
         name="overlap",
@@ -60,14 +60,14 @@ class Overlap(WordMetric):
         return words - left_out or words if self.options.content_only else words
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return the statement's words: weight 1 if the source has them, with their occurrences there, else 0."""
+        """Return the statement's counted words, of weight 1 if the source has them, and their matches there, else 0."""
         source_words = {*self.words(source)}
         counted = self._counted(self.words(statement))
         return word_spans(self, source, statement, {word: float(word in source_words) for word in counted})
 
 
 def word_spans(metric: WordMetric, source: str, statement: str, weights: Mapping[str, float]) -> list[Span]:
-    """Return the spans of the weighted words, lower-cased, in the statement and, for weights above 0, the source."""
+    """Return the spans of the words in `weights`, lower-cased, in the statement and, if above 0, the source."""
     links = {word: number for number, word in enumerate(weights)}
     spans: list[tuple[Side, tuple[str, int, int]]] = [
         ("statement", place) for place in metric.places(statement) if place[0] in weights

@@ -71,7 +71,7 @@ class Rouge(WordMetric):
         return [languages.stemmer(self.language)(word) for word in self.words(text)]
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return the statement's words: weight 1 if matched, with their matches in the source, else 0."""
+        """Return the statement's words: weight 1 if the variant matches them, with these matches, else 0."""
         texts = {"statement": statement, "source": source}
         places = {side: [place[1:] for place in self.places(text)] for side, text in texts.items()}
         words = {side: [" ".join(self._tokens(texts[side][a:b])) for a, b in places[side]] for side in texts}
@@ -91,7 +91,7 @@ def _shared(left: Sequence[str], right: Sequence[str], size: int) -> int:
 
 
 def common_sequence(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the index pairs of a longest common subsequence of the two sequences."""
+    """Return the index pairs (in first, in second) of a longest common subsequence, ascending."""
     shared = {*first} & {*second}
     rows, columns = ([place for place, word in enumerate(words) if word in shared] for words in (first, second))
     matches = _common([first[place] for place in rows], [second[place] for place in columns])
@@ -117,7 +117,7 @@ def _common(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]
 
 
 def shared_grams(left: Sequence[str], right: Sequence[str], size: int) -> list[tuple[int, int]]:
-    """Return the index pairs of words in shared n-grams; duplicates match one to one, in order."""
+    """Return index pairs (left, right) of words in shared n-grams of `size` words; equal ones match one to one."""
     places: dict[tuple[str, ...], list[int]] = {}
     for place in range(len(right) - size + 1):
         places.setdefault(tuple(right[place : place + size]), []).append(place)
@@ -131,7 +131,7 @@ def shared_grams(left: Sequence[str], right: Sequence[str], size: int) -> list[t
 
 @cache
 def _english_stems() -> Callable[[str], list[str]]:
-    """Return rouge-score's tokenizer."""
+    """Return rouge-score's tokenizer, a function from a text to its stems."""
     from rouge_score.tokenizers import DefaultTokenizer
 
     tokenizer = DefaultTokenizer(use_stemmer=True)

@@ -24,7 +24,7 @@ class SplitterOptions(ModelOptions):
 
 
 class SplittingMetric(LoadedModelMetric):
-    """A metric that splits texts into sentences; its identity includes the splitter."""
+    """Base of metrics that split texts into sentences; the identity includes the splitter's name."""
 
     Options = SplitterOptions
 
@@ -34,12 +34,12 @@ class SplittingMetric(LoadedModelMetric):
         return find_splitter(self.options.splitter)
 
     def identity(self) -> dict[str, Any]:
-        """Return the metric's identity, including the splitter."""
+        """Return the metric's identity, including the splitter's name."""
         return {**super().identity(), "splitter": self.splitter.name}
 
 
 class BestChunkMetric(SplittingMetric):
-    """A metric that scores the whole statement against each chunk of the source, and returns the largest score."""
+    """Base of metrics that score the whole statement against each chunk of the source, and return the largest score."""
 
     @abstractmethod
     def chunks(self, source: str) -> list[str]:
@@ -47,10 +47,10 @@ class BestChunkMetric(SplittingMetric):
 
     @abstractmethod
     def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:
-        """Score (chunk, statement) pairs, one row of pairs per source and statement; a row has all scores or none."""
+        """Score rows of (chunk, statement) pairs, a row for each (source, statement); a row has all scores, or none."""
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs; one with a text without words is EMPTY (official code stops at such a source)."""
+        """Score pairs; one with a text without words is EMPTY (the official codes stop at such a source)."""
         chunks = {source: self.chunks(source) for source in dict.fromkeys(sources)}
         rows = [
             [(chunk, statement) for chunk in chunks[source]] if statement.strip() else []
@@ -59,7 +59,7 @@ class BestChunkMetric(SplittingMetric):
         return [_best(answers) for answers in self.judge_chunks(rows)]
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return the statement with the chunk of the source whose score is the pair's."""
+        """Return the statement with the source's chunk whose score is the pair's; [] for a pair without a score."""
         chunks = self.chunks(source) if statement.strip() else []
         (answers,) = self.judge_chunks([[(chunk, statement) for chunk in chunks]])
         scores = [answer.score for answer in answers if answer.score is not None]
@@ -67,6 +67,7 @@ class BestChunkMetric(SplittingMetric):
 
 
 def _best(answers: Sequence[PairScore]) -> PairScore:
+    """Return the largest of the chunks' scores, with tokens summed over chunks; EMPTY without chunks."""
     if not answers:
         return PairScore(None, Status.EMPTY)
     tokens, cut = sum(answer.tokens for answer in answers), sum(answer.cut for answer in answers)

@@ -1,4 +1,4 @@
-"""SummaC (Laban et al., 2022): sentence-pair entailment gathered by maxima (ZS) or by trained bins (Conv)."""
+"""SummaC (Laban et al., 2022): NLI of sentence pairs, aggregated by maxima (ZS) or by layers over histograms (Conv)."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ class SummaC(TwoStepMetric, SplittingMetric):
 
     @cached_property
     def splitter(self) -> SentenceSplitter:
-        """Return the sentence splitter; one without a name if no granularity splits sentences."""
+        """Return the sentence splitter; one named "none", which does not split, if no granularity splits sentences."""
         if set(self._granularities) & {"sentence", "2sents"}:
             return super().splitter
         return SentenceSplitter("none", lambda text: [text])
 
     @cached_property
     def labels(self) -> images.LabelOrder:
-        """Return the model's label numbers of entailment, contradiction and neutral."""
+        """Return the numbers of entailment, contradiction and neutral among the model's labels, in this order."""
         with broken_files(self.model_folder):
             config = read_object(self.model_folder.folder / "config.json", FETCH_AGAIN)
         return images.label_order(config, self.options.model or self.wanted.hub_id)
@@ -124,7 +124,7 @@ class SummaC(TwoStepMetric, SplittingMetric):
         return [passes.image(pair, read[pair[0]], claimed[pair[1]]) for pair in pairs]
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return each unit of the statement with its best unit of the source, by entailment minus contradiction."""
+        """Return each counted unit of the statement with its best source unit, by entailment minus contradiction."""
         (image,) = self.observe([source], [statement])
         if image.status is not Status.OK:
             return []
@@ -135,7 +135,7 @@ class SummaC(TwoStepMetric, SplittingMetric):
         return best_pieces(source, statement, units, claims[: self.most_claims], values[0] - values[1])
 
     def judge(self, observations: Sequence[images.NLIImage]) -> list[PairScore]:
-        """Return the score of each NLI image."""
+        """Return each image's score; without a unit on both sides the image's status, unless `fallback` is on."""
         return [self._answer(image) for image in observations]
 
     @abstractmethod
@@ -144,7 +144,7 @@ class SummaC(TwoStepMetric, SplittingMetric):
 
     @property
     def most_claims(self) -> int | None:
-        """Return the number of statement units that count; None for all."""
+        """How many statement units count, from the first; None for all."""
         return None
 
     @property
@@ -213,7 +213,7 @@ class SummaCZS(SummaC):
     )
 
     def aggregate(self, values: images.ImageValues) -> float:
-        """Aggregate over the source, then over the statement."""
+        """Return the statement units' entailment minus contradiction: `op1` over the source, `op2` over them."""
         options = self.options
         entailment, contradiction = (_GATHER[options.op1](side, axis=0) for side in values[:2])
         if not options.use_ent:
@@ -263,13 +263,13 @@ class SummaCConv(SummaC):
 
     @property
     def lacking_extra(self) -> str:
-        """Return the size and licence of the trained layers, if they must be downloaded."""
+        """The size and licence of the trained layers if they must be downloaded, else ""."""
         here = self.options.conv_weights or file_is_here(images.URL, images.SHA256)
         return "" if here else "2 kB of trained layers, Apache-2.0"
 
     @property
     def most_claims(self) -> int:
-        """Return 10: the layers were trained on the first ten statement units."""
+        """Always 10: the layers were trained on the first ten statement units."""
         return 10
 
     def identity(self) -> dict[str, Any]:
@@ -282,5 +282,5 @@ class SummaCConv(SummaC):
         super().prepare(sources, statements)
 
     def aggregate(self, values: images.ImageValues) -> float:
-        """Return P(consistent), from the counts of source units in bins."""
+        """Return P(consistent), from the counts of source units in bins, for the first ten statement units."""
         return self.convolution.score(values[:, :, : self.most_claims], self.options.agg)

@@ -27,14 +27,14 @@ ImageValues = NDArray[np.float64]
 
 
 class Units(NamedTuple):
-    """The units (such as sentences) of a text in order, and the pieces that are dropped."""
+    """The units (such as sentences) of a text in order, and the pieces dropped as too short or too many."""
 
     kept: list[str]
     dropped: list[str]
 
 
 def cut_units(text: str, granularity: str, split: Callable[[str], Sequence[str]], most: int | None = None) -> Units:
-    """Return a text cut into at most `most` units. split: returns its sentences.
+    """Return a text cut into its first `most` units (None: all), and what is dropped. split: returns its sentences.
 
     granularity: "sentence": sentences of more than 10 characters; "2sents": each of those with the next one;
     "paragraph": text between blank lines if there are any, else lines, stripped, of more than 10 characters;
@@ -68,7 +68,7 @@ def unseen_tokens(sources: Counts, statements: Counts, cut: Counts) -> tuple[Cou
 
 
 def check_granularity(wish: Any) -> Any:
-    """Return a known granularity, or two as `A-B` (source and statement); raises `ValueError` for anything else."""
+    """Return `wish` as it is: one of `GRANULARITIES`, or two as SOURCE-STATEMENT; raises `ValueError` for others."""
     parts = str(wish).split("-")
     if len(parts) > 2 or not set(parts) <= set(GRANULARITIES):
         raise ValueError(
@@ -98,7 +98,7 @@ MODELS: dict[str, NLIModel] = {
     "mnli-base": NLIModel("microsoft/deberta-base-mnli", (2, 0, 1)),
     "anli": NLIModel("ynie/roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli", (0, 2, 1)),
 }
-"""By the names of SummaC's own table."""
+"""NLI models by the names of SummaC's own table."""
 
 GONE = {"snli-base": "boychaboy/SNLI_roberta-base", "snli-large": "boychaboy/SNLI_roberta-large"}
 """Names of the table whose checkpoints the hub no longer has."""
@@ -107,7 +107,7 @@ _MEANINGS = {"entailment": 0, "supports": 0, "contradiction": 1, "refutes": 1, "
 
 
 def check_model(wish: Any) -> Any:
-    """Return the model as it is: a name in the table, a hub id, or None; raises `ValueError` for anything else."""
+    """Return `wish` as it is: a name in `MODELS`, a hub id, or None; raises `ValueError` for any other name."""
     if wish in GONE:
         raise ValueError(f"{GONE[wish]} ({wish}) is no longer published; known are {', '.join(MODELS)}, or a hub id")
     if isinstance(wish, str) and wish not in MODELS and "/" not in wish:
@@ -116,14 +116,15 @@ def check_model(wish: Any) -> Any:
 
 
 def hub_id(wish: str | None) -> str | None:
-    """Return the hub id of a name of the table; other names are hub ids already."""
+    """Return the hub id of a name in `MODELS`; anything else (a hub id, or None) as it is."""
     return MODELS[wish].hub_id if wish in MODELS else wish
 
 
 def as_published(tokenizer: Any) -> Any:
-    """Return ALBERT's tokenizer with its token for white space at a text's end, with which SummaC was published.
+    """Return the tokenizer; ALBERT's is changed in place to keep its token for white space at a text's end.
 
-    Transformers 5 splits at white space first, and so drops that token; scores of whole documents depend on it.
+    SummaC was published with that token. Transformers 5 splits at white space first, and so drops that token; scores of
+    whole documents depend on it.
     """
     if type(tokenizer).__name__.startswith("Albert"):
         from tokenizers import Regex, normalizers, pre_tokenizers
@@ -137,7 +138,8 @@ def as_published(tokenizer: Any) -> Any:
 def label_order(config: Mapping[str, Any], wish: str) -> LabelOrder:
     """Return the order of a model's labels, by their names in its configuration, else by the table of published models.
 
-    Raises `UserError` when names and table differ, or neither has the order.
+    wish: a name in `MODELS` or a hub id. The table is used only for labels named LABEL_0 and so on. Raises `UserError`
+    when names and table differ, or neither has the order.
     """
     labels = {int(number): str(label) for number, label in config.get("id2label", {}).items()}
     places = {_MEANINGS.get(label.lower().replace("_", " ")): number for number, label in labels.items()}
@@ -162,10 +164,12 @@ def label_order(config: Mapping[str, Any], wish: str) -> LabelOrder:
 class NLIImage(NamedTuple):
     """The NLI model's output for a pair.
 
-    values: probabilities of entailment, contradiction and neutral, (3, source units, statement units), fp32; zeros,
-    (3, 1, 1), where a side has no unit. status: OK when there is a unit on both sides. tokens: of both texts, without
-    special tokens. unseen: how many of the source's tokens no model input has. statement_tokens,
-    statement_unseen: the same of each statement unit, (statement units,).
+    values: probabilities of entailment, contradiction and neutral, (3, source units, statement units), fp32; zeros, (3,
+    1, 1), where a side has no unit. status: EMPTY if the statement, or on a side without units either text, has no
+    words; NOTHING_TO_SCORE if else a side has no unit; else OK. tokens: of both texts, without special tokens. unseen:
+    how many tokens of the source, and of dropped pieces, no model input has; all of them without a unit.
+    statement_tokens, statement_unseen: the tokens of each statement unit, and how many of these no model input has,
+    (statement units,).
     """
 
     values: NDArray[np.float32]
@@ -177,7 +181,7 @@ class NLIImage(NamedTuple):
 
 
 class Passes:
-    """The NLI model's outputs, looked up by (source unit, statement unit)."""
+    """The NLI model's outputs by (source unit, statement unit). sizes: number of tokens of each unit and piece."""
 
     def __init__(
         self, compared: Iterable[tuple[str, str]], table: LogitTable, labels: LabelOrder, sizes: Mapping[str, int]
@@ -255,15 +259,15 @@ class Convolution:
 
 
 def check_bins(wish: str) -> str:
-    """Return the bins `percentile` or `evenN` as they are; raises `ValueError` for anything else."""
+    """Return `wish` as it is: "percentile", or "evenN" with N of 2 or more; raises `ValueError` for anything else."""
     count = wish.removeprefix("even")
     if wish != "percentile" and not (wish != count and count.isascii() and count.isdigit() and int(count) > 1):
-        raise ValueError(f"{wish!r} is neither percentile nor evenN, as even50")
+        raise ValueError(f"{wish!r} is neither percentile nor evenN with N of 2 or more, such as even50")
     return wish
 
 
 def find_convolution(file: Path | None, bins: str, nli_labels: str) -> Convolution:
-    """Return the layers in `file`, else the published ones, downloaded if need be.
+    """Return the layers in `file`; None: the published ones, downloaded if need be.
 
     Raises `UserError` when the file does not exist, or does not hold layers for these bins and labels.
     """
@@ -275,7 +279,9 @@ def find_convolution(file: Path | None, bins: str, nli_labels: str) -> Convoluti
     by_hand = f"Or put {URL.rpartition('/')[2]} into a folder, and name it with the metric's option conv_weights."
     path = file or fetch_file(URL, SHA256, _SIZE, by_hand)
     if not path.is_file():
-        raise UserError(f"No file {path}: give another as conv_weights, or leave it out for the published one.")
+        raise UserError(
+            f"There is no file {path}: give another as conv_weights, or leave conv_weights out for the published one."
+        )
     layers = _load(path)
     edges = _edges(bins)
     wanted = {

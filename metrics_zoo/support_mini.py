@@ -151,7 +151,7 @@ class SupportModel:
         )
 
     def read_statement(self, text: str) -> StatementWords:
-        """Return the words of a statement that need to be covered; function words only if there are no others.
+        """Return the words of a statement; to be covered are its content words, or else its function words.
 
         A statement without words counts as one unknown word.
         """
@@ -181,7 +181,7 @@ class SupportModel:
         return Support(some, full, dict(zip(statement.words, cover.words.tolist(), strict=True)))
 
     def features(self, source: SourceWords, statement: StatementWords) -> dict[str, float]:
-        """Return the heads' input: the features of the cover, in the order of their columns; see `features_of`."""
+        """Return the features of the cover by name, in the order in which the heads read them; see `features_of`."""
         return self._match(source, statement)[2]
 
     def explain(self, source: str, statement: str) -> list[Span]:
@@ -208,7 +208,7 @@ class SupportModel:
         return spans
 
     def _match(self, source: SourceWords, statement: StatementWords) -> tuple[FloatArray, Cover, dict[str, float]]:
-        """Return the coverage of words by sentences, (words, sentences), the selected sentences, and the features."""
+        """Return the coverage of words by sentences, (words, sentences), the cover, and its features."""
         cosines = np.zeros((len(statement.words), len(source.sentences)))
         if source.filled.size:
             by_word = statement.vectors @ source.vectors.T
@@ -264,7 +264,7 @@ class SupportModel:
 
 
 def chance(features: Sequence[float], head: FloatArray) -> float:
-    """Return a logistic regression's probability. head: the rows fill, mean, scale and weight; the bias is last."""
+    """Return a logistic regression's probability. head: the rows fill (for NaN), mean, scale, weight; bias last."""
     terms = [
         ((fill if math.isnan(value) else value) - mean) / scale * weight
         for value, (fill, mean, scale, weight) in zip(features, head[:, :-1].T.tolist(), strict=True)
@@ -342,7 +342,7 @@ class SupportMini(Metric):
         ]
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return the content words, weighted by their coverage, and the words of the source that cover them."""
+        """Return the content words, weighted by their coverage, and the source's words that cover them; or []."""
         return load_model().explain(source, statement) if WORD.search(statement) else []
 
     def _pair(self, model: SupportModel, source: SourceWords, statement: StatementWords) -> PairScore:

@@ -80,7 +80,7 @@ def windows_of(source: str) -> list[SourceWindow]:
 
 
 class PairFeatures(NamedTuple):
-    """The features of a pair (None: a statement without words), its tokens, and how many were cut."""
+    """The six `FEATURES` of a pair (None: a statement without words), its number of tokens, and how many were cut."""
 
     features: tuple[float, ...] | None
     tokens: int
@@ -117,7 +117,7 @@ class SupportMiniLM(MiniLMMetric):
     Options = SupportMiniLMOptions
 
     def observed(self) -> Mapping[str, Any]:
-        """Return what the model output depends on; all scores share one run of the model."""
+        """Return what the pairs' features depend on; all values of the option `score` share one run of the model."""
         card = self.card
         return {card.name: card.version, "weights": card.revision, "words": SHA256, "max": self.options.max_tokens}
 
@@ -151,7 +151,7 @@ class SupportMiniLM(MiniLMMetric):
         return PairFeatures(features, tokens, cut)
 
     def judge(self, observations: Sequence[PairFeatures]) -> list[PairScore]:
-        """Return the answers; a statement without words is EMPTY."""
+        """Return each pair's score, as `score` names it; a statement without words is EMPTY."""
         return [
             PairScore(None, Status.EMPTY, tokens, cut)
             if features is None
@@ -161,7 +161,7 @@ class SupportMiniLM(MiniLMMetric):
 
 
 def support_of(features: Sequence[float]) -> Support:
-    """Return both heads' probabilities for a pair's features."""
+    """Return both heads' probabilities for a pair's six `FEATURES`; `coverage` is empty."""
     some, full = (chance(features, head) for head in HEADS)
     return Support(some, full, {})
 
@@ -176,7 +176,7 @@ class TokenMatcher(NamedTuple):
     windows: Sequence[SourceWindow]
 
     def match(self, text: str, statement: StatementWords) -> tuple[float, float, float]:
-        """Return the best window's precision, the best sentence's idf-weighted precision, the best window's cosine."""
+        """Return best window's precision, best sentence's idf-weighted precision, best window's cosine; or zeros."""
         if not self.windows:
             return 0.0, 0.0, 0.0
         import torch

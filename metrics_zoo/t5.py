@@ -1,4 +1,4 @@
-"""Base classes of the metrics that prompt a T5: the model, its prompts, and the first pieces of its answers."""
+"""Base classes of the metrics that prompt a T5: the model, its prompts, and the first tokens of its replies."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Reply = TypeVar("Reply")
 
 
 class T5Metric(LoadedModelMetric):
-    """Base of metrics on a T5 that answers a prompt.
+    """Base of metrics on a T5 that replies to a prompt.
 
-    cut: what loses its end beyond the limit, the source or the prompt.
+    cut: which text loses its end beyond the token limit, the source ("source") or the whole prompt ("end").
     """
 
     cut: ClassVar[PromptCut] = "source"
@@ -51,11 +51,11 @@ class T5Metric(LoadedModelMetric):
 
 
 class YesNoMetric(T5Metric):
-    """Base of metrics on a T5 that answers 1 or 0."""
+    """Base of metrics on a T5 that replies 1 or 0."""
 
     @cached_property
     def answers(self) -> tuple[int, int]:
-        """Return the token ids of ▁1 (the single piece of "1") and ▁ (the first piece of "0"): 209 and 3 for T5.
+        """Return the ids of the tokens ▁1 (the only one of "1") and ▁ (the first one of "0"): (209, 3) for T5.
 
         Raises `UserError` for any other vocabulary.
         """
@@ -69,15 +69,18 @@ class YesNoMetric(T5Metric):
         return yes, no
 
     def check_vocabulary(self) -> None:
-        """Raise `UserError` unless the tokenizer has the pieces of both answers."""
+        """Raise `UserError` unless the tokenizer has the tokens of "1" and "0"."""
         _ = self.answers
 
 
 def ask_prompts(
     prompts: Sequence[PromptIds], statements: Sequence[str], ask: Callable[[list[list[int]]], Sequence[Reply]]
 ) -> list[tuple[PromptIds, Status, Reply | None]]:
-    """Return each prompt with its status and the model's answer, which is None where the status is not OK."""
-    # EMPTY without words in the statement, TOO_LONG where the limit leaves a prompt no room.
+    """Return (prompt, status, reply) for each prompt; the reply is None unless the status is OK.
+
+    Status: EMPTY for a statement without words, TOO_LONG for a prompt without ids. ask: from OK prompts' ids to
+    replies.
+    """
     statuses = [
         Status.EMPTY if not statement.strip() else Status.OK if prompt.ids else Status.TOO_LONG
         for prompt, statement in zip(prompts, statements, strict=True)

@@ -18,7 +18,7 @@ class WordOptions(MetricOptions):
 
 
 class WordMetric(Metric):
-    """A metric that compares words. english: the pattern of English words, lower-cased."""
+    """A metric that compares words. english: the pattern by which words are found in lower-cased English text."""
 
     Options = WordOptions
     english: ClassVar[re.Pattern[str]] = ENGLISH
@@ -29,21 +29,21 @@ class WordMetric(Metric):
 
     @property
     def language(self) -> str:
-        """The language whose words are read."""
+        """The code of the language whose words are read; en until `prepare` has detected it."""
         return self._language
 
     def identity(self) -> dict[str, Any]:
-        """Return the metric's identity, without the option `language` if it is English: earlier versions had none."""
+        """Return the metric's identity, without the option `language` if it is "en": earlier versions had none."""
         identity = super().identity()
         options = {name: value for name, value in identity["options"].items() if (name, value) != ("language", "en")}
         return {**identity, "options": options}
 
     def settled(self, pairs: Collection[TextPair]) -> Mapping[str, Any]:
-        """Return the language of a job's texts, if the option is auto."""
+        """Return {"language": that of a job's texts} if the option is auto, else {}. pairs: (source, statement)."""
         sides = [{pair[side] for pair in pairs} for side in (1, 0)]
         return {"language": language_of_pairs(*sides)} if self.options.language == "auto" else {}
 
-    only_loads = True  # in shards `settled` has told the language of all texts
+    only_loads = True  # in shards `settled` has set the language of all texts
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
         """Detect the language of the texts, if the option is auto."""
@@ -55,13 +55,13 @@ class WordMetric(Metric):
         return words_of(text, self.language, self.english)
 
     def places(self, text: str) -> list[tuple[str, int, int]]:
-        """Return the words of a text in lower case, each with its start and end."""
+        """Return the words of a text in lower case, each with its start and end in the text: (word, start, end)."""
         pattern = self.english if self.language == "en" else word_pattern()
         whole = str if self.language == "en" else plain_word
         return [(whole(match.group()), *match.span()) for match in pattern.finditer(lower_letters(text))]
 
 
 def lower_letters(text: str) -> str:
-    """Return a text in lower case with its length unchanged: a letter whose lower case is two letters stays."""
+    """Return a text in lower case with its length unchanged: a letter whose lower case has two characters stays."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(low if len(low := c.lower()) == 1 else c for c in text)

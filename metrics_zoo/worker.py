@@ -53,13 +53,13 @@ PROTOCOL: Literal["metaeval-worker/1"] = "metaeval-worker/1"
 
 
 class _WorkerLine(BaseModel):
-    """A line of JSON that a worker writes: exactly these fields, of exactly these types."""
+    """A JSON object that a worker writes on one line; further fields, and other types, are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class WorkerHello(_WorkerLine):
-    """A worker's first line, its description of itself."""
+    """A worker's first line, its description of itself; low, high: range of its scores, None for an open end."""
 
     protocol: Literal["metaeval-worker/1"]
     name: Annotated[str, Field(min_length=1)]
@@ -71,7 +71,7 @@ class WorkerHello(_WorkerLine):
 
 
 class WorkerAnswer(_WorkerLine):
-    """A worker's answer for one pair."""
+    """A worker's line for one pair. tokens: number of input tokens; cut: how many of these were cut off."""
 
     id: int
     score: float | None
@@ -88,11 +88,12 @@ _FORM: dict[type[BaseModel], str] = {
 }
 
 
-def _split(command: str) -> str:
+def _check_quotes(command: str) -> str:
+    """Return the command as it is; raises ValueError if it cannot be split into words as a shell would."""
     try:
         shlex.split(command)
     except ValueError as error:
-        raise ValueError(f"{command!r} has an open quote or a lone backslash") from error
+        raise ValueError(f"the command {command!r} has an open quote or ends in a backslash") from error
     return command
 
 
@@ -101,7 +102,7 @@ class WorkerOptions(MetricOptions):
 
     runtime: ClassVar[frozenset[str]] = frozenset({"timeout"})
 
-    command: Annotated[str, AfterValidator(_split)] = ""
+    command: Annotated[str, AfterValidator(_check_quotes)] = ""
     """Program and its arguments, quoted as for a shell (none runs it)."""
     timeout: Annotated[float, Field(gt=0)] = 600.0
     """Seconds of silence after which the run stops."""
@@ -149,7 +150,7 @@ class Worker(Metric):
 
     @cached_property
     def hello(self) -> WorkerHello:
-        """Start the worker and return its first line; raises `UserError` if the line is missing or malformed."""
+        """Start the worker, once, and return its first line; raises `UserError` if there is none or it is malformed."""
         self._process.send([json.dumps({"protocol": PROTOCOL})])
         hello = self._line(WorkerHello, "before its first line")
         card = replace(self.card, direction=hello.direction, low=hello.low, high=hello.high)
@@ -157,7 +158,7 @@ class Worker(Metric):
         return hello
 
     def identity(self) -> dict[str, Any]:
-        """Return the command, the content of every file that it names, and the worker's first line."""
+        """Return the metric's identity, with the fingerprints of the command's files and the worker's first line."""
         hello = self.hello.model_dump(mode="json")
         return {**super().identity(), "worker": hello, "files": self._files}
 
@@ -182,7 +183,7 @@ class Worker(Metric):
         _ = self.hello
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Return the worker's answers to a block of pairs, once each of them is answered."""
+        """Return the worker's scores of a block of pairs; a blank statement is EMPTY, and is not sent."""
         _ = self.hello
         places = [number for number, statement in enumerate(statements) if statement.strip()]
         answers = [PairScore(None, Status.EMPTY)] * len(statements)
@@ -198,15 +199,16 @@ class Worker(Metric):
             answer = self._line(WorkerAnswer, f"with {len(waiting)} of {len(places)} pairs unanswered")
             if answer.id not in waiting:
                 what = "answered pair {} twice" if 0 <= answer.id < self._asked else "answered pair {}, never asked"
-                self._fail(what.format(answer.id), "an answer has the id of its pair")
+                self._fail(what.format(answer.id), "each pair takes one answer, with the pair's id")
             answers[waiting.pop(answer.id)] = self._answer(answer)
         return answers
 
     def _answer(self, answer: WorkerAnswer) -> PairScore:
+        """Return the pair's score; ends the run if a score comes with a status other than "ok", or null with "ok"."""
         if (answer.score is None) == (answer.status == "ok"):
             self._fail(
                 f"answered pair {answer.id} with score {answer.score} and status {answer.status!r}",
-                'a pair without a score has "score": null and a status such as "nothing to score"',
+                'a score goes with the status "ok", "score": null with another one, such as "nothing to score"',
             )
         return PairScore(answer.score, Status(answer.status), answer.tokens, answer.cut)
 
@@ -215,11 +217,12 @@ class Worker(Metric):
         try:
             line = self._process.read(self.options.timeout)
         except ProgramEndedError:
-            self._fail(f"{self._process.ending()} {when}", "run it by hand to see why")
+            self._fail(f"{self._process.ending()} {when}", "run the program by hand to see why")
         except SilentError:
             self._fail(
                 f"said nothing for {self.options.timeout:g} s, {when}",
-                "see that it answers at the empty line that ends a block, and flushes; or raise its option 'timeout'",
+                "see that the program answers after the empty line that ends a block, and flushes its output; or raise "
+                "the metric's option 'timeout'",
             )
         try:
             values = parse_json(line)
@@ -237,6 +240,7 @@ class Worker(Metric):
             self._fail(f"wrote {line[:120]!r} ({about})", advice)
 
     def _fail(self, what: str, advice: str = "") -> NoReturn:
+        """Stop the worker and raise `UserError`: "The worker COMMAND ‹what›. ‹Advice›. Its last line ..."."""
         self._process.stop()
         last_error = self._process.last_error()
         parts = [f"The worker {self.options.command!r} {what.rstrip('.')}."]

@@ -9,7 +9,7 @@ from functools import wraps
 import numpy as np
 
 from metaeval.stats.arrays import distinct, numbered
-from metaeval.stats.crossed_clusters import joined, of_annotators
+from metaeval.stats.crossed_clusters import crossed_influence, of_annotators
 from metaeval.stats.influence import Influence
 from metaeval.stats.vote_choices import GoldVotes
 from protocols.contract import Influences, Judgements
@@ -38,7 +38,7 @@ def by_clusters(of_groups: OfProtocol, pooled: bool = False) -> OfProtocol:
         codes = (rows.group, n_groups), (other, n_others), numbered(rows.group * n_others + other)
         groups, others, shared = (of_groups(rows.with_group(code), n, options, keys) for code, n in codes)
         return {
-            key: joined(mine, by_other, both)
+            key: crossed_influence(mine, by_other, both)
             if (mine := groups[key]) and (by_other := others[key]) and (both := shared[key])
             else None
             for key in groups

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metaeval.stats.arrays import Bools, Floats, Ints, distinct, scaled
-from metaeval.stats.influence import Influence, less, t_test
+from metaeval.stats.influence import Influence, minus_known, t_test
 from metaeval.stats.intervals import ONE_GROUP, replicated_interval, studentised_interval
 from metaeval.stats.resampling import bootstrap, percentile_interval, swaps
 from metaeval.stats.significance import bootstrap_p
@@ -311,7 +311,7 @@ def tested_against(
                     expected[rows_of] = chance(protocol, rows.rows(both), options, keys)
                 known = expected[rows_of]
                 apart = {
-                    key: less(moved, known[key].value, known[key].error)
+                    key: minus_known(moved, known[key].value, known[key].error)
                     for key in keys
                     if (moved := influences.get(key)) and key in known
                 }

@@ -13,7 +13,7 @@ import numpy as np
 
 from metaeval.stats import classification as measures
 from metaeval.stats.arrays import Floats
-from metaeval.stats.decisions import Objective, nested_decisions, number_of
+from metaeval.stats.decisions import Objective, level_count, nested_decisions
 from metaeval.stats.resampling import Draws, replicate
 from protocols.classification import LEVELS, OTHER_LEVEL, off_the_levels
 from protocols.clusters import by_clusters
@@ -70,7 +70,7 @@ def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
     if _why_undefined(rows, options, levels):
         return rows.rows(np.zeros(rows.gold.size, dtype=np.bool_))
     objective: Objective = "balanced-accuracy" if options.get("objective") == "balanced-accuracy" else "macro-f1"
-    gold, number = np.searchsorted(levels, rows.gold), number_of(levels)
+    gold, number = np.searchsorted(levels, rows.gold), level_count(levels)
     predicted, _ = nested_decisions(rows.score, gold, rows.group, _folds(options), 0, objective, number)
     return rows.with_score(levels[predicted])
 
@@ -81,7 +81,7 @@ def replicates(
     """Return each measure of `keys` under each weighting of the groups, (draws.n,); scores are decided levels."""
     levels = _levels(rows)
     decided, gold = (np.searchsorted(levels, values) for values in (rows.score, rows.gold))
-    counts = measures.decision_counts(decided, gold, rows.group, n_groups, number_of(levels))
+    counts = measures.decision_counts(decided, gold, rows.group, n_groups, level_count(levels))
     return {key: replicate(measures.resampled(counts, MEASURES[key]), draws) for key in keys}
 
 

@@ -111,7 +111,7 @@ def _pairs(rows: Judgements) -> pairwise.TextPairs:
 
 def _values(rows: Judgements, pairs: pairwise.TextPairs, options: Mapping[str, str]) -> dict[str, Averaged]:
     _, first = np.unique(pairs.pool, return_index=True)
-    consistent = pairwise.consistent(rows.score, rows.gold, pairs, TIED[options.get("equal", "lost")])
+    consistent = pairwise.pair_consistency(rows.score, rows.gold, pairs, TIED[options.get("equal", "lost")])
     agreed = pairwise.accuracy_of_pools(rows.score, rows.gold, pairs, 1.0)
     return {"consistency": (consistent, rows.group[pairs.one]), "pairwise": (agreed, rows.group[pairs.one[first]])}
 

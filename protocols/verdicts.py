@@ -108,7 +108,7 @@ def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[st
     partly = present[levels[present] == 1.0] if rows.levels or levels[present].max(initial=0) == 2.0 else present[:0]
     # Means over the levels of the gold: one that no weighting draws leaves them undefined, as everywhere.
     of: Mapping[str, Callable[[Floats], Floats]] = {
-        "accuracy": measures.share_alike,
+        "accuracy": measures.share_equal,
         "balanced_accuracy": lambda counts: _mean(measures.level_recall(counts)[..., present]),
         "macro_f1": lambda counts: _mean(measures.level_f1(counts)[..., present]),
         "kappa": cohen_kappa,

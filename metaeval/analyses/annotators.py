@@ -23,9 +23,16 @@ from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.correlations import concordance, rank_correlations
 from metaeval.stats.dawid_skene import level_probabilities, mean_reliability, weighted_area
 from metaeval.stats.influence import SHARES, SIGNED
-from metaeval.stats.intervals import Found, intervals, studentised_interval
+from metaeval.stats.intervals import ValueWithInterval, intervals, studentised_interval
 from metaeval.stats.resampling import replicate
-from metaeval.stats.vote_choices import Measure, Range, drawn, identified, is_binary, measured
+from metaeval.stats.vote_choices import (
+    Measure,
+    Range,
+    is_binary,
+    measure_value,
+    range_over_votes,
+    values_of_random_votes,
+)
 from protocols.contract import Resampling
 
 MOST_COLUMNS = 5
@@ -98,7 +105,7 @@ def _values_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
             value_by_annotator = {votes.names[n]: interval_of(label=votes.values[:, n]) for n in judged}
             whole = scored & votes.items
             none = Range(np.nan, np.nan, True)
-            open_ = identified(measure, votes.values[whole], score[whole]) if whole.sum() > 1 else none
+            open_ = range_over_votes(measure, votes.values[whole], score[whole]) if whole.sum() > 1 else none
             value_by_label = {"gold": interval_of(label=frame.gold), "soft labels": interval_of(label=soft)}
             value_by_label["corrected"] = (
                 _weighted_area(score, probability, frame.group, panel.resampling)
@@ -109,10 +116,10 @@ def _values_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
             cells = [cell(value.value, value.low, value.high, column) for value in (*value_by_label.values(), *shown)]
             rows.append((column.label, metric.name, [*cells, _range(open_, column)]))
             # A list: an annotator may be called "gold".
-            against: list[tuple[str, Found, bool | None]] = [
+            against: list[tuple[str, ValueWithInterval, bool | None]] = [
                 *((name, value, None) for name, value in (*value_by_label.items(), *value_by_annotator.items())),
-                ("lowest choice", Found(known(open_.low)), open_.exact),
-                ("highest choice", Found(known(open_.high)), open_.exact),
+                ("lowest choice", ValueWithInterval(known(open_.low)), open_.exact),
+                ("highest choice", ValueWithInterval(known(open_.high)), open_.exact),
             ]
             records += [
                 {"measure": column.key, "metric": metric.name, "against": name, "exact": exact}
@@ -142,12 +149,12 @@ def _ranking_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
     if scored.sum() > 1:
         scores = np.array([column.score[frame.numbers][scored] for column in columns])
         scored_votes = votes.values[scored]
-        chosen = drawn(measure, scored_votes, scores, DRAWS, panel.config.interval.seed)
+        chosen = values_of_random_votes(measure, scored_votes, scores, DRAWS, panel.config.interval.seed)
         best = columns[0]
         for number, other in enumerate(columns[1:], start=1):
             by = [_less(measure, scores[0], scores[number], scored_votes[:, n]) for n in range(len(votes.names))]
             defined = [value for value in by if not np.isnan(value)]
-            difference_range = identified(measure, scored_votes, scores[0], scores[number])
+            difference_range = range_over_votes(measure, scored_votes, scores[0], scores[number])
             shares = [float(np.mean(np.array(defined) > 0)), float(np.mean(chosen[0] > chosen[number]))]
             survives = difference_range.low > 0 if difference_range.exact or difference_range.low <= 0 else None
             kept = {True: "yes", False: "no", None: "in all that were tried"}[survives]
@@ -197,11 +204,13 @@ def _label(measure: Measure, binary: bool) -> results.Column:
     return results.Column(key=key, label=label, scale=100.0, digits=1)
 
 
-def _estimate_of(measure: Measure, score: Floats, label: Floats, group: Ints, resampling: Resampling) -> Found:
+def _estimate_of(
+    measure: Measure, score: Floats, label: Floats, group: Ints, resampling: Resampling
+) -> ValueWithInterval:
     """Return a measure of scores and labels, (n,) with NaN where missing, and its interval over groups, (n,)."""
     there = ~np.isnan(score) & ~np.isnan(label)
     if there.sum() < 2:
-        return Found(None)
+        return ValueWithInterval(None)
     codes, compact = np.unique(group[there], return_inverse=True)
     arrays = score[there], label[there], compact.astype(np.int64), int(codes.size)
     # Of the two coefficients of ranks the first is Spearman's.
@@ -209,22 +218,22 @@ def _estimate_of(measure: Measure, score: Floats, label: Floats, group: Ints, re
     return intervals(partial(replicate, prepared), np.bincount(compact), resampling, ends)[0]
 
 
-def _weighted_area(score: Floats, probability: Floats, group: Ints, resampling: Resampling) -> Found:
+def _weighted_area(score: Floats, probability: Floats, group: Ints, resampling: Resampling) -> ValueWithInterval:
     """Return the ROC-AUC of texts that count as positive with this probability, (n,), with its cluster interval."""
     there = ~np.isnan(score) & ~np.isnan(probability)
     codes, compact = np.unique(group[there], return_inverse=True)
     influence = weighted_area(score[there], probability[there], compact.astype(np.int64), codes.size)
     if influence is None:
-        return Found(None)
+        return ValueWithInterval(None)
     ends, note, effective = studentised_interval(influence, codes.size, resampling)
     low, high = ends or (None, None)
-    return Found(influence.value, low, high, note, effective)
+    return ValueWithInterval(influence.value, low, high, note, effective)
 
 
-def _disattenuated(estimate: Found, reliability: float) -> Found:
+def _disattenuated(estimate: ValueWithInterval, reliability: float) -> ValueWithInterval:
     """Return a correlation with the mean of votes over the root of their reliability, at most 1 (Spearman 1904)."""
     if estimate.value is None or not reliability > 0:
-        return Found(None)
+        return ValueWithInterval(None)
 
     def freed(value: float | None) -> float | None:
         return None if value is None else float(np.clip(value / np.sqrt(reliability), -1, 1))
@@ -234,7 +243,7 @@ def _disattenuated(estimate: Found, reliability: float) -> Found:
 
 def _of(measure: Measure, score: Floats, label: Floats) -> float:
     there = ~np.isnan(score) & ~np.isnan(label)
-    return measured(measure, score[there], label[there]) if there.sum() > 1 else np.nan
+    return measure_value(measure, score[there], label[there]) if there.sum() > 1 else np.nan
 
 
 def _value(measure: Measure, column: AlignedColumn, frame: Frame) -> float:
@@ -246,12 +255,12 @@ def _less(measure: Measure, first: Floats, second: Floats, label: Floats) -> flo
     return _of(measure, first, label) - _of(measure, second, label)
 
 
-def _spread(values: Sequence[Found]) -> list[Found]:
+def _spread(values: Sequence[ValueWithInterval]) -> list[ValueWithInterval]:
     """Return the lowest, median and highest value, without intervals: those of a selected value would be too narrow."""
     defined = [estimate.value for estimate in values if estimate.value is not None]
     if not defined:
-        return [Found(None)] * 3
-    return [Found(value) for value in (min(defined), float(np.median(defined)), max(defined))]
+        return [ValueWithInterval(None)] * 3
+    return [ValueWithInterval(value) for value in (min(defined), float(np.median(defined)), max(defined))]
 
 
 def _range(bounds: Range, label: results.Column) -> str:

@@ -30,7 +30,7 @@ from metaeval.stats.classification import (
     quadratic_kappa,
     resampled,
 )
-from metaeval.stats.decisions import Calibration, Objective, calibration, nested_decisions, number_of
+from metaeval.stats.decisions import Calibration, Objective, calibration, level_count, nested_decisions
 from metaeval.stats.intervals import intervals
 from metaeval.stats.resampling import Draws, replicate
 from protocols.contract import Judgements, Resampling
@@ -106,7 +106,7 @@ def cross_validated_decisions(frame: Frame, column: AlignedColumn, options: Mapp
     folds, objective = int(options["folds"]), cast(Objective, options["objective"])
     rows, levels = scored_rows(frame, column, folds), levels_of(frame)
     gold = np.searchsorted(levels, rows.gold)
-    predicted, thresholds = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective, number_of(levels))
+    predicted, thresholds = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective, level_count(levels))
     counts = decision_counts(predicted, gold, np.zeros(gold.size, dtype=np.int64), 1, levels.size)[0]
     calibrations = {
         target: calibration(rows.score, rows.gold >= least, rows.group, folds, SEED)

@@ -29,7 +29,15 @@ from metaeval.runs.prepared_run import Frame, RatedSet
 from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn, scored_columns
 from metaeval.runs.score_panel import Panel, judged, make_sheet
 from metaeval.stats.arrays import Floats, Ints
-from metaeval.stats.decisions import Objective, best_thresholds, brier, calibrated, decide, nested_decisions, number_of
+from metaeval.stats.decisions import (
+    Objective,
+    best_thresholds,
+    brier,
+    calibrated,
+    decide,
+    level_count,
+    nested_decisions,
+)
 from protocols.contract import Resampling
 
 
@@ -160,8 +168,8 @@ def transfer(
     folds, objective = int(options["folds"]), cast(Objective, options["objective"])
     learnt, rows = scored_rows(*source, folds=1), scored_rows(*target, folds=folds)
     gold, learnt_gold = np.searchsorted(levels, rows.gold), np.searchsorted(levels, learnt.gold)
-    thresholds = best_thresholds(learnt.score, learnt_gold, None, objective, number_of(levels))
-    native, _ = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective, number_of(levels))
+    thresholds = best_thresholds(learnt.score, learnt_gold, None, objective, level_count(levels))
+    native, _ = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective, level_count(levels))
     transferred = decide(rows.score, thresholds)
     begins = dict(zip(levels[1:].tolist(), map(finite, thresholds), strict=True))
     return Transfer(

@@ -25,7 +25,7 @@ from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.classification import accuracy, balanced_accuracy, decision_counts, level_f1, resampled
 from metaeval.stats.decisions import Objective, best_thresholds, decide, nested_decisions
-from metaeval.stats.intervals import Found, intervals
+from metaeval.stats.intervals import ValueWithInterval, intervals
 from metaeval.stats.resampling import replicate
 
 _LEVELS: Mapping[str, int] = {"full": 2, "partial": 1}
@@ -41,7 +41,7 @@ MEASURES = {
 """Measures of two-way decisions, from counts (..., 2, 2), gold down: F1 is of "supported", kappa is Cohen's."""
 
 
-DecisionMeasures = Mapping[str, Found]
+DecisionMeasures = Mapping[str, ValueWithInterval]
 """Agreement of two-way decisions with the human labels, by measure."""
 
 

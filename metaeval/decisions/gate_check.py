@@ -30,7 +30,7 @@ from metaeval.runs.score_columns import AlignedColumn
 from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Floats
 from metaeval.stats.prediction_powered import Sample, share, wilson
-from metaeval.stats.risk_control import corrected_share, two_samples
+from metaeval.stats.risk_control import corrected_share, kolmogorov_smirnov_p
 
 MOST_LISTED = 50
 """Largest number of flagged citations that a JUnit file lists."""
@@ -174,7 +174,7 @@ def check(
     for name, reference in gate.reference.items():
         if name in values:
             fitted, here = np.array(reference.quantiles), values[name]
-            p = two_samples(fitted, reference.effective, here, effective_number(here, groups))
+            p = kolmogorov_smirnov_p(fitted, reference.effective, here, effective_number(here, groups))
             drifted = p < DRIFT / len(gate.reference)
             drift.append(Drift(name, float(np.median(fitted)), float(np.median(here)), p, drifted))
     order = sorted(np.flatnonzero(below).tolist(), key=lambda row: (score[row], row))

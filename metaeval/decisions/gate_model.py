@@ -16,11 +16,11 @@ from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.prediction_powered import Sample
 from metaeval.stats.risk_control import (
     Promise,
-    Tested,
+    TestedThreshold,
     answers_for_mean,
     choose_threshold,
     design_effect,
-    labels_to_tell,
+    labels_for_power,
     threshold_order,
 )
 
@@ -124,10 +124,10 @@ class Candidate:
     """
 
     metric: str
-    chosen: Tested | None
+    chosen: TestedThreshold | None
     precision: float
     passes: bool
-    best: Tested | None
+    best: TestedThreshold | None
     more: int | None
 
 
@@ -158,7 +158,7 @@ def candidate_of(
             wanted = answers_for_mean(max_missed, rate)
             effect = int(bad.sum()) / np.unique(cluster[bad]).size
         else:
-            wanted = labels_to_tell(rate, max_missed, alpha)
+            wanted = labels_for_power(rate, max_missed, alpha)
             # The first threshold misses nothing and is tested too; its effective number of labels may be smaller.
             effect = int(bad.sum()) / min(best.labels, tested[0].labels)
         more = None if wanted is None else max(1, int(np.ceil(wanted * effect)) - int(bad.sum()))

@@ -1,4 +1,4 @@
-"""Agreement: of raters beyond chance, of metrics on the same rows, and of two rankings of the same systems."""
+"""Agreement: of annotators beyond chance, of metrics on the same rows, and of two rankings of the same systems."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from metaeval.stats.ties import midranks
 def cohen_kappa(counts: Floats) -> Floats:
     """Return Cohen's kappa (...), 1 - observed / expected disagreement, from counts (..., K, K).
 
-    counts: rows are one rater's category, columns the other's. NaN where no disagreement is expected: no rows, or
-    both raters give one and the same category throughout. Cohen, "A coefficient of agreement for nominal scales"
-    (1960). Raises ValueError unless the last two axes are a square of counts that are not negative.
+    counts: items by one annotator's category and the other's. NaN where no disagreement is expected: no items, or both
+    give one and the same category throughout. Cohen, "A coefficient of agreement for nominal scales" (1960). Raises
+    ValueError unless the last two axes are a square of counts that are not negative.
     """
     _check_square(counts)
     total = counts.sum(axis=(-2, -1))
@@ -41,19 +41,19 @@ def weighted_cohen_kappa(counts: Floats, distance: Floats) -> Floats:
 
 
 def fleiss_kappa(counts: Floats) -> float:
-    """Return Fleiss' kappa of several raters per item, from counts (N, K) of each item's ratings by category.
+    """Return Fleiss' kappa of several annotators per item, from counts (N, K) of each item's ratings by category.
 
-    Every item has the same number of ratings, two or more; the raters may differ from item to item. NaN without items,
-    and where all ratings are of one category. Fleiss, "Measuring nominal scale agreement among many raters" (1971).
-    Raises ValueError on another shape, on negative counts, and on different numbers of ratings.
+    Every item has the same number of ratings, two or more; the annotators may differ from item to item. NaN without
+    items, and where all ratings are of one category. Fleiss, "Measuring nominal scale agreement among many raters"
+    (1971). Raises ValueError on another shape, on negative counts, and on different numbers of ratings.
     """
     return value(fleiss_by_groups(counts, np.zeros(len(counts), dtype=np.int64), 1), 1)
 
 
 def fleiss_by_groups(counts: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Return Fleiss' kappa under group weights, exactly as if items were repeated; group: (N,) codes.
+    """Return Fleiss' kappa as a function of group weights: (R,), a group of weight w counting as w copies of its items.
 
-    Undefined as `fleiss_kappa`, which raises ValueError for the same.
+    counts: (N, K) of each item's ratings by category. group: (N,) codes. NaN and ValueError as for `fleiss_kappa`.
     """
     if counts.ndim != 2:
         raise ValueError(f"counts must be items by categories, got shape {counts.shape}")
@@ -101,20 +101,20 @@ def _check_matrix(values: Floats, what: str) -> None:
 
 
 def krippendorff_alpha(ratings: Floats, distance: Distance) -> float:
-    """Return Krippendorff's alpha, 1 - observed / expected disagreement, from ratings (units, raters), NaN if missing.
+    """Return Krippendorff's alpha, 1 - observed / expected disagreement, from ratings (units, annotators).
 
-    distance: of two ratings, "nominal" is 0 or 1, "interval" their squared difference. Units with fewer than two
-    ratings are left out. NaN where no unit has two, and where all ratings are equal, so that no disagreement could be
-    expected. Krippendorff, "Content Analysis" (4th ed. 2019), chapter 12. Raises ValueError unless the ratings have two
-    axes and are finite where they are not NaN.
+    distance: of two ratings, "nominal" is 0 or 1, "interval" their squared difference. A missing rating is NaN; units
+    with fewer than two ratings are left out. NaN where no unit has two, and where all ratings are equal, so that no
+    disagreement could be expected. Krippendorff, "Content Analysis" (4th ed. 2019), chapter 12. Raises ValueError
+    unless the ratings have two axes and are finite where they are not NaN.
     """
     return value(alpha_by_groups(ratings, np.zeros(len(ratings), dtype=np.int64), 1, distance), 1)
 
 
 def alpha_by_groups(ratings: Floats, group: Ints, n_groups: int, distance: Distance) -> Prepared:
-    """Return Krippendorff's alpha under group weights, exactly as if units were repeated; group: (units,) codes.
+    """Return Krippendorff's alpha as a function of group weights: (R,); weight w counts as w copies of the units.
 
-    Undefined as `krippendorff_alpha`, which raises ValueError for the same; so do group codes of another length.
+    group: (units,) codes. NaN and ValueError as for `krippendorff_alpha`; ValueError also for codes of another length.
     """
     _check_matrix(ratings, "ratings must be units by raters")
     arrays.check_lengths(units=np.arange(len(ratings)), group=group)
@@ -146,7 +146,7 @@ def alpha_by_groups(ratings: Floats, group: Ints, n_groups: int, distance: Dista
 
 
 def _within(centred: Floats, ratings: Floats, there: Bools, distance: Distance) -> Floats:
-    """Return the sum of the distances over ordered pairs of ratings in each unit; (units,)."""
+    """Return the sum of the distances over ordered pairs of ratings in each unit, (units,); centred: ratings, NaN 0."""
     number = there.sum(axis=1)
     if distance == "nominal":
         equal = [((ratings == kind) & there).sum(axis=1) ** 2 for kind in np.unique(ratings[there])]

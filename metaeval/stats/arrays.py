@@ -42,13 +42,13 @@ def column_sum(values: Floats) -> Floats:
 
 
 def ratio(numerator: Floats | Ints, denominator: Floats | Ints) -> Floats:
-    """Return the elementwise quotient; NaN (undefined) where the denominator is not positive."""
+    """Return the elementwise quotient; NaN, without a warning, where the denominator is 0, negative or NaN."""
     undefined = np.full(np.shape(denominator), np.nan)
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator > 0))
 
 
 def scaled(values: Floats) -> Floats:
-    """Return values divided by a power of two so that none exceeds 1, which is exact, so that no square overflows."""
+    """Return values divided by a power of two, which is exact, so that none exceeds 1 in size; zeros stay."""
     largest = max(values.max(initial=0.0), -values.min(initial=0.0))
     exponent = -int(np.frexp(largest)[1])
     return np.asarray(values * 2.0**exponent if abs(exponent) < 1000 else np.ldexp(values, exponent))
@@ -76,7 +76,7 @@ def check_finite(name: str, values: Floats) -> None:
 
 
 def check_codes(name: str, codes: Ints, limit: int) -> None:
-    """Raise ValueError if `codes` (n,) leaves 0 .. limit - 1."""
+    """Raise ValueError if one of `codes` (n,) is not in 0 .. limit - 1; name: of the column, for the message."""
     if codes.size and (codes.min() < 0 or codes.max() >= limit):
         raise ValueError(f"{name} codes must lie in 0 .. {limit - 1}, got {codes.min()} .. {codes.max()}")
 
@@ -101,9 +101,9 @@ _ENOUGH_WORK = 1_000_000
 
 
 def compiled(work: int) -> Any:
-    """Return the module of compiled loops; None without numba, or if `work` (rows x weightings) is too small for it.
+    """Return the module of compiled loops; None without numba, or if they are not loaded and `work` is small.
 
-    Once loaded it serves every later call.
+    work: rows x weightings. Once loaded, the module is returned for any work.
     """
     return _loops() if work >= _ENOUGH_WORK or _loops.cache_info().currsize else None
 
@@ -122,7 +122,7 @@ def _loops() -> Any:
 
 
 def for_loops(weights: Weights | Floats, wide: type[np.int64 | np.float64] = np.int64) -> NDArray[Any]:
-    """Return the weights (n_groups, R) as bytes or else in the type `wide`, row by row and read-only.
+    """Return the weights (n_groups, R), C-contiguous and read-only: uint8 as they are, others in the type `wide`.
 
     A loop is compiled for these two alone: each other type, layout or flag would cost seconds when it is first met.
     """
@@ -154,8 +154,8 @@ def _one_at_a_time(compile_loop: Callable[[Any], Any], place: Path) -> Callable[
 def weighted_sums(moments: Floats, tile: Weights | Floats, group: Ints | None = None) -> Floats:
     """Return the sums over groups of weight x moment, (K, R). moments: (n_groups, K). tile: weights (n_groups, R).
 
-    group: (m,) the group of each row of `moments`, where a group has several or none. Rows are added in their
-    order, so that no digit depends on R or on the machine's matrix product.
+    group: None, or the group of each row of `moments`, then (m, K) with several rows or none of a group. Rows are
+    added in their order, so that no digit depends on R or on the machine's matrix product.
     """
     total = np.zeros((moments.shape[1], tile.shape[1]))
     loops = compiled(moments.size * tile.shape[1])
@@ -170,7 +170,7 @@ def weighted_sums(moments: Floats, tile: Weights | Floats, group: Ints | None = 
 
 
 def left_out_sums(moments: Floats) -> Floats:
-    """Return the leave-one-group-out sums of moments (n_groups, K): (K, n_groups)."""
+    """Return the sums of moments (n_groups, K) over all groups but each one in turn: (K, n_groups)."""
     total = weighted_sums(moments, np.ones((len(moments), 1), dtype=np.uint8))
     return np.asarray(total - moments.T)
 
@@ -205,12 +205,12 @@ def group_totals(values: Floats, group: Ints | SmallInts, n_groups: int) -> Floa
 
 
 def distinct(codes: Ints) -> Ints:
-    """Return the distinct codes, ascending, as numpy's `unique`; without sorting if all are below `_NEAR` times n."""
+    """Return the distinct values of `codes` (n,), ascending, as numpy's `unique` does, but faster for small codes."""
     return np.flatnonzero(np.bincount(codes)) if _near(codes) else np.unique(codes)
 
 
 def numbered(codes: Ints) -> tuple[Ints, int]:
-    """Return the number of each row's code among the distinct codes, from the lowest, (n,), and how many there are."""
+    """Return the index of each row's code among the sorted distinct codes, (n,) from 0, and the number of these."""
     if _near(codes):
         there = np.bincount(codes) > 0
         return (np.cumsum(there) - 1)[codes], int(np.count_nonzero(there))

@@ -13,13 +13,13 @@ from metaeval.stats.ties import run_starts, tie_blocks
 
 
 def attainable(score: Floats, gold: Floats) -> dict[str, float]:
-    """Return the highest Pearson, Spearman and Kendall tau-b that rearranged scores (n,) could reach with gold (n,).
+    """Return the highest coefficients that any reordering of the scores (n,) could reach with gold (n,).
 
-    Reached by sorting both. All three are a sum of products of terms that rise with score and gold (for Spearman the
-    midranks, for Kendall the signs of the differences over pairs) above a denominator that no rearrangement
-    changes; giving the higher of two scores to the higher of two gold levels never lowers such a sum, and exchanges
-    of that kind lead from any arrangement to the sorted one. NaN where the score or the gold is constant.
-    Raises ValueError for NaN, infinity or columns of different lengths.
+    Keys: "pearson", "spearman", "kendall" (tau-b). They are reached by sorting both. All three are a sum of products of
+    terms that rise with score and gold (for Spearman the midranks, for Kendall the signs of the differences over pairs)
+    above a denominator that no rearrangement changes; giving the higher of two scores to the higher of two gold levels
+    never lowers such a sum, and exchanges of that kind lead from any arrangement to the sorted one. NaN where the score
+    or the gold is constant. Raises ValueError for NaN, infinity or columns of different lengths.
     """
     check_lengths(score=score, gold=gold)
     check_finite("score", score)
@@ -40,7 +40,7 @@ def attainable(score: Floats, gold: Floats) -> dict[str, float]:
 
 
 def perfect(gold: Floats) -> dict[str, dict[str, float]]:
-    """Return the coefficients of three perfect metrics on this gold (n,), as in `perfect_of_counts`."""
+    """Return the coefficients of three perfect metrics on this gold (n,); see `perfect_of_counts` for the keys."""
     check_finite("gold", gold)
     level, count = np.unique(gold, return_counts=True)
     return perfect_of_counts(level, count)
@@ -49,9 +49,10 @@ def perfect(gold: Floats) -> dict[str, dict[str, float]]:
 def perfect_of_counts(level: Floats, count: Ints) -> dict[str, dict[str, float]]:
     """Return the coefficients of three perfect metrics on `count` (K,) rows of each distinct, ascending `level` (K,).
 
-    continuous: every score distinct, in the order of the gold, evenly spaced (which only Pearson sees);
-    levels: the gold's own levels, with three of them a perfect three-way judge; binary: the top level v. the rest.
-    NaN with fewer than two levels. Raises ValueError if levels do not ascend or a count is not positive.
+    The result holds "pearson", "spearman" and "kendall" (tau-b) of each. "continuous": every score distinct, in the
+    order of the gold, evenly spaced (which only Pearson sees); "levels": the gold's own levels, with three of them a
+    perfect three-way judge; "binary": the top level v. the rest. All are NaN with fewer than two levels. Raises
+    ValueError if levels do not ascend or a count is not positive.
     """
     check_lengths(level=level, count=count)
     if np.any(np.diff(level) <= 0) or np.any(count < 1):
@@ -103,7 +104,7 @@ def _spread(values: Floats, weight: Floats) -> float:
 
 
 def _pearson(x: Floats, y: Floats, weight: Floats) -> float:
-    """Return the weighted Pearson correlation of two columns, neither of which is constant."""
+    """Return the weighted Pearson correlation of two columns (n,), neither of which is constant."""
     x, y = scaled(x), scaled(y)
     x, y = x - np.average(x, weights=weight), y - np.average(y, weights=weight)
     x, y = x / np.abs(x).max(), y / np.abs(y).max()
@@ -112,7 +113,7 @@ def _pearson(x: Floats, y: Floats, weight: Floats) -> float:
 
 
 def extreme_ranks(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    """Return scores as ranks, (worst, best), (n,) each, with missing ones (NaN) at ranks beyond all others.
+    """Return scores (n,) as ranks, (worst, best), (n,) each, with missing ones (NaN) at ranks beyond all others.
 
     Worst: missing positives below every observed score, missing negatives above; best the other way round. No two
     missing rows are tied. For measures of two classes that read ranks only (ROC-AUC, average precision, reciprocal
@@ -135,7 +136,7 @@ def extreme_scores(score: Floats, gold: Floats) -> tuple[Floats, Floats]:
 
     Worst: rows with gold above the mean gold get the lowest, the others the highest; best the other way round. This
     is a bound by assignment of observed extremes, not a proof: a correlation can go further with scores not yet
-    seen, and with three levels another assignment can go slightly further. Needs one observed score.
+    seen, and with three levels another assignment can go slightly further. All NaN without an observed score.
     """
     missing = np.isnan(score)
     lowest, highest = np.nanmin(score), np.nanmax(score)

@@ -1,9 +1,9 @@
 """Measures of classification: ROC-AUC, its curve and average precision of scores, and measures of decided levels.
 
 The last are made of counts of (gold level, predicted level). counts: (..., K, K), gold levels down, predicted levels
-across; values: (...). They are NaN where a gold level has no rows, since a mean over the levels that happen to be there
-is another measure. With every gold level present they agree with scikit-learn's functions with `labels=range(K),
-zero_division=0`. Counts add up over groups, so a resample is a weighted sum.
+across; values: (...). Means over levels, accuracy and `quadratic_kappa` are NaN where a gold level has no rows: a mean
+over the levels that happen to be there is another measure. With every gold level present they agree with scikit-learn's
+functions with `labels=range(K), zero_division=0`. Counts add up over groups, so a resample is a weighted sum.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from metaeval.stats.ties import block_sizes, sorted_by_level, sorted_entries, ti
 
 
 def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepared:
-    """Return the area under the ROC curve: the chance that a positive scores above a negative, a tie counting one half.
+    """Return the area under the ROC curve as a function of group weights: (R,).
 
-    score, positive, group: (n,). Undefined unless there are positive and negative rows. Agrees with scikit-learn's
-    `roc_auc_score`. Base paper, section 3.2.2. Raises ValueError for NaN, infinity or columns of different lengths.
+    It is the chance that a positive scores above a negative, a tie counting one half. score, positive, group: (n,). NaN
+    under weights that leave no positive or no negative row. With all weights 1 it is scikit-learn's `roc_auc_score`.
+    Base paper, section 3.2.2. Raises ValueError for NaN, infinity or columns of different lengths.
     """
     wins = count_wins(score, positive.astype(np.float64), group, n_groups, ties=False)
     both = positive.any() and not positive.all()
@@ -38,9 +39,10 @@ def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepa
 
 
 def auc_influence(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[int, int], Influence]:
-    """Return a function from two gold levels, the higher first, to the influence values of their ROC-AUC.
+    """Return a function from two level numbers, the positive one first, to the influence values of their ROC-AUC.
 
-    score, gold, group: (n,). Levels are numbered from the lowest, and are the parts of the values. The contribution of
+    score, gold, group: (n,). Levels, the distinct gold values, are numbered from 0 for the lowest, and are the parts of
+    the influence values. The contribution of
     a row is the share of the other level's rows that it is ordered correctly with, minus the AUC; their cluster
     standard error is Obuchowski's (1997). Raises ValueError as `roc_auc` does.
     """
@@ -64,8 +66,8 @@ def auc_influence(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Ca
 def roc_points(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
     """Return the points of the ROC curve: false and true positive rates (k,) of every threshold, from (0, 0) to (1, 1).
 
-    A positive is found where its score is at least the threshold; rows of one score are found together. Rows without a
-    score are not allowed. Raises `ValueError` where there is no positive or no negative.
+    Each distinct score is a threshold, and a row is predicted positive where its score is at least the threshold. No
+    score may be NaN. Raises `ValueError` where there is no positive or no negative.
     """
     positives = int(np.count_nonzero(positive))
     negatives = positive.size - positives
@@ -79,16 +81,17 @@ def roc_points(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
 
 
 def operating_point(score: Floats, positive: Bools, threshold: float) -> tuple[float, float]:
-    """Return the false and true positive rate of the rule "positive if the score is at least the threshold"."""
+    """Return (false, true) positive rate of the rule "positive if score >= threshold"; NaN for a class without rows."""
     predicted = score >= threshold
     return float(predicted[~positive].mean()), float(predicted[positive].mean())
 
 
 def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepared:
-    """Return the average precision: precision at each distinct score, weighted by the recall that the score adds.
+    """Return the average precision as a function of group weights: (R,).
 
-    score, positive, group: (n,). Tied rows enter together, as in scikit-learn's `average_precision_score`.
-    Undefined unless there are positive and negative rows. Not in the base paper. Raises ValueError as `roc_auc` does.
+    It is the precision at each distinct score, weighted by the recall that the score adds. score, positive, group:
+    (n,). Tied rows enter together, as in scikit-learn's `average_precision_score`. NaN unless there are positive and
+    negative rows. Not in the base paper. Raises ValueError as `roc_auc` does.
     """
     arrays.check_rows(score, positive.astype(np.float64), group, n_groups)
     entries = sorted_entries(-score, positive.astype(np.int64), group, 2, n_groups)
@@ -116,7 +119,7 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
 
 
 def average_precision_influence(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Influence:
-    """Return the influence values of `average_precision`: its derivative in each group's weight. Arguments as there."""
+    """Return influence values of `average_precision` of the same arguments: its derivative in each group's weight."""
     block, n_blocks = tie_blocks(-score)
     hits = np.bincount(block[positive], minlength=n_blocks)
     seen = np.bincount(block, minlength=n_blocks).cumsum()
@@ -134,8 +137,8 @@ def average_precision_influence(score: Floats, positive: Bools, group: Ints, n_g
 def decision_counts(predicted: Ints, gold: Ints, group: Ints, n_groups: int, n_levels: int = 3) -> Floats:
     """Return the number of rows by group, gold level and predicted level, (n_groups, K, K).
 
-    predicted, gold, group: (n,). Raises ValueError if a level leaves 0 .. n_levels - 1, or a group its range, or
-    columns differ in length.
+    predicted, gold, group: (n,). K is n_levels. Raises ValueError if a level is not in 0 .. K - 1, a group not in 0 ..
+    n_groups - 1, or the columns differ in length.
     """
     arrays.check_lengths(predicted=predicted, gold=gold, group=group)
     arrays.check_codes("predicted level", predicted, n_levels)
@@ -147,7 +150,7 @@ def decision_counts(predicted: Ints, gold: Ints, group: Ints, n_groups: int, n_l
 
 
 def resampled(counts: Floats, measure: Callable[[Floats], Floats]) -> Prepared:
-    """Return a measure of counts (G, K, K) as a function of group weights, for `replicate`."""
+    """Return a measure of counts (G, K, K), added up over G groups, as a function of group weights: (R,)."""
     flat = counts.reshape(counts.shape[0], counts.shape[1] * counts.shape[2])
 
     def evaluate(tile: Tile) -> Floats:
@@ -159,50 +162,51 @@ def resampled(counts: Floats, measure: Callable[[Floats], Floats]) -> Prepared:
 
 
 def level_precision(counts: Floats) -> Floats:
-    """Return the precision of each level, (..., K); NaN for a level never predicted. counts: gold x predicted."""
+    """Return each level's precision, (..., K), NaN (not 0) if never predicted; counts: (..., K, K) gold x predicted."""
     return arrays.ratio(_diagonal(counts), counts.sum(axis=-2))
 
 
 def level_recall(counts: Floats) -> Floats:
-    """Return the recall of each level, (..., K); NaN for a level without rows. counts: gold x predicted."""
+    """Return each level's recall, (..., K), NaN for a level without rows, from counts (..., K, K): gold x predicted."""
     return arrays.ratio(_diagonal(counts), counts.sum(axis=-1))
 
 
 def level_f1(counts: Floats) -> Floats:
-    """Return the F1 of each level, (..., K): 2 hits / (rows + predictions); NaN for a level without rows."""
+    """Return each level's F1, (..., K), NaN for a level without rows, from counts (..., K, K): gold x predicted."""
     rows = counts.sum(axis=-1)
     return arrays.ratio(2 * _diagonal(counts), np.where(rows > 0, rows + counts.sum(axis=-2), 0))
 
 
 def accuracy(counts: Floats) -> Floats:
-    """Return the accuracy; NaN where a gold level has no rows."""
-    return _if_complete(counts, share_alike(counts))
+    """Return the accuracy, (...), from counts (..., K, K), gold x predicted; NaN where a gold level has no rows."""
+    return _if_complete(counts, share_equal(counts))
 
 
-def share_alike(counts: Floats) -> Floats:
-    """Return the share of rows whose gold and predicted level are equal, whatever levels occur; NaN without rows."""
+def share_equal(counts: Floats) -> Floats:
+    """Return the share of rows with equal gold and predicted level, (...), whatever levels occur; NaN without rows."""
     return arrays.ratio(_diagonal(counts).sum(axis=-1), counts.sum(axis=(-2, -1)))
 
 
 def balanced_accuracy(counts: Floats) -> Floats:
-    """Return the unweighted mean of the levels' recalls; NaN where a gold level has no rows."""
+    """Return the unweighted mean of the levels' recalls, (...); NaN where a gold level has no rows."""
     return np.asarray(level_recall(counts).mean(axis=-1))
 
 
 def macro_f1(counts: Floats) -> Floats:
-    """Return the unweighted mean of the levels' F1; NaN where a gold level has no rows."""
+    """Return the unweighted mean of the levels' F1, (...); NaN where a gold level has no rows."""
     return np.asarray(level_f1(counts).mean(axis=-1))
 
 
 def quadratic_kappa(counts: Floats) -> Floats:
-    """Return `weighted_kappa`, but NaN where a gold level has no rows."""
+    """Return Cohen's kappa with quadratic weights, (...), as `weighted_kappa`, but NaN if a gold level has no rows."""
     return _if_complete(counts, weighted_kappa(counts))
 
 
 def weighted_kappa(counts: Floats) -> Floats:
-    """Return Cohen's kappa with quadratic weights, 1 - observed / expected squared distance of level numbers.
+    """Return Cohen's kappa with quadratic weights, (...): 1 - observed / expected squared distance of level numbers.
 
-    NaN where no distance is expected. Cohen, "Weighted kappa" (1968).
+    counts: (..., K, K), gold x predicted. NaN where no distance is expected (no rows, or one level throughout). Cohen,
+    "Weighted kappa" (1968).
     """
     levels = np.arange(counts.shape[-1], dtype=np.float64)
     return weighted_cohen_kappa(counts, (levels[:, None] - levels[None, :]) ** 2)

@@ -1,7 +1,7 @@
 """Complementarity of metrics: the gain of a stack of them over the best single one, on held-out groups.
 
 Everything is chosen inside the training folds: the best single metric, the best pair, the weights, and the ranks that
-put the metrics on one scale. The held-out fold is only judged.
+put the metrics on one scale. The held-out fold only gives the objective.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from metaeval.stats.ties import midranks
 
 Objective = Literal["spearman", "auc"]
 Kind = Literal["pair", "everything"]
-"""A stack of the best pair of metrics, or of all."""
+"""The stack of the best pair of metrics ("pair"), or that of all metrics ("everything")."""
 
 
 @dataclass(frozen=True)
 class StackGain:
-    """The held-out objective of the best single metric, of stacks of the best pair and of all metrics, and their gains.
+    """The held-out objective (Spearman or ROC-AUC) of a single metric and of two stacks, and the gains of these.
 
-    single, pair, everything: means over the folds in which all three are defined, NaN without such a fold.
-    pair_gain, everything_gain: pair minus single, everything minus single.
-    singles, pairs: index of the metric, and indices of the pair, chosen for each fold.
+    single: of the best metric; pair: of the stack of the best pair; everything: of the stack of all metrics. They are
+    means over the folds in which all three are defined, NaN without such a fold. pair_gain: pair minus single;
+    everything_gain: everything minus single. singles, pairs: row numbers in `scores` of the metric and of the pair that
+    each fold chose.
     """
 
     single: float
@@ -40,7 +41,7 @@ class StackGain:
     pairs: tuple[tuple[int, int], ...]
 
     def of(self, kind: Kind) -> tuple[float, float]:
-        """Return the value and the gain of a stack. kind: of the best pair, or of all metrics."""
+        """Return (objective, gain) of a stack: that of the best pair ("pair"), or of all metrics ("everything")."""
         return (self.pair, self.pair_gain) if kind == "pair" else (self.everything, self.everything_gain)
 
 
@@ -49,8 +50,8 @@ def stack_gain(
 ) -> StackGain:
     """Return the gain of least-squares stacks over the best single metric; scores (m, n), gold, group (n,).
 
-    objective: "spearman" with the gold, or "auc" of the gold's top level v. the rest. A stack predicts the gold from
-    the metrics' ranks among the training rows. Values of folds are averaged, not predictions pooled, since the
+    objective: "spearman" with the gold, or "auc" of the gold's highest value v. the rest. A stack predicts this target
+    from the metrics' ranks among the training rows. Values of folds are averaged, not predictions pooled, since the
     scales of two folds' stacks differ. Choices are by the training rows' own objective.
     Raises ValueError with fewer than two metrics, on NaN, infinity or unlike lengths, or as `group_folds` does.
     """
@@ -89,10 +90,10 @@ def stack_gain(
 def resampled_gains(
     scores: Floats, gold: Floats, group: Ints, folds: int, resamples: int, seed: int, objective: Objective
 ) -> list[StackGain]:
-    """Return the gains on resampled groups, with all stacks refitted; scores (m, n), gold, group (n,).
+    """Return the gains on resamples of whole groups, at most `resamples`; scores (m, n), gold, group (n,).
 
-    A group drawn twice stays in one fold, so that no row is predicted by a stack that was fitted on it. Resamples with
-    fewer distinct groups than folds are left out.
+    Everything is chosen and fitted again in each. A group drawn twice stays in one fold, so that no row is predicted by
+    a stack that was fitted on it. Resamples with fewer distinct groups than folds are left out of the list.
     """
     codes, compact = np.unique(group, return_inverse=True)
     gains: list[StackGain] = []
@@ -105,7 +106,7 @@ def resampled_gains(
 
 
 def _positions(training: Floats, scores: Floats) -> Floats:
-    """Return the midrank of each score (m, n) among its metric's training scores (m, N), centred in -1/2 .. 1/2."""
+    """Return where each of scores (m, n) lies among its metric's training scores (m, N), from -1/2 to 1/2; (m, n)."""
     ordered = np.sort(training, axis=1)
     sides = [
         [np.searchsorted(row, new, side=side) for row, new in zip(ordered, scores, strict=True)]
@@ -115,7 +116,7 @@ def _positions(training: Floats, scores: Floats) -> Floats:
 
 
 def _stack(training: Floats, known: Floats, chosen: tuple[int, ...], rows: Floats) -> Floats:
-    """Return least-squares predictions for `rows` (m, n) from the chosen metrics, fitted to known (N,) on training."""
+    """Return predictions, (n,), for rows (m, n) from the chosen metrics by least squares of known (N,) on training."""
     centred = training[list(chosen)] - training[list(chosen)].mean(axis=1, keepdims=True)
     weights = np.linalg.lstsq(centred.T, known - known.mean(), rcond=None)[0]
     # Two sums that are equal but for rounding are one prediction.

@@ -1,4 +1,4 @@
-"""Correlations under group weights, exactly as if rows were repeated: over all rows, and inside strata.
+"""Correlations as functions of group weights: over all rows, and inside strata.
 
 A stratum is, for example, the system that wrote the statements. A metric that only knows good systems from bad ones
 correlates with the gold over all rows and not inside a system. Taking out a mean per stratum is the partial correlation
@@ -23,14 +23,14 @@ from metaeval.stats.resampling import TILE, Prepared, Tile, jackknife
 from metaeval.stats.ties import block_sizes, centred_midranks, content_of, run_starts, sorted_by_level, tie_blocks
 
 SUSPICIOUS = 1e-10
-"""Below this share of its sum of squares, a spread may be rounding noise."""
+"""A spread below this share of the sum of squares, or residuals below this share of the values, may be rounding."""
 
 
 def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Return the Pearson correlation of score and gold; (n,) each, with group (n,).
+    """Return Pearson's correlation of score and gold, (n,) each, as a function of group weights: (R,).
 
-    Undefined where the score or the gold is constant. Agrees with scipy's `pearsonr` on repeated rows. Base paper,
-    section 3.2.1. Raises ValueError for NaN, infinity or columns of different lengths.
+    group: (n,) codes. NaN where the score or the gold is constant. Agrees with scipy's `pearsonr` on repeated rows.
+    Base paper, section 3.2.1. Raises ValueError for NaN, infinity or columns of different lengths.
     """
     arrays.check_rows(score, gold, group, n_groups)
     x, y = _centred(score), _centred(gold)
@@ -40,21 +40,22 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
 
     def evaluate(tile: Tile) -> Floats:
         sums = [total[None] for total in arrays.weighted_sums(moments, tile)]
-        return _of_moments(
+        return _pearson_of_moments(
             sums, lambda some: np.logical_and(*(arrays.varies(pair, tile[:, some] > 0) for pair in ends()))
         )
 
     def left_out() -> Floats:
         sums = [total[None] for total in arrays.left_out_sums(moments)]
-        return _of_moments(sums, lambda some: np.logical_and(*map(arrays.varies_without, ends()))[some])
+        return _pearson_of_moments(sums, lambda some: np.logical_and(*map(arrays.varies_without, ends()))[some])
 
     return Prepared(evaluate, arrays.distinct(group).size, left_out)
 
 
-def _of_moments(sums: Sequence[Floats], vary: Callable[[Bools], Bools]) -> Floats:
-    """Return the pooled within-stratum correlation, (R,), from each stratum's count, sums and products, (n_strata, R).
+def _pearson_of_moments(sums: Sequence[Floats], vary: Callable[[Bools], Bools]) -> Floats:
+    """Return the pooled within-stratum Pearson correlation of x and y under R weightings, (R,); NaN if constant.
 
-    vary: from a mask (R,) of weightings to whether, under each of these, both columns vary in some stratum.
+    sums: number of rows, sums of x, y, x * x, y * y and x * y, (n_strata, R) each. vary: from a mask (R,) of weightings
+    to whether, under each of these, both columns vary in some stratum.
     """
     n, sx, sy, sxx, syy, sxy = sums
     rows = np.maximum(n, 1)
@@ -69,7 +70,7 @@ def _of_moments(sums: Sequence[Floats], vary: Callable[[Bools], Bools]) -> Float
 
 
 def _centred(values: Floats) -> Floats:
-    """Return values minus their median, scaled by powers of two: sums of squares neither cancel nor overflow.
+    """Return values (n,) minus their median, scaled by powers of two: sums of squares neither cancel nor overflow.
 
     The mean lies within one standard deviation of the median, so at most one
     bit is lost when the mean is taken out later; and one wild value, which could drag the mean far from all others,
@@ -82,26 +83,27 @@ def _centred(values: Floats) -> Floats:
 
 
 def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Return Spearman's rho and Kendall's tau-b of score and gold, (n,) each; evaluates to (2, R).
+    """Return Spearman's rho and Kendall's tau-b of score and gold, (n,) each, as a function of group weights: (2, R).
 
-    Undefined where the score or the gold is constant. Agrees with scipy's `spearmanr` and `kendalltau` on repeated
-    rows. Base paper, section 3.2.1. Raises ValueError for NaN, infinity or columns of different lengths.
+    With weights 1 they are scipy's `spearmanr` and `kendalltau`. A group of weight w is w copies for rho; for tau-b its
+    inner pairs count w times, and its copies are not paired. NaN where the score or the gold is constant. Base paper,
+    section 3.2.1. Raises ValueError for NaN, infinity or columns of different lengths.
     """
-    evaluate, left_out = _by_order(score, gold, group, n_groups)
+    evaluate, left_out = _order_coefficients(score, gold, group, n_groups)
     return Prepared(lambda tile: evaluate(tile)[1:], arrays.distinct(group).size, lambda: left_out()[1:])
 
 
 def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Return the share of pairs with unlike gold in which the higher gold has the higher score, ties one half.
+    """Return the share of pairs of different gold whose higher gold scores higher, ties 1/2, by group weights: (R,).
 
-    score, gold, group: (n,). With two gold values it is ROC-AUC, for survival times without censoring Harrell's C.
-    Undefined where the gold is constant. Raises ValueError for NaN, infinity or columns of different lengths.
+    score, gold, group: (n,). With two gold values it is ROC-AUC, for survival times without censoring Harrell's C. NaN
+    where the gold is constant. Raises ValueError for NaN, infinity or columns of different lengths.
     """
-    evaluate, left_out = _by_order(score, gold, group, n_groups)
+    evaluate, left_out = _order_coefficients(score, gold, group, n_groups)
     return Prepared(lambda tile: evaluate(tile)[0], arrays.distinct(group).size, lambda: left_out()[0])
 
 
-def _by_order(
+def _order_coefficients(
     score: Floats, gold: Floats, group: Ints, n_groups: int
 ) -> tuple[Callable[[Tile], Floats], Callable[[], Floats]]:
     """Return functions for concordance, Spearman and Kendall: of weights, (3, R), and leave-one-out, (3, n_groups)."""
@@ -119,12 +121,13 @@ def _by_order(
         return group_totals_of(*sorted_by_level(score, gold, group, n_groups), n_groups).orders()
 
     def left_out() -> Floats:
-        return _remembered((rows, n_groups), orders_left_out)[:, 1:]
+        return _cached_coefficients((rows, n_groups), orders_left_out)[:, 1:]
 
-    return lambda tile: _remembered((rows, content_of(tile)), lambda: count()(tile)), left_out
+    return lambda tile: _cached_coefficients((rows, content_of(tile)), lambda: count()(tile)), left_out
 
 
-def _remembered(key: Hashable, count: Callable[[], Orders]) -> Floats:
+def _cached_coefficients(key: Hashable, count: Callable[[], Orders]) -> Floats:
+    """Return concordance, Spearman and Kendall, (3, R), of `count()`, or those cached under `key` without a call."""
     known = coefficients = _KEPT.pop(key, None)
     if coefficients is None:
         orders = count()
@@ -147,9 +150,9 @@ RESIDUAL_TIES = 1e-9
 
 
 def within_strata(values: Floats, stratum: Ints) -> Floats:
-    """Return values (n,) minus the mean of their stratum (n,), exactly 0 where a stratum is constant; (n,).
+    """Return each of `values` (n,) minus the mean of its stratum, exactly 0 in a constant stratum; (n,).
 
-    Raises ValueError for NaN, infinity or columns of different lengths.
+    stratum: (n,) codes. Raises ValueError for NaN, infinity or columns of different lengths.
     """
     arrays.check_lengths(values=values, stratum=stratum)
     arrays.check_finite("values", values)
@@ -167,20 +170,21 @@ def within_strata(values: Floats, stratum: Ints) -> Floats:
 def partial_correlation(
     score: Floats, gold: Floats, stratum: Ints, group: Ints, n_groups: int, ranks: bool
 ) -> Prepared:
-    """Return the correlation of score and gold, (n,) each, controlling for stratum (n,), under group weights.
+    """Return the partial correlation of score and gold given the stratum, as a function of group weights: (R,).
 
-    Without `ranks` it is `partial_pearson`, with them `partial_spearman`, the midranks recomputed in every resample.
-    Undefined where the score or the gold varies in no stratum. Raises ValueError on NaN, infinity or columns of
-    unlike length.
+    It is Pearson's r of both, (n,), minus their stratum's means. ranks: of their midranks among all rows (not in a
+    stratum), recomputed under each weighting. NaN where the score or the gold varies in no stratum. Raises ValueError
+    on NaN, infinity or columns of unlike length.
     """
     arrays.check_rows(score, gold, group, n_groups)
     arrays.check_lengths(score=score, stratum=stratum)
     code, n_strata = arrays.numbered(stratum)
-    strata = cache(lambda: [_InStrata(values, code, n_strata, group, n_groups) for values in (score, gold)])
-    moments, height, without = (_of_ranks if ranks else _of_values)(score, gold, code, n_strata, group, n_groups)
+    strata = cache(lambda: [_StratumVariation(values, code, n_strata, group, n_groups) for values in (score, gold)])
+    of_columns = _rank_moments if ranks else _value_moments
+    moments, height, without = of_columns(score, gold, code, n_strata, group, n_groups)
 
     def evaluate(tile: Tile) -> Floats:
-        return _of_moments(
+        return _pearson_of_moments(
             moments(tile), lambda some: np.logical_and(*(values.vary(tile[:, some]) for values in strata()))
         )
 
@@ -193,7 +197,7 @@ def partial_correlation(
         vary = cache(lambda: np.logical_and(*(values.vary_without() for values in strata())))
 
         def strip(groups: slice) -> Floats:
-            return _of_moments(without(groups), lambda some: vary()[groups][some])
+            return _pearson_of_moments(without(groups), lambda some: vary()[groups][some])
 
         return np.concatenate([np.zeros(0), *map(strip, arrays.strips(n_groups, n_strata))])
 
@@ -201,15 +205,16 @@ def partial_correlation(
 
 
 def _left_out_by_tiles(evaluate: Callable[[Tile], Floats], n_groups: int) -> Floats:
-    """Return the leave-one-group-out values, (n_groups,), by evaluating one weighting for each group."""
+    """Return the leave-one-group-out values, (n_groups,), from calls of `evaluate` with weights 1 but for one 0."""
     return np.concatenate([evaluate(tile) for tile in jackknife(n_groups)], axis=-1)[..., 1:]
 
 
 def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints, n_groups: int) -> Prepared:
-    """Return Spearman of score and gold, (n,) each, minus their means by stratum (n,), as a function of group weights.
+    """Return Spearman's rho of score and gold minus their stratum's means, as a function of group weights: (R,).
 
-    The stratum means, and with them the order of the residuals, differ from resample to resample, so each is sorted
-    again. Undefined and ValueError as in `partial_correlation`.
+    score, gold, stratum, group: (n,). Here means are subtracted before ranking, in `partial_correlation` after it; each
+    weighting has its own means, so residuals are sorted again. NaN where the score or the gold varies in no stratum.
+    Raises ValueError as `partial_correlation`.
     """
     arrays.check_rows(score, gold, group, n_groups)
     arrays.check_lengths(score=score, stratum=stratum)
@@ -249,10 +254,11 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
 
 
 def _distinct(values: Floats, code: Ints, n_strata: int) -> tuple[tuple[Any, ...], Ints]:
-    """Return each stratum's distinct values for `numba_loops.residual_left_out`, and the one that each row has.
+    """Return a column's distinct (stratum, value) cells for `numba_loops.residual_left_out`, and each row's cell.
 
-    Equal values of a stratum stay equal, whatever its mean: they are sorted once, and as one. Without a group the means
-    change little, so they are numbered in the order of the residuals on the input.
+    Of m cells: (value, number of rows, stratum), in the order of the residuals on the input, which changes little
+    without a group; member, the cells by stratum and value; opening, (n_strata + 1,), where each stratum begins in
+    member.
     """
     by_value = np.argsort(values)
     order = by_value[np.argsort(code[by_value].astype(np.min_scalar_type(n_strata)), kind="stable")]
@@ -269,7 +275,7 @@ def _distinct(values: Floats, code: Ints, n_strata: int) -> tuple[tuple[Any, ...
 
 
 def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats) -> Floats:
-    """Return weighted, centred midranks of values (m,) minus their stratum mean; all 0 where no variation is left."""
+    """Return weighted centred midranks, (m,), of values minus their stratum's mean; zeros if these do not vary."""
     residual = values - (np.bincount(stratum, weights=weight * values, minlength=sizes.size) / sizes)[stratum]
     largest = np.abs(residual).max(initial=0)
     if largest <= SUSPICIOUS * np.abs(values).max(initial=0):
@@ -280,9 +286,9 @@ def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats
 
 
 def residual_blocks(residual: Floats, largest: float) -> Ints:
-    """Return the number of each residual (n,) from the lowest; those that differ only by rounding are tied.
+    """Return the number of the tie block of each residual, (n,) from 0 for the lowest.
 
-    largest: the largest absolute residual.
+    Neighbours closer than `RESIDUAL_TIES` times `largest`, the largest absolute residual, are in one block.
     """
     order = np.argsort(residual)
     block = np.empty(residual.size, dtype=np.int64)
@@ -291,17 +297,19 @@ def residual_blocks(residual: Floats, largest: float) -> Ints:
 
 
 Moments = Callable[[Tile], tuple[Floats, ...]]
+"""Maps group weights (n_groups, R) to the six matrices (n_strata, R) that `_pearson_of_moments` takes."""
+
 Without = Callable[[slice], Sequence[Floats]]
 """Maps a slice of consecutive groups to the moments without each of these groups in turn."""
 
 
-def _of_values(
+def _value_moments(
     score: Floats, gold: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
 ) -> tuple[Moments, int, Without]:
-    """Return the weighted moments of every stratum as a function of group weights, for correlations of values.
+    """Return functions for the moments of every stratum of score (x) and gold (y): (moments, height, without).
 
-    They are count, sums and sums of products, (n_strata, R) each. Also returned are the largest number of rows of an
-    intermediate array, and the function for leave-one-out (`Without`).
+    moments: from group weights (n_groups, R) to number of rows, sums of x, y, x * x, y * y and x * y, (n_strata, R)
+    each. height: the largest number of rows (first axis) of its intermediate arrays. without: see `Without`.
     """
     # Shifts inside a stratum change no moment about its mean; close to 0 the sums of squares do not cancel.
     x, y = arrays.scaled(within_strata(score, code)), arrays.scaled(within_strata(gold, code))
@@ -326,17 +334,21 @@ def _of_values(
 
 
 def _cells(code: Ints, n_strata: int, group: Ints, n_groups: int) -> tuple[Ints, Ints, Ints, list[slice]]:
-    """Return the (stratum, group) cells: that of each row, stratum and group of each cell, and each stratum's slice."""
+    """Return each row's (stratum, group) cell, (n,), both codes of each cell, (m,), and the slice of each stratum."""
     places = code * max(n_groups, 1) + group
     cell_code, cell_group = np.divmod(arrays.distinct(places), max(n_groups, 1))
     bounds = np.searchsorted(cell_code, np.arange(n_strata + 1)).tolist()
     return arrays.numbered(places)[0], cell_code, cell_group, [slice(*ends) for ends in pairwise(bounds)]
 
 
-def _of_ranks(
+def _rank_moments(
     score: Floats, gold: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
 ) -> tuple[Moments, int, Without]:
-    """Return what `_of_values` does, for the midranks of score and gold, which are recomputed in each resample."""
+    """Return functions for moments of midranks among all rows: (moments, height, without), as `_value_moments`.
+
+    x and y are the centred midranks of score and gold under the group weights, which every weighting computes anew;
+    `without` is for numba alone.
+    """
     block, n_blocks = tie_blocks(score)
     level, n_levels = tie_blocks(gold)
     by_score, by_gold = block_sizes(block, group, n_blocks, n_groups), block_sizes(level, group, n_levels, n_groups)
@@ -378,8 +390,8 @@ def _of_ranks(
     return moments, count.size, without
 
 
-class _InStrata:
-    """Tests whether any stratum holds two different `values` (n,), under weightings of the groups."""
+class _StratumVariation:
+    """Tests whether any stratum holds two different `values` (n,); code, group: (n,) stratum and group of each row."""
 
     def __init__(self, values: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int) -> None:
         index, _, self.group, self.strata = _cells(code, n_strata, group, n_groups)
@@ -387,14 +399,14 @@ class _InStrata:
         self.n_groups = n_groups
 
     def vary(self, weights: Tile) -> Bools:
-        """Return whether values vary under each of the weightings (n_groups, R); (R,)."""
+        """Return whether some stratum's values vary among groups of weight > 0; weights (n_groups, R) -> (R,)."""
         varies = np.zeros(weights.shape[1], dtype=np.bool_)
         for stratum in self.strata:
             varies |= arrays.varies((self.ends[0][stratum], self.ends[1][stratum]), weights[self.group[stratum]] > 0)
         return varies
 
     def vary_without(self) -> Bools:
-        """Return whether values vary without each group in turn, (n_groups,)."""
+        """Return whether some stratum's values still vary without each group in turn, (n_groups,)."""
         strata = 0
         lost = np.zeros(self.group.size)
         for stratum in self.strata:

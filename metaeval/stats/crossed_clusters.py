@@ -21,10 +21,10 @@ from metaeval.stats.influence import Influence, of_left_out
 
 @dataclass(frozen=True, eq=False)
 class CrossedInfluence(Influence):
-    """The influence values of groups, with those of the clusters that cross them, and of the rows that share both.
+    """The influence values of groups, of the clusters that cross them (`other`), and of their intersections (`shared`).
 
-    of_votes: whether the other clusters are annotators of the gold; then `shared` is of an annotator's votes in a
-    group.
+    An intersection is the rows of one group and one other cluster. of_votes: whether the other clusters are annotators
+    of the gold; an intersection is then an annotator's votes in a group.
     """
 
     other: Influence = field(kw_only=True)
@@ -33,7 +33,7 @@ class CrossedInfluence(Influence):
 
     @property
     def clusterings(self) -> tuple[Influence, ...]:
-        """Return the influence values of groups, and those of the other clusters."""
+        """Return the influence values of groups, and those of the other clusters, in this order."""
         return Influence(self.value, self.parts, self.rows, self.ends, self.levels, self.error), self.other
 
     @cached_property
@@ -70,20 +70,22 @@ class CrossedInfluence(Influence):
         by_group = self.clusterings[0] - other
         if not isinstance(other, CrossedInfluence):
             return by_group
-        return joined(by_group, self.other - other.other, self.shared - other.shared, self.of_votes)
+        return crossed_influence(by_group, self.other - other.other, self.shared - other.shared, self.of_votes)
 
 
-def joined(groups: Influence, other: Influence, shared: Influence, of_votes: bool = False) -> CrossedInfluence:
-    """Return two-way influence values, from those by each clustering."""
+def crossed_influence(
+    groups: Influence, other: Influence, shared: Influence, of_votes: bool = False
+) -> CrossedInfluence:
+    """Return two-way influence values from those by groups, by other clusters and by their intersections."""
     by_group = groups.value, groups.parts, groups.rows, groups.ends, groups.levels, groups.error
     return CrossedInfluence(*by_group, other=other, shared=shared, of_votes=of_votes)
 
 
 def of_annotators(groups: Influence, without: Sequence[Influence], votes: Ints) -> CrossedInfluence | None:
-    """Return the influence values of groups and of annotators, A, whose votes are left out of the gold in turn.
+    """Return the influence values of groups crossed with A annotators, whose votes are left out of the gold in turn.
 
-    without: influence values of groups without each annotator. votes: (A,) number of each annotator's votes. None where
-    the jackknife is undefined.
+    groups: with all votes. without: A elements, those with the gold of all annotators but one. votes: (A,) number of
+    each annotator's votes. None with fewer than two annotators that have votes, or where a value is NaN.
     """
     left_out = np.array([groups.value, *(influence.value for influence in without)])
     by_annotator = of_left_out(left_out, votes, groups.ends)
@@ -92,4 +94,5 @@ def of_annotators(groups: Influence, without: Sequence[Influence], votes: Ints) 
     contributions = np.array([influence.parts.sum(axis=0) for influence in without])[votes > 0]
     # As of the annotators' own jackknife, about the mean: the gold of fewer votes has another value everywhere.
     part = math.sqrt(1 - 1 / len(contributions)) * (contributions - contributions.mean(axis=0)).reshape(1, -1)
-    return joined(groups, by_annotator, Influence(groups.value, part, np.ones(part.shape, dtype=np.int64)), True)
+    by_both = Influence(groups.value, part, np.ones(part.shape, dtype=np.int64))
+    return crossed_influence(groups, by_annotator, by_both, True)

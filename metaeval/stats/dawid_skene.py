@@ -19,8 +19,8 @@ _ROUNDS, _CLOSE, _LEAST = 1000, 1e-9, 1e-10
 def level_probabilities(votes: Floats) -> Floats:
     """Return the probability of each of the K levels that were voted for, ascending, given all votes: (n, K).
 
-    votes: (n, A), NaN where an annotator gave none. The EM algorithm starts from the shares of votes. Rows are NaN for
-    items without a vote.
+    votes: (n, A) of n items and A annotators, NaN where an annotator gave none; the K distinct votes are the columns.
+    The EM algorithm starts from the shares of votes. An item without a vote has a row of NaN.
     """
     there = ~np.isnan(votes)
     item, annotator = np.nonzero(there)
@@ -48,8 +48,8 @@ def level_probabilities(votes: Floats) -> Floats:
 def weighted_area(score: Floats, positive: Floats, group: Ints, n_groups: int) -> Influence | None:
     """Return the ROC-AUC of items that are positive with probability `positive`, (n,), with its influence values.
 
-    Each item counts as a positive with that weight and as a negative with the rest, as in scikit-learn's
-    `roc_auc_score` with `sample_weight` on both copies. None where positives, or negatives, have no weight.
+    Each item counts as a positive with weight p and as a negative with weight 1 - p, as in scikit-learn's
+    `roc_auc_score` with `sample_weight` on two copies of it. None where all p are 0, or all are 1.
     """
     totals = float(positive.sum()), float((1 - positive).sum())
     if min(totals) <= 0:
@@ -66,10 +66,11 @@ def weighted_area(score: Floats, positive: Floats, group: Ints, n_groups: int) -
 
 
 def mean_reliability(votes: Floats) -> float:
-    """Return the reliability of the mean of an item's votes, ICC(1,k); NaN without two items of two votes.
+    """Return the reliability of the mean of an item's votes, ICC(1,k): at most 1, below 0 for less than chance.
 
-    votes: (n, A), NaN where an annotator gave none. With unequal numbers of votes the variance of true values is from
-    the one-way analysis of variance, and the error of the mean is averaged over the items.
+    votes: (n, A), NaN where an annotator gave none. The result is NaN with fewer than two items that have votes,
+    without an item that has two, or where the items' means are all equal. With unequal numbers of votes the variance of
+    true values is from the one-way analysis of variance, and the error of the mean is averaged over the items.
     """
     there = ~np.isnan(votes)
     number = there.sum(axis=1)

@@ -1,4 +1,4 @@
-"""From scores to decided levels and to probabilities, fitted on other groups than those they are judged on.
+"""From scores to decided levels and to probabilities, fitted on other groups than those they are evaluated on.
 
 Decided levels need cut points; probabilities need calibration, and are compared with observed rates.
 """
@@ -18,7 +18,7 @@ from metaeval.stats.ties import tie_blocks
 Objective = Literal["macro-f1", "balanced-accuracy"]
 
 CUT_POINTS = 200
-"""Cut points that are tried at most; more distinct scores are thinned to quantiles of the rows."""
+"""Largest number of finite cut points that are tried; more are thinned to quantiles of the rows."""
 
 
 def best_thresholds(
@@ -31,10 +31,11 @@ def best_thresholds(
     """Return the n_levels - 1 ascending thresholds with the highest objective: (t_low, t_high) for three levels.
 
     score, gold, weight (1 if None): (n,). A score below t_low means level 0, from t_high on the top level, else the
-    middle one. All pairs of cut points half-way between distinct scores are tried (thinned to 200), and a cut below
-    all scores (-inf) or above (inf), with which a level is never predicted. The objective is a mean over the levels
-    that have rows. Of equally good ones those with the widest gap are taken, measured at the narrower of the two, then
-    the lower ones. Raises ValueError without rows, on NaN, infinity, negative weights or levels out of range.
+    middle one. All pairs of cut points half-way between distinct scores are tried (thinned to `CUT_POINTS`), and a cut
+    below all scores (-inf) or above (inf), with which a level is never predicted. The objective is a mean over the
+    levels that have rows. Of equally good thresholds those with the widest gap between scores are taken, measured at
+    the narrower of the two, then the lower ones. Raises ValueError without a positive weight, on NaN, infinity,
+    negative weights or levels out of range.
     """
     weight = np.ones(score.size) if weight is None else weight
     _check(score, gold, weight, n_levels)
@@ -54,7 +55,7 @@ def best_thresholds(
 
 
 def decide(score: Floats, thresholds: Floats) -> Ints:
-    """Return the level of each score (n,): the number of ascending thresholds (K - 1,) that it reaches; (n,)."""
+    """Return the level of each score, (n,): how many of the ascending thresholds (K - 1,) it equals or exceeds."""
     return np.searchsorted(thresholds, score, side="right").astype(np.int64)
 
 
@@ -79,8 +80,8 @@ def group_folds(group: Ints, n_folds: int, seed: int) -> Ints:
     return fold[index]
 
 
-def number_of(levels: Floats | Ints) -> Literal[2, 3]:
-    """Return how many levels there are."""
+def level_count(levels: Floats | Ints) -> Literal[2, 3]:
+    """Return 2 for an array of two levels, else 3, as `best_thresholds` takes it."""
     return 2 if levels.size == 2 else 3
 
 
@@ -93,10 +94,10 @@ def nested_decisions(
     objective: Objective = "macro-f1",
     n_levels: Literal[2, 3] = 3,
 ) -> tuple[Ints, Floats]:
-    """Return out-of-fold predicted levels (n,), and the thresholds used in each fold, (folds, K - 1).
+    """Return out-of-fold predicted levels, (n,), and the thresholds used in each fold, (folds, n_levels - 1).
 
-    score, gold, group: (n,). The thresholds of a fold are the best ones of all other folds. Raises ValueError as
-    `best_thresholds` and `group_folds` do.
+    score, gold, group: (n,). The thresholds of a fold are the best ones on the rows of all other folds (see
+    `best_thresholds`). seed: of the folds. Raises ValueError as `best_thresholds` and `group_folds` do.
     """
     check_lengths(score=score, gold=gold, group=group)
     fold = group_folds(group, folds, seed)
@@ -110,7 +111,7 @@ def nested_decisions(
 
 
 def _cut_points(score: Floats, gold: Ints, weight: Floats, n_levels: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return cut points (m,), the gap of scores around each, the weight of each level below each (m, K), and in all."""
+    """Return cut points and the gap of scores around each, (m,), each level's weight below each, (m, K), and in all."""
     block, n_blocks = tie_blocks(score)
     by_level = np.bincount(block * n_levels + gold, weights=weight, minlength=n_blocks * n_levels)
     below = np.zeros((n_blocks + 1, n_levels))
@@ -169,7 +170,7 @@ def fit_isotonic(score: Floats, positive: Bools, new: Floats) -> Floats:
     """Return P(positive) at the scores `new` (m,) by isotonic regression on score, positive (n,); (m,).
 
     Pool-adjacent-violators on the distinct scores, linear in between, flat beyond the ends, as scikit-learn's
-    `IsotonicRegression(out_of_bounds="clip")`.
+    `IsotonicRegression(out_of_bounds="clip")`. A constant score gives the rate of positives everywhere.
     """
     from scipy.optimize import isotonic_regression  # a third of a second that only calibrations need
 
@@ -183,7 +184,7 @@ def fit_logistic(score: Floats, positive: Bools, new: Floats) -> Floats:
     """Return P(positive) at the scores `new` (m,) by logistic regression on score, positive (n,); (m,).
 
     The slope on the standardised score carries scikit-learn's default penalty, slope**2 / 2, without which separable
-    rows have no fit. One class alone, or a constant score, gives its rate.
+    rows have no fit. One class alone, or a constant score, gives the rate of positives everywhere.
     """
     rate = float(positive.mean())
     if np.ptp(score) == 0 or rate in (0.0, 1.0):
@@ -211,11 +212,11 @@ def fit_logistic(score: Floats, positive: Bools, new: Floats) -> Floats:
 
 
 def reliability(probability: Floats, positive: Bools | Floats, bins: int = 10) -> tuple[Floats, Floats, Ints]:
-    """Return mean probability, rate of positives and rows of `bins` equal bins of 0 .. 1, (bins,) each; NaN if empty.
+    """Return mean probability, rate of positives and number of rows of `bins` equal bins of 0 .. 1, (bins,) each.
 
     probability, positive: (n,); outcomes between 0 and 1 have a mean in place of a rate. A bin includes its upper end,
-    the first one also 0, as in scikit-learn's `calibration_curve`. Raises ValueError if bins < 1, a probability is
-    outside 0 .. 1, or lengths differ.
+    the first one also 0, as in scikit-learn's `calibration_curve`, which gives rates first and no empty bins (here
+    NaN). Raises ValueError if bins < 1, a probability is outside 0 .. 1, or lengths differ.
     """
     _check_probability(probability, positive)
     if bins < 1:
@@ -241,7 +242,7 @@ def brier(probability: Floats, positive: Bools) -> float:
 
 
 def expected_calibration_error(probability: Floats, positive: Bools, bins: int = 10) -> float:
-    """Return the expected calibration error: mean over rows of |rate - mean probability| of the row's bin.
+    """Return the expected calibration error: the mean over rows of |rate - mean probability| of the row's bin.
 
     Naeini, Cooper and Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning" (2015). NaN without
     rows.
@@ -255,9 +256,11 @@ def expected_calibration_error(probability: Floats, positive: Bools, bins: int =
 
 @dataclass(frozen=True)
 class Calibration:
-    """The quality of out-of-fold probabilities: Brier score, that of the constant base rate, calibration error.
+    """The quality of out-of-fold probabilities.
 
-    stated, found, rows: mean probability, rate of positives and rows of each bin, (bins,) each (see `reliability`).
+    brier: Brier score; brier_of_rate: that of the rate of positives as a constant probability. error: expected
+    calibration error. stated, found, rows: mean probability, rate of positives and rows of each bin (see
+    `reliability`).
     """
 
     brier: float

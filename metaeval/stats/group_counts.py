@@ -17,12 +17,11 @@ from metaeval.stats.ties import Entries, run_starts
 class Orders:
     """Counts for rank correlations under R weightings of the groups, with L gold levels; all are whole numbers.
 
-    A pair counts two for the higher score, a tied pair (also of a row with itself) one. rows: (L, R) rows of each
-    level.
-    over: (L, R) counts won by the rows of each level. upward: (R,) the same over rows of lower levels only, summed over
-    levels. squares, cubes: (R,) sums of t**2 and t**3 over blocks of t tied rows. copies: (3, R) the parts that come
-    from pairs of copies of one group: of `upward`, of the pairs of different levels, and of twice the pairs of
-    different scores.
+    A row that scores above another wins two, each of two tied rows one (also a row against itself). rows: (L, R)
+    number of rows of each level. over: (L, R) what each level's rows win against all rows. upward: (R,) what all rows
+    win against rows of lower levels. squares, cubes: (R,) sums of t**2 and t**3 over blocks of t tied rows. copies:
+    (3, R) what pairs between two copies of one group add to `upward`, to the number of pairs of different levels, and
+    to twice the number of pairs of different scores.
     """
 
     rows: Ints
@@ -33,7 +32,7 @@ class Orders:
     copies: Ints
 
     def kendall(self) -> Floats:
-        """Return Kendall's tau-b of score and level; NaN where either is constant."""
+        """Return Kendall's tau-b of score and level under each weighting, (R,); NaN where either is constant."""
         total, pairs = self.rows.sum(axis=0), self._pairs()
         untied = total * total - self.squares - self.copies[2]
         spread = (np.sqrt(2.0 * pairs) * np.sqrt(1.0 * untied)).astype(np.float64)
@@ -41,11 +40,11 @@ class Orders:
         return np.clip(ratio(2 * (self.upward - self.copies[0] - pairs), spread), -1, 1)
 
     def concordance(self) -> Floats:
-        """Return the share of pairs with different gold in which the higher gold scores higher, ties one half."""
+        """Return the share of pairs of different levels whose higher level scores higher, ties 1/2; (R,), or NaN."""
         return ratio(self.upward - self.copies[0], 2 * self._pairs())
 
     def spearman(self) -> Floats:
-        """Return Spearman's rho of score and level, midranks for ties; NaN where either is constant."""
+        """Return Spearman's rho of score and level, midranks for ties, (R,); NaN where either is constant."""
         total = self.rows.sum(axis=0)
         ahead = np.cumsum(self.rows, axis=0) - self.rows
         # Twice the sum over a level, and twice the rank of the level, both less the mean rank.
@@ -63,7 +62,7 @@ class Orders:
 
 
 def outranked(entries: Entries, level: int | None = None) -> Ints:
-    """Return twice the number of rows (of a level or all) with a lower score than each entry, plus tied rows; (m,)."""
+    """Return twice the rows (of `level`, or all) that score lower than each entry, plus the rows tied with it; (m,)."""
     total = _running(entries, level)[entries.start]
     return np.repeat(total[:-1] + total[1:], np.diff(entries.start))
 
@@ -72,8 +71,8 @@ def outranked(entries: Entries, level: int | None = None) -> Ints:
 class GroupedEntries:
     """The entries (m,) sorted by group, and within each group in ascending order of score.
 
-    runs: the first entry of each group's rows of one score. first, end: range of the run of each entry; opening: start
-    of its group.
+    count: number of rows of each. A run is the entries of one group with one score; runs: index of each run's first
+    entry. first, end: (m,) where each entry's run begins and ends; opening: (m,) where its group begins.
     """
 
     group: SmallInts
@@ -86,12 +85,12 @@ class GroupedEntries:
     opening: SmallInts
 
     def outranked(self, level: int | None = None) -> Ints:
-        """Return what `outranked` does, among the rows of the entry's own group."""
+        """Return twice the own group's rows (of `level`, or all) that score lower than each entry, plus tied rows."""
         total = _running(self, level)
         return np.asarray(total[self.first] + total[self.end] - 2 * total[self.opening])
 
-    def tied(self) -> Ints:
-        """Return the number of rows in each run of equal scores of a group, (runs,)."""
+    def run_sizes(self) -> Ints:
+        """Return the number of rows of each run (the rows of one group with one score), (number of runs,)."""
         return np.asarray(np.diff(np.append(_running(self)[self.runs], self.count.sum())))
 
 
@@ -109,12 +108,13 @@ def entries_by_group(entries: Entries, n_groups: int) -> GroupedEntries:
 
 
 def _running(entries: Entries | GroupedEntries, level: int | None = None) -> Ints:
+    """Return the number of rows (of `level`, or all) before each entry, and of all at the end; (m + 1,)."""
     rows = entries.count if level is None else np.where(entries.level == level, entries.count, 0)
     return np.concatenate(([0], np.cumsum(rows, dtype=np.int64)))
 
 
 def by_level(values: Ints | SmallInts, level: SmallInts, group: SmallInts, shape: tuple[int, int]) -> Ints:
-    """Return the sum of `values` (m,), whole numbers below 2**53, over each level and group; shape, (L, G)."""
+    """Return the sum of `values` (m,), whole numbers below 2**53, over each level and group, in `shape`: (L, G)."""
     cells = np.bincount(level.astype(np.int64) * shape[1] + group, weights=values, minlength=shape[0] * shape[1])
     return cells.astype(np.int64).reshape(shape)
 
@@ -122,8 +122,8 @@ def by_level(values: Ints | SmallInts, level: SmallInts, group: SmallInts, shape
 def inside_groups(entries: Entries, n_levels: int, n_groups: int) -> Ints:
     """Return counts of pairs of rows within each group, (n_groups, L (L - 1) + 1).
 
-    For each two levels, level h over level l < h at h (h - 1) / 2 + l: twice the pairs in which h has the higher
-    score, plus tied pairs; then the number of pairs of the two levels; then twice the pairs of different scores.
+    For level h over level l < h, at h (h - 1) / 2 + l: twice the pairs in which h scores higher, plus tied pairs; then,
+    in this order, the numbers of pairs of two levels; then twice the pairs of different scores.
     """
     sorted_ = entries_by_group(entries, n_groups)
     members = by_level(sorted_.count, sorted_.level, sorted_.group, (n_levels, n_groups))
@@ -134,14 +134,15 @@ def inside_groups(entries: Entries, n_levels: int, n_groups: int) -> Ints:
         won += by_level(sorted_.count[above] * sorted_.outranked(lower)[above], place, sorted_.group[above], won.shape)
     unlike = [members[higher] * members[lower] for higher in range(n_levels) for lower in range(higher)]
     rows = members.sum(axis=0)
-    squares = np.bincount(sorted_.group[sorted_.runs], weights=sorted_.tied() ** 2, minlength=n_groups)
+    squares = np.bincount(sorted_.group[sorted_.runs], weights=sorted_.run_sizes() ** 2, minlength=n_groups)
     return np.array([*won, *unlike, rows * rows - squares.astype(np.int64)]).T
 
 
 def level_wins(entries: Entries, n_levels: int, n_groups: int) -> tuple[Ints, Ints]:
-    """Return rows of each level in each group, (L, G), and twice the rows of each level that they outrank, (L, L, G).
+    """Return the number of rows of each level in each group, (L, G), and the wins of these rows, (L, L, G).
 
-    The second is by the level of the group's rows, then by the level that they outrank; a tie counts one.
+    wins[h, l, g]: twice the pairs in which a row of level h in group g scores above any row of level l, plus tied
+    pairs.
     """
     shape = n_levels, n_groups
     members = by_level(entries.count, entries.level, entries.group, shape)
@@ -156,12 +157,13 @@ def level_wins(entries: Entries, n_levels: int, n_groups: int) -> tuple[Ints, In
 class GroupTotals:
     """The contributions of G groups to the counts of L levels.
 
-    Each pair of a higher and a lower score counts two, each tied pair one. members: (L, G), rows of the group at a
-    level. over: (L, G), pairs won by its rows of that level; against: (L, G), pairs won over other rows of that level;
-    inside: as `over`, within the group. downward, upward, inside_downward: (G,), pairs won by its rows over rows of
-    lower levels, pairs won over them by rows of higher levels, and pairs of the first kind within the group. squares,
-    cubes: sums of t**2 and t**3 over blocks of t tied rows, for all rows, then without each group in turn, (1 + G,).
-    own_squares: (G,) sum of t**2 over the blocks of the group's own rows.
+    A row that scores above another wins two, each of two tied rows one (also a row against itself). members: (L, G)
+    number of the group's rows of each level. over: (L, G) what the group's rows of that level win against all rows;
+    inside: against rows of the group alone. against: (L, G) what all rows of the group win against all rows of that
+    level. downward, upward: (G,) what the group's rows win against rows of lower, and of higher, levels than their own;
+    inside_downward: against lower levels in the group alone. squares, cubes: (1 + G,) sums of t**2 and t**3 over blocks
+    of t tied rows, of all rows, then without each group in turn. own_squares: (G,) sum of t**2 over blocks of the
+    group's own rows.
     """
 
     members: Ints
@@ -176,7 +178,7 @@ class GroupTotals:
     own_squares: Ints
 
     def orders(self) -> Orders:
-        """Return the counts of all rows, then without each group in turn: 1 + G weightings.
+        """Return the counts of all rows, then of all rows without each group in turn: `Orders` of 1 + G weightings.
 
         Without a group, the pairs won by its rows and those won over them are subtracted, and the pairs inside it,
         which are in both, are added again.
@@ -196,8 +198,10 @@ class GroupTotals:
         )
 
     def pairs_inside(self) -> Ints:
-        """Return counts of pairs inside each group, (G, 3): twice those won by the higher level, those of different
-        levels, and twice those of different scores; a tie counts one.
+        """Return counts of pairs inside each group, (G, 3).
+
+        They are twice those of two levels that the higher wins, plus tied ones; those of two levels; twice those of two
+        scores.
         """
         rows = self.members.sum(axis=0)
         unlike = (rows * rows - (self.members * self.members).sum(axis=0)) // 2
@@ -205,7 +209,7 @@ class GroupTotals:
 
 
 def group_totals_of(entries: Entries, n_levels: int, n_groups: int) -> GroupTotals:
-    """Return the totals of sorted rows; groups are numbered below `n_groups` and levels from the lowest."""
+    """Return what each group's rows contribute to the pair counts; groups are coded 0 .. n_groups - 1."""
     shape = n_levels, n_groups
     group, level, count = entries.group, entries.level, entries.count
     sorted_ = entries_by_group(entries, n_groups)
@@ -219,7 +223,7 @@ def group_totals_of(entries: Entries, n_levels: int, n_groups: int) -> GroupTota
         against[other] = _by_group(count * beaten, group, n_groups)
     # Floats: the cube of two million tied rows is not a 64-bit integer.
     tied = np.bincount(entries.block, weights=count, minlength=entries.n_blocks)
-    alone, run_group = sorted_.tied().astype(np.float64), sorted_.group[sorted_.runs]
+    alone, run_group = sorted_.run_sizes().astype(np.float64), sorted_.group[sorted_.runs]
     shared = tied[sorted_.block[sorted_.runs]]
     rest = shared - alone
     squares = _by_group(shared**2 - rest**2, run_group, n_groups)

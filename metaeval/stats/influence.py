@@ -35,7 +35,7 @@ class Influence:
     parts: (P, G), in the measure's own units, each part summing to 0. rows: (P, G) rows of each part in each group.
     levels: (L, G) rows of each level that the measure reads, where the parts are not its levels.
     ends: the measure's range, within which its interval is taken on the logit scale (of a correlation: Fisher's z).
-    Without both ends (None, or one of them infinite) the interval is taken as it stands, and cut at the end there is.
+    With ends None, or one of them infinite, the interval is value +- t x error, cut at a finite end.
     error: standard error that groups have no part in, such as a Monte Carlo error.
     """
 
@@ -87,20 +87,20 @@ class Influence:
         return round(float(expected.sum() ** 2 / squares), 9) if squares > 0 else float(self.groups)
 
     def __sub__(self, other: Influence) -> Influence:
-        """The influence values of the difference of a measure of two metrics on the same rows."""
+        """Return the influence values of the difference of one measure of two metrics on the same rows."""
         ends = self.ends and (self.ends[0] - self.ends[1], self.ends[1] - self.ends[0])
         difference, error = self.value - other.value, math.hypot(self.error, other.error)
         return replace(self, value=difference, parts=self.parts - other.parts, ends=ends, error=error)
 
 
-def less(influence: Influence, known: float, error: float = 0.0) -> Influence:
-    """Return the influence values of a measure minus a value that is known, or estimated elsewhere with an error."""
+def minus_known(influence: Influence, known: float, error: float = 0.0) -> Influence:
+    """Return the influence values of a measure minus `known`, a value without error or of standard error `error`."""
     ends = influence.ends and (influence.ends[0] - known, influence.ends[1] - known)
     return replace(influence, value=influence.value - known, ends=ends, error=error)
 
 
 def mean_of(some: Sequence[Influence]) -> Influence:
-    """Return the influence values of the mean of several measures with the same parts and range."""
+    """Return the influence values of the mean of several measures whose parts have the same shape and range."""
     rows = np.max([influence.rows for influence in some], axis=0)
     parts = np.mean([influence.parts for influence in some], axis=0)
     return Influence(float(np.mean([influence.value for influence in some])), parts, rows, some[0].ends)
@@ -109,8 +109,8 @@ def mean_of(some: Sequence[Influence]) -> Influence:
 def of_left_out(values: Floats, rows: Ints, ends: Ends | None = None) -> Influence | None:
     """Return jackknife influence values, from a measure's values (1 + G,) on the input and without each group in turn.
 
-    rows: (G,) rows of each group; a group without rows is not one of the sample. The standard error is the jackknife's.
-    None where the measure is undefined on the input or without some group.
+    rows: (G,) number of rows of each group; a group without rows is not one of the sample. The standard error is the
+    jackknife's. None with fewer than two groups, or where the measure is NaN on the input or without some group.
     """
     held = rows > 0
     left_out = values[1:][held]
@@ -122,13 +122,13 @@ def of_left_out(values: Floats, rows: Ints, ends: Ends | None = None) -> Influen
 
 
 def of_rows(value: float, contributions: Floats, group: Ints, n_groups: int, ends: Ends) -> Influence:
-    """Return groups' influence values from those of their rows, (n,); see `metaeval.stats.rank_influence`."""
+    """Return a measure's influence values, of one part, from the contributions of its rows, (n,), added up by group."""
     rows = np.bincount(group, minlength=n_groups)
     return Influence(value, group_totals(contributions, group, n_groups)[None], rows[None], ends)
 
 
 def t_interval(influence: Influence, level: float) -> tuple[float, float] | None:
-    """Return the interval at `level` with Student's t at one degree of freedom less than there are effective groups.
+    """Return the interval (low, high) at `level`, with Student's t at effective groups - 1 degrees of freedom.
 
     At an end of the range no spread is seen: there the interval is that of the rule of three, and leaves out the
     values that would have led elsewhere with chance `level`. A measure that no group moves, such as the AUC of a
@@ -143,7 +143,7 @@ def t_interval(influence: Influence, level: float) -> tuple[float, float] | None
 
 
 def t_test(influence: Influence, null: float = 0.0) -> float:
-    """Return the two-sided p of the value `null`, which `t_interval` at level 1 - p just leaves out.
+    """Return the two-sided p of the hypothesis that the measure is `null`: `t_interval` at level 1 - p ends there.
 
     NaN without a standard error. Where no group moves the measure, p is 1 if the value is `null`, else that of a sign
     test in which all effective groups agree.
@@ -168,7 +168,7 @@ def t_test(influence: Influence, null: float = 0.0) -> float:
 
 
 def resampled(influence: Influence, draws: Draws) -> tuple[Floats, Floats]:
-    """Return the change of the value in each resample of `draws` but the first, the input, and its standard error."""
+    """Return the value's change and its standard error in each of R resamples (`draws` but the first), (R,) each."""
     whole = influence.parts.sum(axis=0)
     moments = np.stack((whole, whole**2), axis=1)
     shifts, squares = np.concatenate([weighted_sums(moments, tile) for tile in draws], axis=1)[:, 1:]
@@ -214,7 +214,7 @@ def _around(
 
 
 def _unseen_in(influence: Influence) -> float:
-    """Return the effective number of groups in the part with the fewest; a group counts by its share of the rows."""
+    """Return the effective number of groups, (sum n)**2 / sum n**2 of their rows n, in the part with the fewest."""
     by_clustering = [each.rows[each.rows.any(axis=1)].astype(np.float64) for each in influence.clusterings]
     return min(float((rows.sum(axis=1) ** 2 / (rows**2).sum(axis=1)).min()) for rows in by_clustering)
 

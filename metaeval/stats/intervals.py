@@ -1,6 +1,6 @@
-"""Intervals by the method that is asked for: of measures with influence values, and of replicated values.
+"""Intervals of measures by the chosen method: from influence values (t), or from resampled values (percentile).
 
-A measure under weightings of groups (`Draws`) is all that `intervals` takes, so that any table has the same ones.
+A measure under weightings of groups (`Draws`) is all that `intervals` takes, so that all tables share one method.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ LOST_WITHOUT_A_GROUP = "no interval: undefined without one of the groups"
 
 @dataclass(frozen=True)
 class Resampling:
-    """The settings of cluster intervals: `level` and `method`. n = 0: no interval.
+    """The settings of cluster intervals: `level` and `method`. n = 0: no interval, by either method.
 
     method: "t", from a cluster standard error without resamples, or "percentile", from `n` resamples of whole groups.
-    fewest: effective groups that an interval of t needs.
+    fewest: effective groups that an interval by "t" needs.
     """
 
     n: int = 1000
@@ -36,17 +36,17 @@ class Resampling:
 
     @property
     def studentised(self) -> bool:
-        """Return whether intervals come from influence values and their standard error."""
+        """Return whether intervals come from influence values and their standard error: method "t"."""
         return self.method == "t"
 
 
 DEFAULT = Resampling()
 
 
-class Found(NamedTuple):
-    """A value with its interval; None where undefined. note: why there is no interval, or what it leaves out.
+class ValueWithInterval(NamedTuple):
+    """A value, None if undefined, and its interval from low to high, None if there is none.
 
-    effective: effective number of groups behind an interval from a standard error.
+    note: why there is no interval, or what it leaves out; or "". effective: effective number of groups, for "t" alone.
     """
 
     value: float | None
@@ -58,11 +58,12 @@ class Found(NamedTuple):
 
 def intervals(
     run: Callable[[Draws], Floats], rows: Ints, resampling: Resampling, ends: Ends | None = None
-) -> list[Found]:
+) -> list[ValueWithInterval]:
     """Return the values of K measures, each with its interval by the method of `resampling`.
 
-    run: draws -> values (n,), or (K, n), the first those of the input. rows: (G,) rows of the measures in each group; a
-    group without rows is not part of the sample. ends: the measures' range, if they have one.
+    run: from `Draws` of n weightings to values (n,), or (K, n), the first those of the input. rows: (G,) number of rows
+    of the measures in each group; a group without rows is not part of the sample. ends: lowest and highest value that
+    the measures can have; None: they have no range.
     """
     held = int(np.count_nonzero(rows))
     has_interval = resampling.n > 0 and held > 1
@@ -74,10 +75,12 @@ def intervals(
     return [_found(*pair, rows, resampling, ends) for pair in zip(values, left_out, strict=True)]
 
 
-def _found(values: Floats, left_out: Floats | None, rows: Ints, resampling: Resampling, ends: Ends | None) -> Found:
-    """Return a value with its interval. values: (1 + R,), with the resamples, if any. left_out: (1 + G,), for t."""
+def _found(
+    values: Floats, left_out: Floats | None, rows: Ints, resampling: Resampling, ends: Ends | None
+) -> ValueWithInterval:
+    """Return a value with its interval. values: (1 + R,) of input and R >= 0 resamples. left_out: (1 + G,), for t."""
     if np.isnan(values[0]):
-        return Found(None)
+        return ValueWithInterval(None)
     held, effective = int(np.count_nonzero(rows)), None
     if resampling.studentised:
         influence = None if left_out is None else of_left_out(left_out, rows, ends)
@@ -85,13 +88,13 @@ def _found(values: Floats, left_out: Floats | None, rows: Ints, resampling: Resa
     else:
         interval, note = replicated_interval(values, held, resampling.level)
     low, high = interval or (None, None)
-    return Found(float(values[0]), low, high, note, effective)
+    return ValueWithInterval(float(values[0]), low, high, note, effective)
 
 
 def studentised_interval(
     influence: Influence | None, groups: int, resampling: Resampling
 ) -> tuple[tuple[float, float] | None, str, float | None]:
-    """Return the interval from influence values, a note on why there is none, and the effective groups."""
+    """Return the interval (low, high) or None, a note on why there is none, and effective groups. groups: with rows."""
     if not resampling.n:
         return None, "", None
     if groups < 2:
@@ -107,7 +110,7 @@ def studentised_interval(
 
 
 def replicated_interval(values: Floats, groups: int, level: float) -> tuple[tuple[float, float] | None, str]:
-    """Return the percentile interval of replicated values (1 + B,), and a note on why there is none."""
+    """Return the percentile interval or None, a note on why or on lost resamples; values: (1 + B,), input first."""
     resampled = values[1:]
     if resampled.size == 0:
         return None, ""

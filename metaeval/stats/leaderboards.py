@@ -1,6 +1,6 @@
 """Means of runs over topics, and correlations of two rankings of the same runs, as TREC's evaluations compute them.
 
-Scores are compared as they are: values that differ in the last bit are no tie, as in the official programs.
+Scores are compared as they are: values that differ in the last bit are not tied, as in the official programs.
 `metaeval.stats.agreement.rank_agreement` ties values that differ by rounding.
 """
 
@@ -19,18 +19,20 @@ from metaeval.stats.systems import soft_pairwise_accuracy
 def topic_means(cells: Floats, denominator: int | None = None) -> Floats:
     """Return each run's sum over topics divided by the number of topics, (S,); cells: (S, N), NaN (missing) counts 0.
 
-    denominator: the number to divide by in place of N; None or 0: N. Topics are added in order.
-    As castorini/RAGDoll baa7fc6, tools/plot_support_kendall.py. Raises ValueError unless cells are (S, N).
+    denominator: the number to divide by in place of N; None or 0: N. Topics are added in order. As castorini/RAGDoll
+    baa7fc6, tools/plot_support_kendall.py. Raises ValueError unless cells are (S, N), or for a negative denominator.
     """
     if cells.ndim != 2 or (denominator or 0) < 0:
-        raise ValueError(f"cells must be runs by topics, and the denominator not negative, got {cells.shape}")
+        raise ValueError(
+            f"cells must be runs by topics and the denominator not negative, got {cells.shape} and {denominator}"
+        )
     divisor = denominator or cells.shape[1]
     sums = column_sum(np.nan_to_num(cells, nan=0.0).T)
     return sums / divisor if divisor else np.full(cells.shape[0], np.nan)
 
 
 def kendall(truth: Floats, scores: Floats) -> float:
-    """Return Kendall's tau-b of truth and scores, (S,) each, of the same runs; NaN where all of either are tied.
+    """Return Kendall's tau-b (without a p-value) of truth and scores, (S,) each; NaN where all of either are tied.
 
     Raises ValueError for different lengths, NaN or infinity.
     """
@@ -52,10 +54,11 @@ def topic_kendalls(truth: Floats, scores: Floats) -> Floats:
 
 
 def tau_ap(walked: Floats, other: Floats) -> float:
-    """Return tau_AP with ties: walk down one ranking, and compare each run with those above it; scores (S,).
+    """Return tau_AP with ties: the ranking by `walked` is walked down, and each run compared with those above it.
 
-    Pivots are all runs outside of the first tie group of `walked`. The value of a pivot is the share of runs strictly
-    above it that `other` puts strictly above it too, less the share that it does not. 0 where all of `walked` are tied.
+    walked, other: (S,) of the same runs. The result is the mean over pivots, all runs outside of the top tie group of
+    `walked`: the share of the runs strictly above the pivot that `other` puts strictly above it too, minus the share
+    that `other` does not. 0 where all of `walked` are tied.
     Yilmaz, Aslam and Robertson, "A new rank correlation coefficient for information retrieval" (2008); ties as in
     trec-auto-judge/auto-judge-evaluate 0ab65c1. Raises ValueError for different lengths, NaN or infinity.
     """
@@ -68,7 +71,7 @@ def tau_ap(walked: Floats, other: Floats) -> float:
 
 
 def tau_ap_b(truth: Floats, scores: Floats) -> float:
-    """Return the mean of `tau_ap` in both directions, which is the same for exchanged arguments."""
+    """Return the mean of `tau_ap(scores, truth)` and `tau_ap(truth, scores)`, which is symmetric in its arguments."""
     return (tau_ap(scores, truth) + tau_ap(truth, scores)) / 2
 
 
@@ -101,14 +104,14 @@ COEFFICIENTS: Mapping[str, Callable[[Floats, Floats], float]] = {
     "spearman": spearman,
     "pairwise_accuracy": pairwise_accuracy,
 }
-"""Coefficients of two rankings, first by truth; tau_ap is the mean of both directions, tau_ap_truth walks truth's."""
+"""Functions of (truth, scores), (S,) each. tau_ap is the mean of both directions; tau_ap_truth walks down truth."""
 
 
 def resampled(truth: Floats, scores: Floats, draws: Draws) -> dict[str, Floats]:
-    """Return every coefficient of the runs' means under each weighting of topics, (1 + R,) each.
+    """Return each of `COEFFICIENTS`, by its name, of the runs' means under each weighting of topics, (1 + R,) each.
 
-    truth, scores: runs by topics (S, N), NaN (missing) counts 0; draws: of the N topics. Means of a resample are tied
-    where they agree to 12 decimals.
+    The first value is that of the input. truth, scores: runs by topics (S, N), NaN (missing) counts 0. draws:
+    weightings of the N topics. Means are tied where they agree to 12 decimals.
     """
     sides = [np.nan_to_num(cells, nan=0.0) for cells in (truth, scores)]
     values: dict[str, list[float]] = {name: [] for name in COEFFICIENTS}
@@ -121,10 +124,11 @@ def resampled(truth: Floats, scores: Floats, draws: Draws) -> dict[str, Floats]:
 
 
 def shifted_interval(values: Floats, level: float) -> tuple[float, float] | None:
-    """Return the percentile interval of a coefficient and its resamples (1 + R,), shifted by their median bias.
+    """Return the percentile interval of a coefficient, shifted by the median bias of its resamples; high at most 1.
 
-    Resamples add the noise of topics once more, so that their coefficients are too low.
-    Of 200 simulated boards of 20 runs and 22 topics, 94.5 to 96.5 % of the intervals at .95 held the expected value.
+    values: (1 + R,), the input's first; None if that is NaN, or over half of the resamples' are. Resamples add the
+    noise of topics once more, so that their coefficients are too low. Of 200 simulated boards of 20 runs and 22 topics,
+    94.5 to 96.5 % of the intervals at .95 held the expected value.
     """
     ends = percentile_interval(values[1:], level)
     if ends is None or np.isnan(values[0]):
@@ -134,10 +138,10 @@ def shifted_interval(values: Floats, level: float) -> tuple[float, float] | None
 
 
 def soft_accuracy(truth: Floats, scores: Floats, level: float) -> tuple[float, tuple[float, float] | None]:
-    """Return soft pairwise accuracy of two leaderboards and its jackknife t interval over topics.
+    """Return the soft pairwise accuracy of two leaderboards, and its jackknife t interval (low, high) over topics.
 
-    truth, scores: runs by topics (S, N), NaN (missing) counts 0. See `metaeval.stats.systems.soft_pairwise_accuracy`.
-    No interval for fewer than two topics.
+    truth, scores: runs by topics (S, N), NaN (missing) counts 0. level: of the interval, such as 0.95. See
+    `metaeval.stats.systems.soft_pairwise_accuracy`. None in place of the interval for fewer than two topics.
     """
     topics = truth.shape[1]
     cells = [np.nan_to_num(side, nan=0.0) for side in (scores, truth)]
@@ -156,7 +160,7 @@ def first_runs(truth: Floats, k: int) -> Ints:
 
 
 def _signs(first: Floats, other: Floats) -> tuple[Floats, Floats]:
-    """Return the sign of value[i] - value[j] of both sides, (S, S) each."""
+    """Return the matrices of the sign of value[i] - value[j], (S, S), for both arguments (S,)."""
     if first.shape != other.shape or first.ndim != 1:
         raise ValueError(f"both rankings must be of the same runs, got shapes {first.shape} and {other.shape}")
     check_finite("truth", first)

@@ -33,9 +33,10 @@ def tell_of_compiling() -> None:
 
 @_compiled
 def count_wins(group, level, count, start, weights, n_levels, ties, rows, wins, squares, cubes):  # type: ignore[no-untyped-def]
-    """Pass once over tie blocks in ascending order of score; see `metaeval.stats.rank_counts`.
+    """Fill rows, wins, squares and cubes (zeros at first) of `rank_counts.Wins` in one pass.
 
-    Entries of a block lie between start[b] and start[b + 1], sorted by level.
+    group, level, count, start: of `Entries`. weights: (n_groups, R). ties: whether to fill squares and cubes, from
+    blocks of several entries.
     """
     width = weights.shape[1]
     below = np.zeros((n_levels, width), dtype=np.int32)
@@ -84,9 +85,9 @@ def count_wins(group, level, count, start, weights, n_levels, ties, rows, wins, 
 
 @_compiled
 def count_orders(group, level, count, start, weights, n_levels, rows, over, upward, squares, cubes):  # type: ignore[no-untyped-def]
-    """Pass once over tie blocks in ascending order of score; see `metaeval.stats.rank_counts`.
+    """Fill rows, over, upward, squares and cubes (zeros at first) of `group_counts.Orders` in one pass.
 
-    Entries of a block lie between start[b] and start[b + 1], sorted by level.
+    group, level, count, start: of `Entries`. weights: (n_groups, R). Blocks of one entry add no squares or cubes.
     """
     # Twice what a row outranks: the rows before its block, and those up to its end.
     width = weights.shape[1]
@@ -131,7 +132,7 @@ def count_orders(group, level, count, start, weights, n_levels, rows, over, upwa
 
 @_compiled
 def _midranks(count, rank):  # type: ignore[no-untyped-def]
-    """Compute centred midranks of blocks of `count` rows in ascending order."""
+    """Fill rank, (m,), with the centred midranks of m tie blocks of count[i] rows, in ascending order of value."""
     half = 0.5 * count.sum()
     seen = 0.0
     for i in range(count.size):
@@ -141,10 +142,12 @@ def _midranks(count, rank):  # type: ignore[no-untyped-def]
 
 @_compiled
 def ranks_left_out(counts, by_stratum, stratum, entries, start, sums):  # type: ignore[no-untyped-def]
-    """Compute leave-one-group-out moments of midranks; see `_of_ranks` in `metaeval.stats.correlations`.
+    """Fill sums, (6, S, G), with each stratum's moments of midranks without each group in turn.
 
-    counts: rows of each block and level. by_stratum: block and level of each row, which lie between stratum[s] and
-    stratum[s + 1]. entries: block, level, stratum and number of rows, which lie between start[g] and start[g + 1].
+    The six are number of rows, sums of x, y, x * x, y * y and x * y, of centred midranks of score and gold. counts: two
+    arrays, rows of each score block and gold level. by_stratum: two, block and level of each row, which lie between
+    stratum[s] and stratum[s + 1]. entries: four, block, level, stratum and number of rows, between start[g] and start[g
+    + 1].
     """
     block_count, level_count = counts
     row_block, row_level = by_stratum
@@ -183,7 +186,7 @@ def ranks_left_out(counts, by_stratum, stratum, entries, start, sums):  # type: 
 
 @_compiled
 def _inserted(value, count, code, mean, patience, key, cell):  # type: ignore[no-untyped-def]
-    """Sort nearly ordered values minus stratum means by insertion; return their number, or -1 for too many moves."""
+    """Fill key with the ascending value[i] - mean[code[i]] of count[i] > 0, cell with i; return how many or -1."""
     size = 0
     for i in range(value.size):
         if count[i] > 0:
@@ -201,7 +204,7 @@ def _inserted(value, count, code, mean, patience, key, cell):  # type: ignore[no
 
 @_compiled
 def _residual_ranks(column, mean, suspicious, ties, buffers, rank):  # type: ignore[no-untyped-def]
-    """Compute centred midranks of values minus their stratum's mean, all 0 without variation; return their spread."""
+    """Fill rank with centred midranks of values minus their stratum's mean, or 0 for all; return the sum of squares."""
     value, count, code, member, stratum = column
     key, cell = buffers
     largest, most = 0.0, 0.0
@@ -244,13 +247,12 @@ def _residual_ranks(column, mean, suspicious, ties, buffers, rank):  # type: ign
 
 @_compiled
 def residual_left_out(x, y, sums, pairs, rows, start, suspicious, ties, coefficients):  # type: ignore[no-untyped-def]
-    """Compute leave-one-group-out residual Spearman correlations; see `residual_correlation` in
-    `metaeval.stats.correlations`.
+    """Fill coefficients, (G,), with Spearman's rho of the residuals without each group in turn; undefined ones stay.
 
-    x, y: the distinct values of each stratum, nearly in order of their residuals, how many rows have them, their
-    strata, their numbers by stratum and value, and where each stratum begins. sums: of x and y, by stratum. pairs:
-    number of rows with equal x and y. rows: the values and the stratum of each, group by group, which lie between
-    start[g] and start[g + 1].
+    x, y: the cells of score and gold as `correlations._distinct` gives them; sums: two arrays, totals of x and y by
+    stratum. pairs: x cell, y cell and number of rows of each combination. rows: x cell, y cell and stratum of each row,
+    sorted by group, of which those from start[g] to start[g + 1] lie in g. suspicious, ties: `SUSPICIOUS` and
+    `RESIDUAL_TIES` of `correlations`.
     """
     x_value, x_count, y_value, y_count = x[0], x[1], y[0], y[1]
     x_sum, y_sum = sums
@@ -295,7 +297,7 @@ def residual_left_out(x, y, sums, pairs, rows, start, suspicious, ties, coeffici
 
 @_compiled
 def sum_groups(moments, group, weights, total):  # type: ignore[no-untyped-def]
-    """Add weight x moment, row by row; see `weighted_sums` in `metaeval.stats.arrays`."""
+    """Add to total, (K, R), the sums over rows of weight x moment; moments: (m, K), group: (m,), weights: (G, R)."""
     # Four rows a pass, added one after another: a sum is read and written once for all four.
     width = weights.shape[1]
     w0, w1, w2, w3 = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
@@ -318,7 +320,7 @@ def sum_groups(moments, group, weights, total):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _sort_pool(score, gold, order, low, high):  # type: ignore[no-untyped-def]
-    """Sort order[low:high] by falling score, then rising gold, stably."""
+    """Sort order[low:high], row numbers, in place by falling score, then rising gold, stably."""
     if high - low > 64:
         rows = order[low:high].copy()
         by_gold = rows[np.argsort(gold[rows], kind="mergesort")]
@@ -337,14 +339,14 @@ def _sort_pool(score, gold, order, low, high):  # type: ignore[no-untyped-def]
 
 @_compiled
 def order_pools(score, gold, start, order):  # type: ignore[no-untyped-def]
-    """Sort each pool's rows by falling score, then rising gold; see `metaeval.stats.pools`."""
+    """Sort each pool's row numbers, order[start[p]:start[p + 1]], in place by falling score, then rising gold."""
     for p in range(start.size - 1):
         _sort_pool(score, gold, order, start[p], start[p + 1])
 
 
 @_compiled
 def ndcg_pools(score, gain, start, order, up_to, cutoffs, values):  # type: ignore[no-untyped-def]
-    """Compute the NDCG of each pool at each cut-off, expected over tied orders; see `metaeval.stats.pools`."""
+    """Fill values, (cut-offs, pools), with NDCG expected over tied orders, or NaN; sort pools of `order` in place."""
     flat = np.zeros(score.size)
     for p in range(start.size - 1):
         low, high = start[p], start[p + 1]

@@ -22,20 +22,21 @@ BINARISATIONS: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 """Levels that count as positive, and as negative; rows of other levels are left out."""
 
 PAIRS_OF_TABLE = ("full v. none", "full v. partial", "partial v. none")
-"""The columns FS-NS, FS-PS and PS-NS of the classification protocol, whose mean is its headline."""
+"""The columns FS-NS, FS-PS and PS-NS of the classification protocol, whose mean is its headline measure."""
 
 MEAN = "mean of the three pairs"
 GRADES = "none 0, partial 1, full 2"
 
 
 Binary = Callable[[Floats, Bools, str], float]
-"""A measure of two classes, of scores (n,), positives (n,) and a tie policy."""
+"""A measure of two classes, from scores (n,), positives (n,) and a tie rule (half, optimistic or pessimistic)."""
 
 
 def _of_order(measure: Callable[[Floats, Bools, Ints, int], Prepared]) -> Binary:
-    """Return a measure of the order of scores as a function of scores, positives and what ties do.
+    """Return a measure of the order of scores as a function of scores, positives and tie rule.
 
-    ties: "half", as the measure counts them; else they are broken in the best or the worst order.
+    Rule "half": ties count as `measure` counts them; "optimistic", "pessimistic": the positive, or the negative, of two
+    tied rows scores higher.
     """
 
     def found(score: Floats, positive: Bools, ties: str) -> float:
@@ -50,9 +51,10 @@ def _of_order(measure: Callable[[Floats, Bools, Ints, int], Prepared]) -> Binary
 
 
 def _best(measure: Callable[[Floats], Floats]) -> Binary:
-    """Turn a measure of decisions into one of scores: its value at the threshold that is best for these labels.
+    """Return a function of scores: the highest value of a measure of decisions over the thresholds "score >= s".
 
-    measure: of counts (k, 2, 2) by true and predicted class.
+    s: each distinct score. measure: from counts (k, 2, 2) by true and predicted class to (k,). The function gives NaN
+    where one class has no row, and ignores its tie rule.
     """
 
     def found(score: Floats, positive: Bools, ties: str) -> float:
@@ -79,9 +81,11 @@ GRADED: Mapping[str, Callable[..., Any]] = {"pearson": pearsonr, "spearman": spe
 
 
 def values_under_choices(measure: str, score: Floats, level: Floats) -> Iterator[tuple[str, str, float, int]]:
-    """Yield a measure's value under each rule for labels and ties: names of both rules, value, and number of rows.
+    """Yield a measure's value under each choice: (name of the labels' rule, tie rule, value, number of rows).
 
-    measure: a key of `BINARY` or `GRADED`. score, level: (n,), levels 0, 1 and 2. Undefined values are left out.
+    measure: a key of `BINARY` or `GRADED`. score, level: (n,), levels 0, 1 and 2. Labels are those of `BINARISATIONS`
+    and, by kind of measure, `MEAN` or `GRADES`; the tie rule is "half", for "auc" and "average precision" each of
+    three. Undefined values are left out.
     """
     if measure in GRADED:
         golds = {GRADES: (level, np.ones(level.size, dtype=bool))}

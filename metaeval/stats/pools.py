@@ -32,12 +32,11 @@ Ties = Literal["expected", "worst", "best"]
 
 @dataclass(frozen=True, eq=False)
 class RankedPools:
-    """The rows (n,) of retrieval pools, sorted by pool, then from the highest score down.
+    """The rows (n,) of retrieval pools, sorted by pool, then from the highest score down, ties from the lowest level.
 
-    pool: index of the row's pool, 0 .. n_pools - 1, in ascending order of the codes given.
-    gold: the row's level. rank: its position in the pool, from 1.
-    first, last: the first and last rank of its tie block; equal to rank where nothing is tied.
-    best_first: the levels of each pool from the highest down.
+    pool: index of the row's pool, 0 .. n_pools - 1, in ascending order of the pools' codes. gold: the row's level.
+    rank: its position in the pool, from 1. first, last: the first and last rank of its tie block; equal to rank where
+    nothing is tied. best_first: the levels of each pool's rows sorted from the highest down, pool after pool, (n,).
     """
 
     pool: SmallInts
@@ -50,7 +49,7 @@ class RankedPools:
 
     @cached_property
     def relevant(self) -> Bools:
-        """Return whether each row is relevant, (n,)."""
+        """Return whether each row is relevant (level >= 1), (n,)."""
         return self.gold >= 1
 
     @cached_property
@@ -67,7 +66,7 @@ class RankedPools:
         return self.last - self.first + 1, up_to - above, above - counted[pool_start]
 
     def in_order(self, ties: Ties) -> RankedPools:
-        """Return pools that were ranked with ties "expected" as `rank_pools` ranks them with these ties."""
+        """Return pools, ranked with ties "expected", as `rank_pools` ranks them with `ties`; "expected": unchanged."""
         if ties == "expected" or np.array_equal(self.first, self.last):
             return self
         mirrored = np.arange(self.rank.size) + self.first + self.last - 2 * self.rank
@@ -80,7 +79,7 @@ class RankedPools:
 
 
 def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected") -> RankedPools:
-    """Return every pool's rows sorted by descending score; score, gold, pool: (n,).
+    """Return every pool's rows ranked by descending score; score, gold, pool: (n,).
 
     ties: "expected" keeps tied rows together as a block, over whose random orders measures take the expectation;
     "worst" and "best" put the rows of a block in ascending and descending order of gold, each with a rank of its
@@ -109,13 +108,13 @@ def check_pools(score: Floats, gold: Floats, pool: Ints) -> None:
 
 
 def pool_starts(pool: Ints) -> tuple[Ints, Ints]:
-    """Return the rows (n,) sorted by pool, and where each pool starts among them, (n_pools + 1,) with n at the end."""
+    """Return the row numbers by pool, (n,), and where each pool starts among them, (n_pools + 1,) with n last."""
     order = np.argsort(pool, kind="stable")
     return order, np.append(np.flatnonzero(run_starts(pool[order])), pool.size)
 
 
 def _order(score: Floats, gold: Floats, pool: Ints, by_pool: Ints, start: Ints) -> Ints:
-    """Return the rows sorted by pool, then falling score, then rising gold. by_pool, start: the `pool_starts`."""
+    """Return the row numbers, (n,), by pool, falling score and rising gold; by_pool, start: `pool_starts(pool)`."""
     loops = arrays.compiled(score.size * 20)
     if loops is None:
         return np.lexsort((gold, -score, pool))
@@ -125,9 +124,10 @@ def _order(score: Floats, gold: Floats, pool: Ints, by_pool: Ints, start: Ints) 
 
 
 def pool_mean(values: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Return the mean over pools of `values` (P,), or of K measures (K, P); a pool weighs as much as its group (P,).
+    """Return the mean over P pools of a measure, as a function of group weights: (R,), or (K, R) for K measures.
 
-    NaN values are left out. Undefined where no pool is left. Raises ValueError on a group code out of range.
+    values: (P,) or (K, P); NaN ones are left out of their measure's mean, which is NaN without others. group: (P,)
+    codes; a pool weighs as much as its group. Raises ValueError on a group code out of range.
     """
     arrays.check_lengths(values=values[0] if values.ndim > 1 else values, group=group)
     arrays.check_codes("group", group, n_groups)
@@ -169,8 +169,8 @@ def reciprocal_rank(ranked: RankedPools) -> Floats:
 def average_precision_of_pools(ranked: RankedPools) -> Floats:
     """Return the expected average precision of each pool, (n_pools,); NaN without a relevant row.
 
-    A relevant row on rank p of its block stands below `above` relevant rows, itself, and of the p - a block rows in
-    front of it (r - 1) / (t - 1) each.
+    Up to a relevant row on rank p of a block on ranks a .. b there are the relevant rows above the block, the row
+    itself, and (p - a) (r - 1) / (t - 1) expected ones of the block.
     """
     rows, hits, above = ranked.blocks
     in_front = (ranked.rank - ranked.first) * (hits - 1.0) / np.maximum(rows - 1, 1)
@@ -185,7 +185,7 @@ def precision_at_1(ranked: RankedPools) -> Floats:
 
 
 def recall_at(ranked: RankedPools, k: int) -> Floats:
-    """Return the expected share of each pool's relevant rows on ranks 1 .. k; NaN without one. ValueError if k < 1."""
+    """Return the expected share of each pool's relevant rows on ranks 1 .. k, NaN without any; ValueError if k < 1."""
     if k < 1:
         raise ValueError(f"the cut-off k must be at least 1, got {k}")
     rows, hits, _ = ranked.blocks
@@ -230,7 +230,7 @@ def ndcg_at(score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], g
 
 
 def level_gains(gold: Floats, gains: Gains) -> Floats:
-    """Return the gain of each level in `gold` (n,); raises ValueError if one is too large for a float."""
+    """Return each level's gain, (n,): itself, or 2**level - 1 if "exponential" (ValueError for levels above 1023)."""
     if gains == "linear":
         return gold
     if gold.size and gold.max() > 1023:
@@ -255,11 +255,12 @@ def ideal_dcg(best_first: Floats, pool: SmallInts, rank: SmallInts, n_pools: int
 def ndcg_ranges(
     score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], gains: Gains = "linear"
 ) -> list[tuple[Floats, Floats]]:
-    """Return the worst and best NDCG of each pool over all scores that its missing rows (NaN) could have, by cut-off.
+    """Return for each cut-off the worst and the best NDCG of each pool over all scores that its missing rows may have.
 
-    score, gold, pool: (n,); both values are (n_pools,). The ideal order is that of the whole pool. A missing row tied
-    with a block of observed ones gives a value between those of standing before and behind the block, so ties need no
-    case of their own. NaN for pools without a gain. Raises ValueError as `rank_pools` and `ndcg` do.
+    score, gold, pool: (n,), NaN for a missing score; both results: (n_pools,), NaN for pools without a gain. The ideal
+    order is that of the whole pool. A missing row tied with a block of observed ones gives a value between those of
+    standing before and behind the block, so ties need no case of their own. Raises ValueError for a cut-off below 1 and
+    a gold that is negative, not finite or overflows.
     """
     missing, most = np.isnan(score), max(cutoffs)
     perfect, gain = rank_pools(gold, gold, pool), level_gains(gold, gains)
@@ -279,7 +280,7 @@ def ndcg_ranges(
 
 
 def _least_dcg(block_gain: Floats, block_size: Ints, free_gain: Floats, n_free: Ints, k: int) -> Floats:
-    """Return each pool's lowest DCG@k, (n_pools,), from its first tie blocks and the lowest gains of unscored rows."""
+    """Return each pool's lowest DCG@k, (n_pools,), over all places of its n_free unscored rows among its tie blocks."""
     block_gain, free_gain = block_gain[:, :k], free_gain[:, :k]
     up_to = np.concatenate((discounts_up_to(k), np.full(k, discounts_up_to(k)[-1])))
     least = np.full((len(free_gain), free_gain.shape[1] + 1), np.inf)
@@ -310,7 +311,7 @@ def _observed_blocks(score: Floats, gain: Floats, pool: Ints, n_pools: int, k: i
 
 
 def _lowest(gain: Floats, pool: Ints, n_pools: int, k: int) -> Floats:
-    """Return the k lowest gains of each pool in ascending order, padded with 0."""
+    """Return the k lowest gains of each pool in ascending order, (n_pools, up to k), padded with 0."""
     order = np.lexsort((gain, pool))
     return _first(gain[order], pool[order], n_pools, k)
 

@@ -37,10 +37,10 @@ def draw_simple(n_items: int, n: int, seed: int) -> Ints:
 
 
 def draw_stratified(stratum: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
-    """Return n item numbers, (n,), drawn in proportion to the strata's sizes, and probabilities (N,).
+    """Return n item numbers, (n,), drawn in proportion to the strata's sizes, and each item's probability, (N,).
 
-    stratum: (N,) codes; at least two items (or all) of each are drawn. Remainders go to the largest fractions.
-    Raises ValueError if n is less than two a stratum, or more than N.
+    stratum: (N,) codes; at least two items (or the only one) of each are drawn. Remainders go to the largest fractions.
+    Raises ValueError if n is too small for that, or more than N.
     """
     codes, stratum_of_unit, size = np.unique(stratum, return_inverse=True, return_counts=True)
     least = np.minimum(2, size)
@@ -64,7 +64,7 @@ def draw_stratified(stratum: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
 
 
 def draw_in_proportion(size: Floats, n: int, seed: int) -> tuple[Ints, Floats]:
-    """Return n item numbers, (n,), drawn with probabilities in proportion to size, at most 1; and these, (N,).
+    """Return n item numbers, (n,), drawn in proportion to size (N,), and each item's probability, (N,), at most 1.
 
     Systematic sampling (Madow 1949) in random order: the number drawn is n and the probabilities are exact. Raises
     ValueError for a size that is not positive, or n above N.
@@ -85,7 +85,7 @@ def draw_in_proportion(size: Floats, n: int, seed: int) -> tuple[Ints, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class Wald:
-    """A prediction-powered mean with its Wald interval, and the lambda that was used."""
+    """A prediction-powered mean with its Wald interval, and the lambda that was used (`lam`)."""
 
     value: float
     low: float
@@ -101,7 +101,7 @@ def ppi_mean(
     lam: float | None = None,
     level: float = 0.95,
 ) -> Wald:
-    """Return the PPI++ mean: label, prediction, weight (n,) of labelled items, unlabelled (N,) of the others.
+    """Return the PPI++ mean: label, prediction, weight (n,) of labelled items, unlabelled (N,) predictions of others.
 
     lam: None for the lambda of least variance, clipped to 0 .. 1. Raises ValueError for columns of different lengths.
     """
@@ -145,8 +145,8 @@ class Share:
     """An estimated share, its interval, and quantities from which intervals of differences are computed.
 
     variance: of the value. lam: mean lambda, for scores of standard deviation 1. df: of the t quantile. parts: (K,)
-    contribution of each sampling unit (set) or cluster (process) to the error. unseen: variance beyond the sum of their
-    squares, for errors that do not occur among the labels.
+    contribution to the error of each sampling unit (set) or cluster (process), by its code. unseen: variance beyond the
+    sum of their squares, for errors that do not occur among the labels.
     """
 
     value: float
@@ -171,10 +171,11 @@ def share(
 ) -> Share:
     """Return the mean of labels in 0 .. 1 over N items: label (n,), in the order of `sample.rows`; score, cluster (N,).
 
-    cluster: codes of the answers, whose items are not independent (only needed for the process). use_scores: False for
-    the interval of the same family from labels alone. size: (N,) weight of each item in the mean; None: equal weights.
-    The variance is a jackknife over units (strata kept), or over clusters. Raises ValueError for fewer than two units,
-    or clusters, with a label.
+    cluster: codes of the answers, whose items are not independent (only read for estimand "process"). use_scores:
+    False, like constant scores, gives the interval of the same family from labels alone. size: (N,) weight of each item
+    in the mean; None: equal weights. The variance is a jackknife over units (strata kept), or over clusters. A set of
+    which all items are labelled with probability 1 has the value as both ends. Raises ValueError for fewer than two
+    units, or clusters, with a label.
 
     For the set, the value is sum(w (y - lam (f - mean f))) / sum(w), w = size / probability, lam without the item's
     unit.
@@ -215,10 +216,11 @@ def share(
 
 
 def with_zeros(share: Share, size: Floats, zeros: Floats, estimand: Estimand, level: float = 0.95) -> Share:
-    """Return an estimated share extended to items whose labels are known to be 0.
+    """Return an estimated share extended to further items whose labels are known to be 0.
 
-    size: (K,) total weight of the other items by cluster; zeros: (K,) of the items known to be 0. A set's share is
-    only scaled; for a process, their number is itself estimated from the sample of clusters.
+    size: (K,) total weight of the items of `share` by cluster; zeros: (K,) that of the further items. level: of the
+    interval, as in `share`. A set's share is only scaled; for a process the proportion of zeros is itself estimated
+    from the sample of clusters.
     """
     total = size + zeros
     factor = float(size.sum() / total.sum())
@@ -244,9 +246,10 @@ def with_zeros(share: Share, size: Floats, zeros: Floats, estimand: Estimand, le
 
 
 def labels_saved(labels: int, powered: Share, alone: Share, items: int | None = None) -> float:
-    """Return how many more labels would give the same precision without scores; 0 where the scores add nothing.
+    """Return how many labels more than `labels` would give the precision of `powered` without scores; 0 if none.
 
-    items: number of items in the estimated set, which labels cannot exceed; None for a process.
+    powered, alone: the estimates with and without scores. items: number of items in the estimated set, which labels
+    cannot exceed; None for a process.
     """
     if not 0 < powered.variance < alone.variance:
         return 0.0
@@ -258,7 +261,7 @@ def wilson(value: float, variance: float, n: float, df: float, level: float, dra
     """Return Wilson's interval of a share with the number of independent labels that would give this variance.
 
     n: the number of labels; a share of 0 or 1 is replaced by one that is half a label away. df: of the t quantile in
-    place of the normal one. drawn: the finite-population factor, where no variance was seen (all labels equal).
+    place of the normal one. drawn: finite-population factor of the variance used where it is 0 (all labels equal).
     """
     share = min(max(value, 0.0), 1.0)
     inner = min(max(share, 0.5 / n), 1 - 0.5 / n)
@@ -273,7 +276,7 @@ def wilson(value: float, variance: float, n: float, df: float, level: float, dra
 
 
 def _lambdas(label: Floats, predictor: Floats, weight: Floats, unit: Ints, n_units: int) -> Floats:
-    """Return lambda of each unit, (U,), from the other units' labels: slope on standardised scores, shrunk by its F."""
+    """Return each unit's lambda, (U,), from the other units' labels: slope on standardised scores, shrunk by its F."""
 
     def others(values: Floats) -> Floats:
         return np.asarray(values.sum() - np.bincount(unit, values, n_units))
@@ -293,7 +296,7 @@ def _lambdas(label: Floats, predictor: Floats, weight: Floats, unit: Ints, n_uni
 def _design_parts(
     rest: Floats, value: float, weight: Floats, sample: Sample, unit: Ints, units: Ints
 ) -> tuple[Floats, float]:
-    """Return each sampling unit's contribution to the error, (K,), by its code, and the degrees of freedom."""
+    """Return each sampling unit's contribution to the error, (K,) by its code, and the degrees of freedom, or 0."""
     n_units = units.size
     stratum = np.zeros(n_units, dtype=np.int64)
     stratum[unit] = np.unique(sample.stratum, return_inverse=True)[1]
@@ -329,7 +332,7 @@ def _freedom(heavy: NDArray[Any], strata: int = 1) -> float:
 
 
 def _cluster_parts(rest: Floats, value: float, weight: Floats, cluster: Ints, in_mean: Floats) -> tuple[Floats, float]:
-    """Return each cluster's contribution to the error, (K,). in_mean: (K,) its part in the mean of the scores."""
+    """Return each cluster's contribution to the error, (K,), and the degrees of freedom or 0; in_mean: of scores."""
     heavy = np.bincount(cluster, weight, in_mean.size)
     labelled = heavy > 0
     k = int(labelled.sum())
@@ -341,10 +344,11 @@ def _cluster_parts(rest: Floats, value: float, weight: Floats, cluster: Ints, in
 
 
 def difference(left: Share, other: Share) -> tuple[float, float, float]:
-    """Return `left` minus `other` with its interval, (value, low, high); equal codes are units drawn together.
+    """Return `left` minus `other` with its interval, (value, low, high); `parts` of one index are of the same unit.
 
-    From the ends of the two intervals and the correlation of the units' contributions (Newcombe 1998, method 10; MOVER,
-    Zou and Donner 2008), so that errors that no label shows count as in the single intervals.
+    The interval is computed from the ends of the two intervals and the correlation of the units' contributions
+    (Newcombe 1998, method 10; MOVER, Zou and Donner 2008), so that errors that no label shows count as in the single
+    intervals.
     """
     size = max(left.parts.size, other.parts.size)
     both = [np.pad(each.parts, (0, size - each.parts.size)) for each in (left, other)]

@@ -28,7 +28,7 @@ from metaeval.stats.ties import Entries, lone_powers, self_ties, sorted_by_level
 
 
 def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[Tile], Orders]:
-    """Return a function from group weights (n_groups, R) to the counts for rank correlations (`Orders`).
+    """Return a function from group weights (n_groups, R) to the pair counts for rank correlations (`Orders`).
 
     score, gold, group: (n,). For any gold; with few levels `count_wins` is faster. Raises ValueError for NaN, infinity
     or columns of different lengths.
@@ -63,7 +63,10 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
 
 
 def between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
-    """Return the number of pairs between copies of a group, (counts, R): (w**2 - w) x `inside()`, w the weights."""
+    """Return the counts of pairs between two copies of one group, (counts, R): its own times w**2 - w, w its weight.
+
+    inside: returns the counts of pairs inside each group, (n_groups, counts).
+    """
     if tile.max(initial=0) <= 1:
         return np.zeros((counts, tile.shape[1]), dtype=np.int64)
     pairs, totals = inside(), np.zeros((counts, tile.shape[1]), dtype=np.int64)
@@ -74,7 +77,7 @@ def between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
 
 
 def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], list[Any]]:
-    """Return a function for the counts without compiled loops: level by level, a few weightings at a time."""
+    """Return a function from weights (n_groups, R) to [over, upward, squares, cubes] of `Orders` less `self_ties`."""
     prepared = cache(partial(_blocks_by_level, entries, n_levels, n_groups))
 
     def strip(weights: Ints) -> tuple[Ints, Ints, Ints, Floats]:
@@ -94,7 +97,10 @@ def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable
 
 
 def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bools, Any]:
-    """Return the blocks with several entries, and the matrices from groups to rows in each block, level by level."""
+    """Return which blocks (of tied scores) have several entries, (n_blocks,), and one sparse matrix of numbers of rows.
+
+    It is (n_levels * n_blocks, n_groups): row level * n_blocks + block counts the block's rows of that level by group.
+    """
     shared = np.ones(entries.n_blocks, dtype=np.bool_)
     shared[entries.block[entries.solo]] = False
     places = (entries.level.astype(np.int64) * entries.n_blocks + entries.block, entries.group)
@@ -103,29 +109,29 @@ def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bo
 
 
 def _in_strips(strip: Callable[[Ints], tuple[Any, ...]], height: int, weights: Ints) -> list[Any]:
-    """Return the counts of all weightings, from calls of `strip` on a few at a time. height: rows of its arrays."""
+    """Return the arrays that `strip` gives for weights, a few columns at a time, joined. height: rows of its arrays."""
     counted = [strip(weights[:, columns]) for columns in arrays.strips(weights.shape[1], height)]
     return [np.concatenate(part, axis=-1) for part in zip(*counted, strict=True)]
 
 
 def _outranked(sizes: Ints) -> Ints:
-    """Return twice the number of rows below each block plus the rows in it, from block sizes (m, R)."""
+    """Return twice the number of rows below each block plus the rows in it, (m, R), from ascending block sizes."""
     return np.asarray(2 * np.cumsum(sizes, axis=0) - sizes)
 
 
 MAX_LEVELS = 8
-"""Gold values up to which wins are counted level against level."""
+"""Largest number of distinct gold values for which wins are counted level against level."""
 
 
 @dataclass(frozen=True, eq=False)
 class Wins:
-    """Counts of correctly ordered pairs under R weightings of the groups, with L gold levels. rows: (L, R) of each
-    level.
+    """Counts of correctly ordered pairs under R weightings of the groups, with L gold levels.
 
-    wins: (L (L - 1) / 2, R), for level h over level l < h at h (h - 1) / 2 + l, twice the pairs in which h scores above
-    l, a tie counting one. squares, cubes: (R,) sums of t**2 and t**3 over blocks of t tied rows. copies: (L (L - 1) +
-    1, R) the parts that come from pairs of copies of one group: of `wins`, of the pairs of each two levels, and of
-    twice the pairs of different scores.
+    rows: (L, R) number of rows of each level. wins: (L (L - 1) / 2, R), for level h over level l < h in row
+    h (h - 1) / 2 + l, twice the pairs in which h scores above l, plus the tied pairs. squares, cubes: (R,) sums of
+    t**2 and t**3 over blocks of t tied rows. copies: (L (L - 1) + 1, R) what pairs between two copies of one group
+    add to `wins`, then to the numbers of pairs of two levels, then to twice the pairs of different scores: measures
+    of pairs subtract it.
     """
 
     rows: Ints
@@ -135,14 +141,14 @@ class Wins:
     copies: Ints
 
     def auc(self, higher: int, lower: int) -> Floats:
-        """Return the ROC-AUC of one level against another; NaN where either is empty."""
+        """Return the ROC-AUC, (R,), of level `higher` as positives against level `lower`; NaN where either is empty."""
         place = higher * (higher - 1) // 2 + lower
         wins = self.wins[place] - self.copies[place]
         pairs = self.rows[higher] * self.rows[lower] - self.copies[len(self.wins) + place]
         return arrays.ratio(wins.astype(np.float64), 2.0 * pairs)
 
     def orders(self) -> Orders:
-        """Return the same counts in the form that correlations need (`Orders`)."""
+        """Return the counts in the form that correlations need (`Orders`): each level against all rows together."""
         levels = range(len(self.rows))
         nothing = np.zeros_like(self.squares)
         over = [sum((self._over(level, other) for other in levels), nothing) for level in levels]
@@ -167,13 +173,14 @@ class Wins:
 def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bool = True) -> Callable[[Tile], Wins]:
     """Return a function from group weights (n_groups, R) to the counts of correctly ordered pairs (`Wins`).
 
-    score, gold, group: (n,). ties: count tied scores too, which AUC does not need. Levels are the distinct gold values,
-    at most `MAX_LEVELS`. Raises ValueError for more, for NaN or infinity, or for columns of different lengths.
+    score, gold, group: (n,). ties: False skips `squares` and `cubes`, which ROC-AUC does not need. Levels are the
+    distinct gold values, at most `MAX_LEVELS`. Raises ValueError for more, for NaN or infinity, or for columns of
+    different lengths.
     """
     arrays.check_rows(score, gold, group, n_groups)
     entries, n_levels = sorted_by_level(score, gold, group, n_groups)
     if n_levels > MAX_LEVELS:
-        raise ValueError(f"wins are counted for up to {MAX_LEVELS} gold levels, got {n_levels}")
+        raise ValueError(f"wins are counted for up to {MAX_LEVELS} distinct gold values, got {n_levels}")
     by_numpy, n_rows = _wins_by_numpy(entries, n_levels, n_groups), int(entries.count.sum())
     alone = lone_powers(entries, n_groups)
     inside = cache(partial(inside_groups, entries, n_levels, n_groups))
@@ -201,7 +208,7 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
 
 
 def _wins_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], list[Any]]:
-    """Return a function for the counts without compiled loops: sparse products and running sums."""
+    """Return a function from weights (n_groups, R) to [rows, wins, squares, cubes] of `Wins` less `self_ties`."""
     prepared = cache(partial(_blocks_by_level, entries, n_levels, n_groups))
 
     def strip(weights: Ints) -> tuple[Ints, Ints, Ints, Floats]:

@@ -19,7 +19,7 @@ from metaeval.stats.ties import centred_midranks, tie_blocks
 def partial_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> tuple[float, Floats]:
     """Return partial Spearman and its derivative by the weight of each row, (n,), which sums to 0.
 
-    score, gold, stratum: (n,). NaN and zeros where it is undefined. Raises ValueError as `within_strata` does.
+    score, gold, stratum: (n,). (NaN, zeros) where a column varies in no stratum. Raises ValueError as `within_strata`.
     """
     blocks = [tie_blocks(values)[0] for values in (score, gold)]
     x, y = (within_strata(_ranks(block), stratum) for block in blocks)
@@ -29,8 +29,8 @@ def partial_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> tuple
 def residual_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> tuple[float, Floats]:
     """Return residual Spearman and its derivative by each row's weight, which includes the effect on stratum means.
 
-    The derivative by a stratum mean is a difference over one standard error. Arguments as in `partial_spearman_by_row`.
-    Time grows with the rows times the strata.
+    The derivative by a stratum mean is a difference over one standard error. score, gold, stratum: (n,). (NaN, zeros)
+    where a column varies in no stratum. Time grows with the rows times the strata.
     """
     code, n_strata = numbered(stratum)
     columns = [_Residuals(scaled(within_strata(values, code)), code) for values in (score, gold)]
@@ -53,7 +53,7 @@ def residual_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> tupl
 
 
 class _Residuals:
-    """The residuals of a column (n,) in its strata, code (n,): the distinct values, and which of them each row has."""
+    """The m distinct (value, stratum) of a column of residuals, with `count` rows each; cell: each row's, (n,)."""
 
     def __init__(self, residual: Floats, code: Ints) -> None:
         n_strata = int(code.max(initial=0)) + 1
@@ -64,11 +64,11 @@ class _Residuals:
         self.value, self.stratum, self.cell, self.count = residual[first], code[first], cell, count
 
     def blocks(self, value: Floats) -> Ints:
-        """Return the tie block of each of these values, from the lowest."""
+        """Return the number of the tie block of each of `value`, (m,), from the lowest."""
         return residual_blocks(value, float(np.abs(value).max(initial=0)))
 
     def slope(self, stratum: int, error: float, other: Floats) -> float:
-        """Return the coefficient's derivative by a stratum's mean, as a difference over `error`; other: (n,) ranks."""
+        """Return the coefficient's derivative by a stratum's mean, from shifts by +-`error`; other: y's ranks, (n,)."""
         product = np.bincount(self.cell, weights=other)
         shifted = []
         for shift in (error, -error):
@@ -78,12 +78,12 @@ class _Residuals:
 
 
 def _ranks(block: Ints, count: Ints | None = None) -> Floats:
-    """Return centred midranks, (n,), of the tie blocks of rows; count: how many rows each stands for."""
+    """Return each row's centred midrank, (n,), from its tie block; count: how many rows it stands for (None: one)."""
     return np.asarray(centred_midranks(np.bincount(block, weights=count).astype(np.float64)[:, None])[block, 0])
 
 
 def _contributions(x: tuple[Ints, Floats], y: tuple[Ints, Floats]) -> tuple[float, Floats]:
-    """Return the correlation of two columns of centred ranks (blocks and ranks), and its derivative by row weight."""
+    """Return the correlation of x and y, (tie block, centred rank) of rows, and its derivative by row weight, (n,)."""
     (x_block, x_rank), (y_block, y_rank) = x, y
     xx, yy, xy = (x_rank * x_rank).sum(), (y_rank * y_rank).sum(), (x_rank * y_rank).sum()
     spread = np.sqrt(xx) * np.sqrt(yy)
@@ -97,6 +97,6 @@ def _contributions(x: tuple[Ints, Floats], y: tuple[Ints, Floats]) -> tuple[floa
 
 
 def _above(block: Ints, values: Floats) -> Floats:
-    """Return the sum of `values` over the rows above each row (those it pushes up), plus half of those tied; (n,)."""
+    """Return the sum of `values` over the rows above each row, plus half of those tied with it and its own; (n,)."""
     total = np.bincount(block, weights=values)
     return np.asarray((total.sum() - np.cumsum(total) + total / 2)[block])

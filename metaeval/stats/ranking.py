@@ -1,4 +1,4 @@
-"""What tests of all pairs say of a ranking: letters of metrics that do not differ, and intervals of ranks."""
+"""Rankings of metrics under tests of all pairs: letters of metrics that do not differ, and intervals of ranks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from metaeval.stats.arrays import Bools, Floats, Ints
 
 LETTERS = "abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVW"
-"""The letters of a display: those that Unicode has a superscript of, which the terminal prints."""
+"""The letters that are given to metrics: those of which Unicode has a superscript, which the terminal prints."""
 
 
 def letters(value: Floats, significant: Bools) -> list[str]:
@@ -17,8 +17,8 @@ def letters(value: Floats, significant: Bools) -> list[str]:
     symmetric, True where two metrics differ. A compact letter display: Piepho, "An algorithm for a letter-based
     representation of all-pairwise comparisons" (2004). Each letter is a clique of metrics of which no two differ; all
     such pairs are covered by growing cliques, as in Gramm et al., "Algorithms for compact letter displays" (2007), for
-    insertion and absorption can take exponential time. A letter that shows no pair of its own is dropped. No metric has
-    letters where more than `LETTERS` are needed. Raises ValueError if the shapes do not fit or `significant` is not
+    insertion and absorption can take exponential time. A letter that shows no pair of its own is dropped. All strings
+    are empty where more than `LETTERS` are needed. Raises ValueError if the shapes do not fit or `significant` is not
     symmetric.
     """
     if significant.shape != (value.size, value.size) or value.ndim != 1:
@@ -36,7 +36,7 @@ def letters(value: Floats, significant: Bools) -> list[str]:
 
 
 def _cliques(linked: Bools) -> list[list[int]]:
-    """Return cliques that hold each edge and vertex of a graph, each grown from the first edge that none holds."""
+    """Return cliques (lists of vertices) that together hold each edge and vertex of the graph `linked`, (m, m)."""
     vertices = range(len(linked))
     held, cliques = np.zeros_like(linked), []
     edges = zip(*np.nonzero(np.triu(linked, 1)), strict=True)
@@ -53,7 +53,7 @@ def _cliques(linked: Bools) -> list[list[int]]:
 
 
 def _without_redundant(cliques: list[list[int]], vertices: int) -> list[list[int]]:
-    """Return the cliques without those whose edges and vertices are all in other cliques. vertices: their number."""
+    """Return the cliques, dropping one by one those of which others hold all edges and vertices. vertices: how many."""
     holders = np.zeros((vertices, vertices), dtype=np.int64)
     for clique in cliques:
         holders[np.ix_(clique, clique)] += 1
@@ -68,7 +68,7 @@ def _without_redundant(cliques: list[list[int]], vertices: int) -> list[list[int
 
 
 def rank_intervals(better: Bools) -> tuple[Ints, Ints]:
-    """Return the lowest and the highest rank that tests leave each metric, (m,) each; 1 is the best.
+    """Return the best and the worst rank that tests leave each metric, (m,) each; 1 is the best.
 
     better: (m, m), True where the first is significantly better than the second. A metric's rank lies between one more
     than the metrics that are better and m less those that are worse. Where the family-wise error of all pairs is at

@@ -36,7 +36,7 @@ class Draws:
     """A sequence of `n` weightings of `n_groups` groups; the first is the input itself (all weights 1).
 
     make: returns the weightings tile by tile: number of a tile -> weights (n_groups, R), R <= TILE, the same for the
-    same number. jackknife: the weightings are the input, then the input without each group in turn.
+    same number. jackknife: whether the weightings are the input, then the input without each group in turn.
     """
 
     n: int
@@ -73,7 +73,7 @@ class Prepared:
 
 
 def value(prepared: Prepared, n_groups: int) -> float:
-    """Return the value of a measure on the input itself; NaN where undefined."""
+    """Return the value of a single measure on the input itself (all weights 1); NaN where undefined."""
     return float(prepared.evaluate(np.ones((n_groups, 1), dtype=np.uint8))[0])
 
 
@@ -107,7 +107,7 @@ def bootstrap(n_groups: int, resamples: int, seed: int) -> Draws:
 
 
 def jackknife(n_groups: int) -> Draws:
-    """Return the jackknife's weightings: the input, then without each group in turn; ValueError if negative."""
+    """Return the weightings "all groups", then without each one in turn; raises ValueError if n_groups is negative."""
     _check(n_groups, 0, 0, "resamples")
 
     def make(number: int) -> Tile:
@@ -153,7 +153,7 @@ _TWICE = np.packbits(np.stack([1 - _BITS, _BITS], axis=2).reshape(256, 16), axis
 
 
 def _tile(counts: NDArray[np.integer], number: int, n: int, first: int | None = None) -> Tile:
-    """Return one tile of the `n` weightings, in the smallest unsigned type; `first` fills the very first column."""
+    """Return tile `number` of `n` weightings; `first`: None, or the weight of all groups in the very first column."""
     used = counts[:, : n - number * TILE]
     tile = used.astype(np.min_scalar_type(int(used.max(initial=1))), order="C", copy=False)
     if number == 0 and first is not None:
@@ -168,7 +168,7 @@ def _check(n_groups: int, n: int, seed: int, name: str) -> None:
 
 
 def percentile_interval(values: Floats, level: float) -> tuple[float, float] | None:
-    """Return the percentile interval at `level` of the defined `values` (R,); None if fewer than half are defined.
+    """Return the percentile interval (low, high) of `values` (R,) without the NaN; None if over half are NaN, or R = 0.
 
     Quantiles interpolate linearly. Raises ValueError unless 0 < level < 1.
     """

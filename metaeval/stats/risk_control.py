@@ -25,10 +25,10 @@ Promise = Literal["confidence", "mean"]
 
 
 def tail(misses: float, labels: float, rate: float) -> float:
-    """Return the probability of at most `misses` misses in `labels` labels whose missed share is `rate`.
+    """Return the binomial probability of at most `misses` misses among `labels` labels with a missed share of `rate`.
 
-    It is the p-value of a share of `rate` or more. Effective numbers, which need not be whole, are those of the
-    beta distribution.
+    It is the p-value of "the share is `rate` or more"; 1 if all are missed. The numbers need not be whole (effective
+    numbers): the beta distribution interpolates.
     """
     if misses >= labels:
         return 1.0
@@ -36,7 +36,7 @@ def tail(misses: float, labels: float, rate: float) -> float:
 
 
 def upper_bound(misses: float, labels: float, alpha: float) -> float:
-    """Return the one-sided Clopper-Pearson bound of the missed share at confidence 1 - `alpha`; 1 if all are missed."""
+    """Return the one-sided upper Clopper-Pearson bound of the missed share at confidence 1 - alpha; 1 if all missed."""
     return 1.0 if misses >= labels else float(betaincinv(misses + 1, labels - misses, 1 - alpha))
 
 
@@ -55,15 +55,15 @@ def labels_for(rate: float, alpha: float, misses: int = 0) -> int:
 
 
 def answers_for_mean(rate: float, missed: float = 0.0) -> int | None:
-    """Return the least number of answers with unsupported labels that bounds the mean missed share by `rate`.
+    """Return the least number of answers with unsupported labels with which `mean_bounds` is at most `rate`.
 
-    None: no number does. missed: their mean missed share. See `mean_bounds`; 9 for a rate of .1 and no miss: (9 * 0 +
-    1) / (9 + 1) is .1.
+    missed: their mean missed share; None is returned if it is not below `rate`. 9 for a rate of .1 and no miss: (9 * 0
+    + 1) / (9 + 1) is .1.
     """
     return int(np.ceil((1 - rate) / (rate - missed) - 1e-9)) if missed < rate else None
 
 
-def labels_to_tell(true: float, rate: float, alpha: float) -> int | None:
+def labels_for_power(true: float, rate: float, alpha: float) -> int | None:
     """Return the number of labels with which a missed share of `true` is shown to be below `rate` with probability 0.8.
 
     None: `true` is not below `rate`, or over 100,000 labels are needed.
@@ -81,7 +81,7 @@ def labels_to_tell(true: float, rate: float, alpha: float) -> int | None:
 
 
 def design_effect(score: Floats, cluster: Ints, weight: Floats) -> float:
-    """Return how many labels of these clusters count as one independent label, at least 1; (n,) each.
+    """Return how many labels of these clusters and weights count as one independent label, at least 1; (n,) each.
 
     It is Kish's: 1 + icc (size - 1), times that of the weights, with the intraclass correlation of the scores' ranks
     (one-way analysis of variance) and the mean size of a label's cluster. The labels of a single cluster count as one.
@@ -95,9 +95,9 @@ def design_effect(score: Floats, cluster: Ints, weight: Floats) -> float:
 
 
 def effective_labels(score: Floats, cluster: Ints, weight: Floats, thresholds: Floats) -> Floats:
-    """Return the number of independent labels that these are worth, for the share of scores at or above a threshold.
+    """Return how many independent labels these are worth, for the share of scores at or above each threshold; (T,).
 
-    Returns (T,). score, cluster, weight: (n,). thresholds: (T,) from the highest down. When a metric fails on whole
+    score, cluster, weight: (n,). thresholds: (T,) from the highest down. 0 without labels. When a metric fails on whole
     answers, what it misses correlates more within answers than ranks do. The design effect is therefore the larger
     of that of the ranks and that of being at or above the threshold. Where no score is, or every score is, that
     correlation is unknown, and k answers count as k labels: if a share r of answers fails, none of k does with
@@ -129,10 +129,11 @@ def _weight_effect(weight: Floats) -> float:
 
 
 def _intraclass_correlation(total: Floats, squares: Floats, size: Floats) -> Floats:
-    """Return the correlation of two values of one cluster, in 0 .. 1, for each of T variables; (T,).
+    """Return the correlation of two values of one cluster (icc), in 0 .. 1, for each of T variables; (T,).
 
-    total: (k, T) sums of the values of each cluster. squares: (T,) sums of the squared values. size: (k,). Without a
-    second value in any cluster it is 0; with one cluster, or values without spread, it cannot be estimated and is 1.
+    total: (k, T) sums of the values of each of k clusters. squares: (T,) sums of the squared values. size: (k,) values
+    of each. Without a second value in any cluster it is 0; with one cluster, or values without spread, it cannot be
+    estimated and is 1.
     """
     n, k = float(size.sum()), size.size
     if k == n:
@@ -148,11 +149,11 @@ def _intraclass_correlation(total: Floats, squares: Floats, size: Floats) -> Flo
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
-    """A threshold and how it does on the labels. labels: effective number of unsupported labels, for this threshold.
+class TestedThreshold:
+    """A threshold and its errors on the labels. labels: effective number of unsupported labels, for this threshold.
 
-    missed: share of them at or above the threshold. bound: the upper bound of the missed share, or of its mean.
-    flagged: share of the supported below it (NaN: none is labelled).
+    missed: weighted share of them at or above the threshold. bound: the upper bound of that share, or of its mean.
+    flagged: weighted share of supported labels below it, flagged wrongly (NaN: none is labelled).
     """
 
     threshold: float
@@ -167,7 +168,7 @@ STEPS = 100
 
 
 def threshold_order(score: Floats) -> Floats:
-    """Return the thresholds to test, from the one that flags nearly all (inf) down; from scores (N,) and no label."""
+    """Return the thresholds to test, inf (flags all) and up to `STEPS` quantiles of the finite scores, descending."""
     known = score[np.isfinite(score)]
     return np.unique(np.concatenate([np.quantile(known, np.linspace(0, 1, STEPS)), [np.inf]]))[::-1]
 
@@ -181,11 +182,12 @@ def choose_threshold(
     rate: float,
     alpha: float,
     promise: Promise = "confidence",
-) -> tuple[list[Tested], int]:
-    """Return how each threshold does on the labels, and the number of those, from the first, that keep the promise.
+) -> tuple[list[TestedThreshold], int]:
+    """Return each threshold's errors on the labels, and how many thresholds, from the first, keep the promise.
 
-    score, unsupported (0 or 1), weight (inverse probabilities), cluster: (n,) of the labelled items. thresholds:
-    from the highest down.
+    The last of these is to be taken; 0: none. score, unsupported (0 or 1), weight (inverse probabilities), cluster:
+    (n,) of the labelled items. thresholds: from the highest down. rate: the promised missed share, for "confidence"
+    with probability 1 - alpha over the labels, for "mean" on average (alpha is not read).
     """
     check_lengths(score=score, unsupported=unsupported, weight=weight, cluster=cluster)
     bad = unsupported > 0.5
@@ -210,16 +212,16 @@ def choose_threshold(
         bounds = [upper_bound(misses, labels, alpha) for misses, labels in pairs]
         failed = [tail(misses, labels, rate) > alpha for misses, labels in pairs]
     columns = thresholds, effective, missed, np.array(bounds), flagged
-    tested = [Tested(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    tested = [TestedThreshold(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
     return tested, [*failed, True].index(True)
 
 
 def mean_bounds(score: Floats, weight: Floats, cluster: Ints, thresholds: Floats) -> Floats:
-    """Return upper bounds of the mean missed share of the next answer, (T,).
+    """Return for each threshold (T,) the upper bound of the next answer's mean missed share; (T,).
 
-    score, weight, cluster: (n,) of the unsupported. The bound is (sum w L + max w) / (sum w + max w) over answers,
-    L the share of an answer's unsupported labels that is missed and w its mean weight: as if the next answer, of
-    the largest weight, were missed whole. 1 without a label.
+    score, weight, cluster: (n,) of the unsupported labels, cluster the answer's code. The bound is (sum w L + max w) /
+    (sum w + max w) over answers, L the share of an answer's unsupported labels that is missed and w its mean weight: as
+    if the next answer, of the largest weight, were missed whole. 1 without a label.
     """
     if not score.size:
         return np.ones(thresholds.size)
@@ -237,9 +239,11 @@ def corrected_share(
 ) -> tuple[float, float, float]:
     """Return the unsupported share behind a flagged share (Rogan and Gladen 1978), with bounds: (value, low, high).
 
-    variance: of the flagged share. detected, false: the flagged shares of the unsupported and of the supported, each
-    with the effective number of labels that it is known from. The two ends are the shares that a one-sided test at
-    `alpha` does not reject, which takes no division: where the metric hardly discriminates, they are wide.
+    variance, df: of the flagged share (df: inf for a normal quantile). detected, false: the flagged shares of the
+    unsupported and of the supported, each with the effective number of labels that it is known from. low, high: the
+    ends of the shares that a one-sided test at `alpha` does not reject (or the one rejected least), which takes no
+    division: where the metric hardly discriminates, they are wide. value is NaN if detected is not above false, or low
+    if the test rejects every share too.
     """
     d, n_d = detected
     f, n_f = false
@@ -257,8 +261,8 @@ def corrected_share(
     return value, float(kept.min()), float(kept.max())
 
 
-def two_samples(first: Floats, one_effective: float, other: Floats, other_effective: float) -> float:
-    """Return the p-value of a Kolmogorov-Smirnov test of two samples with these effective numbers of values."""
+def kolmogorov_smirnov_p(first: Floats, one_effective: float, other: Floats, other_effective: float) -> float:
+    """Return the asymptotic two-sided p of the Kolmogorov-Smirnov test of two samples with these effective sizes."""
     every = np.concatenate([first, other])
     gap = [np.searchsorted(np.sort(sample), every, side="right") / sample.size for sample in (first, other)]
     d = float(np.max(np.abs(gap[0] - gap[1])))

@@ -24,16 +24,17 @@ MOST_LEVELS = 10
 
 _STEPS = np.array([0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.94, 0.97, 0.99])
 SHARES = tuple((group, cell) for group, cell in product(_STEPS.tolist(), repeat=2) if group + cell <= 0.99)
-"""Shares of group and of level in group that are tried; of equal likelihood the smallest wins."""
+"""Pairs of shares (group, level in group) that are tried; of those with equal likelihood the first wins."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreModel:
     """A normal model of n scores: mean + spread x (group effect + effect of the level in the group + row effect).
 
-    mean, spread: (n,). group: (n,) codes below n_groups. cell: (n,) codes of level and group. shares: of the variance,
-    for the first two effects. values: (m,) observed scores in ascending order, whose ties are reproduced in draws;
-    empty for none. freedom: degrees of freedom of the t distribution of the row effect; infinite for a normal one.
+    mean, spread: (n,). group: (n,) codes. cell: (n,) codes of the combinations of level and group. shares: of the
+    effects' variance, for group and for level in group; the row effect has the rest. values: (m,) observed scores in
+    ascending order, whose ties draws reproduce; empty: draws are used as they are. freedom: degrees of freedom of the t
+    distribution of the row effect; infinite for a normal one.
     """
 
     mean: Floats
@@ -50,11 +51,11 @@ class ScoreModel:
         return sum(self.shares)
 
     def apart(self, factor: float) -> ScoreModel:
-        """Return the model with the differences between the levels' means multiplied by `factor`."""
+        """Return the model with all means, and so the differences between levels, multiplied by `factor`."""
         return replace(self, mean=self.mean * factor)
 
     def of_rows(self, rows: Ints, group: Ints) -> ScoreModel:
-        """Return the model of rows (k,) of this one, in new groups (k,); a group may be taken several times."""
+        """Return the model of the rows numbered `rows`, (k,), in new groups (k,); a row may be taken several times."""
         known = int(self.cell.max(initial=0)) + 1
         cell = np.unique(group * known + self.cell[rows], return_inverse=True)[1].astype(np.int64)
         return replace(self, mean=self.mean[rows], spread=self.spread[rows], group=group, cell=cell)
@@ -81,7 +82,7 @@ def fit_scores(score: Floats, gold: Floats, group: Ints) -> ScoreModel:
 
 
 def _spreads(squares: Floats, level: Ints, group: Ints) -> Floats:
-    """Return the standard deviation of each level from squared residuals, shrunk to that of all levels.
+    """Return the standard deviation of each level, (L,), from squared residuals (n,), shrunk to that of all levels.
 
     A level in few groups shows too little of its spread, since its mean is fitted to the same groups. Its variance has
     one degree of freedom less than the level has effective groups, and that of all levels weighs as `_PRIOR` of them.
@@ -107,7 +108,7 @@ def _freedom(rest: Floats, share: float) -> float:
 
 
 def planned_scores(gold: Floats, group: Ints, icc: float) -> ScoreModel:
-    """Return a model of a metric without scores: levels one apart, and `icc` the correlation within a group."""
+    """Return a model of a metric that has no scores yet: level means one apart, spread 1, and `icc` in a group."""
     level, number = tie_blocks(gold)
     mean = _normal_scores(gold) if number > MOST_LEVELS else level.astype(np.float64)
     cell = np.unique(group * number + level, return_inverse=True)[1].astype(np.int64)
@@ -120,10 +121,10 @@ def draw(
     correlations: Sequence[float] = (0.0, 0.0, 0.0),
     sign: float = 1.0,
 ) -> list[Floats]:
-    """Return scores (n,) drawn from each model; two models are of the same rows.
+    """Return scores (n,) drawn from each model, in the order of `models`; two models are of the same rows.
 
-    correlations: of the two models' effects, in the order of `ScoreModel`: group, level in group, row. sign: 1, or
-    -1 for the mirror image of a draw: the mean of the two varies little.
+    correlations: of the effects of a model and of the one before it: (group, level in group, row). sign: 1, or -1 with
+    a generator in the same state for the mirror image of a draw: the mean of the two varies little.
     """
     parts: list[Floats] = []
     scores = []
@@ -145,15 +146,16 @@ def draw(
 
 
 def _t_scale(rng: np.random.Generator, freedom: float, size: int) -> Floats:
-    """Return factors that turn normal numbers into those of Student's t with variance 1."""
+    """Return `size` factors that turn standard normal numbers into those of Student's t, scaled to variance 1."""
     return np.sqrt((freedom - 2) / rng.chisquare(freedom, size))
 
 
 def correlations_of(metric: tuple[Floats, ScoreModel], other: tuple[Floats, ScoreModel]) -> tuple[float, float, float]:
-    """Return the correlations of two models' effects (group, level in group, row) that fit their scores (n,).
+    """Return the correlations of two models' effects, (group, level in group, row), that fit the scores (n,) of both.
 
-    They are those of the mean products of two rows of one group, of two of one group and level, and of a row with
-    itself. What an effect cannot explain, because one of the metrics lacks it, is left to the next one.
+    metric, other: the scores, and the model that was fitted to them, on the same rows. The correlations are those of
+    the mean products of two rows of one group, of two of one group and level, and of a row with itself. What an effect
+    cannot explain, because one of the metrics lacks it, is left to the next one.
     """
     first, second = (_rest(_normal_scores(score), model) for score, model in (metric, other))
     both = math.sqrt(float((first**2).mean() * (second**2).mean())) if first.size else 0.0
@@ -186,7 +188,7 @@ def _rest(normal: Floats, model: ScoreModel) -> Floats:
 
 
 def _with_ties(score: Floats, values: Floats) -> Floats:
-    """Return scores replaced by the quantiles of `values` at their ranks, which reproduces the ties of `values`."""
+    """Return scores (n,) replaced by the quantiles of `values` at their ranks, with the ties of `values`; (n,)."""
     if not values.size:
         return score
     mapped = np.empty(score.size)
@@ -199,7 +201,7 @@ def _normal_scores(values: Floats) -> Floats:
 
 
 def _fitted_shares(rest: Floats, group: Ints, cell: Ints) -> tuple[float, float]:
-    """Return the shares in `SHARES` that maximise the likelihood of the residuals `rest` (n,), with free variance."""
+    """Return the pair of `SHARES` with the highest likelihood of the residuals `rest` (n,), their variance free."""
     n_groups, n_cells = int(group.max(initial=-1)) + 1, int(cell.max(initial=-1)) + 1
     group_of = np.zeros(n_cells, dtype=np.int64)
     group_of[cell] = group

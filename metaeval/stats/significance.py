@@ -28,7 +28,7 @@ from metaeval.stats.ties import midranks
 
 @dataclass(frozen=True)
 class DeLong:
-    """Two AUCs on the same rows, their difference with its variance, and the two-sided z-test; NaN where undefined."""
+    """Two AUCs on the same rows, their difference (one minus other), its variance, z and two-sided p; or NaN."""
 
     auc_one: float
     auc_other: float
@@ -39,11 +39,12 @@ class DeLong:
 
 
 def bootstrap_p(differences: Floats) -> float:
-    """Return the two-sided p of no difference, from the input's difference and those of paired resamples, (1 + R,).
+    """Return the two-sided bootstrap p of no difference.
 
-    It is the level at which the percentile interval just leaves out 0, with the input as one resample more, so
-    never 0 (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 4.4). Resamples of no
-    difference count on both sides. NaN where fewer than half of them are defined.
+    differences: (1 + R,) that of the input, then those of paired resamples. It is the level at which the percentile
+    interval just leaves out 0, with the input as one resample more, so never 0 (Davison and Hinkley, "Bootstrap Methods
+    and their Application", 1997, section 4.4). Resamples of no difference count on both sides. NaN where the input's
+    difference is, or over half of the resamples'.
     """
     drawn = differences[1:][~np.isnan(differences[1:])]
     if np.isnan(differences[0]) or not drawn.size or 2 * drawn.size < differences.size - 1:
@@ -58,8 +59,8 @@ def delong(first: Floats, other: Floats, positive: Bools) -> DeLong:
     DeLong, DeLong and Clarke-Pearson, "Comparing the areas under two or more correlated receiver operating
     characteristic curves" (1988), from midranks as in Sun and Xu, "Fast implementation of DeLong's algorithm" (2014).
     Rows count as independent, which rows of one group are not: read it beside a test that resamples groups, not
-    instead. AUCs need a positive and a negative, the variance two of each, the test a variance above 0.
-    Raises ValueError on NaN, infinity or columns of unlike length.
+    instead. NaN: all without a positive and a negative, the variance without two of each, z and p also where the
+    variance is 0, as of equal scores. Raises ValueError on NaN, infinity or columns of unlike length.
     """
     check_lengths(one=first, other=other, positive=positive.astype(np.int64))
     check_finite("one", first)
@@ -80,7 +81,7 @@ def delong(first: Floats, other: Floats, positive: Bools) -> DeLong:
 
 
 def _components(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    """Return the share of negatives below each positive, and of positives above each negative; ties count one half."""
+    """Return each positive's share of negatives below it, and each negative's of positives above it; ties are 1/2."""
     ranks = midranks(score)
     beaten = (ranks[positive] - midranks(score[positive])) / np.sum(~positive)
     missed = 1 - (ranks[~positive] - midranks(score[~positive])) / np.sum(positive)
@@ -95,7 +96,7 @@ def _variance_of_mean(values: Floats) -> float:
 
 
 def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
-    """Return Williams' t of r12 - r13 with n - 3 degrees of freedom, and its two-sided p.
+    """Return Williams' t of r12 - r13 with n - 3 degrees of freedom, and its two-sided p: (t, p).
 
     r12, r13: correlations of the gold with each of two metrics. r23: that of the two metrics. n: number of rows, taken
     as independent and jointly normal. Williams, "The comparison of regression variables" (1959), in the form that
@@ -115,11 +116,11 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
 
 
 def steiger(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
-    """Return Steiger's Z of r12 - r13, and its two-sided p: Fisher's z with the covariance at the mean of r12 and r13.
+    """Return Steiger's Z of r12 - r13 and its two-sided p: (Z, p).
 
-    Arguments as in `williams`. Steiger, "Tests for comparing elements of a correlation matrix" (1980), equation 14.
-    NaN where undefined: n < 4, a NaN correlation, a correlation of -1 or 1 with the gold, two metrics alike. Raises
-    ValueError as `williams` does.
+    It compares Fisher's z of both, with their covariance at the mean of r12 and r13. Arguments as in `williams`.
+    Steiger, "Tests for comparing elements of a correlation matrix" (1980), equation 14. NaN where undefined: n < 4, a
+    NaN correlation, a correlation of -1 or 1 with the gold, two metrics alike. Raises ValueError as `williams` does.
     """
     _check_correlations(r12, r13, r23)
     mean_square = ((r12 + r13) / 2) ** 2
@@ -143,9 +144,9 @@ def _check_correlations(*correlations: float) -> None:
 def tost(difference: float, margin: float, test: Callable[[float], float]) -> float:
     """Return p of "they differ by the margin or more": the larger of two one-sided tests against -margin and +margin.
 
-    test: a true difference -> two-sided p of the observed one. Schuirmann, "A comparison of the two one-sided tests
-    procedure and the power approach" (1987). NaN if the difference is NaN. Raises ValueError unless margin is
-    positive.
+    test: a function from a hypothetical true difference to the two-sided p of the observed one. Schuirmann, "A
+    comparison of the two one-sided tests procedure and the power approach" (1987). NaN if the difference is NaN. Raises
+    ValueError unless margin is positive.
     """
     _check_margin(margin)
     if math.isnan(difference):
@@ -155,10 +156,10 @@ def tost(difference: float, margin: float, test: Callable[[float], float]) -> fl
 
 
 def equivalent_within(interval: tuple[float, float] | None, margin: float) -> bool | None:
-    """Return whether the interval of a difference at level 1 - 2 alpha lies inside -margin .. margin.
+    """Return whether the interval of a difference, (low, high) at level 1 - 2 alpha, lies inside -margin .. margin.
 
-    The interval form of two one-sided tests at alpha. None without an interval. Raises ValueError unless margin is
-    positive.
+    This is the interval form of two one-sided tests at alpha. None without an interval. Raises ValueError unless margin
+    is positive.
     """
     _check_margin(margin)
     return None if interval is None else -margin < interval[0] and interval[1] < margin
@@ -197,7 +198,7 @@ def benjamini_hochberg(p: Floats) -> Floats:
 def holm_against(p: Floats, difference: Floats) -> Floats:
     """Return two-sided p-values of m metrics against c controls, (m, c), adjusted for the claim that each sign makes.
 
-    difference: metric less control; NaN where a pair was not tested.
+    p, difference (metric minus control): (m, c). p is NaN, and stays NaN, where a pair was not tested.
 
     Above a control: Holm over the metrics, control by control. The largest p of a metric that is above all is that
     of "above every control", by Holm over the metrics: an intersection-union test needs no correction over controls
@@ -217,7 +218,7 @@ def holm_against(p: Floats, difference: Floats) -> Floats:
 
 
 def _adjusted(p: Floats, adjust: Callable[[Floats], Floats]) -> Floats:
-    """Return the p-values with the defined ones adjusted; `adjust` gets them in ascending order."""
+    """Return p, (m,), with the defined values replaced by those that `adjust` gives for them in ascending order."""
     if p.ndim != 1:
         raise ValueError(f"p-values must be a vector, got shape {p.shape}")
     outside = p[(p < 0) | (p > 1)]
@@ -234,9 +235,9 @@ def required_groups(
 ) -> int:
     """Return the fewest groups with which a true `difference` is found significant with chance `power`.
 
-    n = groups * ((z(1 - alpha/2) + z(power)) * standard_error / difference)**2, rounded up. The far tail, a
-    significant difference of the wrong sign, is left out. Raises ValueError if the difference is 0 or not finite, or
-    an argument is out of range.
+    standard_error, groups: of the difference in the pilot, and the pilot's number of groups. n = groups * ((z(1 -
+    alpha/2) + z(power)) * standard_error / difference)**2, rounded up. The far tail, a significant difference of the
+    wrong sign, is left out. Raises ValueError if the difference is 0 or not finite, or an argument is out of range.
     """
     _check_pilot(standard_error, groups, alpha)
     if difference == 0 or not math.isfinite(difference):
@@ -250,7 +251,8 @@ def required_groups(
 def power_at(difference: float, standard_error: float, groups: int, n_groups: int, alpha: float = 0.05) -> float:
     """Return the probability that `n_groups` groups find a true `difference` significant, with either sign.
 
-    It is alpha at difference 0. standard_error, groups: of the pilot. Raises ValueError if an argument is out of
+    It is alpha at difference 0. standard_error, groups: of the difference in the pilot, and the pilot's number of
+    groups. Raises ValueError if an argument is out of
     range.
     """
     _check_pilot(standard_error, groups, alpha)
@@ -278,10 +280,11 @@ class Pooled:
     """The mean effect over studies that differ in truth, and what an effect elsewhere may be.
 
     tau: standard deviation of the true effects. weights: of the studies, summing to 1. normal, p: the interval and
-    two-sided p of the normal distribution; hartung_knapp, p_hartung_knapp: of the modified method of Hartung and Knapp,
-    with the quantile of Student's t at one study less, and the error of estimated weights added. prediction: where the
-    true effect of a new study lies; None for two studies. heterogeneity: p of Cochran's Q, that all studies have one
-    effect. between: share of the variance of the effects that is not the studies' own error (I squared).
+    two-sided p of a mean of 0 by the normal distribution; hartung_knapp, p_hartung_knapp: by the modified method of
+    Hartung and Knapp, with Student's t at one degree of freedom less than studies, and the error of estimated weights
+    added. prediction: interval of the true effect of a new study; None for two studies. q: Cochran's Q; heterogeneity:
+    its p, that all studies have one effect. between: share of the variance of the effects that is not the studies' own
+    error (I squared, from 0 to 1). Intervals are (low, high).
     """
 
     mean: float
@@ -343,15 +346,15 @@ def pooled(effects: Floats, errors: Floats, level: float = 0.95) -> Pooled:
 
 
 def shrunken(effects: Floats, errors: Floats, level: float = 0.95) -> list[tuple[float, Ends]]:
-    """Return each of k effects, k at least 4, drawn towards their mean, with its interval: parametric empirical Bayes.
+    """Return each of k effects, k at least 4, shrunk towards their mean, with its interval: (value, (low, high)).
 
-    Morris, "Parametric empirical Bayes inference: theory and applications" (1983), section 5, which corrects the weight
-    for the estimated variance between studies, and counts its doubt and that of the mean. Raises ValueError as
-    `pooled` does.
+    The method is parametric empirical Bayes: Morris, "Parametric empirical Bayes inference: theory and applications"
+    (1983), section 5, which corrects the weight for the estimated variance between studies, and counts its doubt and
+    that of the mean. Raises ValueError as `pooled` does.
     """
     together, k = pooled(effects, errors), effects.size
     if k < 4:
-        raise ValueError(f"effects are drawn towards the mean of four or more, got {k}")
+        raise ValueError(f"effects are shrunk towards the mean of four or more, got {k}")
     total = errors**2 + together.tau**2
     weight = (k - 3) / (k - 1) * errors**2 / total
     apart = effects - together.mean
@@ -363,9 +366,10 @@ def shrunken(effects: Floats, errors: Floats, level: float = 0.95) -> list[tuple
 
 
 def shrunken_areas(ends: Floats, effective: Floats, level: float) -> Floats:
-    """Return ROC-AUCs with their intervals shrunk towards their mean by `shrunken`, on the binormal scale; (k, 3).
+    """Return k ROC-AUCs shrunk towards their mean by `shrunken`, on the probit scale: (k, 3) of low, value and high.
 
-    ends: (k, 3) of lower end, value and upper end, all between 0 and 1. effective: (k,) effective groups, above 1.
+    ends: (k, 3) of low, value and high of each AUC's t interval at `level`, strictly between 0 and 1; k at least 4.
+    effective: (k,) effective groups of each, above 1.
     """
     probits = ndtri(ends)
     errors = (probits[:, 2] - probits[:, 0]) / 2 / stdtrit(effective - 1, (1 + level) / 2)

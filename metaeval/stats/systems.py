@@ -23,14 +23,14 @@ MOST_CERTAIN = 0.995
 """The interval of a higher disattenuated correlation is computed at this value: at 1 Fisher's scale ends."""
 
 SIGNS = 1000
-"""Exchanges of two systems' texts that a soft accuracy's p-values rest on, as in the paper's own program."""
+"""Number of random exchanges of two systems' texts behind each p-value of a soft pairwise accuracy, as in the paper."""
 
 MOST_INPUTS = 20_000
 """Inputs beyond which a soft accuracy's exchanges would take gigabytes."""
 
 
 def cells(values: Floats, system: Ints, pool: Ints) -> Floats:
-    """Return the mean of `values` (n,) of each system on each input, (S, N), both ascending by their codes (n,)."""
+    """Return the mean of `values` (n,) by system and input (pool), (S, N), codes ascending; NaN without rows."""
     _, row = np.unique(system, return_inverse=True)
     _, column = np.unique(pool, return_inverse=True)
     shape = (int(row.max(initial=-1)) + 1, int(column.max(initial=-1)) + 1)
@@ -42,8 +42,8 @@ def cells(values: Floats, system: Ints, pool: Ints) -> Floats:
 def coefficients(x: Floats, y: Floats) -> Floats:
     """Return Pearson's r, Spearman's rho and Kendall's tau-b of each column of x and y (S, N); (3, N).
 
-    If columns are inputs, their mean is called summary-level correlation. Cells without a value in either are left out.
-    NaN where a column has fewer than two cells left, or is constant up to rounding.
+    If columns are inputs, their mean is called summary-level correlation. Cells that are NaN in x or y are left out.
+    NaN for a column with fewer than two cells left, or constant up to rounding in x or y.
     """
     parts = [_coefficients(x[:, strip], y[:, strip]) for strip in strips(x.shape[1], x.shape[0] ** 2)]
     return np.concatenate([np.empty((3, 0)), *parts], axis=1)
@@ -67,7 +67,7 @@ def _coefficients(x: Floats, y: Floats) -> Floats:
 
 
 def _scaled(values: Floats) -> Floats:
-    """Return each column divided by its largest absolute value."""
+    """Return each column divided by its largest absolute value; columns of zeros stay."""
     largest = np.abs(values).max(axis=0, initial=0.0)
     return np.asarray(values / np.where(largest > 0, largest, 1.0))
 
@@ -77,9 +77,10 @@ def _cosine(x: Floats, y: Floats) -> Floats:
 
 
 def system_level(x: Floats, y: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Return the coefficients of the systems' means over inputs, under group weights: (3, R).
+    """Return the `coefficients` of the systems' means over inputs, as a function of group weights: (3, R).
 
-    x, y: cells (S, N) with values in the same places; group: (N,) of the inputs. Undefined where a system has no input.
+    x, y: cells (S, N), NaN in the same places; group: (N,) of the inputs. NaN where a system has no input of weight >
+    0.
     """
     moments = _moments(x, y, group, n_groups)
 
@@ -90,7 +91,7 @@ def system_level(x: Floats, y: Floats, group: Ints, n_groups: int) -> Prepared:
 
 
 class Disattenuated(NamedTuple):
-    """Pearson's r of the systems' true means, the groups' contributions (G,), and the reliabilities of both means."""
+    """Pearson's r of the systems' true means, each group's contribution, (G,), and the reliabilities of x and of y."""
 
     value: float
     parts: Floats
@@ -98,11 +99,11 @@ class Disattenuated(NamedTuple):
 
 
 def disattenuated(x: Floats, y: Floats, group: Ints, n_groups: int) -> Disattenuated:
-    """Return Pearson's r of the means that the systems would have over ever more inputs; NaN where undefined.
+    """Return Pearson's r of the means that the systems would have over infinitely many inputs, cut to -1 .. 1.
 
     Variances and covariance of the observed means are freed of what the groups of inputs, by their spread, add to each:
     Spearman's correction ("The proof and measurement of association between two things", 1904), also where the errors
-    of x and y correlate. Arguments as in `system_level`. 1 where the estimate is above it.
+    of x and y correlate. Arguments as in `system_level`. NaN with one group, or no variance left above 0.
     """
     sums = _moments(x, y, group, n_groups).reshape(n_groups, 3, x.shape[0]).transpose(1, 2, 0)
     held = sums[0].any(axis=0)
@@ -132,7 +133,7 @@ def _moments(x: Floats, y: Floats, group: Ints, n_groups: int) -> Floats:
 
 
 def _means(sums: Floats, systems: int) -> tuple[Floats, Floats]:
-    """Return the systems' means, (S, R) each, NaN in every row of a column where one of them has no input."""
+    """Return the systems' means of x and y, (S, R) each; a column where one system has no input is NaN in all rows."""
     count, first, second = (sums[at * systems : (at + 1) * systems] for at in range(3))
     count = np.where((count > 0).all(axis=0), count, 0.0)
     return ratio(first, count), ratio(second, count)
@@ -141,8 +142,9 @@ def _means(sums: Floats, systems: int) -> tuple[Floats, Floats]:
 def two_way(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: bool = True) -> tuple[Floats, Floats]:
     """Return the system-level and input-level coefficients of resamples of systems and inputs, (3, R) each.
 
-    A system that is drawn twice counts as two. draws: of groups of inputs; the first is the data set itself, for which
-    systems are not resampled either. inputs: whether inputs are resampled too. Deutsch et al. (2021), section 4.
+    x, y, group: as in `system_level`. A system that is drawn twice counts as two. draws: of groups of inputs; the first
+    is the data set itself, where systems are not resampled either. inputs: False to resample systems alone. Deutsch et
+    al. (2021), section 4.
     """
     generator = np.random.default_rng([seed, 2])
     moments = _moments(x, y, group, draws.n_groups)
@@ -167,7 +169,8 @@ Exchanged = Literal["systems", "both"]
 def exchange_differences(
     first: Floats, other: Floats, y: Floats, group: Ints, permutations: int, seed: int, what: Exchanged
 ) -> Floats:
-    """Return system-level and input-level coefficients of one metric minus another's under R exchanges, (6, 1 + R).
+    """Return coefficients of one metric (`first`) minus another's under R exchanges, three by system, then by input;
+    (6, 1 + R).
 
     first, other, y: cells (S, N), values in the same places, the metrics on one scale; group: (N,) of the inputs. The
     first column exchanges nothing. The R permutations give all cells of a system the other metric's scores with
@@ -190,7 +193,7 @@ def exchange_differences(
 
 
 def _both_levels(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the coefficients of the systems' means, and the means of the inputs' coefficients, (3,) each."""
+    """Return the coefficients of the systems' means, and the means of the inputs' defined coefficients, (3,) each."""
     there = ~np.isnan(x)
     count = there.sum(axis=1)
     means = [ratio(np.where(there, scores, 0.0).sum(axis=1), count)[:, None] for scores in (x, y)]
@@ -202,7 +205,7 @@ def _both_levels(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 def soft_accuracy_of_drawn(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: bool = True) -> Floats:
     """Return soft pairwise accuracy on the resamples of systems and inputs that `two_way` draws, (R,).
 
-    A system is not compared with its own copy. NaN where only one system is drawn.
+    A system is not compared with its own copy. NaN where only one system is drawn. Arguments as in `two_way`.
     """
     first, other = np.triu_indices(x.shape[0], 1)
     generator = np.random.default_rng([seed, 2])
@@ -221,7 +224,7 @@ def soft_accuracy_of_drawn(x: Floats, y: Floats, group: Ints, draws: Draws, seed
 
 
 def _chosen(generator: np.random.Generator, systems: int, columns: int, first: bool) -> Ints:
-    """Return the systems drawn for each column, (S, R); the first column, if `first`, has each system once."""
+    """Return the systems drawn for each column, (systems, columns); if `first`, column 0 has each system once."""
     chosen = generator.integers(systems, size=(systems, columns))
     if first:
         chosen[:, 0] = np.arange(systems)
@@ -229,11 +232,12 @@ def _chosen(generator: np.random.Generator, systems: int, columns: int, first: b
 
 
 def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Return soft pairwise accuracy: 1 minus the mean difference of p-values of pairs of systems by x and y.
+    """Return soft pairwise accuracy as a function of group weights: (R,).
 
-    The result is a function of group weights: (R,). p: share of exchanges of the two systems' texts, input by input,
-    whose difference of sums is at least the one observed. x, y, group: as in `system_level`. Undefined where no two
-    systems share an input. Raises ValueError for more than `MOST_INPUTS` inputs.
+    It is 1 minus the mean, over pairs of systems that share an input, of |p by x - p by y|. p (one-sided): the share of
+    random exchanges of the two systems' texts, input by input, whose difference of sums is at least the observed one.
+    x, y, group: as in `system_level`. NaN where no two systems share an input. Raises ValueError for more than
+    `MOST_INPUTS` inputs.
     """
     if x.shape[1] > MOST_INPUTS:
         raise ValueError(f"a soft accuracy takes {MOST_INPUTS:,} inputs at most, got {x.shape[1]:,}")
@@ -266,7 +270,7 @@ def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> 
 
 
 def _apart_by_pair(x: Floats, y: Floats) -> Callable[[Floats], Floats]:
-    """Return a function from input weights (N,) to differences of p-values by x and y for pairs of systems, (P,).
+    """Return a function from input weights (N,) to |p by x - p by y| of each pair of systems, (P,).
 
     NaN for two systems that share no input.
     """
@@ -281,14 +285,14 @@ def _apart_by_pair(x: Floats, y: Floats) -> Callable[[Floats], Floats]:
 
 
 def _apart(x: Floats, y: Floats) -> tuple[list[Floats], Bools]:
-    """Return two systems' differences on each input under x and y, (N, P) each, and whether they share an input."""
+    """Return pairs of systems' differences on each input, [x, y], (N, P) each, and whether they share one, (P,)."""
     first, other = np.triu_indices(x.shape[0], 1)
     shared = np.asarray((~np.isnan(x[first] - x[other])).any(axis=1))
     return [np.nan_to_num(values[first] - values[other]).T for values in (x, y)], shared
 
 
 def _share(null: Floats, seen: Floats) -> Floats:
-    """Return the share of exchanges (E, P) with a difference at least as large as observed (P,), up to rounding."""
+    """Return each pair's share of exchanges, null (E, P), with a difference of at least `seen` (P,), up to rounding."""
     slack = 1e-9 * np.maximum(np.abs(null).max(axis=0), np.abs(seen))
     return np.asarray((null >= seen - slack).mean(axis=0))
 

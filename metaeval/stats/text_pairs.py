@@ -12,11 +12,11 @@ MOST_PAIRS = 20_000_000
 """Pairs of rows that are held in memory at once: some gigabytes."""
 
 _NOISE = 1e-12
-"""Differences of scores that are this much apart, of the largest score, are equal but for rounding."""
+"""Score differences closer than this share of the largest score are equal but for rounding."""
 
 
 class TextPairs(NamedTuple):
-    """All pairs of rows that share a pool, as columns. one, other: (P,) row numbers; pool: (P,) pool number, from 0."""
+    """All pairs of rows that share a pool. one, other: (P,) row numbers; pool: (P,) rank of the pool's code, from 0."""
 
     one: Ints
     other: Ints
@@ -43,11 +43,12 @@ def text_pairs(pool: Ints) -> TextPairs:
     return TextPairs(left, other, of)
 
 
-def consistent(score: Floats, gold: Floats, pairs: TextPairs, tied: float = 0.0) -> Floats:
-    """Return for each pair 1 if the higher gold scores higher, 0 if lower, `tied` if equal; NaN for equal gold.
+def pair_consistency(score: Floats, gold: Floats, pairs: TextPairs, tied: float = 0.0) -> Floats:
+    """Return for each pair, (P,), 1 if the higher gold scores higher, 0 if lower, `tied` if equal; NaN for equal gold.
 
-    The mean is the consistency of minimal pairs (Ma, Cao, Saxon, Sap, Hearst, "BUMP: A Benchmark of Unfaithful Minimal
-    Pairs for Meta-Evaluation of Faithfulness Metrics", 2023), where a tie is not a success.
+    The mean over pairs of different gold is the consistency of minimal pairs (Ma, Cao, Saxon, Sap, Hearst, "BUMP: A
+    Benchmark of Unfaithful Minimal Pairs for Meta-Evaluation of Faithfulness Metrics", 2023), where a tie is not a
+    success.
     """
     better = np.sign(gold[pairs.one] - gold[pairs.other])
     agreement = np.sign(score[pairs.one] - score[pairs.other]) * better
@@ -55,7 +56,7 @@ def consistent(score: Floats, gold: Floats, pairs: TextPairs, tied: float = 0.0)
 
 
 def accuracy_of_pools(score: Floats, gold: Floats, pairs: TextPairs, tie: float) -> Floats:
-    """Return the share of each pool's pairs that scores order as the gold does, or tie where the gold does; (K,).
+    """Return for each pool with pairs, ascending, the share that scores order as the gold does, ties included; (K,).
 
     tie: two scores less than this apart are tied; equal ones always are. Deutsch, Foster, Freitag, "Ties Matter:
     Meta-Evaluating Modern Metrics with Pairwise Accuracy and Tie Calibration" (2023), grouped by item.
@@ -69,7 +70,7 @@ def accuracy_of_pools(score: Floats, gold: Floats, pairs: TextPairs, tie: float)
 
 
 def calibrated_tie(score: Floats, gold: Floats, pairs: TextPairs) -> float:
-    """Return the tie threshold with the highest mean accuracy of pools: pairs with a smaller score difference tie.
+    """Return the tie threshold with the highest mean `accuracy_of_pools` (its `tie`); 1 without pairs.
 
     The candidates lie between neighbouring differences (closer ones than rounding makes are one); of equally good ones
     the smallest is taken.

@@ -75,9 +75,9 @@ def centred_midranks(sizes: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """The distinct combinations of score, level and group with their counts of rows, in ascending order of score (m).
+    """The m distinct (score, level, group) of rows with their counts of rows, in ascending order of score, then level.
 
-    start: the first entry of each block, and m at the end.
+    start: the first entry of each tie block (the entries of one score), and m at the end.
     """
 
     group: SmallInts
@@ -92,7 +92,7 @@ class Entries:
 
     @property
     def block(self) -> SmallInts:
-        """Return the block of each entry, (m,)."""
+        """Return the number of each entry's tie block, (m,) from 0 for the lowest score."""
         return np.repeat(np.arange(self.n_blocks, dtype=np.int32), np.diff(self.start))
 
     @property
@@ -102,7 +102,7 @@ class Entries:
 
 
 def sorted_entries(score: Floats, level: Ints, group: Ints, n_levels: int, n_groups: int) -> Entries:
-    """Return the rows sorted by score and counted; score: (n,) finite, level, group: (n,) codes."""
+    """Return the rows as `Entries`: sorted by score, equal ones counted. score, level, group: (n,), no NaN."""
     order = np.argsort(score)
     # One key for (block, level, group), sorted in place, is several times faster than a lexicographic sort.
     key = np.cumsum(run_starts(score[order]), dtype=np.int64)
@@ -122,10 +122,10 @@ def sorted_entries(score: Floats, level: Ints, group: Ints, n_levels: int, n_gro
 
 
 def sorted_by_level(score: Floats, gold: Floats, group: Ints, n_groups: int) -> tuple[Entries, int]:
-    """Return the rows sorted by score and counted, with the gold's levels numbered, and the number of levels.
+    """Return the rows as `Entries`, with levels 0, 1, ... for the ascending gold values, and the number of levels.
 
-    score, gold: (n,) finite, group: (n,) codes. The last rows are kept, by their content: several measures of one
-    metric read the same order.
+    score, gold: (n,) finite, group: (n,) codes. A second call with the same content returns the same objects, which
+    several measures of one metric share.
     """
     rows = content_of(score, gold, group), n_groups
     if rows not in _LAST:
@@ -139,7 +139,7 @@ _LAST: dict[tuple[bytes, int], tuple[Entries, int]] = {}
 
 
 def content_of(*columns: NDArray[Any]) -> bytes:
-    """Return the SHA-256 of columns, as a key of their content."""
+    """Return the SHA-256 of the columns' types, shapes and values, as a key for caches."""
     digest = sha256()
     for column in columns:
         digest.update(f"{column.dtype}{column.shape}".encode())
@@ -148,15 +148,15 @@ def content_of(*columns: NDArray[Any]) -> bytes:
 
 
 def lone_powers(entries: Entries, n_groups: int) -> Floats:
-    """Return the sums of count**2 and count**3 over the untied (lone) entries of each group, (n_groups, 2)."""
+    """Return the sums of count**2 and count**3 over each group's entries that are alone in a block, (n_groups, 2)."""
     group, count = entries.group[entries.solo], entries.count[entries.solo].astype(np.float64)
     return np.stack([group_totals(count**power, group, n_groups) for power in (2, 3)], axis=1)
 
 
 def self_ties(powers: Floats, tile: Tile) -> tuple[Ints, Floats]:
-    """Return the sums of t**2 and t**3 over the lone entries, (R,) each, from their `lone_powers`.
+    """Return the sums of t**2 and t**3 over the tie blocks of one entry, (R,) each; powers: their `lone_powers`.
 
-    tile: group weights (n_groups, R). A lone entry is a block of t = weight x count rows: copies of a row tie.
+    tile: group weights (n_groups, R). Such a block has t = weight x count rows: copies of a row tie.
     """
     if tile.max(initial=0) <= 1:  # an exchange, whose weights are their own powers
         both = weighted_sums(powers, tile)
@@ -174,7 +174,7 @@ def self_ties(powers: Floats, tile: Tile) -> tuple[Ints, Floats]:
 
 
 def float32_collapse(score: Floats) -> tuple[int, int]:
-    """Return how many distinct finite scores (n,) are equal to another one in float32, and how many are distinct.
+    """Return how many distinct finite scores equal another one in float32, and the number of distinct scores (n,).
 
     Tools that store float32 rank such scores as ties. Probabilities above 0.99999994 are the usual case: NDCG@5
     fell from 0.713 to 0.204 that way, which keeping log-odds avoids.

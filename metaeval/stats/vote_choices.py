@@ -26,23 +26,23 @@ from metaeval.stats.ties import midranks
 Measure = Literal["area", "spearman"]
 
 CUTS = 100
-"""Choices that are tried at each end where votes take more than two values."""
+"""Cuts at which choices are tried, for each end of the range, where votes take more than two values."""
 
 
 @dataclass(frozen=True, eq=False)
 class GoldVotes:
-    """The votes that a gold is made of, (n, A), NaN where an annotator gave none. of: votes -> gold, (n,)."""
+    """Votes of A annotators on n items, (n, A), NaN for none, and `of`, a function from votes (m, A) to gold (m,)."""
 
     values: Floats
     of: Callable[[Floats], Floats]
 
     def is_gold(self, gold: Floats) -> bool:
-        """Return whether the gold, (n,), follows from the votes wherever there are any."""
+        """Return whether the gold, (n,), follows from the votes of every item that has any; False if none has."""
         voted = ~np.isnan(self.values).all(axis=1)
         return bool(voted.any() and np.allclose(self.of(self.values[voted]), gold[voted]))
 
     def without(self, annotator: int, gold: Floats) -> Floats:
-        """Return the gold, (n,), without the votes of one annotator; NaN where nobody else voted."""
+        """Return the gold, (n,), made without annotator number `annotator`'s votes; NaN where nobody else voted."""
         changed, voted = gold.copy(), ~np.isnan(self.values[:, annotator])
         others = np.delete(self.values[voted], annotator, axis=1)
         known = ~np.isnan(others).all(axis=1)
@@ -51,15 +51,15 @@ class GoldVotes:
         return changed
 
     def rows(self, keep: NDArray[np.bool_ | np.int64]) -> GoldVotes:
-        """Return the votes on some rows."""
+        """Return the votes on some items. keep: a mask (n,), or item numbers."""
         return replace(self, values=self.values[keep])
 
 
 def votes_of_gold(votes: Floats, gold: Floats, cut: float | None) -> GoldVotes | None:
-    """Return the votes, (n, A), with the mean or the median, whichever gives the gold.
+    """Return the votes, (n, A), with the function that makes the gold, (n,), of them: the mean or else the median.
 
-    None where neither does, or for a single annotator. cut: the gold is 1 where the average is at least `cut`, else 0;
-    None: it is the average.
+    None where neither gives the gold, or for a single annotator. cut: the gold is 1 where the average is at least
+    `cut`, else 0; None: it is the average.
     """
     for average in (np.nanmean, np.nanmedian):
         gold_votes = GoldVotes(votes, lambda some, of=average: _cut(of(some, axis=1), cut))  # type: ignore[misc]
@@ -73,15 +73,15 @@ def _cut(values: Floats, cut: float | None) -> Floats:
 
 
 class Range(NamedTuple):
-    """The smallest and the largest value of a measure over choices of votes. exact: over all, else over some."""
+    """The smallest and the largest value of a measure over all choices of votes (exact), or over some (not exact)."""
 
     low: float
     high: float
     exact: bool
 
 
-def measured(measure: Measure, score: Floats, label: Floats) -> float:
-    """Return a measure of scores on labels, (n,) each; NaN where undefined.
+def measure_value(measure: Measure, score: Floats, label: Floats) -> float:
+    """Return a measure of scores on labels, (n,) each; NaN for constant labels, and for spearman constant scores.
 
     area: the probability that of two items the one with the higher label scores higher (ROC-AUC for two labels).
     """
@@ -91,12 +91,12 @@ def measured(measure: Measure, score: Floats, label: Floats) -> float:
     return float(rank_correlations(score, label, alone, 1).evaluate(np.ones((1, 1), dtype=np.uint8))[0, 0])
 
 
-def identified(measure: Measure, votes: Floats, first: Floats, other: Floats | None = None) -> Range:
-    """Return the range over the votes of a measure of the scores `first` (n,), minus that of `other` if there is one.
+def range_over_votes(measure: Measure, votes: Floats, first: Floats, other: Floats | None = None) -> Range:
+    """Return the range of a measure over all choices of one vote per item: of `first`, or of `first` minus `other`.
 
-    votes: (n, A), NaN where an annotator gave none, with one or more in each row. Exact where they take two values;
-    else choices are tried that take the higher votes of the items above a cut, and the lower ones of the others, and
-    the range reaches at least as far. NaN where no choice defines the measure.
+    first, other: (n,) scores. votes: (n, A), NaN where an annotator gave none, with one or more in each row. The range
+    is exact where votes take two values. Else choices are tried that take the highest vote of the items above a cut and
+    the lowest of those below, and the true range may be wider. NaN where no choice defines the measure.
     """
     low, high = np.nanmin(votes, axis=1), np.nanmax(votes, axis=1)
     weight = _weight(measure, first) - (0.0 if other is None else _weight(measure, other))
@@ -105,7 +105,7 @@ def identified(measure: Measure, votes: Floats, first: Floats, other: Floats | N
         ends = [_largest(measure, sign * weight, low, high) for sign in (1.0, -1.0)]
         return Range(offset - ends[1], offset + ends[0], True)
     tried = [
-        measured(measure, first, labels) - (0.0 if other is None else measured(measure, other, labels))
+        measure_value(measure, first, labels) - (0.0 if other is None else measure_value(measure, other, labels))
         for sign in (1.0, -1.0)
         for labels in _choices(sign * weight, low, high)
     ]
@@ -113,10 +113,10 @@ def identified(measure: Measure, votes: Floats, first: Floats, other: Floats | N
     return Range(min(defined, default=np.nan), max(defined, default=np.nan), False)
 
 
-def drawn(measure: Measure, votes: Floats, scores: Floats, draws: int, seed: int) -> Floats:
+def values_of_random_votes(measure: Measure, votes: Floats, scores: Floats, draws: int, seed: int) -> Floats:
     """Return a measure of M metrics under random choices of one vote for each item: (M, draws).
 
-    scores: (M, n) without gaps; votes as in `identified`. The same choices for every metric.
+    scores: (M, n) without NaN. votes: (n, A), NaN where an annotator gave none. All metrics see the same choices.
     """
     generator = np.random.default_rng([seed, 3])
     there = ~np.isnan(votes)
@@ -132,17 +132,17 @@ def drawn(measure: Measure, votes: Floats, scores: Floats, draws: int, seed: int
             norm = _norm(measure, np.array([float(top.sum())]), number.size)
             values[:, draw] = ratio((weights * top).sum(axis=1), np.repeat(norm, len(scores)))
         else:
-            values[:, draw] = [measured(measure, score, labels) for score in scores]
+            values[:, draw] = [measure_value(measure, score, labels) for score in scores]
     return values + (0.5 if measure == "area" and is_binary(votes) else 0.0)
 
 
 def is_binary(votes: Floats) -> bool:
-    """Return whether the votes take two values, or one."""
+    """Return whether the votes take at most two distinct values; NaN does not count."""
     return bool(np.unique(votes[~np.isnan(votes)]).size <= 2)
 
 
 def _weight(measure: Measure, score: Floats) -> Floats:
-    """Return how much an item adds to the measure's numerator if it takes the higher vote."""
+    """Return how much each item adds to the measure's numerator if it takes the higher vote, (n,); NaN if undefined."""
     centred = midranks(score) - (score.size + 1) / 2
     if measure == "area":
         return np.asarray(centred)
@@ -156,7 +156,7 @@ def _norm(measure: Measure, positive: Floats, n: int) -> Floats:
 
 
 def _largest(measure: Measure, weight: Floats, low: Floats, high: Floats) -> float:
-    """Return the largest value of the measure over the numbers of open items that take the higher vote."""
+    """Return the measure's largest value over choices between low and high, (n,) each, of two vote values; or NaN."""
     sure, free = low == high.max(), low < high
     gains = np.sort(weight[free])[::-1]
     total = weight[sure].sum() + np.append(0.0, np.cumsum(gains))
@@ -165,6 +165,7 @@ def _largest(measure: Measure, weight: Floats, low: Floats, high: Floats) -> flo
 
 
 def _choices(weight: Floats, low: Floats, high: Floats) -> Iterator[Floats]:
+    """Yield labels, (n,), that are high for the items of largest weight and low for all others, at up to 101 cuts."""
     order = np.argsort(-weight, kind="stable")
     for cut in np.unique(np.linspace(0, order.size, CUTS + 1).astype(np.int64)):
         labels = low.copy()

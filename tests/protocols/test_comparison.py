@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 from sklearn.metrics import cohen_kappa_score, f1_score, ndcg_score, roc_auc_score
 
-from metaeval.stats.influence import Influence, less, t_test
+from metaeval.stats.influence import Influence, minus_known, t_test
 from metaeval.stats.resampling import bootstrap, swaps
 from protocols import classification, comparison, correlation, decision, preference, retrieval
 from protocols.comparison import CHANCE_DRAWS, NOT_BOTH, Difference, Expected, chance, compare
@@ -330,7 +330,7 @@ def test_random_scores_are_expected_to_have_exact_values_where_there_are_any():
 
 def test_the_error_of_an_expectation_widens_its_test():
     given = Influence(0.7, np.array([[0.02, -0.01, -0.01, 0.03, -0.03, 0.0]]), np.ones((1, 6), dtype=int), (0.0, 1.0))
-    apart = less(given, 0.5, 0.03)
+    apart = minus_known(given, 0.5, 0.03)
     assert apart.standard_error == pytest.approx(np.hypot(given.standard_error, 0.03), abs=1e-15)
-    assert t_test(apart) > t_test(less(given, 0.5))
+    assert t_test(apart) > t_test(minus_known(given, 0.5))
     assert (apart - apart).error == pytest.approx(0.03 * 2**0.5)

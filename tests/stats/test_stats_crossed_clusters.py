@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from metaeval.stats.arrays import Floats, Ints, group_totals, numbered
-from metaeval.stats.crossed_clusters import CrossedInfluence, joined, of_annotators
-from metaeval.stats.influence import Influence, less, t_interval, t_test
+from metaeval.stats.crossed_clusters import CrossedInfluence, crossed_influence, of_annotators
+from metaeval.stats.influence import Influence, minus_known, t_interval, t_test
 from metaeval.stats.intervals import DEFAULT, studentised_interval
 
 
@@ -19,7 +19,7 @@ def of_mean(values: Floats, code: Ints) -> Influence:
 
 def two_way(values: Floats, group: Ints, other: Ints) -> CrossedInfluence:
     shared, _ = numbered(group * (int(other.max()) + 1) + other)
-    influence = joined(*(of_mean(values, code) for code in (group, other, shared)))
+    influence = crossed_influence(*(of_mean(values, code) for code in (group, other, shared)))
     assert influence is not None
     return influence
 
@@ -75,7 +75,7 @@ def test_differences_keep_both_clusterings() -> None:
     assert isinstance(apart, CrossedInfluence)
     assert apart.standard_error == pytest.approx(whole.standard_error, rel=1e-12)
     assert t_test(apart) == pytest.approx(t_test(whole), rel=1e-9)
-    assert less(apart, 0.25).standard_error == apart.standard_error
+    assert minus_known(apart, 0.25).standard_error == apart.standard_error
 
 
 def test_undefined_by_one_clustering_is_undefined() -> None:
@@ -86,7 +86,7 @@ def test_undefined_by_one_clustering_is_undefined() -> None:
 def test_at_an_end_of_the_range_the_fewer_clusters_count() -> None:
     codes = np.repeat(np.arange(40), 12), np.tile(np.arange(12), 40), np.arange(480)
     by_clustering = (np.bincount(code)[None] for code in codes)
-    influence = joined(*(Influence(1.0, 0.0 * rows, rows, (0.0, 1.0)) for rows in by_clustering))
+    influence = crossed_influence(*(Influence(1.0, 0.0 * rows, rows, (0.0, 1.0)) for rows in by_clustering))
     assert influence is not None
     assert t_interval(influence, 0.95) == (pytest.approx(0.05 ** (1 / 12)), 1.0)
 
@@ -112,4 +112,4 @@ def test_annotators_of_a_mean_have_the_variance_of_their_own_means() -> None:
 def test_an_annotator_without_whom_nothing_is_defined_leaves_no_influence() -> None:
     values, group, _ = rows(1)
     alone = of_mean(values, group)
-    assert of_annotators(alone, [alone, less(alone, np.nan)], np.array([1, 1])) is None
+    assert of_annotators(alone, [alone, minus_known(alone, np.nan)], np.array([1, 1])) is None

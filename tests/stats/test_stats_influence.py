@@ -24,7 +24,7 @@ from metaeval.stats.classification import (
     roc_auc,
 )
 from metaeval.stats.correlations import concordance, pearson, rank_correlations
-from metaeval.stats.influence import Influence, less, mean_of, of_left_out, t_interval, t_test
+from metaeval.stats.influence import Influence, mean_of, minus_known, of_left_out, t_interval, t_test
 from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Prepared, jackknife, replicate, value
 
@@ -182,7 +182,9 @@ def test_effective_groups_follow_the_rarest_level() -> None:
     of_one_part = Influence(0.9, np.zeros((1, 60)), rows.sum(axis=0)[None], (0.0, 1.0), rows)
     assert of_one_part.effective_groups == rare.effective_groups
     assert (
-        (of_one_part - of_one_part).effective_groups == less(of_one_part, 0.5).effective_groups == rare.effective_groups
+        (of_one_part - of_one_part).effective_groups
+        == minus_known(of_one_part, 0.5).effective_groups
+        == rare.effective_groups
     )
 
 
@@ -222,7 +224,7 @@ def test_p_is_the_level_at_which_the_interval_ends_there(ends: tuple[float, floa
         interval = t_interval(given, 1 - p)
         assert interval
         assert min(abs(end - null) for end in interval) < 1e-12
-    moved = less(given, 0.5)
+    moved = minus_known(given, 0.5)
     assert t_test(moved) == pytest.approx(t_test(given, 0.5), abs=1e-12)
     assert t_test(moved, 0.1) == 1
 

@@ -16,12 +16,12 @@ from metaeval.stats.risk_control import (
     corrected_share,
     design_effect,
     effective_labels,
+    kolmogorov_smirnov_p,
     labels_for,
-    labels_to_tell,
+    labels_for_power,
     mean_bounds,
     tail,
     threshold_order,
-    two_samples,
     upper_bound,
 )
 
@@ -44,10 +44,10 @@ def test_tail_and_bound_are_the_binomial_ones():
 
 
 def test_labels_to_tell_reach_their_power():
-    n = labels_to_tell(0.04, 0.1, 0.05)
+    n = labels_for_power(0.04, 0.1, 0.05)
     most = max(k for k in range(n) if binom.cdf(k, n, 0.1) <= 0.05)
     assert binom.cdf(most, n, 0.04) >= 0.8
-    assert labels_to_tell(0.1, 0.1, 0.05) is None
+    assert labels_for_power(0.1, 0.1, 0.05) is None
 
 
 @pytest.mark.parametrize(
@@ -243,6 +243,6 @@ def test_a_flagged_share_is_corrected_for_both_errors():
 def test_drift_is_seen_and_clusters_count():
     random = np.random.default_rng(0)
     one, other = random.normal(size=300), random.normal(size=300) + 0.4
-    assert two_samples(one, 300, other, 300) < 1e-3
-    assert two_samples(one, 20, other, 20) > 0.01
-    assert two_samples(one, 300, one, 300) > 0.99
+    assert kolmogorov_smirnov_p(one, 300, other, 300) < 1e-3
+    assert kolmogorov_smirnov_p(one, 20, other, 20) > 0.01
+    assert kolmogorov_smirnov_p(one, 300, one, 300) > 0.99

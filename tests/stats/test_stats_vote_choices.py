@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from metaeval.stats.vote_choices import drawn, identified, measured, votes_of_gold
+from metaeval.stats.vote_choices import measure_value, range_over_votes, values_of_random_votes, votes_of_gold
 
 RNG = np.random.default_rng(2)
 N = 14
@@ -28,7 +28,7 @@ def choices(votes=VOTES):
 def test_the_range_is_that_of_every_choice(measure, other):
     of = REFERENCE[measure]
     values = [of(labels, SCORE) - (0 if other is None else of(labels, other)) for labels in choices()]
-    found = identified(measure, VOTES, SCORE, other)
+    found = range_over_votes(measure, VOTES, SCORE, other)
     assert (found.low, found.high) == pytest.approx((min(values), max(values)), abs=1e-12)
     assert found.exact
 
@@ -37,7 +37,7 @@ def test_graded_votes_have_a_range_that_choices_reach():
     votes = RNG.integers(0, 4, (8, 2)).astype(float)
     score = np.round(RNG.normal(size=8), 1)
     values = [spearmanr(labels, score)[0] for labels in choices(votes)]
-    found = identified("spearman", votes, score)
+    found = range_over_votes("spearman", votes, score)
     assert not found.exact
     assert min(values) - 1e-12 <= found.low < found.high <= max(values) + 1e-12
     assert found.high - found.low > 0.8 * (max(values) - min(values))
@@ -45,17 +45,17 @@ def test_graded_votes_have_a_range_that_choices_reach():
 
 @pytest.mark.parametrize("measure", ["area", "spearman"])
 def test_random_choices_take_one_vote_an_item(measure):
-    found = drawn(measure, VOTES, np.array([SCORE, OTHER]), 300, 0)
+    found = values_of_random_votes(measure, VOTES, np.array([SCORE, OTHER]), 300, 0)
     possible = {round(REFERENCE[measure](labels, SCORE), 9) for labels in choices()}
     assert {round(one, 9) for one in found[0]} <= possible
     # Votes are drawn alike: the mean label of an item is its soft label.
     free = [np.nanmean(row) for row in VOTES]
-    assert measured("spearman", SCORE, np.array(free)) == pytest.approx(spearmanr(SCORE, free)[0], abs=1e-12)
-    assert np.array_equal(drawn(measure, VOTES, np.array([SCORE]), 300, 0)[0], found[0])
+    assert measure_value("spearman", SCORE, np.array(free)) == pytest.approx(spearmanr(SCORE, free)[0], abs=1e-12)
+    assert np.array_equal(values_of_random_votes(measure, VOTES, np.array([SCORE]), 300, 0)[0], found[0])
 
 
 def test_one_label_throughout_defines_nothing():
-    found = identified("area", np.ones((5, 2)), np.arange(5.0))
+    found = range_over_votes("area", np.ones((5, 2)), np.arange(5.0))
     assert np.isnan([found.low, found.high]).all()
 
 

@@ -22,7 +22,7 @@ from metaeval.errors import UserError
 from metaeval.parsing import read_object
 from metaeval.stats.agreement import cohen_kappa, fleiss_kappa
 from metaeval.stats.arrays import Ints
-from metaeval.stats.classification import decision_counts, resampled, share_alike
+from metaeval.stats.classification import decision_counts, resampled, share_equal
 from metaeval.stats.influence import SHARES, SIGNED
 from metaeval.stats.intervals import Resampling
 from metaeval.stats.resampling import replicate
@@ -213,7 +213,7 @@ def agreement(labels: UnitLabels, n_groups: int, resampling: Resampling) -> list
         rows = np.bincount(labels.group[both], minlength=n_groups)
         accuracy, kappa = (
             interval_by(partial(replicate, resampled(counts, measure)), rows, resampling, ends)[0]
-            for measure, ends in ((share_alike, SHARES), (cohen_kappa, SIGNED))
+            for measure, ends in ((share_equal, SHARES), (cohen_kappa, SIGNED))
         )
         shares = (float(human.mean()), float(rated.mean())) if human.size else (None, None)
         agreements.append(RaterAgreement(name, int(both.sum()), int((~both).sum()), accuracy, kappa, shares))

@@ -22,7 +22,7 @@ from metaeval.column_roles import RATINGS
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.stats.agreement import alpha_by_groups, cohen_kappa, fleiss_by_groups, weighted_cohen_kappa
 from metaeval.stats.arrays import Bools, Floats, Ints, codes_of
-from metaeval.stats.classification import decision_counts, resampled, share_alike
+from metaeval.stats.classification import decision_counts, resampled, share_equal
 from metaeval.stats.influence import SHARES, SIGNED
 from metaeval.stats.intervals import Resampling
 from metaeval.stats.resampling import Draws, Prepared, replicate
@@ -166,7 +166,7 @@ def pair_agreement(table: LabelTable, labels: LabelSet, pairs: Sequence[tuple[in
     if labels.numbers is not None:
         apart = np.abs(labels.numbers[:, None] - labels.numbers[None, :])
         distances = {"linear": apart, "quadratic": apart**2}
-    measures = {"equal": share_alike, "kappa": cohen_kappa}
+    measures = {"equal": share_equal, "kappa": cohen_kappa}
     measures |= {name: partial(weighted_cohen_kappa, distance=distance) for name, distance in distances.items()}
     counts = []
     for pair in pairs:
