@@ -111,7 +111,7 @@ def load_aligner(checkpoint: ModelFolder, backbone: ModelFolder, dtype: model_lo
         unmet = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
         if unmet:
             named = ", ".join(unmet[:2])
-            raise UserError(f"{checkpoint.weights[0]} lacks weights of AlignScore ({named} ...): fetch it again.")
+            raise UserError(f"{checkpoint.weights[0]} lacks weights of AlignScore ({named} ...): fetch the file again.")
         heads = torch.nn.Linear(config.hidden_size, 6, dtype=number)
         with torch.no_grad():
             for head, layer in _LAYERS.items():
@@ -248,7 +248,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         return {**identity, "options": options}
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[HeadLogits | None]:
-        """Return the logits of each chunk with each sentence; None for a statement without words."""
+        """Return the logits of each chunk with each sentence; None for a blank statement."""
         chunks = {source: self._chunks(source) for source in set(sources)}
         sentences = {statement: self._sentences(statement) for statement in set(statements)}
         grid = [
@@ -277,8 +277,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
         """Return each pair's three-class distribution, averaged over sentences, each at its best chunk; in every mode.
 
-        The best chunk is the one with the largest P(ALIGNED). `entailment` is the logarithm of the nli score. None for
-        a statement without words.
+        The best chunk has the largest P(ALIGNED). `entailment` is the log of the nli score. None for a blank statement.
         """
         return [None if seen is None else _three_way(seen) for seen in self.observe(sources, statements)]
 

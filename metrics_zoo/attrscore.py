@@ -72,7 +72,7 @@ class AttrScore(T5Metric):
         return tuple([*self.tokenizer(label)["input_ids"]] for label in LABELS)
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs; a statement without words is EMPTY, an empty source is a reference like any other."""
+        """Score pairs; a blank statement is EMPTY, an empty source is a reference like any other."""
         return [
             PairScore(exp(ways.entailment) if ways else None, status, prompt.tokens, prompt.cut)
             for prompt, status, ways in self._judge(sources, statements)

@@ -32,8 +32,8 @@ class EntailmentOutput(NamedTuple):
     """The model's output for a pair.
 
     log_full: log-probability that the first token is "1"; log_two_way: the same against the first token of "0" alone;
-    spelled: whether the decoded greedy reply is exactly "1" (always False but for score=binary). For EMPTY and TOO_LONG
-    they are 0, 0 and False, and mean nothing.
+    spelled: whether the decoded greedy reply is exactly "1" (always False but for score=binary). 0, 0 and False for
+    EMPTY and TOO_LONG.
     """
 
     log_full: float

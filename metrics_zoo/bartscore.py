@@ -49,7 +49,7 @@ class BARTScoreOptions(ModelOptions):
 class Likelihood(NamedTuple):
     """BART's output for a pair. value: mean log-probability in the chosen direction, or the mean of both directions.
 
-    tokens, cut: of both texts. wordless: the statement has no words, or, if its probability is needed, the source.
+    tokens, cut: of both texts. wordless: the statement, or a source whose probability is needed, is blank.
     """
 
     value: float

@@ -76,7 +76,7 @@ _LIMIT = 512
 
 
 def known_as(hub_id: str) -> str:
-    """Return a model's name in `LAYERS` and `BASELINES`: its hub id, without a publisher that the hub added."""
+    """Return a model's name in `LAYERS` and `BASELINES`: its hub id without a publisher that was added later."""
     publisher = next((prefix for prefix in _PUBLISHERS if hub_id.startswith(prefix)), "")
     return hub_id.removeprefix(publisher)
 
@@ -104,7 +104,7 @@ def find_baseline(hub_id: str, layer: int) -> tuple[float, float, float]:
 
 
 class Backbone(NamedTuple):
-    """An encoder for BERTScore. before: prefix of each text; special: token ids of weight 0; size: of the vocabulary."""
+    """An encoder for BERTScore. before: prefix of each text; special: token ids of weight 0; size: vocabulary."""
 
     encoder: TextEncoder
     before: str
@@ -172,7 +172,7 @@ class BERTScoreOptions(ModelOptions):
 
 
 class TokenMatch(NamedTuple):
-    """A pair's precision and recall (NaN: all tokens of the side have weight 0). empty: a text has no words."""
+    """A pair's precision and recall (NaN: all tokens of the side have weight 0). empty: a text has no token."""
 
     precision: float
     recall: float

@@ -63,7 +63,7 @@ class BM25(WordMetric):
         return PairScore(total, tokens=length + len(statement))
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return the words of the statement, and matches in the source, by their term over the largest possible one."""
+        """Return the statement's words and their matches in the source, by their term over the largest possible."""
         counts, words = Counter(self.words(source)), dict.fromkeys(self.words(statement))
         norm, most = self._norm(counts.total()), max(map(self._rarity, words), default=1.0)
         weights = {word: self._rarity(word) * counts[word] / (counts[word] + norm) / most for word in words}

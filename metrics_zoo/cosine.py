@@ -214,7 +214,7 @@ class Cosine(ModelMetric):
         self.texts.prepare(self.options.statement_prompt + statement for statement in statements)
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs; a pair with a text without words is EMPTY."""
+        """Score pairs; a pair with a text that is blank or has no token is EMPTY."""
         options = self.options
         pairs = [
             (options.source_prompt + source, options.statement_prompt + statement)

@@ -118,8 +118,8 @@ def features_of(
 
     A mean over words of a kind (names, numbers, others) or over clauses is NaN where the statement has none.
 
-    exact: whether a sentence contains a word. shares: how far a sentence covers a word, in [0, 1]. Both have the
-    shape (words, sentences).
+    exact: whether a sentence contains a word. shares: how far a sentence covers a word, in [0, 1]. Both have the shape
+    (words, sentences).
     """
     weights, covered, curve = statement.weights, cover.words, cover.curve
     anywhere: FlagArray = exact.max(axis=1)

@@ -52,7 +52,7 @@ class FactCC(LoadedModelMetric):
         return PairClassifier(model, tokens, self.batch_tokens, self.device)
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs; a statement without words is EMPTY (the official code stops or gives a meaningless number)."""
+        """Score pairs; a blank statement is EMPTY (the official code stops or gives a meaningless number)."""
         table = table_of_worded(self.model, sources, statements)
         scores = table.values.reshape(-1, 2).double().softmax(-1)[:, 0].tolist()
         return answers_of(statements, scores, table)

@@ -116,7 +116,7 @@ class HHEM(ModelMetric):
         _ = self.model, self.prompts
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs; a statement without words is EMPTY, an empty source is a premise like any other."""
+        """Score pairs; a blank statement is EMPTY, an empty source is a premise like any other."""
         prompts = self.prompts.encode(sources, statements)
         answers = ask_prompts(prompts, statements, self._run)
         return [PairScore(score, status, prompt.tokens, prompt.cut) for prompt, status, score in answers]

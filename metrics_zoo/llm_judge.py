@@ -193,7 +193,7 @@ class _LLMJudge(Metric):
         return estimate(self._requests(pairs), self.options.server_name, self._store, self.options.prices)
 
     def requests(self, sources: Sequence[str], statements: Sequence[str]) -> Mapping[str, bytes]:
-        """Return the bodies of requests, second attempts too, without a stored reply, by its key in hex; no API key."""
+        """Return requests (second attempts too) without a stored reply: its key in hex -> body. Needs no API key."""
         requests = self._requests([pair for pair in zip(sources, statements, strict=True) if _has_words(pair)])
         if self.options.batch is not None:  # its replies are stored first
             self._replies_to(requests)
@@ -303,7 +303,7 @@ class _LLMJudge(Metric):
         return PairScore(fmean(scores), tokens=tokens) if scores else PairScore(None, Status.UNPARSED, tokens)
 
     def _score_of_reply(self, reply: Reply) -> float | None:
-        """Return a reply's score (mode=logprob: its expectation); None if refused, cut short, or without a score."""
+        """Return a reply's score, with mode=logprob its expectation; None if refused, cut short, or without a score."""
         if not reply.whole:
             return None
         usual = "json" if self.options.output == "json_schema" else "last_line"

@@ -52,7 +52,7 @@ class MiniLMOptions(MetricOptions):
 
 
 class TextComparison(NamedTuple):
-    """A pair's cosine of mean vectors and BERTScore precision of token vectors. empty: a text has no words."""
+    """A pair's cosine of mean vectors and BERTScore precision of token vectors. empty: a text has no token."""
 
     cosine: float
     precision: float
@@ -97,7 +97,7 @@ class _MiniLM(MiniLMMetric):
         ]
 
     def judge(self, observations: Sequence[TextComparison]) -> list[PairScore]:
-        """Return each pair's `side` as its score; a pair with a text without words is EMPTY."""
+        """Return each pair's `side` as its score; a pair with a text without tokens is EMPTY."""
         return [
             PairScore(None, Status.EMPTY, pair.tokens, pair.cut)
             if pair.empty
@@ -127,7 +127,7 @@ class MiniLMBERTScore(_MiniLM):
         return self.explain_all([(source, statement)])[0]
 
     def explain_all(self, pairs: Sequence[tuple[str, str]]) -> list[list[Span]]:
-        """Return what `explain` gives for each pair, [] for a text without words; all texts are encoded together."""
+        """Return what `explain` gives for each pair, [] for a text without tokens; all texts are encoded together."""
         texts = self.texts.read(text for pair in pairs for text in pair)
         vectors = _token_vectors(texts)
         return [

@@ -92,7 +92,7 @@ class NLI(LoadedModelMetric):
         return PairClassifier(model, tokens, self.batch_tokens, self.device)
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs; a statement without words is EMPTY, an empty source is a premise like any other."""
+        """Score pairs; a blank statement is EMPTY, an empty source is a premise like any other."""
         table = table_of_worded(self.model, sources, statements)
         log_p = self._log_p(table)
         scores = log_p.exp()[:, self.labels.index("entailment")]

@@ -60,14 +60,14 @@ class Overlap(WordMetric):
         return words - left_out or words if self.options.content_only else words
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return the statement's counted words, of weight 1 if the source has them, and their matches there, else 0."""
+        """Return the statement's counted words: weight 1 if the source has them, with their matches there, else 0."""
         source_words = {*self.words(source)}
         counted = self._counted(self.words(statement))
         return word_spans(self, source, statement, {word: float(word in source_words) for word in counted})
 
 
 def word_spans(metric: WordMetric, source: str, statement: str, weights: Mapping[str, float]) -> list[Span]:
-    """Return the spans of the words in `weights`, lower-cased, in the statement and, if above 0, the source."""
+    """Return the spans of the words in `weights`, lower-cased, in the statement and, if above 0, in the source."""
     links = {word: number for number, word in enumerate(weights)}
     spans: list[tuple[Side, tuple[str, int, int]]] = [
         ("statement", place) for place in metric.places(statement) if place[0] in weights

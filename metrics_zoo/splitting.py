@@ -43,14 +43,14 @@ class BestChunkMetric(SplittingMetric):
 
     @abstractmethod
     def chunks(self, source: str) -> list[str]:
-        """Return the chunks of a source; one without words has none."""
+        """Return the chunks of a source; a blank one has none."""
 
     @abstractmethod
     def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:
         """Score rows of (chunk, statement) pairs, a row for each (source, statement); a row has all scores, or none."""
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs; one with a text without words is EMPTY (the official codes stop at such a source)."""
+        """Score pairs; EMPTY for a blank statement, or a source without chunks (at which official codes stop)."""
         chunks = {source: self.chunks(source) for source in dict.fromkeys(sources)}
         rows = [
             [(chunk, statement) for chunk in chunks[source]] if statement.strip() else []

@@ -213,7 +213,7 @@ class SummaCZS(SummaC):
     )
 
     def aggregate(self, values: images.ImageValues) -> float:
-        """Return the statement units' entailment minus contradiction: `op1` over the source, `op2` over them."""
+        """Return the score: `op1` over the source, entailment minus contradiction, `op2` over the statement."""
         options = self.options
         entailment, contradiction = (_GATHER[options.op1](side, axis=0) for side in values[:2])
         if not options.use_ent:

@@ -165,11 +165,10 @@ class NLIImage(NamedTuple):
     """The NLI model's output for a pair.
 
     values: probabilities of entailment, contradiction and neutral, (3, source units, statement units), fp32; zeros, (3,
-    1, 1), where a side has no unit. status: EMPTY if the statement, or on a side without units either text, has no
-    words; NOTHING_TO_SCORE if else a side has no unit; else OK. tokens: of both texts, without special tokens. unseen:
-    how many tokens of the source, and of dropped pieces, no model input has; all of them without a unit.
-    statement_tokens, statement_unseen: the tokens of each statement unit, and how many of these no model input has,
-    (statement units,).
+    1, 1), where a side has no unit. status: EMPTY if the statement, or a source without units, is blank; else
+    NOTHING_TO_SCORE if a side has no unit; else OK. tokens: of both texts, without special tokens. unseen: how many
+    tokens of the source, and of dropped pieces, no model input has; all without a unit. statement_tokens,
+    statement_unseen: of each statement unit, how many tokens it has, and how many of them no model input has.
     """
 
     values: NDArray[np.float32]

@@ -66,7 +66,7 @@ class SourceWindow(NamedTuple):
 
 
 def windows_of(source: str) -> list[SourceWindow]:
-    """Return the windows of a source: whole sentences, at most 150 words each; a source without words has none."""
+    """Return the windows of a source: whole sentences, at most 150 words each; a blank source has none."""
 
     def words(place: tuple[int, int]) -> int:
         return len(source[slice(*place)].split())

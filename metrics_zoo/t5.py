@@ -78,8 +78,7 @@ def ask_prompts(
 ) -> list[tuple[PromptIds, Status, Reply | None]]:
     """Return (prompt, status, reply) for each prompt; the reply is None unless the status is OK.
 
-    Status: EMPTY for a statement without words, TOO_LONG for a prompt without ids. ask: from OK prompts' ids to
-    replies.
+    Status: EMPTY for a blank statement, TOO_LONG for a prompt without ids. ask: from the ids of OK prompts to replies.
     """
     statuses = [
         Status.EMPTY if not statement.strip() else Status.OK if prompt.ids else Status.TOO_LONG

@@ -17,7 +17,7 @@ UTF-8; its standard error is free, and the last line there is quoted in errors.
   score is more support (the default), else -1; `low` and `high` are the range; `identity` is an object with everything
   else that decides its scores (a checkpoint's hash, a setting): scores are stored under all of this.
 - Pairs come in blocks, each ended by an empty line. A worker may answer pair by pair, or read a block and score it in
-  batches; it answers every pair once, in any order, before it waits for the next block. A statement without words
+  batches; it answers every pair once, in any order, before it waits for the next block. A blank statement
   is not sent.
 - An answer has `id` and `score`; a score of null goes with a `status` ("empty", "nothing to score", "too long",
   "unparsed", "not finite" or "failed"); NaN and infinities are read as "not finite". `tokens` and `cut` count input

@@ -206,9 +206,8 @@ def rank_agreement(first: Floats, other: Floats) -> tuple[Floats, Floats]:
     """Return Kendall's tau-b of the two rankings, and the number of pairs that they order in opposite ways; (R,) each.
 
     first, other: (m, R) values of m systems under each weighting, higher is better. A tie in either is not a flip. Both
-    results are NaN where a value is; tau is NaN also where either ranking ties all systems.
-    Agrees with scipy's `kendalltau`.
-    Raises ValueError if the shapes differ or are not (m, R).
+    results are NaN where a value is; tau, scipy's `kendalltau`, also where either ranking ties all systems. Raises
+    ValueError if the shapes differ or are not (m, R).
     """
     if first.shape != other.shape:
         raise ValueError(f"both rankings must be of the same systems, got shapes {first.shape} and {other.shape}")

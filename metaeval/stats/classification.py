@@ -41,10 +41,9 @@ def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepa
 def auc_influence(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[int, int], Influence]:
     """Return a function from two level numbers, the positive one first, to the influence values of their ROC-AUC.
 
-    score, gold, group: (n,). Levels, the distinct gold values, are numbered from 0 for the lowest, and are the parts of
-    the influence values. The contribution of
-    a row is the share of the other level's rows that it is ordered correctly with, minus the AUC; their cluster
-    standard error is Obuchowski's (1997). Raises ValueError as `roc_auc` does.
+    score, gold, group: (n,). Levels are numbered from the lowest gold value, and are the parts of the values. The
+    contribution of a row is the share of the other level's rows that it is ordered correctly with, minus the AUC; their
+    cluster standard error is Obuchowski's (1997). Raises ValueError as `roc_auc` does.
     """
     arrays.check_rows(score, gold, group, n_groups)
     members, wins = level_wins(*sorted_by_level(score, gold, group, n_groups), n_groups)
@@ -150,7 +149,7 @@ def decision_counts(predicted: Ints, gold: Ints, group: Ints, n_groups: int, n_l
 
 
 def resampled(counts: Floats, measure: Callable[[Floats], Floats]) -> Prepared:
-    """Return a measure of counts (G, K, K), added up over G groups, as a function of group weights: (R,)."""
+    """Return a measure, (R, K, K) -> (R,), of counts (G, K, K) added up over groups, as a function of group weights."""
     flat = counts.reshape(counts.shape[0], counts.shape[1] * counts.shape[2])
 
     def evaluate(tile: Tile) -> Floats:
@@ -205,8 +204,7 @@ def quadratic_kappa(counts: Floats) -> Floats:
 def weighted_kappa(counts: Floats) -> Floats:
     """Return Cohen's kappa with quadratic weights, (...): 1 - observed / expected squared distance of level numbers.
 
-    counts: (..., K, K), gold x predicted. NaN where no distance is expected (no rows, or one level throughout). Cohen,
-    "Weighted kappa" (1968).
+    counts: (..., K, K), gold x predicted. NaN where none is expected. Cohen, "Weighted kappa" (1968).
     """
     levels = np.arange(counts.shape[-1], dtype=np.float64)
     return weighted_cohen_kappa(counts, (levels[:, None] - levels[None, :]) ** 2)

@@ -28,8 +28,7 @@ class StackGain:
 
     single: of the best metric; pair: of the stack of the best pair; everything: of the stack of all metrics. They are
     means over the folds in which all three are defined, NaN without such a fold. pair_gain: pair minus single;
-    everything_gain: everything minus single. singles, pairs: row numbers in `scores` of the metric and of the pair that
-    each fold chose.
+    everything_gain: everything minus single. singles, pairs: the rows of `scores` that each fold chose.
     """
 
     single: float
@@ -56,7 +55,7 @@ def stack_gain(
     Raises ValueError with fewer than two metrics, on NaN, infinity or unlike lengths, or as `group_folds` does.
     """
     if scores.ndim != 2 or scores.shape[0] < 2:
-        raise ValueError(f"a stack needs at least two metrics by rows, got shape {scores.shape}")
+        raise ValueError(f"a stack needs scores of at least two metrics (metrics, rows), got shape {scores.shape}")
     check_lengths(scores=scores[0], gold=gold, group=group)
     check_finite("score", scores.ravel())
     check_finite("gold", gold)

@@ -72,9 +72,9 @@ def _pearson_of_moments(sums: Sequence[Floats], vary: Callable[[Bools], Bools]) 
 def _centred(values: Floats) -> Floats:
     """Return values (n,) minus their median, scaled by powers of two: sums of squares neither cancel nor overflow.
 
-    The mean lies within one standard deviation of the median, so at most one
-    bit is lost when the mean is taken out later; and one wild value, which could drag the mean far from all others,
-    leaves the median where it is. Scaling by a power of two is exact and leaves r as it is.
+    The mean lies within one standard deviation of the median, so at most one bit is lost when the mean is taken out
+    later; and one wild value, which could drag the mean far from all others, leaves the median where it is. Scaling by
+    a power of two is exact and leaves r as it is.
     """
     if values.size == 0:
         return values
@@ -257,8 +257,7 @@ def _distinct(values: Floats, code: Ints, n_strata: int) -> tuple[tuple[Any, ...
     """Return a column's distinct (stratum, value) cells for `numba_loops.residual_left_out`, and each row's cell.
 
     Of m cells: (value, number of rows, stratum), in the order of the residuals on the input, which changes little
-    without a group; member, the cells by stratum and value; opening, (n_strata + 1,), where each stratum begins in
-    member.
+    without a group; member, the cells by stratum and value; opening, (n_strata + 1,), where each stratum begins in it.
     """
     by_value = np.argsort(values)
     order = by_value[np.argsort(code[by_value].astype(np.min_scalar_type(n_strata)), kind="stable")]

@@ -66,7 +66,7 @@ class CrossedInfluence(Influence):
         return min(groups, 1 + 1 / (share**2 / max(groups - 1, 1) + (1 - share) ** 2 / max(others - 1, 1)))
 
     def __sub__(self, other: Influence) -> Influence:
-        """The influence values of the difference of a measure of two metrics on the same rows and clusters."""
+        """Return the influence values of the difference of one measure of two metrics on the same rows and clusters."""
         by_group = self.clusterings[0] - other
         if not isinstance(other, CrossedInfluence):
             return by_group

@@ -259,8 +259,7 @@ class Calibration:
     """The quality of out-of-fold probabilities.
 
     brier: Brier score; brier_of_rate: that of the rate of positives as a constant probability. error: expected
-    calibration error. stated, found, rows: mean probability, rate of positives and rows of each bin (see
-    `reliability`).
+    calibration error. stated, found, rows: mean probability, rate of positives and rows of each bin.
     """
 
     brier: float

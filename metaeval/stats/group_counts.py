@@ -85,7 +85,7 @@ class GroupedEntries:
     opening: SmallInts
 
     def outranked(self, level: int | None = None) -> Ints:
-        """Return twice the own group's rows (of `level`, or all) that score lower than each entry, plus tied rows."""
+        """Return twice the rows (of `level`, or all) of each entry's group that score lower, plus those tied; (m,)."""
         total = _running(self, level)
         return np.asarray(total[self.first] + total[self.end] - 2 * total[self.opening])
 
@@ -95,7 +95,7 @@ class GroupedEntries:
 
 
 def entries_by_group(entries: Entries, n_groups: int) -> GroupedEntries:
-    """Return the entries sorted by group."""
+    """Return the entries sorted by group, then score; groups are coded 0 .. n_groups - 1."""
     # Numbers of two bytes are sorted several times faster.
     order = np.argsort(entries.group.astype(np.min_scalar_type(n_groups)), kind="stable")
     group, block = entries.group[order], entries.block[order]
@@ -141,8 +141,7 @@ def inside_groups(entries: Entries, n_levels: int, n_groups: int) -> Ints:
 def level_wins(entries: Entries, n_levels: int, n_groups: int) -> tuple[Ints, Ints]:
     """Return the number of rows of each level in each group, (L, G), and the wins of these rows, (L, L, G).
 
-    wins[h, l, g]: twice the pairs in which a row of level h in group g scores above any row of level l, plus tied
-    pairs.
+    wins[h, l, g]: twice the pairs in which a row of level h in group g scores above one of level l, plus ties.
     """
     shape = n_levels, n_groups
     members = by_level(entries.count, entries.level, entries.group, shape)
@@ -162,8 +161,7 @@ class GroupTotals:
     inside: against rows of the group alone. against: (L, G) what all rows of the group win against all rows of that
     level. downward, upward: (G,) what the group's rows win against rows of lower, and of higher, levels than their own;
     inside_downward: against lower levels in the group alone. squares, cubes: (1 + G,) sums of t**2 and t**3 over blocks
-    of t tied rows, of all rows, then without each group in turn. own_squares: (G,) sum of t**2 over blocks of the
-    group's own rows.
+    of t tied rows, of all rows, then without each group in turn. own_squares: (G,) the same t**2 of its own rows.
     """
 
     members: Ints
@@ -200,8 +198,8 @@ class GroupTotals:
     def pairs_inside(self) -> Ints:
         """Return counts of pairs inside each group, (G, 3).
 
-        They are twice those of two levels that the higher wins, plus tied ones; those of two levels; twice those of two
-        scores.
+        Of pairs of different levels: twice those that the higher level wins, plus their ties, and their number; then
+        twice the pairs of different scores.
         """
         rows = self.members.sum(axis=0)
         unlike = (rows * rows - (self.members * self.members).sum(axis=0)) // 2

@@ -94,7 +94,7 @@ class Influence:
 
 
 def minus_known(influence: Influence, known: float, error: float = 0.0) -> Influence:
-    """Return the influence values of a measure minus `known`, a value without error or of standard error `error`."""
+    """Return the influence values of a measure minus `known`; `error`, that of `known`, replaces the measure's own."""
     ends = influence.ends and (influence.ends[0] - known, influence.ends[1] - known)
     return replace(influence, value=influence.value - known, ends=ends, error=error)
 
@@ -130,9 +130,9 @@ def of_rows(value: float, contributions: Floats, group: Ints, n_groups: int, end
 def t_interval(influence: Influence, level: float) -> tuple[float, float] | None:
     """Return the interval (low, high) at `level`, with Student's t at effective groups - 1 degrees of freedom.
 
-    At an end of the range no spread is seen: there the interval is that of the rule of three, and leaves out the
-    values that would have led elsewhere with chance `level`. A measure that no group moves, such as the AUC of a
-    constant, is its own interval. None where the standard error is undefined.
+    At an end of the range no spread is seen: there the interval is that of the rule of three, and leaves out the values
+    that would have led elsewhere with chance `level`. A measure that no group moves, such as the AUC of a constant, is
+    its own interval. None where the standard error is undefined.
     """
     from scipy.special import stdtrit  # a third of a process's start, which none needs that only scores
 

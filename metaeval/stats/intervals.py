@@ -110,7 +110,7 @@ def studentised_interval(
 
 
 def replicated_interval(values: Floats, groups: int, level: float) -> tuple[tuple[float, float] | None, str]:
-    """Return the percentile interval or None, a note on why or on lost resamples; values: (1 + B,), input first."""
+    """Return the percentile interval or None, and why there is none or what it leaves out; values: (1 + B,)."""
     resampled = values[1:]
     if resampled.size == 0:
         return None, ""

@@ -56,11 +56,11 @@ def topic_kendalls(truth: Floats, scores: Floats) -> Floats:
 def tau_ap(walked: Floats, other: Floats) -> float:
     """Return tau_AP with ties: the ranking by `walked` is walked down, and each run compared with those above it.
 
-    walked, other: (S,) of the same runs. The result is the mean over pivots, all runs outside of the top tie group of
-    `walked`: the share of the runs strictly above the pivot that `other` puts strictly above it too, minus the share
-    that `other` does not. 0 where all of `walked` are tied.
-    Yilmaz, Aslam and Robertson, "A new rank correlation coefficient for information retrieval" (2008); ties as in
-    trec-auto-judge/auto-judge-evaluate 0ab65c1. Raises ValueError for different lengths, NaN or infinity.
+    walked, other: (S,) of the same runs. It is the mean over pivots, the runs outside of the top tie group of `walked`:
+    the share of the runs strictly above the pivot that `other` puts strictly above it too, minus the share that it does
+    not. 0 where all of `walked` are tied. Yilmaz, Aslam and Robertson, "A new rank correlation coefficient for
+    information retrieval" (2008); ties as in trec-auto-judge/auto-judge-evaluate 0ab65c1. Raises ValueError for
+    different lengths, NaN or infinity.
     """
     first, second = _signs(walked, other)
     above = first > 0  # column: the pivot; row: a run above it

@@ -35,8 +35,8 @@ def tell_of_compiling() -> None:
 def count_wins(group, level, count, start, weights, n_levels, ties, rows, wins, squares, cubes):  # type: ignore[no-untyped-def]
     """Fill rows, wins, squares and cubes (zeros at first) of `rank_counts.Wins` in one pass.
 
-    group, level, count, start: of `Entries`. weights: (n_groups, R). ties: whether to fill squares and cubes, from
-    blocks of several entries.
+    group, level, count, start: of `Entries`. weights: (n_groups, R). ties: fill squares and cubes, of blocks of
+    several.
     """
     width = weights.shape[1]
     below = np.zeros((n_levels, width), dtype=np.int32)
@@ -144,8 +144,8 @@ def _midranks(count, rank):  # type: ignore[no-untyped-def]
 def ranks_left_out(counts, by_stratum, stratum, entries, start, sums):  # type: ignore[no-untyped-def]
     """Fill sums, (6, S, G), with each stratum's moments of midranks without each group in turn.
 
-    The six are number of rows, sums of x, y, x * x, y * y and x * y, of centred midranks of score and gold. counts: two
-    arrays, rows of each score block and gold level. by_stratum: two, block and level of each row, which lie between
+    The six are number of rows, sums of x, y, x * x, y * y and x * y, of centred midranks of score and gold. counts:
+    rows of each score block, and of each gold level. by_stratum: two, block and level of each row, which lie between
     stratum[s] and stratum[s + 1]. entries: four, block, level, stratum and number of rows, between start[g] and start[g
     + 1].
     """
@@ -186,7 +186,7 @@ def ranks_left_out(counts, by_stratum, stratum, entries, start, sums):  # type: 
 
 @_compiled
 def _inserted(value, count, code, mean, patience, key, cell):  # type: ignore[no-untyped-def]
-    """Fill key with the ascending value[i] - mean[code[i]] of count[i] > 0, cell with i; return how many or -1."""
+    """Fill key with value[i] - mean[code[i]] of count[i] > 0, ascending, and cell with i; return how many, or -1."""
     size = 0
     for i in range(value.size):
         if count[i] > 0:

@@ -35,8 +35,8 @@ Binary = Callable[[Floats, Bools, str], float]
 def _of_order(measure: Callable[[Floats, Bools, Ints, int], Prepared]) -> Binary:
     """Return a measure of the order of scores as a function of scores, positives and tie rule.
 
-    Rule "half": ties count as `measure` counts them; "optimistic", "pessimistic": the positive, or the negative, of two
-    tied rows scores higher.
+    Rule "half": ties count as `measure` counts them; "optimistic", "pessimistic": of two tied rows the positive, or
+    negative, is higher.
     """
 
     def found(score: Floats, positive: Bools, ties: str) -> float:

@@ -82,8 +82,8 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
     """Return every pool's rows ranked by descending score; score, gold, pool: (n,).
 
     ties: "expected" keeps tied rows together as a block, over whose random orders measures take the expectation;
-    "worst" and "best" put the rows of a block in ascending and descending order of gold, each with a rank of its
-    own. Raises ValueError on NaN, infinity, a negative level or columns of different lengths.
+    "worst" and "best" put the rows of a block in ascending and descending order of gold, each with a rank of its own.
+    Raises ValueError on NaN, infinity, a negative level or columns of different lengths.
     """
     check_pools(score, gold, pool)
     by_pool, start = pool_starts(pool)

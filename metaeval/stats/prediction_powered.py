@@ -32,7 +32,7 @@ def draw_simple(n_items: int, n: int, seed: int) -> Ints:
     Raises ValueError unless 0 <= n <= n_items.
     """
     if not 0 <= n <= n_items:
-        raise ValueError(f"n must lie in 0 .. {n_items}, got {n}")
+        raise ValueError(f"the number of items to draw must lie in 0 .. {n_items}, got {n}")
     return np.random.default_rng(seed).permutation(n_items)[:n].astype(np.int64)
 
 
@@ -45,7 +45,7 @@ def draw_stratified(stratum: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
     codes, stratum_of_unit, size = np.unique(stratum, return_inverse=True, return_counts=True)
     least = np.minimum(2, size)
     if not least.sum() <= n <= stratum.size:
-        raise ValueError(f"n must lie in {least.sum()} .. {stratum.size}, got {n}")
+        raise ValueError(f"the number of items to draw must lie in {least.sum()} .. {stratum.size}, got {n}")
     wanted = np.maximum(size * n / stratum.size, least)
     count = np.maximum(np.floor(wanted).astype(np.int64), least)
     while count.sum() != n:
@@ -70,7 +70,7 @@ def draw_in_proportion(size: Floats, n: int, seed: int) -> tuple[Ints, Floats]:
     ValueError for a size that is not positive, or n above N.
     """
     if not 0 < n <= size.size or not (size > 0).all():
-        raise ValueError(f"n must lie in 1 .. {size.size} and sizes be positive, got {n}")
+        raise ValueError(f"the number of items to draw must lie in 1 .. {size.size}, got {n}, and all sizes be above 0")
     chance = np.minimum(1, n * size / size.sum())
     while (left := n - chance.sum()) > 1e-9 * n:
         free = chance < 1
@@ -347,8 +347,7 @@ def difference(left: Share, other: Share) -> tuple[float, float, float]:
     """Return `left` minus `other` with its interval, (value, low, high); `parts` of one index are of the same unit.
 
     The interval is computed from the ends of the two intervals and the correlation of the units' contributions
-    (Newcombe 1998, method 10; MOVER, Zou and Donner 2008), so that errors that no label shows count as in the single
-    intervals.
+    (Newcombe 1998, method 10; MOVER, Zou and Donner 2008), so that errors that no label shows count as there.
     """
     size = max(left.parts.size, other.parts.size)
     both = [np.pad(each.parts, (0, size - each.parts.size)) for each in (left, other)]

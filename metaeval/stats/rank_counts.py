@@ -63,9 +63,9 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
 
 
 def between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
-    """Return the counts of pairs between two copies of one group, (counts, R): its own times w**2 - w, w its weight.
+    """Return the counts of pairs between two copies of one group, summed over groups, (counts, R).
 
-    inside: returns the counts of pairs inside each group, (n_groups, counts).
+    inside: returns the counts of pairs inside each group, (n_groups, counts), which a weight w multiplies by w**2 - w.
     """
     if tile.max(initial=0) <= 1:
         return np.zeros((counts, tile.shape[1]), dtype=np.int64)
@@ -99,7 +99,8 @@ def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable
 def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bools, Any]:
     """Return which blocks (of tied scores) have several entries, (n_blocks,), and one sparse matrix of numbers of rows.
 
-    It is (n_levels * n_blocks, n_groups): row level * n_blocks + block counts the block's rows of that level by group.
+    The matrix, (n_levels * n_blocks, n_groups), has a block's rows of a level, by group, in row level * n_blocks +
+    block.
     """
     shared = np.ones(entries.n_blocks, dtype=np.bool_)
     shared[entries.block[entries.solo]] = False
@@ -127,11 +128,10 @@ MAX_LEVELS = 8
 class Wins:
     """Counts of correctly ordered pairs under R weightings of the groups, with L gold levels.
 
-    rows: (L, R) number of rows of each level. wins: (L (L - 1) / 2, R), for level h over level l < h in row
-    h (h - 1) / 2 + l, twice the pairs in which h scores above l, plus the tied pairs. squares, cubes: (R,) sums of
-    t**2 and t**3 over blocks of t tied rows. copies: (L (L - 1) + 1, R) what pairs between two copies of one group
-    add to `wins`, then to the numbers of pairs of two levels, then to twice the pairs of different scores: measures
-    of pairs subtract it.
+    rows: (L, R) number of rows of each level. wins: (L (L - 1) / 2, R), for level h over level l < h in row h (h - 1) /
+    2 + l, twice the pairs in which h scores above l, plus the tied pairs. squares, cubes: (R,) sums of t**2 and t**3
+    over blocks of t tied rows. copies: (L (L - 1) + 1, R) what pairs between two copies of one group add to `wins`,
+    then to the numbers of pairs of two levels, then to twice the pairs of different scores.
     """
 
     rows: Ints
@@ -174,8 +174,8 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
     """Return a function from group weights (n_groups, R) to the counts of correctly ordered pairs (`Wins`).
 
     score, gold, group: (n,). ties: False skips `squares` and `cubes`, which ROC-AUC does not need. Levels are the
-    distinct gold values, at most `MAX_LEVELS`. Raises ValueError for more, for NaN or infinity, or for columns of
-    different lengths.
+    distinct gold values, at most `MAX_LEVELS`. Raises ValueError for more, NaN, infinity or columns of different
+    lengths.
     """
     arrays.check_rows(score, gold, group, n_groups)
     entries, n_levels = sorted_by_level(score, gold, group, n_groups)

@@ -68,7 +68,7 @@ class _Residuals:
         return residual_blocks(value, float(np.abs(value).max(initial=0)))
 
     def slope(self, stratum: int, error: float, other: Floats) -> float:
-        """Return the coefficient's derivative by a stratum's mean, from shifts by +-`error`; other: y's ranks, (n,)."""
+        """Return the coefficient's derivative by a stratum's mean, from shifts by +-`error`; other: ranks, (n,)."""
         product = np.bincount(self.cell, weights=other)
         shifted = []
         for shift in (error, -error):

@@ -64,7 +64,7 @@ def answers_for_mean(rate: float, missed: float = 0.0) -> int | None:
 
 
 def labels_for_power(true: float, rate: float, alpha: float) -> int | None:
-    """Return the number of labels with which a missed share of `true` is shown to be below `rate` with probability 0.8.
+    """Return about how many labels show, at level alpha, a missed share of `true` to be below `rate` with power 0.8.
 
     None: `true` is not below `rate`, or over 100,000 labels are needed.
     """
@@ -98,10 +98,10 @@ def effective_labels(score: Floats, cluster: Ints, weight: Floats, thresholds: F
     """Return how many independent labels these are worth, for the share of scores at or above each threshold; (T,).
 
     score, cluster, weight: (n,). thresholds: (T,) from the highest down. 0 without labels. When a metric fails on whole
-    answers, what it misses correlates more within answers than ranks do. The design effect is therefore the larger
-    of that of the ranks and that of being at or above the threshold. Where no score is, or every score is, that
-    correlation is unknown, and k answers count as k labels: if a share r of answers fails, none of k does with
-    chance (1 - r) ** k.
+    answers, what it misses correlates more within answers than ranks do. The design effect is therefore the larger of
+    that of the ranks and that of being at or above the threshold. Where no score is, or every score is, that
+    correlation is unknown, and k answers count as k labels: if a share r of answers fails, none of k does with chance
+    (1 - r) ** k.
     """
     if not score.size:
         return np.zeros(thresholds.size)
@@ -132,8 +132,8 @@ def _intraclass_correlation(total: Floats, squares: Floats, size: Floats) -> Flo
     """Return the correlation of two values of one cluster (icc), in 0 .. 1, for each of T variables; (T,).
 
     total: (k, T) sums of the values of each of k clusters. squares: (T,) sums of the squared values. size: (k,) values
-    of each. Without a second value in any cluster it is 0; with one cluster, or values without spread, it cannot be
-    estimated and is 1.
+    of each. Without a second value in any cluster it is 0; with one cluster, or values without spread, it is unknown
+    and set to 1.
     """
     n, k = float(size.sum()), size.size
     if k == n:

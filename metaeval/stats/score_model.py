@@ -108,7 +108,7 @@ def _freedom(rest: Floats, share: float) -> float:
 
 
 def planned_scores(gold: Floats, group: Ints, icc: float) -> ScoreModel:
-    """Return a model of a metric that has no scores yet: level means one apart, spread 1, and `icc` in a group."""
+    """Return a model of a metric without scores: level means one apart, spread 1, correlation `icc` in groups."""
     level, number = tie_blocks(gold)
     mean = _normal_scores(gold) if number > MOST_LEVELS else level.astype(np.float64)
     cell = np.unique(group * number + level, return_inverse=True)[1].astype(np.int64)

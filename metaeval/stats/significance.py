@@ -39,12 +39,11 @@ class DeLong:
 
 
 def bootstrap_p(differences: Floats) -> float:
-    """Return the two-sided bootstrap p of no difference.
+    """Return the two-sided p of no difference, from the input's difference and those of paired resamples, (1 + R,).
 
-    differences: (1 + R,) that of the input, then those of paired resamples. It is the level at which the percentile
-    interval just leaves out 0, with the input as one resample more, so never 0 (Davison and Hinkley, "Bootstrap Methods
-    and their Application", 1997, section 4.4). Resamples of no difference count on both sides. NaN where the input's
-    difference is, or over half of the resamples'.
+    It is the level at which the percentile interval just leaves out 0, with the input as one resample more, so never 0
+    (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 4.4). Resamples of no difference
+    count on both sides. NaN where the input's difference is, or over half of the resamples'.
     """
     drawn = differences[1:][~np.isnan(differences[1:])]
     if np.isnan(differences[0]) or not drawn.size or 2 * drawn.size < differences.size - 1:
@@ -158,8 +157,8 @@ def tost(difference: float, margin: float, test: Callable[[float], float]) -> fl
 def equivalent_within(interval: tuple[float, float] | None, margin: float) -> bool | None:
     """Return whether the interval of a difference, (low, high) at level 1 - 2 alpha, lies inside -margin .. margin.
 
-    This is the interval form of two one-sided tests at alpha. None without an interval. Raises ValueError unless margin
-    is positive.
+    It is the interval form of two one-sided tests at alpha. None without an interval. Raises ValueError for a margin of
+    0 or less.
     """
     _check_margin(margin)
     return None if interval is None else -margin < interval[0] and interval[1] < margin
@@ -251,9 +250,8 @@ def required_groups(
 def power_at(difference: float, standard_error: float, groups: int, n_groups: int, alpha: float = 0.05) -> float:
     """Return the probability that `n_groups` groups find a true `difference` significant, with either sign.
 
-    It is alpha at difference 0. standard_error, groups: of the difference in the pilot, and the pilot's number of
-    groups. Raises ValueError if an argument is out of
-    range.
+    It is alpha at difference 0. standard_error, groups: of the pilot's difference, and its groups. Raises ValueError if
+    an argument is out of range.
     """
     _check_pilot(standard_error, groups, alpha)
     if n_groups < 1:

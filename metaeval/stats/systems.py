@@ -79,8 +79,7 @@ def _cosine(x: Floats, y: Floats) -> Floats:
 def system_level(x: Floats, y: Floats, group: Ints, n_groups: int) -> Prepared:
     """Return the `coefficients` of the systems' means over inputs, as a function of group weights: (3, R).
 
-    x, y: cells (S, N), NaN in the same places; group: (N,) of the inputs. NaN where a system has no input of weight >
-    0.
+    x, y: cells (S, N), NaN in the same places; group: (N,) of the inputs. NaN where a system has no input.
     """
     moments = _moments(x, y, group, n_groups)
 
@@ -169,8 +168,7 @@ Exchanged = Literal["systems", "both"]
 def exchange_differences(
     first: Floats, other: Floats, y: Floats, group: Ints, permutations: int, seed: int, what: Exchanged
 ) -> Floats:
-    """Return coefficients of one metric (`first`) minus another's under R exchanges, three by system, then by input;
-    (6, 1 + R).
+    """Return a metric's coefficients (`first`) minus another's under R exchanges, (6, 1 + R): by system, then by input.
 
     first, other, y: cells (S, N), values in the same places, the metrics on one scale; group: (N,) of the inputs. The
     first column exchanges nothing. The R permutations give all cells of a system the other metric's scores with
@@ -236,11 +234,11 @@ def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> 
 
     It is 1 minus the mean, over pairs of systems that share an input, of |p by x - p by y|. p (one-sided): the share of
     random exchanges of the two systems' texts, input by input, whose difference of sums is at least the observed one.
-    x, y, group: as in `system_level`. NaN where no two systems share an input. Raises ValueError for more than
-    `MOST_INPUTS` inputs.
+    x, y, group: as in `system_level`. NaN where no two systems share an input. Raises ValueError for over
+    `MOST_INPUTS`.
     """
     if x.shape[1] > MOST_INPUTS:
-        raise ValueError(f"a soft accuracy takes {MOST_INPUTS:,} inputs at most, got {x.shape[1]:,}")
+        raise ValueError(f"a soft pairwise accuracy takes {MOST_INPUTS:,} inputs at most, got {x.shape[1]:,}")
     apart_under, (apart, use), signs = _apart_by_pair(x, y), _apart(x, y), _signs(x.shape[1])
     apart = [values[:, use] for values in apart]
 

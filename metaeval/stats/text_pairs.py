@@ -46,9 +46,8 @@ def text_pairs(pool: Ints) -> TextPairs:
 def pair_consistency(score: Floats, gold: Floats, pairs: TextPairs, tied: float = 0.0) -> Floats:
     """Return for each pair, (P,), 1 if the higher gold scores higher, 0 if lower, `tied` if equal; NaN for equal gold.
 
-    The mean over pairs of different gold is the consistency of minimal pairs (Ma, Cao, Saxon, Sap, Hearst, "BUMP: A
-    Benchmark of Unfaithful Minimal Pairs for Meta-Evaluation of Faithfulness Metrics", 2023), where a tie is not a
-    success.
+    Their mean is the consistency of minimal pairs (Ma, Cao, Saxon, Sap, Hearst, "BUMP: A Benchmark of Unfaithful
+    Minimal Pairs for Meta-Evaluation of Faithfulness Metrics", 2023), where a tie is not a success.
     """
     better = np.sign(gold[pairs.one] - gold[pairs.other])
     agreement = np.sign(score[pairs.one] - score[pairs.other]) * better
@@ -73,8 +72,7 @@ def calibrated_tie(score: Floats, gold: Floats, pairs: TextPairs) -> float:
     """Return the tie threshold with the highest mean `accuracy_of_pools` (its `tie`); 1 without pairs.
 
     The candidates lie between neighbouring differences (closer ones than rounding makes are one); of equally good ones
-    the smallest is taken.
-    Deutsch et al. (2023), section 5.
+    the smallest is taken. Deutsch et al. (2023), section 5.
     """
     if not pairs.one.size:
         return 1.0

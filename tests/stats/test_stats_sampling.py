@@ -41,5 +41,5 @@ def test_what_cannot_be_drawn_is_refused():
         lambda: draw_stratified(np.array([0, 0, 1, 1]), 3, 0),
         lambda: draw_in_proportion(np.array([1.0, 0]), 1, 0),
     ):
-        with pytest.raises(ValueError, match="n must lie in"):
+        with pytest.raises(ValueError, match="number of items to draw must lie in"):
             call()
