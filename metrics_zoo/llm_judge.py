@@ -37,7 +37,7 @@ _OURS = frozenset({"model", "messages", "stream", "n", "temperature", "max_token
 def _checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Return the option `extra` as it is; raises ValueError if it sets a field that the judge itself controls."""
     if taken := sorted(_OURS & extra.keys()):
-        raise ValueError(f"extra may not set {', '.join(taken)}: the judge itself controls what these fields hold")
+        raise ValueError(f"extra may not set {', '.join(taken)}, which metaeval sets itself: leave it out of extra")
     return extra
 
 
@@ -78,7 +78,9 @@ class LLMOptions(ModelOptions, MetricOptions):
     @model_validator(mode="after")
     def _reads_what_it_asks_for(self) -> LLMOptions:
         if self.output == "json_schema" and self.reply not in (None, "json"):
-            raise ValueError(f"output=json_schema asks for JSON, which reply={self.reply} does not read: drop either")
+            raise ValueError(
+                f"output=json_schema asks for JSON, which reply={self.reply} does not read: drop one of both"
+            )
         return self
 
     def score_options(self) -> dict[str, Any]:

@@ -190,7 +190,7 @@ class Bomb:
 
 
 def test_broken_layers_are_one_sentence(layers, tmp_path):
-    with pytest.raises(UserError, match="No file"):
+    with pytest.raises(UserError, match="There is no file"):
         find_convolution(tmp_path / "nowhere.bin", "percentile", "e")
     with pytest.raises(UserError, match="does not hold the layers"):
         find_convolution(layers, "even50", "e")

@@ -43,7 +43,7 @@ def test_tail_and_bound_are_the_binomial_ones():
     assert tail(5, 5, 0.1) == upper_bound(5, 5, 0.05) == 1
 
 
-def test_labels_to_tell_reach_their_power():
+def test_labels_for_power_reach_their_power():
     n = labels_for_power(0.04, 0.1, 0.05)
     most = max(k for k in range(n) if binom.cdf(k, n, 0.1) <= 0.05)
     assert binom.cdf(most, n, 0.04) >= 0.8
