@@ -1,1 +1,1 @@
-"""Labels of people, the estimates that they support, and gates of releases."""
+"""People's labels of citations, estimates from labels and scores, and release gates."""

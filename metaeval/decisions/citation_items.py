@@ -1,4 +1,4 @@
-"""Items: citations that people label and metrics score, from answers, a corpus, judged pairs or a table."""
+"""Reads items: citations that people label and metrics score, from answers, a corpus, a job's pairs or a table."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from metaeval.citation.citation_table import premise
 from metaeval.citation.data_model import Answer, group_of, writable
 from metaeval.citation.pipelines.alce_and_aliice import TITLES
 from metaeval.citation.readers.answer_files import (
+    add_source_texts,
     answers_of,
     answers_of_table,
-    completed,
     file_stem,
     in_other_format,
     is_answer,
@@ -51,10 +51,10 @@ HINT = "answers in JSON or JSONL, a corpus (metaeval-corpus/1), pairs.jsonl of a
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One citation: a statement and the text that it cites. group: the answer, whose items are not independent.
+    """One citation: a statement and the text that it cites (source). group: the answer; its items are dependent.
 
-    level: human level in the file: 2 full, 1 partial, 0 none, or None. question, before, after: what annotators read
-    too: the question that was answered, and the sentences beside the statement; empty where they are not known.
+    level: human level in the file: 2 full, 1 partial, 0 none, or None. What annotators also read: question, the one
+    that was answered; before, after: the sentences beside the statement; each empty where it is not known.
     """
 
     id: str
@@ -73,9 +73,10 @@ class Item:
 class CitationItems:
     """The citations of one file, in its order.
 
-    scores: the file's columns of scores. uncited: the answers (groups) of statements without a citation. claims: those
-    whose questions the items are; None where the items are citations. notes: how the file was read. unread: by heading,
-    the error of a column that is not all numbers, raised when it is named as a metric. table: whose rows the items are.
+    scores: the file's columns of scores, by heading. uncited: the group of each statement without a citation. claims:
+    the claims that the items are questions about; None where the items are citations. notes: how the file was read.
+    unread: by heading, the error of a column that is not all numbers, raised when it is named as a metric. table: the
+    table whose rows the items are, if any.
     """
 
     name: str
@@ -97,38 +98,38 @@ class CitationItems:
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
-        """Return the index of each item, by id."""
+        """The index of each item, by id."""
         return {row.id: number for number, row in enumerate(self.rows)}
 
     @cached_property
     def groups(self) -> Ints:
-        """Return the code of each item's answer, (N,); codes follow the order of the answers' names."""
+        """The code of each item's group, (N,), from 0 in the sorted order of the groups' names."""
         return codes_of([row.group for row in self.rows])
 
     @cached_property
     def clusters(self) -> tuple[str, ...]:
-        """Return the names of all answers in the order of their codes: those in `groups`, then those without items."""
+        """The names of all groups in the order of their codes: those in `groups`, then those without items."""
         named = sorted({row.group for row in self.rows})
         return (*named, *sorted({*self.uncited} - {*named}))
 
     @cached_property
     def singles(self) -> Ints:
-        """Return the code of each item's sampling unit if single items are drawn, (N,): the item, or its claim."""
+        """The code of each item's sampling unit if answers are not drawn whole, (N,): of the item, or of its claim."""
         return codes_of([row.statement_id for row in self.rows]) if self.claims else np.arange(len(self.rows))
 
     @property
     def what(self) -> str:
-        """The word for the sampling units if single items are drawn: items or claims."""
+        """The word for the units of `singles`: "items" or "claims"."""
         return "claims" if self.claims else "items"
 
     @property
     def with_texts(self) -> bool:
-        """Return whether the items have texts that a metric can read."""
+        """Whether any item has a statement, so that a metric can score the items."""
         return any(row.statement for row in self.rows)
 
     @cached_property
     def lengths(self) -> Mapping[str, Floats]:
-        """Return the number of words of each item's statement and of its source, (N,) by name; empty without texts."""
+        """The numbers of words of each item's statement and source, (N,) each, by name; empty without texts."""
         if not self.with_texts:
             return {}
         return {
@@ -138,16 +139,16 @@ class CitationItems:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return the SHA-256 of the items without their levels, independent of their order."""
+        """The SHA-256 of the items without their levels, independent of their order."""
         return sha256_json(sorted([row.id, row.statement, row.source, row.group, row.system] for row in self.rows))
 
     @property
     def signed(self) -> str:
-        """Return the name and the hash of the items, for a signature."""
+        """The name and the hash of the items (NAME@HASH), for a signature."""
         return f"{self.name}@{self.fingerprint[:12]}"
 
     def as_corpus(self) -> Corpus:
-        """Return the items as a corpus to score, whose levels are placeholders."""
+        """Return the items as a corpus to score; its levels are placeholders (none), not those of the items."""
         documents: dict[str, Document] = {}
         cited: dict[str, Statement] = {}
         citations = []
@@ -164,9 +165,10 @@ def items_of(
 ) -> CitationItems:
     """Return the items in a file, a corpus, a data frame, or mappings with the fields of a table.
 
-    mapping: the column of each role (see `metaeval.column_roles`), where it has an unusual name. pipeline: alce or
-    aliice, whose questions become the items; empty: the items are citations. sources: texts of cited sources. Raises
-    `UserError` for another input, for duplicate ids, and for a pipeline without answers.
+    mapping: the heading of each role (see `metaeval.column_roles`) that has an unusual one. pipeline: alce or aliice,
+    whose questions become the items; empty: the items are citations. sources: file or folder with texts of cited
+    sources. Raises `UserError` for another input, for duplicate ids, for a pipeline where the input holds no answers,
+    and for sources where the input has citations.
     """
     if pipeline and pipeline not in TITLES:
         raise unknown("pipeline", pipeline, TITLES)
@@ -230,7 +232,7 @@ def _of_corpus(corpus: Corpus) -> CitationItems:
 
 
 def _marks_without_passage(answers: Sequence[Answer], name: str) -> int:
-    """Return the number of citation marks that cite no passage, and log a warning with an example."""
+    """Return the number of citation marks that cite no passage; if there are any, log a warning with an example."""
     read = ((answer, citation) for answer in answers for row in statements(answer, PAPER) for citation in row.cited)
     astray = [(answer, citation.mark.number or 0) for answer, citation in read if citation.state == "fails"]
     if astray:
@@ -279,7 +281,10 @@ def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationIt
 
 
 def _labelled_items(answer: Answer) -> Iterator[Item]:
-    """Yield the citations of an answer whose file has levels of support, with these as people's levels."""
+    """Yield the citations of an answer whose file has levels of support as items with these as human levels.
+
+    The source is empty where the passage has no text.
+    """
     group, system = group_of(answer), writable(answer.system)
     for row in support_statements(answer):
         statement_id = writable(f"{answer.id}/{row.claim.sentence}")
@@ -293,7 +298,7 @@ def _labelled_items(answer: Answer) -> Iterator[Item]:
 
 
 def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> CitationItems:
-    """Return one item per question of a pipeline: do the passages of a claim support it, together and one by one?"""
+    """Return the questions of a pipeline as items: do all of a claim's passages, one, or all but one support it?"""
     claims = claims_of(answers, pipeline)
     rows = []
     for claim in claims.claims:
@@ -334,12 +339,12 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
 def _of_table(
     table: TypedTable, name: str, mapping: Mapping[str, str], sources: Path | None
 ) -> CitationItems | tuple[Sequence[Answer], str]:
-    """Return the rows of a table as items, or, if it has no statements, as answers with marks and passages."""
+    """Return the rows of a table as items; if the table has no statements, (answers with marks and passages, name)."""
     if not mapping and vectara_rows(table):
         return answers_of_table(table, sources), name
     columns = cited_columns(table, mapping)
     if columns.text:
-        return completed(answers_in(table, columns), table.name, sources), name
+        return add_source_texts(answers_in(table, columns), table.name, sources), name
     roles, rows = columns.roles, []
     for number, row in enumerate(table.rows, start=1):
         cells = {role: row.text(heading) for role, heading in roles.items() if role != "source"}
@@ -371,9 +376,9 @@ def _of_table(
 
 
 def _number_columns(table: TypedTable, taken: set[str]) -> tuple[dict[str, list[float | None]], dict[str, UserError]]:
-    """Return the columns of numbers, except those `taken`, as scores of metrics; and the errors of other cells.
+    """Return, by heading, the scores in columns of numbers, and the errors of such columns that have another cell too.
 
-    Both are by heading; a column of numbers with another cell has an error in place of scores.
+    taken: headings to leave out. A blank cell has the score None; columns of blanks and of texts are left out.
     """
     scores: dict[str, list[float | None]] = {}
     unread: dict[str, UserError] = {}

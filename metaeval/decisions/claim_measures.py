@@ -25,16 +25,16 @@ from metaeval.stats.arrays import Floats
 ClaimMeasure = Literal["recall", "precision"]
 
 ItemJudge = Callable[[int], bool | None]
-"""Return whether the item of this number is full support; None if it has no answer."""
+"""Returns whether the item of an index is fully supported; None if the item has no verdict or label."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimQuestions:
     """A claim and the items (pairs of passages and claim) whose labels decide its recall and precision.
 
-    items: numbers of the items by (premise, claim): the claim's passages together, each alone, and the others
-    without each. names: ids of the items. failing: number of marks that count as imprecise whatever the labels.
-    counts: whether recall counts the claim.
+    items: indices of the items by (premise, claim), where the premise is all of the claim's passages, each one alone,
+    or all but one. names: ids of the items, in the same order. failing: number of marks that count as imprecise
+    whatever the labels. counts: whether recall counts the claim.
     """
 
     id: str
@@ -46,7 +46,10 @@ class ClaimQuestions:
     counts: bool
 
     def value(self, measure: ClaimMeasure, says: ItemJudge, untitled: Untitled) -> float | None:
-        """Return a judge's recall (0 or 1) or mean precision of the marks; None if a necessary verdict is missing."""
+        """Return the claim's recall (0 or 1) or mean precision of its marks by the verdicts of `says`.
+
+        0 for a claim without a passage; None if a necessary verdict is missing.
+        """
 
         def entails(pairs: Sequence[NliPair]) -> list[Verdict]:
             return [Verdict(says(self.items[pair])) for pair in pairs]
@@ -63,7 +66,10 @@ class ClaimQuestions:
         return None if len(known) < many else sum(known) / (many + self.failing)
 
     def degree(self, measure: ClaimMeasure, score: Floats, untitled: Untitled) -> float:
-        """Return the metric's score of all passages together (recall), or its mean score of each alone (precision)."""
+        """Return a metric's score of all passages together (recall), or the mean of those of each alone (precision).
+
+        score: (N,) of all items. A failing mark counts in the mean with the lowest score of all items.
+        """
         if measure == "recall":
             return float(score[min(self.items.values())])
         alone = [(premise([self.question.passages[at]], untitled), self.question.claim) for at in self.question.cited]
@@ -72,9 +78,10 @@ class ClaimQuestions:
 
 @dataclass(frozen=True, eq=False)
 class Claims:
-    """All claims of a file, in order, as a pipeline with its paper's profile reads them. fields: the signature's.
+    """All claims of a file, in order, as a pipeline with its paper's profile reads them.
 
-    by_group: whether an answer's precision is the mean over its citation groups, and not over its citations.
+    by_group: whether an answer's precision is the mean over its citation groups, and not over its citations. untitled:
+    how passages without a title are written. fields: those of the pipeline in signatures.
     """
 
     pipeline: str
@@ -84,7 +91,7 @@ class Claims:
     fields: Mapping[str, str]
 
     def sizes(self, measure: ClaimMeasure) -> Floats:
-        """Return the weight of each claim, (C,), in the mean over answers of each answer's share."""
+        """Return the weight of each claim in its answer's share, (C,): in each answer they sum to 1, or all are 0."""
         if measure == "recall":
             size = np.array([float(claim.counts) for claim in self.claims])
         else:

@@ -23,11 +23,11 @@ from metaeval.decisions.estimated_measures import (
     claim_rows,
     difference_of,
     estimate_of,
-    estimated,
+    estimate_shares,
     none_labelled,
 )
 from metaeval.decisions.item_scores import PERCENT, data_of, item_sheet, scored
-from metaeval.decisions.labels import agreement, check_sample, judged, labels_of_each
+from metaeval.decisions.labels import agreement, check_sample, labelled_sample, labels_of_each
 from metaeval.display_text import count
 from metaeval.files import sha256_json
 from metaeval.report import result as results
@@ -54,11 +54,11 @@ class Estimates(Recorded):
 
     @property
     def records(self) -> list[Record]:
-        """Return every estimate, then the differences, each by labels alone, by the metric alone, and by PPI."""
+        """One record for each estimate, then for each difference, with the values by labels alone and by PPI++."""
         return [estimate.record for estimate in (*self.estimates, *self.differences)]
 
     def __getitem__(self, measure: str) -> LabelEstimate:
-        """Return the first estimate of a measure."""
+        """Return the first file's estimate of a measure (a key of `LABELS`); raises KeyError without one."""
         for estimate in self.estimates:
             if estimate.measure == measure:
                 return estimate
@@ -80,9 +80,10 @@ def estimate(
     """Estimate the shares of full, partial and no support, precision and recall, by prediction-powered inference.
 
     answers, other: input of `items_of`; with both, differences are estimated too. labels: input of `labels_of`, for the
-    items of both files. metric: its name, a score file, or a column of the file. estimand: this set of answers, or the
-    process that makes such answers. assume_sample: do not check that the labelled items can be a sample. pipeline: alce
-    or aliice, whose recall and precision are estimated, from labels of its questions.
+    items of both files. metric: name of a metric, a score file, or a column of the items' file. estimand: this set of
+    answers, or the process that makes such answers. mapping: the heading of each role. assume_sample: do not check that
+    the labelled items can be a sample. pipeline: alce or aliice, whose recall and precision are estimated, from labels
+    of its questions.
 
     Raises `UserError` for unreadable input, and for labels that cannot be a sample of the items.
     """
@@ -93,14 +94,14 @@ def estimate(
         files = [replace(items, name=f"{items.name} ({number})") for number, items in enumerate(files, 1)]
     sides = []
     for items, file_labels in zip(files, labels_of_each(files, labels, mapping), strict=True):
-        labelled = judged(items, file_labels)
+        labelled = labelled_sample(items, file_labels)
         (column,) = scored(items, config, progress)
         sides.append(LabelSide(items, file_labels, labelled, column))
         if not assume_sample:
             check_sample(items, labelled, {column.name: sides[-1].score})
     three = any(side.labels.three for side in sides)
     rows = [claim_rows(side) if side.items.claims else citation_rows(side, three) for side in sides]
-    shares = [{name: estimated(mean, estimand, level) for name, mean in measures.items()} for measures in rows]
+    shares = [{name: estimate_shares(mean, estimand, level) for name, mean in measures.items()} for measures in rows]
     estimates = [
         estimate_of(side, name, measures[name], *pair, estimand, level)
         for side, measures, measure_shares in zip(sides, rows, shares, strict=True)

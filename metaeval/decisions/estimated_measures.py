@@ -59,7 +59,7 @@ LABELS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class LabelSide:
-    """One of the files that are compared: its items, labels and labelled sample, and the scores of one metric."""
+    """One file of an estimate (one of two in a difference): items, labels, labelled sample, and one metric's scores."""
 
     items: CitationItems
     labels: ItemLabels
@@ -68,7 +68,7 @@ class LabelSide:
 
     @cached_property
     def score(self) -> Floats:
-        """Return the scores of all items, (N,), with their mean in place of missing ones."""
+        """The scores of all items, (N,), with the mean of the known ones in place of missing ones."""
         return filled(self.column)
 
 
@@ -76,7 +76,9 @@ class LabelSide:
 class LabelRows:
     """The values that a measure averages: labels (n,) of sampled units, and scores and clusters (N,) of all units.
 
-    size: (N,) weights of the units; None: equal weights. settled: (K,) by cluster, total weight of units known to be 0.
+    Units are citations, statements or claims; sample.rows are indices of the N. metric_only: the measure by the
+    metric's decisions alone; None: not known. size: (N,) weights of the units; None: equal weights. settled: (K,) by
+    cluster, the total weight of further units, which are known to be 0.
     """
 
     label: Floats
@@ -89,7 +91,10 @@ class LabelRows:
 
 
 def citation_rows(side: LabelSide, three: bool) -> dict[str, LabelRows]:
-    """Return the rows of the shares of citations by level, and of recall if the labels determine it."""
+    """Return, by measure, the rows of the shares of citations by level, and of recall if the labels determine it.
+
+    three: whether labels use three levels; without, "partial" and "precision" are left out.
+    """
     labelled, groups = side.judged, side.items.groups
     rows = {
         name: LabelRows(labelled.label(*levels), side.score, labelled.sample, groups, _metric_only(side, levels))
@@ -151,11 +156,12 @@ def _by_cluster(items: CitationItems, groups: Sequence[str], size: Floats | None
 
 
 def claim_rows(side: LabelSide) -> dict[str, LabelRows]:
-    """Return recall and precision of the items' pipeline; precision only if no answer is missing.
+    """Return, by measure, the rows of recall and precision of the items' pipeline; empty for items without claims.
 
-    Both are means over answers of each answer's share, as in the pipeline, so that a claim's weight depends on the
-    number of claims of its answer. Claims without questions are settled: they have no mark that points at a passage.
-    Raises `UserError` where the recall of no claim is known.
+    Precision is left out where a claim with labels lacks one that its precision needs. Both are means over answers of
+    each answer's share, as in the pipeline, so that a claim's weight depends on the number of claims of its answer.
+    Claims without items are settled: they have no mark that points at a passage. Raises `UserError` where the labels
+    decide the recall of no claim.
     """
     items, sample = side.items, side.judged.sample
     claims = items.claims
@@ -202,19 +208,22 @@ def claim_rows(side: LabelSide) -> dict[str, LabelRows]:
     if not rows_by_measure:
         several = next(claim.names[0] for claim in claims.claims if len(claim.names) > 1)
         raise UserError(
-            f"{side.labels.name} has no label of a claim with all its passages together, which recall "
+            f"The labels in {side.labels.name} include no claim with all its passages together, which recall "
             f"needs: label such items too (for example {shown(several)})."
         )
     return rows_by_measure
 
 
-def estimated(rows: LabelRows, estimand: Estimand, level: float) -> tuple[Share, Share]:
-    """Return estimates of a measure from labels and scores, and from labels alone; `UserError` for too few labels."""
+def estimate_shares(rows: LabelRows, estimand: Estimand, level: float) -> tuple[Share, Share]:
+    """Return two estimates of a measure: from labels and scores, and from labels alone.
+
+    Raises `UserError` for too few labels.
+    """
     of_rows = partial(share, rows.label, rows.score, rows.sample, rows.cluster, estimand, level, size=rows.size)
     try:
         shares = of_rows(), of_rows(use_scores=False)
     except ValueError as error:
-        raise UserError(f"Too few labels: {error}.") from error
+        raise UserError(f"Too few labels: {error}. Label more items ('metaeval label' draws them).") from error
     if rows.settled is None or not rows.settled.any():
         return shares
     counted = np.bincount(rows.cluster, rows.size, rows.settled.size).astype(np.float64)
@@ -223,7 +232,10 @@ def estimated(rows: LabelRows, estimand: Estimand, level: float) -> tuple[Share,
 
 
 def wald(rows: LabelRows, level: float) -> tuple[float, float, float] | None:
-    """Return PPI++ as ppi-python computes it, with scores scaled to 0 .. 1; None where every item is labelled."""
+    """Return (value, low, high) of PPI++ as ppi-python computes it, with scores scaled to 0 .. 1.
+
+    None where every unit is labelled, or all scores are equal.
+    """
     rest = np.ones(rows.score.size, dtype=bool)
     rest[rows.sample.rows] = False
     spread = np.ptp(rows.score)
@@ -239,9 +251,10 @@ def wald(rows: LabelRows, level: float) -> tuple[float, float, float] | None:
 def aligned_parts(
     sides: Sequence[LabelSide], shares: Sequence[tuple[Share, Share]], estimand: Estimand
 ) -> list[list[Share]]:
-    """Return both files' shares with common codes of clusters, since answers to the same question are dependent.
+    """Return both files' pairs of shares (`estimate_shares`) with their `parts` by common codes of clusters.
 
-    If items were drawn in each file separately, the files have no unit in common.
+    Answers to the same question are dependent. If items (not whole answers) were drawn and the estimand is this set,
+    the files have no unit in common, and their parts stay apart.
     """
     apart = estimand == "set" and any(side.judged.unit == "item" for side in sides)
     names = [side.items.clusters for side in sides]
@@ -266,8 +279,8 @@ class LabelEstimate:
 
     measure: a key of `LABELS`. value, low, high: prediction-powered. alone: (value, low, high) from labels alone.
     metric_only: share of the metric's decisions, biased by its errors. lam: weight of the scores. saved: number of
-    labels that the metric saves. wald: (value, low, high) of PPI++, which takes items as independent. status: how the
-    interval was made where it is not the usual one.
+    labels that the metric saves. labels, items: numbers of labelled and of all units. wald: (value, low, high) of
+    PPI++, which takes units as independent. status: how the interval was made where it is not the usual one.
     """
 
     system: str
@@ -322,10 +335,11 @@ NO_LABEL = "no label has it: the upper end is what as many units without one lea
 
 
 def none_labelled(side: LabelSide, name: str, rows: LabelRows, estimand: Estimand, level: float) -> LabelEstimate:
-    """Return 0 for a measure that no label counts, with an upper bound: a larger share would have shown in the labels.
+    """Return the estimate 0 for a measure that no label counts, with an upper bound from the number of labels.
 
     The units are those drawn, of a process the answers (of n, 1 - (1 - level)^(1/n): the rule of three), with
-    Kish's factor for their weights. rows: of another measure of the same labels.
+    Kish's factor for their weights; the bound is 0 where every unit was drawn. rows: of another measure of the same
+    labels.
     """
     weight = 1 / rows.sample.probability
     units = rows.sample.unit if estimand == "set" else rows.cluster[rows.sample.rows]

@@ -40,7 +40,7 @@ DRIFT = 0.01
 
 
 def read_gate(path: Path) -> Gate:
-    """Read a gate file; raises `UserError` if it is not a gate, or was changed after the gate was fitted."""
+    """Read a gate file; raises `UserError` if the file is not a gate, or was changed after fitting."""
     then = "give the file that 'metaeval gate fit -o' wrote"
     fields = read_object(path, then)
     if (schema := fields.get("schema")) != SCHEMA:
@@ -58,20 +58,26 @@ def filled_below(column: AlignedColumn) -> Floats:
 
 
 def metric_fields(column: AlignedColumn) -> dict[str, str]:
-    """Return what the metric's scores depend on, apart from the texts."""
+    """Return, by field of the signature, what the metric's scores depend on apart from the texts."""
     left_out = {"data", "unit", "evidence", "pool", "levels", "over-sources"}
     fields = {key: str(value) for key, value in column.fields.items() if key not in left_out}
     return {**fields, "metaeval": versions("metaeval")["metaeval"]}
 
 
 def drift_values(items: CitationItems, column: AlignedColumn) -> dict[str, Floats]:
-    """Return the values whose distribution is compared between release and fitting set, by name."""
+    """Return, by name, the values (N,) whose distribution is compared between release and fitting set.
+
+    These are the scores, with the lowest in place of missing ones, and the numbers of words.
+    """
     return {"score": np.where(np.isnan(column.score), np.nanmin(column.score), column.score), **items.lengths}
 
 
 @dataclass(frozen=True)
 class Drift:
-    """A comparison of one value between release and fitting set: medians, and the p-value of a two-sample test."""
+    """A comparison of one value (what) between fitting set and release.
+
+    fitted, here: medians of the two. p: p-value of a two-sample test. drifted: whether they differ significantly.
+    """
 
     what: str
     fitted: float
@@ -89,9 +95,9 @@ class GateCheck:
     """The result of checking a release with a gate.
 
     flagged: share of citations below the threshold, (value, low, high). unsupported: the share corrected for the
-    metric's errors, with one-sided bounds. passed: whether the lower bound is at most the gate's `max_unsupported`,
-    which does not show that the share is (see `shown_within`).
-    below: ids and scores of the flagged items, the lowest score first.
+    metric's errors, (value, low, high) with one-sided bounds. passed: whether the lower bound is at most the gate's
+    `max_unsupported`, which does not show that the share is (see `shown_within`). below: (id, score) of the flagged
+    items, the lowest score first (None: no score). unscored: number without a score.
     """
 
     gate: Gate
@@ -105,18 +111,18 @@ class GateCheck:
 
     @property
     def signature(self) -> str:
-        """Return the signature, which holds everything on which the outcome depends."""
+        """The signature, which holds everything on which the outcome depends."""
         fields = {"gate": self.gate.hash[:12], "max-unsupported": self.gate.max_unsupported}
         return signature({"data": self.items.signed, **fields, **versions("metaeval", "numpy", "scipy")})
 
     @property
     def shown_within(self) -> bool:
-        """Return whether the upper bound is at most the gate's `max_unsupported`; if not, a pass shows only doubt."""
+        """Whether the upper bound is at most `max_unsupported`; a check that passes without this is undecided."""
         return self.unsupported[2] <= self.gate.max_unsupported
 
     @property
     def drifted(self) -> bool:
-        """Return whether any value differs significantly from the fitting set."""
+        """Whether any value differs significantly from the fitting set."""
         return any(drift.drifted for drift in self.drift)
 
 
@@ -130,8 +136,8 @@ def check(
 ) -> GateCheck:
     """Check a release against a gate: estimate its unsupported share from the scores of the gate's metric.
 
-    max_unsupported: replaces the gate's. Raises `UserError` for a share outside 0 .. 1, a gate that was changed, and a
-    metric that differs from the one with which the gate was fitted.
+    max_unsupported: replaces the gate's. mapping: the heading of each role. Raises `UserError` for a share out of
+    range, a gate file that was changed, and a metric that differs from the one with which the gate was fitted.
     """
     if max_unsupported is not None:
         check_allowed(max_unsupported)
@@ -197,7 +203,7 @@ def _scored(
     config: RunConfig | None,
     progress: MetricProgress | None = None,
 ) -> AlignedColumn:
-    """Return the scores of the items by the gate's metric and settings. where: the gate, for error messages."""
+    """Return the scores of the items by the gate's metric and settings. where: for errors, the gate's file."""
     # A gate is data: it may name registered metrics, but neither code nor addresses.
     check_file(where, {"metrics": [gate.metric], "metric_options": gate.settings.get("metric_options", {})})
     config = (config or RunConfig()).model_copy(update={"metrics": (gate.metric,)})
@@ -206,7 +212,7 @@ def _scored(
 
 
 def score_one(gate: Gate, statement: str, source: str, config: RunConfig | None = None) -> float | None:
-    """Score one citation with the gate's metric; higher is more support, and None stands for a blank text.
+    """Return the score of one citation by the gate's metric (higher is more support); None if either text is blank.
 
     Raises `UserError` where the metric gives no score.
     """
@@ -217,7 +223,7 @@ def score_one(gate: Gate, statement: str, source: str, config: RunConfig | None 
 
 
 def average(gate: Gate) -> str:
-    """Return " on average" if the gate bounds the mean of the missed share, not the share itself; otherwise ""."""
+    """Return " on average", for sentences, if the gate bounds only the mean of the missed share; otherwise ""."""
     return " on average" if gate.promise == "mean" else ""
 
 
@@ -237,7 +243,7 @@ def verdict(outcome: GateCheck, fail_on_drift: bool = False) -> str:
 
 
 def check_sheet(outcome: GateCheck) -> Table:
-    """Return the table of the flagged and unsupported shares, with notes on drift."""
+    """Return the table of a check: the flagged and the unsupported share of the release, with notes on drift."""
     gate = outcome.gate
     value, low, high = outcome.unsupported
     known = None if value != value else value
@@ -283,7 +289,10 @@ def check_sheet(outcome: GateCheck) -> Table:
 
 
 def junit(outcome: GateCheck, fail_on_drift: bool = False) -> str:
-    """Return JUnit XML: a test of the unsupported share and of each kind of drift, with the flagged citations."""
+    """Return JUnit XML: a test of the unsupported share and one for each drift value, and the flagged citations.
+
+    fail_on_drift: whether the tests of drift can fail.
+    """
     tests = [("unsupported share", not outcome.passed, verdict(outcome))]
     for drift in outcome.drift:
         message = f"{'drift: ' if drift.drifted else ''}{drift}"
@@ -304,10 +313,11 @@ def junit(outcome: GateCheck, fail_on_drift: bool = False) -> str:
 
 
 def workflow(gate: Gate, answers: str, gate_file: str, install: str, further: Sequence[str] = ()) -> str:
-    """Return a GitHub workflow (YAML) that checks a release. further: more words of the command, after the two files.
+    """Return a GitHub workflow (YAML) that checks a release (the file `answers`) against a gate.
 
-    install: an address for pip, or a path in the repository, from which metaeval is installed. Raises `UserError` for a
-    bare name: a package index would look it up, and anybody could publish a package of this name.
+    further: more words of the command, after the two files. install: an address for pip, or a path in the repository,
+    from which metaeval is installed. Raises `UserError` for a bare name: a package index would look it up, and anybody
+    could publish a package of this name.
     """
     if "/" not in install:
         raise UserError(

@@ -16,7 +16,7 @@ from metaeval.decisions.citation_items import CitationItems, items_of
 from metaeval.decisions.gate_check import average, drift_values, filled_below, metric_fields
 from metaeval.decisions.gate_model import Candidate, Gate, Reference, Terms, candidate_of, effective_number
 from metaeval.decisions.item_scores import PERCENT, data_of, item_sheet, scored
-from metaeval.decisions.labels import ItemLabels, LabelledItems, agreement, judged, labels_of
+from metaeval.decisions.labels import ItemLabels, LabelledItems, agreement, labelled_sample, labels_of
 from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.report.data_frame import Recorded
@@ -38,8 +38,9 @@ class Fitted(Recorded):
     """The outcome of a fit. gate: None where no metric keeps the promise. unscored: metrics that were not needed.
 
     needed, there: numbers of unsupported labels that the promise needs and that exist; with the promise "mean", of
-    answers with such a label. effective: effective number of the existing ones, for the first metric without a miss.
-    wanted: number of further labels of any level that would suffice; None: no number would.
+    answers with such a label. effective: the number of independent labels that the existing ones are worth, for the
+    first metric. wanted: the smallest number of further labels of any level with which a metric that fails would do;
+    None: no metric fails, or no number would do.
     """
 
     terms: Terms = field(repr=False)
@@ -57,7 +58,7 @@ class Fitted(Recorded):
 
     @property
     def records(self) -> Sequence[Mapping[str, Any]]:
-        """One record per metric: its threshold, its shares in the labels, and whether it is the gate."""
+        """One record for each metric scored: threshold, shares in the labels, and whether the metric is the gate's."""
         return fit_sheet(self).records
 
 
@@ -71,7 +72,7 @@ def fit(
     progress: MetricProgress | None = None,
     score_all: bool = True,
 ) -> Fitted:
-    """Find the first metric, with the cheapest first, and its threshold that keep the terms (None: default terms).
+    """Find the first of `metrics` (name the cheapest first) and its threshold that keep the terms (None: the default).
 
     The promise holds with probability 1 - alpha over labels; this includes the choice of the metric (each has an equal
     share of alpha) and of the threshold (tested in a fixed order). The promise "mean" bounds the mean missed share of
@@ -113,7 +114,7 @@ def fit(
 
 
 def _one_by_one(items: CitationItems, config: RunConfig, progress: MetricProgress | None) -> Iterator[AlignedColumn]:
-    """Yield the scores of each metric, which are computed when they are taken."""
+    """Yield the scores of each metric; a metric is scored only when its column is taken."""
     for name in config.metrics:
         others = {*config.metrics} - {name}
         options = {owner: values for owner, values in config.metric_options.items() if owner not in others}
@@ -142,14 +143,14 @@ class _FitData:
     unsupported: Bools
 
     def effective(self, column: AlignedColumn, chosen: Bools, threshold: float) -> float:
-        """Return the effective number of the labels that are chosen, (n,), at a threshold of a metric."""
+        """Return how many independent labels the `chosen` ones, (n,), are worth at a threshold of a metric."""
         sample = self.labelled.sample
         score, cluster = filled_below(column)[sample.rows], self.items.groups[sample.rows]
         weight = 1 / sample.probability
         return float(effective_labels(score[chosen], cluster[chosen], weight[chosen], np.array([threshold]))[0])
 
     def counts(self, column: AlignedColumn, terms: Terms, alpha: float) -> dict[str, Any]:
-        """Return the numbers of labels (or, with the promise "mean", of answers) that are needed and exist."""
+        """Return the fields needed, there and effective of `Fitted`. column: scores of a metric. alpha: its share."""
         if terms.promise == "mean":
             answers = int(np.unique(self.items.groups[self.labelled.sample.rows][self.unsupported]).size)
             return {"needed": answers_for_mean(terms.max_missed) or 0, "there": answers, "effective": answers}
@@ -160,7 +161,7 @@ class _FitData:
         }
 
     def notes(self) -> tuple[tuple[str, str], ...]:
-        """Return notes on the items, on how they and the labels were read, and on the agreement of annotators."""
+        """Return notes on the items, on how items and labels were read, and on the agreement of annotators."""
         items, agreed = self.items, agreement(self.labels)
         judged = f"{count(len(items.rows), 'citation')} of {data_of(items).groups:,} answers; {self.labelled.design}"
         read = (("read", text) for text in (*items.notes, *self.labels.notes))
@@ -168,15 +169,15 @@ class _FitData:
 
 
 def _fit_data(items: CitationItems, labels: ItemLabels, terms: Terms) -> _FitData:
-    labelled = judged(items, labels)
+    labelled = labelled_sample(items, labels)
     supported = (SupportLevel.FULL,) if terms.target == "full" else (SupportLevel.FULL, SupportLevel.PARTIAL)
     unsupported = labelled.label(*supported) < 0.5
     if unsupported.all() or not unsupported.any():
         what = "only" if unsupported.any() else "no"
         raise UserError(
-            f"{labels.name} has {what} unsupported citations among "
-            f"{count(unsupported.size, 'label')}: a gate is fitted on "
-            "both kinds; label more ('metaeval label')."
+            f"The labels in {labels.name} have {what} unsupported citations among "
+            f"{count(unsupported.size, 'labelled one')}, and a gate is fitted on "
+            "supported and unsupported ones: label more ('metaeval label')."
         )
     return _FitData(items, labels, labelled, unsupported)
 
@@ -226,8 +227,8 @@ def fit_sentences(fitted: Fitted) -> list[str]:
         gate = fitted.gate
         seen = f"{100 * gate.missed:.1f} % of these labels"
         lines.append(
-            f"{plain(gate.metric)} keeps it: a citation with a score below {gate.threshold:.4g} is flagged. At most "
-            f"{100 * gate.bound:.1f} % of the unsupported are missed{average(gate)} ({seen}); "
+            f"{plain(gate.metric)} keeps the promise: a citation with a score below {gate.threshold:.4g} is flagged. "
+            f"At most {100 * gate.bound:.1f} % of the unsupported are missed{average(gate)} ({seen}); "
             f"{100 * gate.flagged:.0f} % of the supported are flagged too, and {100 * gate.precision:.0f} % of what is "
             "flagged is unsupported."
         )
@@ -278,7 +279,10 @@ def _unscored_note(fitted: Fitted) -> list[Note]:
 
 
 def fit_sheet(fitted: Fitted) -> Table:
-    """Return a table with a row per metric: its last threshold that keeps the promise, else that of fewest misses."""
+    """Return a table with a row for each metric scored, at its `chosen` threshold; if it does not pass, at its `best`.
+
+    See `Candidate`; without a `best` the row is of `chosen`, and without either its cells are empty.
+    """
     rows: list[TableRow] = []
     records = []
     names = ("threshold", "missed", "bound", "supported_flagged", "effective_labels")

@@ -32,8 +32,8 @@ SupportTarget = Literal["partial", "full"]
 class Terms:
     """The error limits that a gate has to keep. Raises `UserError` for a value out of range.
 
-    max_missed: largest share of unsupported citations that may go unflagged; promise: whether this holds with
-    confidence 1 - alpha, or on average ("mean"). max_flagged: largest share of supported citations that are flagged.
+    max_missed: largest share of unsupported citations that may go unflagged. promise: whether this holds with
+    "confidence" 1 - alpha, or on average ("mean"). max_flagged: largest share of supported citations that are flagged.
     max_unsupported: largest unsupported share of a release. target: lowest level that counts as supported.
     """
 
@@ -56,7 +56,10 @@ class _GateData(BaseModel):
 
 
 class Reference(_GateData):
-    """The distribution of one value in the fitting set. quantiles: lowest first. effective: effective number."""
+    """The distribution of one value in the fitting set: equally spaced quantiles, lowest first.
+
+    effective: the number of independent values that its values are worth (`effective_number`).
+    """
 
     quantiles: list[float]
     effective: float
@@ -68,7 +71,8 @@ class Gate(_GateData):
     target: lowest level that counts as supported. missed: share of the labelled unsupported citations that are not
     flagged; flagged: share of the supported ones that are. bound: upper bound of the missed share with confidence
     1 - alpha; with the promise "mean", a bound of its mean, and alpha is used by `check` only. unsupported_labels,
-    supported_labels: effective numbers. metric_fields: what the scores depend on, as in a signature.
+    supported_labels: numbers of independent labels that these are worth. metric_fields: what the scores depend on, as
+    in a signature. labels, items: hashes. labelled: number of labelled items. reference: by name, for tests of drift.
     """
 
     schema_: Literal["metaeval-gate/1"] = Field(default="metaeval-gate/1", alias="schema")
@@ -97,7 +101,7 @@ class Gate(_GateData):
 
     @property
     def content(self) -> str:
-        """Return the SHA-256 of all fields except the hash and the promise "confidence" (absent in old gates)."""
+        """The SHA-256 of all fields except the hash and, as older gates lack it, the promise "confidence"."""
         left_out = {"hash", *(("promise",) if self.promise == "confidence" else ())}
         return sha256_json({key: value for key, value in self.model_dump(by_alias=True).items() if key not in left_out})
 
@@ -108,7 +112,7 @@ def write_gate(gate: Gate, path: Path) -> None:
 
 
 def check_allowed(max_unsupported: float) -> None:
-    """Raise `UserError` for a `max_unsupported` outside 0 .. 1."""
+    """Raise `UserError` for a `max_unsupported` below 0, or of 1 or more."""
     if not 0 <= max_unsupported < 1:
         raise UserError(f"--max-unsupported is {max_unsupported:g}; allowed: from 0, and below 1.")
 
@@ -119,8 +123,9 @@ class Candidate:
 
     chosen: the lowest threshold before the first, from the highest down, that breaks the limit on missed unsupported
     citations; None if the first one breaks it. passes: whether `chosen` also flags few enough supported citations.
-    best: the threshold with the fewest misses among those that do not flag too many. more: number of further
-    unsupported labels with which the metric would pass with probability .8; None: no number would do.
+    precision: unsupported share of what `chosen` flags (`best`, where the metric does not pass and has one). best: the
+    threshold with the fewest misses among those that do not flag too many; None without one. more: number of further
+    unsupported labels with which the metric would pass with probability .8; None: it passes, or no number would do.
     """
 
     metric: str
@@ -134,7 +139,7 @@ class Candidate:
 def candidate_of(
     name: str, score: Floats, groups: Ints, sample: Sample, bad: Bools, terms: Terms, alpha: float
 ) -> Candidate:
-    """Return a metric with the threshold that a labelled sample selects for it.
+    """Return a metric as a candidate, with the threshold that a labelled sample selects for it.
 
     score: (N,) of every item, -inf where there is none. groups: (N,) codes of the answers. bad: (n,) whether each
     labelled item is unsupported. alpha: the metric's part of the terms' alpha.
@@ -169,5 +174,5 @@ def candidate_of(
 
 
 def effective_number(values: Floats, groups: Ints) -> float:
-    """Return the effective number of independent values, given that values of a group are correlated."""
+    """Return how many independent values these are worth, (n,), given that values of a group are correlated."""
     return float(values.size / design_effect(values, groups, np.ones(values.size)))

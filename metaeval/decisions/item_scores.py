@@ -35,10 +35,10 @@ def item_sheet(
     settings: Mapping[str, Scalar] = MappingProxyType({"unit": "citation"}),
     subtitle: str = "",
 ) -> Table:
-    """Return a table about citations, or about shares of them.
+    """Return a table about citations, or about shares of citations.
 
-    lines: the heading of the names, the headings of the columns, and the blocks. subtitle: default is the data's
-    name.
+    lines: the heading of the column of row names, the other headings, and the blocks of rows. footer: notes below the
+    table. subtitle: default is the data's name.
     """
     stub, headings, blocks = lines
     return Table(
@@ -58,7 +58,7 @@ def item_sheet(
 
 
 def data_of(items: CitationItems) -> Data:
-    """Return the description of the items that a result holds."""
+    """Return the description of the items for a result: name, hash, and numbers of statements, sources, citations."""
     levels = Counter(row.level for row in items.rows if row.level is not None)
     return Data(
         name=items.name,
@@ -73,10 +73,10 @@ def data_of(items: CitationItems) -> Data:
 
 
 def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | None = None) -> list[AlignedColumn]:
-    """Return a column for each metric of the run, aligned with the items; NaN is unscored.
+    """Return a column for each of `config.metrics`, aligned with the items; NaN is unscored.
 
-    A metric may be a column of the items' file. Raises `UserError` for an unknown metric, and for a metric that has to
-    score items without texts.
+    A metric may be a column of the items' file. Raises `UserError` for an unknown metric, for a column that is not all
+    numbers, for a metric that would have to score items without texts, and for one that scores no item.
     """
     column_by_name: dict[str, AlignedColumn] = {}
     unscored = [name for name in dict.fromkeys(config.metrics) if name not in items.scores]
@@ -109,11 +109,11 @@ def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | N
     for column in columns:
         if np.isnan(column.score).all():
             raise UserError(
-                f"{column.name} gave no item of {items.name} a score: see 'metaeval metrics show {column.name}'."
+                f"Metric {column.name} gave no item of {items.name} a score: see 'metaeval metrics show {column.name}'."
             )
     return columns
 
 
 def filled(column: AlignedColumn) -> Floats:
-    """Return the column's scores, with their mean in place of missing ones."""
+    """Return the column's scores, with the mean of the known ones in place of missing ones."""
     return np.where(np.isnan(column.score), np.nanmean(column.score), column.score)

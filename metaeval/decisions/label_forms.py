@@ -1,6 +1,6 @@
-"""Label forms: what people are asked about a citation, as questions with a fixed set of answers.
+"""Label forms: what annotators are asked about a citation, as questions with a fixed set of choices.
 
-Each question is a column of the sheet, and a row of buttons on the page. The default form asks for the level of
+Each question is a column of the sheet, and a row of buttons on the HTML page. The default form asks for the level of
 support, which `metaeval estimate` reads. The others have the choices of two papers; their words are our own.
 """
 
@@ -15,7 +15,7 @@ from metaeval.corpus.corpus_file import LEVELS
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An answer. key: on the page; value: in the column; words: on the button."""
+    """A choice of a question. key: to press on the page; value: in the sheet's column; words: on the button."""
 
     key: str
     value: str
@@ -24,7 +24,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class LabelQuestion:
-    """A question about a statement and its source. column: of its answers."""
+    """A question about a statement and its source. column: heading of the labels; words: what is asked."""
 
     column: str
     words: str
@@ -32,9 +32,9 @@ class LabelQuestion:
 
 
 def label_question(column: str, words: str, answers: Mapping[str, str], keys: Sequence[str] = ()) -> LabelQuestion:
-    """Return a question. answers: the words of each button, by the column's value.
+    """Return a question (words), whose labels are in `column`. answers: the words of each button, by the label's value.
 
-    keys: those to press on the page (default: the value where it is a number, else 1, 2 ...).
+    keys: the keys to press on the page (default: a value that is a number, else the button's number from 1).
     """
     names = keys or [value if value.isdigit() else str(number) for number, value in enumerate(answers, start=1)]
     pairs = zip(names, answers.items(), strict=True)
@@ -108,5 +108,5 @@ FORMS: Mapping[str, tuple[LabelQuestion, ...]] = {
 
 
 def page_form(form: Sequence[LabelQuestion]) -> list[dict[str, Any]]:
-    """Return a form as the page reads it."""
+    """Return the questions of a form as JSON objects for the labelling page."""
     return [asdict(question) for question in form]

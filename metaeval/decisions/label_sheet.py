@@ -12,7 +12,7 @@ from metaeval.config import RunConfig
 from metaeval.decisions.citation_items import CitationItems
 from metaeval.decisions.item_scores import filled, scored
 from metaeval.decisions.label_forms import page_form
-from metaeval.decisions.labels import Drawn, DrawnUnit, ItemLabels, judged
+from metaeval.decisions.labels import Drawn, DrawnUnit, ItemLabels, labelled_sample
 from metaeval.errors import UserError, unknown
 from metaeval.explorer import explorer_page
 from metaeval.files import write_text
@@ -40,10 +40,10 @@ def draw(
     config: RunConfig | None = None,
     progress: MetricProgress | None = None,
 ) -> Drawn:
-    """Draw n items to label (with unit answer: whole answers that hold about n).
+    """Draw n items to label (with unit answer, whole answers that hold about n; of items with claims, whole claims).
 
-    random: with equal probabilities. stratified: in proportion, from up to five strata of the metric's scores.
-    uncertain: more from the middle of the metric's scores than from the ends. existing: labels of an earlier random
+    Designs: random, with equal probabilities; stratified, in proportion, from up to five strata of the metric's scores;
+    uncertain, more from the middle of the metric's scores than from the ends. existing: labels of an earlier random
     sample; the items are drawn from the others, and the probabilities are those of both draws together.
 
     Raises `UserError` for an unknown design, for n that cannot be drawn, and for whole answers by another design.
@@ -66,12 +66,12 @@ def draw(
         raise UserError(f"-n is {n}; allowed: 2 to {free.size:,}, the citations of {items.name} without a label.")
     if existing and existing.probability and len(set(existing.probability.values())) > 1:
         raise UserError(
-            f"{existing.name} was drawn with unequal probabilities, and only a random draw can be extended: leave "
-            "--existing-labels out."
+            f"The labels in {existing.name} were drawn with unequal probabilities, and only a random draw can be "
+            "extended: leave --existing-labels out."
         )
     strata, score = [""] * free.size, np.zeros(len(items.rows))
     if unit == "answer" or items.claims:
-        rows, chance = _whole(items.groups if unit == "answer" else items.singles, n, seed)
+        rows, chance = _draw_whole(items.groups if unit == "answer" else items.singles, n, seed)
     elif design == "random":
         rows, chance = draw_simple(free.size, n, seed), np.full(free.size, n / free.size)
     else:
@@ -96,24 +96,27 @@ def draw(
         known = dict(
             zip(existing.levels, np.interp(score[places], score[free][order], chance[order]).tolist(), strict=True)
         )
-        strata, unit = [""] * free.size, judged(items, existing).unit  # whole answers keep a variance over answers
+        strata, unit = (
+            [""] * free.size,
+            labelled_sample(items, existing).unit,
+        )  # whole answers keep a variance over answers
     return Drawn(items, free[rows], chance[rows], [strata[row] for row in rows], cast(DrawnUnit, unit), known)
 
 
 def _ranks(score: Floats) -> Floats:
-    """Return ranks from 0 to 1; ties keep their order."""
+    """Return ranks from 0 (lowest score) to 1, (N,); tied scores are ranked in their order."""
     return np.argsort(np.argsort(score, kind="stable"), kind="stable") / max(score.size - 1, 1)
 
 
 def uncertain_sizes(score: Floats) -> Floats:
-    """Return the relative probabilities (N,) of the design "uncertain", which are 1 in the middle of the scores."""
+    """Return the relative probabilities (N,) of the design "uncertain": 1 at the median score, 0.2 at either end."""
     return np.asarray(_LEAST + (1 - _LEAST) * (1 - np.abs(2 * _ranks(score) - 1)))
 
 
-def _whole(of: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
-    """Return a sample of whole answers, or claims, that hold about n items: the items and their probabilities.
+def _draw_whole(of: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
+    """Return the indices of the items in a random sample of whole answers, or claims, that hold about n items.
 
-    of: (N,) codes of the answers or claims.
+    Also return the probability of being drawn of every item, (N,). of: (N,) codes of the answers or claims.
     """
     sizes = np.bincount(of)
     many = int(np.clip(round(n / sizes.mean()), 2, sizes.size))
@@ -127,7 +130,7 @@ PAGE = ".html"
 
 
 def _panel(drawn: Drawn) -> dict[str, Any]:
-    """Return the data of the labelling page: texts without scores and systems, and the design to save with labels."""
+    """Return the data of the labelling page: texts without scores and systems, and each item's sampling design."""
     items = [
         {
             "id": record["id"],
@@ -147,7 +150,7 @@ def _panel(drawn: Drawn) -> dict[str, Any]:
 
 
 def without_bullet(text: str) -> str:
-    """Return a text as a person reads it: without the mark of a list's item, or of a heading, before it."""
+    """Return a text without the marks of list items and headings (such as -, 1. or #) at its beginning."""
     return _BULLET.sub("", text)
 
 
@@ -163,7 +166,11 @@ def check_output(path: Path) -> None:
 
 
 def write_questions(drawn: Drawn, path: Path, existing: ItemLabels | None = None) -> None:
-    """Write the items to label as CSV, TSV, XLSX, JSON lines or a page (.html), atomically; never overwrite a file."""
+    """Write the items to label as CSV, TSV, XLSX, JSON lines or a page (.html), atomically.
+
+    existing: labels that are written before these items, into tables only. Raises `UserError` as `check_output` does,
+    also where the file exists.
+    """
     check_output(path)
     if path.suffix.lower() == PAGE:
         if existing:

@@ -52,10 +52,11 @@ _CURE = "write full, partial or none (or 2, 1, 0; or yes, no), or leave it blank
 
 @dataclass(frozen=True)
 class ItemLabels:
-    """Human labels of items: levels by item id and annotator, and the sampling design that the file states.
+    """Human labels of items, and the sampling design that their file states.
 
-    blank: ids of rows without a level. notes: how the file was read. unit: sampling unit, if the file names it.
-    probability, stratum: by item id.
+    levels: by item id, one level (2 full, 1 partial, 0 none) for each annotator. probability, stratum: by item id;
+    empty where the file has none. unit: sampling unit, if the file names it. blank: ids of the items in the file
+    without any level. notes: how the file was read.
     """
 
     name: str
@@ -75,16 +76,16 @@ class ItemLabels:
 
     @property
     def three(self) -> bool:
-        """Whether the labels use three levels, that is, whether any item is partial."""
+        """Whether any annotator gives the level partial, so that the labels use three levels."""
         return any(level == SupportLevel.PARTIAL for levels in self.levels.values() for level in levels)
 
 
 def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | None = None) -> ItemLabels:
     """Return the labels of items in a file, a data frame, records, or a mapping of ids to levels.
 
-    labels=None: the levels that the items have, or the column of levels in their table. mapping: the column of each
-    role. Labels of several annotators are averaged. Raises `UserError` that names the cell and a remedy for an unknown
-    id, an unknown level, contradictory labels of one annotator, and a probability outside 0 .. 1.
+    labels=None: the levels that the items have, or the column of levels in their table; `ItemLabels` are returned
+    unchanged. mapping: the heading of each role. Raises `UserError` that names the cell and a remedy for an unknown id,
+    an unknown level, two levels of an item by one annotator, and a probability that is not above 0 and at most 1.
     """
     if labels is None:
         levels = {row.id: (row.level,) for row in items.rows if row.level is not None}
@@ -110,7 +111,10 @@ def _level_heading(table: TypedTable, mapping: Mapping[str, str]) -> str | None:
 
 
 def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping[str, str] | None) -> list[ItemLabels]:
-    """Return the labels of each file; one file of labels may label both, if their ids differ or name the file."""
+    """Return the labels of one or two files of items, in order; one label file may hold the labels of both.
+
+    Where the two have ids in common, the label file writes FILE/ID.
+    """
     if len(files) == 1:
         return [labels_of(labels, files[0], mapping)]
     if labels is None:
@@ -133,8 +137,8 @@ def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping
         kept = [{id_by_key[key]: value for key, value in part.items() if key in id_by_key} for part in parts]
         if not kept[0]:
             raise UserError(
-                f"{whole.name} has no label of an item of {items.name}, and a difference needs labels of both files: "
-                "label some of them too."
+                f"The labels in {whole.name} include no item of {items.name}; a difference between two files of items "
+                f"needs labels of both: label items of {items.name} too."
             )
         blank = tuple(id_by_key[key] for key in whole.blank if key in id_by_key)
         label_sets.append(replace(whole, levels=kept[0], probability=kept[1], stratum=kept[2], blank=blank))
@@ -207,7 +211,7 @@ def _read(table: TypedTable, items: CitationItems, mapping: Mapping[str, str]) -
 
 
 def _warn_of_two_levels(name: str, items: CitationItems, levels: Mapping[str, Mapping[str, tuple[int, Row]]]) -> None:
-    """Count the statements that one annotator gives two levels for one source, under two ids, and warn of them."""
+    """Log a warning if one annotator gives a statement and its source two levels, under two ids; both stay."""
     first: dict[tuple[str, str, str], tuple[int, Row]] = {}
     twice: dict[tuple[str, str, str], tuple[Row, Row]] = {}
     for item_id, by_annotator in levels.items():
@@ -231,7 +235,8 @@ def _check_header(table: TypedTable) -> None:
     ]
     if len(cells) > 1 and sum(cell in usual for cell in cells) > 1 and not any(cell in WORDS for cell in cells):
         raise UserError(
-            f"{table.rows[0].where} looks like a second header row ({', '.join(map(shown, cells[:3]))}): delete one."
+            f"{table.rows[0].where} looks like a second header row ({', '.join(map(shown, cells[:3]))}): delete one of "
+            "the two."
         )
 
 
@@ -294,7 +299,7 @@ def _scale(table: TypedTable, heading: str) -> dict[str, SupportLevel]:
 
 
 def agreement(labels: ItemLabels) -> str:
-    """Return the agreement of annotators as a clause; empty where no item has two labels."""
+    """Return the agreement of annotators on items with two labels or more, as a clause; empty without such items."""
     twice = [levels for levels in labels.levels.values() if len(levels) > 1]
     if not twice:
         return ""
@@ -309,10 +314,10 @@ def agreement(labels: ItemLabels) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LabelledItems:
-    """Labelled items as a sample. shares: (n, 3) the share of annotators who chose none, partial, full for each item.
+    """Labelled items as a sample. shares: (n, 3) of each item, the shares of annotators who chose none, partial, full.
 
-    unit: sampling unit. design: the design in words. lost: number of items, or claims, that were drawn and have no
-    label.
+    unit: sampling unit. design: the sampling design in words. lost: number of items (or claims) that were drawn and
+    have no label.
     """
 
     sample: Sample
@@ -331,11 +336,13 @@ class LabelledItems:
         return np.asarray(self.shares @ np.array([0.0, 1.0, 2.0]))
 
 
-def judged(items: CitationItems, labels: ItemLabels) -> LabelledItems:
-    """Return the labelled items as a sample, with the design of the file, or else the design that fits the labels.
+def labelled_sample(items: CitationItems, labels: ItemLabels) -> LabelledItems:
+    """Return the labelled items as a sample, with the sampling design of the label file.
 
-    Items that were drawn and not labelled count as missing at random within their stratum, so the probabilities of the
-    labelled ones are lowered. Raises `UserError` for fewer than two labelled units.
+    Without probabilities there the design is a simple random sample; without a unit, of whole answers where every
+    labelled answer is labelled whole, and else of items. Items that were drawn and not labelled count as missing at
+    random within their stratum, so the probabilities of the labelled ones are lowered. Raises `UserError` for fewer
+    than two labelled units.
     """
     rows = np.array(sorted(items.numbers[item_id] for item_id in labels.levels), dtype=np.int64)
     ids = [items.rows[row].id for row in rows]
@@ -384,10 +391,11 @@ ODDS = 1e-3
 
 
 def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[str, Floats]) -> None:
-    """Raise `UserError` for labels whose items cannot be a sample by the design.
+    """Raise `UserError` for labelled items that are too unlike all items to be a random sample by their design.
 
-    Means of values that are known for every item are estimated from the labelled items, and compared with the true
-    means: each metric's score, the place in the file, the words of statement and source, the share of each system.
+    scores: (N,) by metric. Means of values that are known for every item are estimated from the labelled items, and
+    compared with the true means: each metric's score, the place in the file, the words of statement and source, the
+    share of each system.
     """
     from scipy.special import stdtr
 
@@ -424,8 +432,9 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
 class Drawn:
     """Items drawn for labelling, in the order in which they are to be labelled.
 
-    rows: (n,) indices of the items. probability, stratum: (n,) of each, empty for no stratum. known: probability of
-    each item with an existing label, of this and the earlier draw together. form: what people are asked.
+    rows: (n,) indices of the items. probability, stratum ("" for none): (n,) of each drawn item. known: by id, the
+    probability, of this and the earlier draw together, of each item with an existing label. form: the questions to
+    people.
     """
 
     items: CitationItems
@@ -438,13 +447,13 @@ class Drawn:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The columns of the sheet of questions; annotators see neither scores nor systems."""
+        """The columns of the sheet to fill in; annotators see neither scores nor systems."""
         columns = (question.column for question in self.form)
         return ("id", "answer", "statement", "passage", *columns, "probability", "stratum", "unit")
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """Return one record per drawn item, with blank answers."""
+        """One record for each drawn item, with blank cells for the labels."""
         rows = (self.items.rows[place] for place in self.rows)
         return [
             self._record(row, "", float(chance), stratum)
@@ -452,7 +461,7 @@ class Drawn:
         ]
 
     def records_of_existing(self, existing: ItemLabels) -> Iterator[dict[str, Any]]:
-        """Yield the rows of existing labels, one for each annotator."""
+        """Yield the records of items with existing labels, one for each label; several annotators are numbered."""
         for item_id, levels in existing.levels.items():
             row = self.items.rows[self.items.numbers[item_id]]
             for number, level in enumerate(levels, start=1):

@@ -61,7 +61,10 @@ def _gate_run(tmp_path_factory: pytest.TempPathFactory) -> RunConfig:
 
 @pytest.fixture
 def assert_supported(citation_gate: Gate, _gate_run: RunConfig) -> Callable[..., float]:
-    """Return a function of (statement, source) that fails the test for a flagged citation, and returns the score."""
+    """Return a function of (statement, source) that returns the score, and fails the test for a flagged citation.
+
+    A blank text counts as flagged.
+    """
     from metaeval.decisions.gate_check import score_one
 
     def holds(statement: str, source: str) -> float:
@@ -102,6 +105,6 @@ _MESSAGE = pytest.StashKey[str]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
-    """Fail a test, before its body runs, if its release does not pass the gate."""
+    """Fail a test, before its body runs, if the release in its marker fails the gate or cannot be read."""
     if message := pyfuncitem.stash.get(_MESSAGE, ""):
         pytest.fail(message, pytrace=False)

@@ -12,10 +12,10 @@ from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.human.agreement import (
     agreement_of,
     both_levels,
+    comparable_statements,
     correlations,
     filled_ratings,
     response_rating,
-    settled,
 )
 from metaeval.citation.human.context_attribution import confusion
 from metaeval.citation.human.rating_files import read_human, read_statements
@@ -144,10 +144,16 @@ def test_statements_without_a_value_take_their_responses_on_each_side_by_itself(
 
 def test_a_missing_word_on_what_the_mask_takes_leaves_a_response_open_only_where_nothing_else_is_left():
     # Whether an uncited statement lacks a citation (0) or needs none (1) is missing.
-    assert settled((None,), (True,), (False,), "cited") == ([False], False)
-    assert settled((0.0, None), (False, True), (False, False), "cited") == ([True, True], True)  # 0 whatever it is
-    assert settled((0.5, None), (False, True), (True, False), "cited") == ([True, True], True)  # 0.5 whatever it is
-    assert settled((0.5, None), (False, True), (True, False)) == ([True, False], False)
+    assert comparable_statements((None,), (True,), (False,), "cited") == ([False], False)
+    assert comparable_statements((0.0, None), (False, True), (False, False), "cited") == (
+        [True, True],
+        True,
+    )  # 0
+    assert comparable_statements((0.5, None), (False, True), (True, False), "cited") == (
+        [True, True],
+        True,
+    )  # 0.5
+    assert comparable_statements((0.5, None), (False, True), (True, False)) == ([True, False], False)
 
 
 def test_the_mask_is_for_people_and_citeeval_and_leaves_baselines_as_they_are():

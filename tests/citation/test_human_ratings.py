@@ -18,7 +18,7 @@ from metaeval.citation.human.ratings import (
     response_rating,
 )
 from metaeval.citation.marks_and_sentences import split, whole
-from metaeval.citation.readers.expertqa import with_marks, written
+from metaeval.citation.readers.expertqa import with_marks, write_statements
 
 MISSING = Valued(None, "missing", "failed")
 
@@ -105,14 +105,14 @@ def test_marks_stand_before_the_closing_punctuation(text, citations, expected):
 
 def test_statements_stay_sentences():
     said = [("One is.", (1,)), ("Two is", ()), ("Three is e.g.", (2,)), ("lower case.", (1,)), ('"Four" is.', (3,))]
-    text, places = written(said)
+    text, places = write_statements(said)
     assert text == 'One is [1]. Two is\nThree is e.g [2].\nlower case [1]. "Four" is [3].'
     assert [text[start:end] for start, end in places] == text.replace("\n", "|").replace(". ", ".|").split("|")
 
 
 @given(st.lists(st.tuples(st.text(st.sampled_from('aZ.?! )"1[]e,'), min_size=1), st.lists(st.integers(1, 9)))))
 def test_every_statement_is_found_at_its_offsets(said):
-    text, places = written(said)
+    text, places = write_statements(said)
     assert len(places) == len(said)
     assert all(first[1] < second[0] for first, second in pairwise(places))
     for (own, citations), (start, end) in zip(said, places, strict=True):
@@ -128,5 +128,5 @@ def test_every_statement_is_found_at_its_offsets(said):
     )
 )
 def test_no_statement_runs_into_the_next_sentence(said):
-    text, places = written([(own, (1,) if cited else ()) for own, cited in said])
+    text, places = write_statements([(own, (1,) if cited else ()) for own, cited in said])
     assert [sentence.span() for sentence in split(whole(text))] == places

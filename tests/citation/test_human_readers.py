@@ -149,7 +149,11 @@ BENCH = {"sample_idx": 1, "prediction_sentences_and_citations": []}
         ([[OVER]], {}, "from 14 to 19; allowed: .* from 15 to 19"),
         ([[STATED, STATED]], {}, "two answers have the id 'a1'"),
         ([[OWN]], {}, "field 'statements' is missing"),
-        ([[STATED], [expertqa()]], {}, "The files have the formats expertqa and jsonl: give files of one format"),
+        (
+            [[STATED], [expertqa()]],
+            {},
+            "The files of rated answers have the formats expertqa and jsonl: give files",
+        ),
         ([[STATED]], {"form": "expertqq"}, "Did you mean 'expertqa'"),
         ([[STATED]], {"human": Path("h.json")}, "--human is for CiteBench's statements"),
         ([[BENCH]], {}, "statements and its human judgements in two files"),

@@ -13,7 +13,7 @@ from metaeval.citation.pipelines.run_pipeline import prepare
 from metaeval.citation.pipelines.scifi_samples import BUILD_PIPELINE
 from metaeval.citation.readers.answer_files import read_answers
 from metaeval.citation.readers.answers_jsonl import own_lines
-from metaeval.citation.scifi.samples import ScifiSample, candidates, chosen, split
+from metaeval.citation.scifi.samples import ScifiSample, candidates, draw_densest, split
 from metaeval.citation.scifi.wikitext import Paragraph, extra_needed, key_of, paragraphs_of, read_articles, read_pages
 from metaeval.cli.app import app
 from metaeval.errors import UserError
@@ -121,13 +121,13 @@ def made(number, density):
 
 def test_samples_are_drawn_from_the_densest_quarter_and_split():
     samples = [made(number, number / 10) for number in range(40)]
-    assert [sample.density for sample in chosen(samples)] == [number / 10 for number in range(30, 40)]
-    drawn = chosen(samples, most=4, seed=1)
-    assert drawn == chosen(samples[::-1], most=4, seed=1) != chosen(samples, most=4, seed=2)
+    assert [sample.density for sample in draw_densest(samples)] == [number / 10 for number in range(30, 40)]
+    drawn = draw_densest(samples, most=4, seed=1)
+    assert drawn == draw_densest(samples[::-1], most=4, seed=1) != draw_densest(samples, most=4, seed=2)
     assert len(drawn) == 4
     assert min(sample.density for sample in drawn) >= 3
     # A quarter of five is two, for it is rounded up.
-    assert len(chosen(samples[:5])) == 2
+    assert len(draw_densest(samples[:5])) == 2
     parts = split(samples, 0.1, seed=3)
     assert {name: len(part) for name, part in parts.items()} == {"train": 36, "test": 4}
     assert sorted(sample.id for part in parts.values() for sample in part) == [sample.id for sample in samples]

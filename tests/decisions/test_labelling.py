@@ -12,7 +12,7 @@ from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.estimate import estimate, estimate_sheet
 from metaeval.decisions.label_sheet import draw, uncertain_sizes
-from metaeval.decisions.labels import judged, labels_of
+from metaeval.decisions.labels import labelled_sample, labels_of
 from metaeval.errors import UserError
 
 
@@ -140,7 +140,7 @@ def test_whole_answers_are_seen_and_recall_is_told():
     chosen = set(random.Random(3).sample(range(40), 15))
     labels = {row["id"]: row["truth"] for row in rows if int(row["answer_id"][1:]) in chosen}
     items = items_of(rows)
-    assert judged(items, labels_of(labels, items)).unit == "answer"
+    assert labelled_sample(items, labels_of(labels, items)).unit == "answer"
     assert estimate(rows, labels, "metric")["recall"].labels == 45
 
 
@@ -257,7 +257,7 @@ def test_levels_are_read_in_many_words():
 def test_annotators_may_disagree():
     own = items_of(citations())
     rows = [{"id": "c0", "level": "full", "annotator": "A"}, {"id": "c0", "level": "none", "annotator": "B"}]
-    found = judged(own, labels_of([*rows, {"id": "c1", "level": "full", "annotator": "A"}], own))
+    found = labelled_sample(own, labels_of([*rows, {"id": "c1", "level": "full", "annotator": "A"}], own))
     assert found.label(SupportLevel.FULL).tolist() == [0.5, 1.0]
 
 
@@ -283,7 +283,7 @@ def test_answers_are_the_unit_where_one_of_several_items_is_labelled_whole(label
     # Answers a0 and a1 of one item each, a2 of two: labels of single items alone are a sample of items.
     rows = [{**row, "answer_id": f"a{number}"} for row, number in zip(citations(4), (0, 1, 2, 2), strict=True)]
     items = items_of(rows)
-    assert judged(items, labels_of(dict.fromkeys(labelled, "full"), items)).unit == unit
+    assert labelled_sample(items, labels_of(dict.fromkeys(labelled, "full"), items)).unit == unit
 
 
 def pair_file(path, *rows, columns=("overlap", "rouge")):

@@ -17,7 +17,7 @@ from metaeval.citation.citeeval.score_rules import RETRIEVAL, CitedScenario, in_
 from metaeval.citation.citeeval.values import CiteEvalMeasure, ResponseValues
 from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.human.context_attribution import Confusion, confusion
-from metaeval.citation.human.rating_files import judged_as
+from metaeval.citation.human.rating_files import match_judgements
 from metaeval.citation.human.ratings import ANNOTATORS, HumanSet, HumanStatement, Level, rating_of
 from metaeval.citation.measures import ValueInterval, group_codes, interval_by, interval_of, means, replicates
 from metaeval.errors import UserError
@@ -34,12 +34,13 @@ StatementColumn = Sequence[float | None]
 CorrelationName = Literal["pearson", "spearman", "kendall"]
 
 
-def settled(
+def comparable_statements(
     values: StatementColumn, missing: Sequence[bool], cited: Sequence[bool], scenario: CitedScenario = "full"
 ) -> tuple[list[bool], bool]:
     """Return which statements of a response can be compared with people's ratings, and whether the response can.
 
-    missing: whether each statement's value is missing because of a judge. cited: whether it has a citation. A
+    values, missing, cited: of each statement; missing: whether its value is missing because of a judge; cited: whether
+    it has a citation. A
     response can be compared if no value that counts in the scenario is missing and, where none counts, none that
     decides its rating (see `response_rating`). A statement without a value takes its response's, and can be
     compared only if the response can. Raises ValueError if the lengths differ.
@@ -67,9 +68,10 @@ def response_rating(values: StatementColumn, cited: Sequence[bool], scenario: Ci
 def both_levels(
     values: Sequence[StatementColumn], cited: Sequence[Sequence[bool]], scenario: CitedScenario = "full"
 ) -> tuple[Floats, Floats]:
-    """Return the values of all statements, (n,), and of all responses, (m,).
+    """Return the values of all statements, (n,), and of all responses, (m,), in order.
 
-    A statement without a value takes its response's rating. Raises ValueError if the lengths differ.
+    values, cited: of the statements of each response. A statement that has no value, or whose value the scenario masks,
+    takes its response's (`response_rating`). Raises ValueError if the lengths differ.
     """
     statements: list[float] = []
     responses: list[float] = []
@@ -85,7 +87,7 @@ def both_levels(
 def correlations(
     score: Floats, gold: Floats, group: Ints, resampling: Resampling = DEFAULT
 ) -> dict[CorrelationName, ValueInterval]:
-    """Return Pearson, Spearman and Kendall tau-b of two columns, (n,) each, with intervals.
+    """Return Pearson's r, Spearman's rho and Kendall's tau-b of two columns, (n,) each, with intervals.
 
     group: (n,) codes of the groups that resampling draws. There are no intervals from a single group.
     """
@@ -116,7 +118,7 @@ People = Mapping[str, Sequence[HumanStatement]]
 
 @dataclass(frozen=True, slots=True)
 class RatingAgreement:
-    """Correlations over all statements and over all responses, with the numbers compared and left out as missing."""
+    """Correlations over all statements and over all responses, with the numbers of those compared and left out."""
 
     statements: Mapping[CorrelationName, ValueInterval]
     responses: Mapping[CorrelationName, ValueInterval]
@@ -136,8 +138,8 @@ def agreement(
 ) -> RatingAgreement:
     """Correlate a measure of CiteEval with human ratings; intervals draw groups of answers.
 
-    A statement that needs no rating takes its response's, on either side, as published. A response with a value that
-    is missing because of the judge is left out, together with its statements that have no value.
+    A statement that needs no rating takes its response's, on either side, as published. Left out is a response with a
+    value that is missing because of the judge, together with its statements that have no value.
     Raises `UserError` if an answer has no human judgements, or annotators judged other statements or citations.
     """
     ours = [[statement.values[measure] for statement in result.statements] for result in results]
@@ -163,19 +165,19 @@ def agreement_of(
     resampling: Resampling,
     masks: bool = False,
 ) -> RatingAgreement:
-    """Correlate any values of the rated statements with human ratings; ours, missing, cited: of each answer in order.
+    """Correlate any values of the rated statements with human ratings.
 
-    missing: whether a statement's value is missing because of a judge. cited: whether a statement has a citation; in
-    the scenario "cited", the ratings of the others are masked. masks: mask their values too; the released code masks
-    CiteEval's values, and not those of its baselines (AutoAIS, LQAC, AttrScore). Raises ValueError if the lengths
-    differ.
+    ours (the values), missing (because of a judge), cited (has a citation): for each answer, of its statements in
+    order. In the scenario "cited" the ratings of uncited statements are masked. masks: mask their values too; the
+    released code masks CiteEval's values, and not those of its baselines (AutoAIS, LQAC, AttrScore). Raises ValueError
+    if the lengths differ.
     """
     side: CitedScenario = scenario if masks else "full"
     theirs = [[rating_of(judgement.ratings) for judgement in people[answer.id]] for answer in answers]
     group, _ = group_codes(answers)
     score, response_score = both_levels(ours, cited, side)
     gold, response_gold = both_levels(theirs, cited, scenario)
-    comparable = [settled(*columns, side) for columns in zip(ours, missing, cited, strict=True)]
+    comparable = [comparable_statements(*columns, side) for columns in zip(ours, missing, cited, strict=True)]
     kept: Bools = np.array([keep for statements, _ in comparable for keep in statements], dtype=np.bool_)
     whole: Bools = np.array([response for _, response in comparable], dtype=np.bool_)
     of_statement = np.repeat(group, [len(column) for column in cited])
@@ -190,7 +192,7 @@ def agreement_of(
 
 
 def confusion_of(results: Sequence[ResponseValues], people: People, forced: bool, binary: bool) -> Confusion:
-    """Return the confusion matrix of the judge's contexts and the annotators'; see `contexts.confusion`."""
+    """Return the confusion matrix of the judge's contexts and the annotators'; see `context_attribution.confusion`."""
     statements = [statement for result in results for statement in result.statements]
     return confusion(
         [value.context for value in statements],
@@ -205,16 +207,17 @@ def _human(result: ResponseValues, people: People) -> Sequence[HumanStatement]:
     judgements = people.get(result.answer)
     if judgements is None:
         raise UserError(
-            f"The human judgements have no sample {result.answer!r}: give the judgements of the same responses."
+            f"The human judgements have no sample {result.answer!r}, which is the id of a response: give the "
+            "judgements of these responses."
         )
-    return judged_as(result.answer, [value.statement for value in result.statements], judgements)
+    return match_judgements(result.answer, [value.statement for value in result.statements], judgements)
 
 
 @dataclass(frozen=True, slots=True)
 class SystemCorrelations:
     """A measure's correlations with human ratings within one system.
 
-    rows: number with a value. of: number of all rows.
+    rows: number of the system's rows with a value, which are correlated. of: number of all its rows.
     """
 
     system: str
@@ -226,9 +229,10 @@ class SystemCorrelations:
 
 @dataclass(frozen=True, slots=True)
 class SystemMeans:
-    """Mean ratings of the systems (people), and each measure's means.
+    """Mean human ratings of the systems (people), in the order of `Level.systems`; None without a row.
 
-    measures: also Kendall's tau-b of a measure's means with the mean ratings, over the rows that have both.
+    measures: by name, the mean values of the systems over rows with a value, and Kendall's tau-b of these means with
+    the mean ratings of the same rows.
     """
 
     people: Sequence[float | None]
@@ -236,7 +240,7 @@ class SystemMeans:
 
 
 def within_systems(level: Level, resampling: Resampling) -> list[SystemCorrelations]:
-    """Return the correlations within each system, by system and measure; a system of one group has no intervals."""
+    """Return the correlations for each system and measure, system by system; a system of one group has no intervals."""
     table = []
     for system in level.systems:
         rows = [(number, row) for number, row in enumerate(level.ratings.rows) if row.system == system]
@@ -250,7 +254,7 @@ def within_systems(level: Level, resampling: Resampling) -> list[SystemCorrelati
 
 
 def over_systems(level: Level, resampling: Resampling) -> SystemMeans:
-    """Return how the ranking of systems by each measure agrees with that by human ratings.
+    """Return the systems' means, and how the ranking of systems by each measure agrees with that by human ratings.
 
     There are no intervals from one group.
     """
@@ -274,10 +278,11 @@ def over_systems(level: Level, resampling: Resampling) -> SystemMeans:
 
 
 def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[ValueInterval, int]]:
-    """Return Krippendorff's alphas among the annotators, each with its number of units that two or more judged.
+    """Return Krippendorff's alphas among the annotators by name, each with its number of units.
 
-    The units are statements, or responses where the name says so. Empty with one annotator. A single group has no
-    interval; CiteBench's ratings with their gaps filled have none, as CiteEval publishes them.
+    Units are statements, or responses where the name says so; counted are those that two or more annotators judged (all
+    where gaps are filled). Empty with one annotator. Alphas from a single group have no interval, and neither have
+    those of CiteBench's ratings with their gaps filled as CiteEval publishes them.
     """
     if human.annotators < 2:
         return {}

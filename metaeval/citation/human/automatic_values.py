@@ -36,11 +36,11 @@ def claim_values(
     precision: Sequence[AnswerShare],
     soft: bool = False,
 ) -> dict[str, AnswerValues]:
-    """Return recall, precision and F1 of claims and citations; recall, precision: of each answer.
+    """Return the values of the measures "recall", "precision" and "f1" of claims and citations.
 
-    A sentence's recall is the mean over its claims, its precision the mean over its citations. soft: the lines hold
-    degrees of support, whose possible values are not known where they are missing. Raises ValueError if the lengths
-    differ.
+    lines: the citation table. recall, precision: the share of each answer. A sentence's recall is the mean over its
+    claims, its precision the mean over its citations; either is missing where one of these lacks its verdict. soft: the
+    verdicts are degrees of support, so that answers get no bounds. Raises ValueError if the lengths differ.
     """
     spans = _sentences(lines)
     shares = zip(answers, recall, precision, strict=True)
@@ -55,9 +55,10 @@ def baseline_values(
     values: Sequence[Sequence[Mapping[str, Open]]],
     measures: Sequence[str] = _TRIPLE,
 ) -> dict[str, AnswerValues]:
-    """Return the measures of a baseline from its values of CiteEval's statements.
+    """Return a baseline's values by measure, from its values of CiteEval's statements.
 
-    A response's value is the mean over all its statements. Raises ValueError if the lengths differ.
+    values: for each answer and statement, by measure. A response's value is the mean over all its statements; without a
+    statement it has none. Raises ValueError if the lengths differ.
     """
     spans: dict[str, dict[str, list[SpanValue]]] = {measure: {} for measure in measures}
     wholes: dict[str, dict[str, Valued]] = {measure: {} for measure in measures}
@@ -69,14 +70,14 @@ def baseline_values(
                 for statement, value in zip(split.statements, column, strict=True)
             ]
             if column:
-                wholes[measure][answer.id] = _open(mean(column))
+                wholes[measure][answer.id] = _answer_value(mean(column))
     return {measure: AnswerValues(spans[measure], wholes[measure]) for measure in measures}
 
 
 def fact_values(
     facts: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions = DEFAULTS
 ) -> AnswerValues:
-    """Return SCiFi's citation entailment; a sentence's is the mean over its facts."""
+    """Return SCiFi's citation entailment; a sentence's is the mean over its facts, and missing where one is missing."""
     by_sentence: dict[tuple[str, int], list[Valued]] = defaultdict(list)
     for line in lines:
         by_sentence[line.answer, line.sentence].append(_valued(line.value, line.state == "unjudged", line.reason))
@@ -93,12 +94,15 @@ def fact_values(
 
 
 def citeeval_values(results: Sequence[ResponseValues], scenario: CitedScenario) -> dict[str, AnswerValues]:
-    """Return CiteEval-Auto, its rating and its edit distance (of a judge without edits, the rating), in a scenario."""
+    """Return the values of CiteEval-Auto, its rating and its edit distance in a scenario, by measure.
+
+    A judge that makes no edits has the rating alone.
+    """
     measured = measures_of(results[0].judged.mode if results else "edits")
     return {
         measure: AnswerValues(
             {result.answer: _statements(result, measure, scenario) for result in results},
-            {result.answer: _open(result.values[measure, scenario]) for result in results},
+            {result.answer: _answer_value(result.values[measure, scenario]) for result in results},
         )
         for measure in _JUDGED
         if measure in measured
@@ -106,37 +110,39 @@ def citeeval_values(results: Sequence[ResponseValues], scenario: CitedScenario) 
 
 
 def score_file_values(scores: AnswerValues) -> AnswerValues:
-    """Return the scores of a file; an answer without a score of its own gets the mean of its sentences'."""
+    """Return a score file's values; an answer without a score of its own gets the mean over its scored sentences."""
     wholes = dict(scores.wholes)
     for answer, spans in scores.spans.items():
         wholes.setdefault(answer, mean_in_part([span.value for span in spans]))
     return AnswerValues(scores.spans, wholes)
 
 
-def both(recall: Valued, precision: Valued) -> Valued:
+def f1_value(recall: Valued, precision: Valued) -> Valued:
     """Return F1 of recall and precision; missing where either is missing, no value where either has none."""
     lost = next((value for value in (recall, precision) if value.state == "missing"), None)
     return lost or _valued(f1(precision.value, recall.value), lost=False)
 
 
 def _triple(recall: Valued, precision: Valued) -> dict[str, Valued]:
-    return {"recall": recall, "precision": precision, "f1": both(recall, precision)}
+    return {"recall": recall, "precision": precision, "f1": f1_value(recall, precision)}
 
 
 def _whole(share: AnswerShare) -> Valued:
-    """Return a share of an answer as its value; missing where all of its verdicts are missing."""
+    """Return an answer's share as a value, with bounds where verdicts are missing; missing where all of them are."""
     whole = _valued(share.value, bool(share.open))
-    return replace(whole, in_part=bool(share.open and share.total), ends=_filled(share)) if share.open else whole
+    return replace(whole, in_part=bool(share.open and share.total), ends=_bounds_of(share)) if share.open else whole
 
 
 def _wholes(recall: AnswerShare, precision: AnswerShare, soft: bool) -> dict[str, Valued]:
-    """Return recall, precision and F1 of an answer; where verdicts are missing, all are partial and have bounds.
+    """Return an answer's values "recall", "precision" and "f1".
 
-    soft: the shares are of degrees of support, whose bounds are not known.
+    A share all of whose verdicts are missing is missing, and so is F1. Where a share has known and missing verdicts,
+    all known values are `in_part`. Where any verdict is missing all three have bounds, unless the shares are of degrees
+    of support (`soft`).
     """
-    recall_ends, precision_ends, f1_ends = _filled(recall), _filled(precision), None
+    recall_ends, precision_ends, f1_ends = _bounds_of(recall), _bounds_of(precision), None
     if recall_ends and precision_ends:
-        f1_ends = _known(*map(f1, precision_ends, recall_ends))
+        f1_ends = _bounds(*map(f1, precision_ends, recall_ends))
     ends = {"recall": recall_ends, "precision": precision_ends, "f1": f1_ends}
     in_part = any(share.open and share.total for share in (recall, precision))
     is_open = not soft and (recall.open or precision.open)
@@ -146,27 +152,27 @@ def _wholes(recall: AnswerShare, precision: AnswerShare, soft: bool) -> dict[str
     }
 
 
-def _filled(share: AnswerShare) -> AnswerBounds | None:
+def _bounds_of(share: AnswerShare) -> AnswerBounds | None:
     """Return the lowest and highest possible value of a share: every missing verdict negative, or positive.
 
-    None for an empty share.
+    None for a share without verdicts, known or missing.
     """
-    return _known(share.filled(False).value, share.filled(True).value)
+    return _bounds(share.filled(False).value, share.filled(True).value)
 
 
-def _open(value: Open | ResponseValue) -> Valued:
-    """Return a value of an answer that may lack verdicts, with its lowest and highest possible value."""
+def _answer_value(value: Open | ResponseValue) -> Valued:
+    """Return an answer's value, with its lowest and highest possible value (if known) where verdicts are missing."""
     missing = value.missing > 0 if isinstance(value, ResponseValue) else value.value is None
-    ends = _known(value.least, value.most) if missing else None
+    ends = _bounds(value.least, value.most) if missing else None
     return replace(_valued(value.value, missing), in_part=missing and value.value is not None, ends=ends)
 
 
-def _known(least: float | None, most: float | None) -> AnswerBounds | None:
+def _bounds(least: float | None, most: float | None) -> AnswerBounds | None:
     return None if least is None or most is None else (least, most)
 
 
 def _sentences(lines: Sequence[CitationLine]) -> dict[str, dict[str, list[SpanValue]]]:
-    """Return the values of each sentence that holds a claim, by measure and answer."""
+    """Return the values of each sentence that holds a claim, by measure and answer id."""
     places: dict[tuple[str, int | None], tuple[int, int]] = {}
     recall: dict[tuple[str, int | None], list[Valued]] = defaultdict(list)
     precision: dict[tuple[str, int | None], list[Valued]] = defaultdict(list)
@@ -185,7 +191,7 @@ def _sentences(lines: Sequence[CitationLine]) -> dict[str, dict[str, list[SpanVa
 
 
 def _valued(value: float | None, lost: bool, reason: str = "") -> Valued:
-    """Return a value with its state; None counts as missing where a verdict is lost, and as no value otherwise."""
+    """Return a value with its state; None counts as missing if `lost` (with the reason), and as no value otherwise."""
     if value is not None:
         return Valued(value)
     return Valued(None, "missing", reason) if lost else NO_VALUE

@@ -1,4 +1,4 @@
-"""Statistics of CiteEval's benchmark: what it holds of each system, and what people judged of it."""
+"""Statistics of CiteEval's benchmark: numbers of responses, statements, citations and ratings of each system."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ def read_benchmark(path: Path, human: Path | None = None) -> HumanSet:
 
 
 def bench_statistics(human: HumanSet) -> list[BenchRecord]:
-    """Return one record for each system, and one for all where there are several.
+    """Return one record for each system, and one for all ("all") where there are several.
 
-    cited, rated: statements with a citation, with a rating. rating: its mean over statements. ratings, annotators:
-    single ratings, and the most people of a statement. The last four are left out where nobody judged.
+    cited: number of statements with a citation. Where the set has ratings, also rated: number of statements with a
+    rating; rating: mean over them; ratings: number of ratings by single annotators; annotators: the largest number of
+    annotators of a statement in the whole set.
     """
     systems = sorted({rated.answer.system for rated in human.answers})
     return [_system(human, system) for system in (systems if len(systems) == 1 else [*systems, "all"])]

@@ -1,6 +1,7 @@
 """Context attribution of CiteEval's judge against annotators: confusion matrix, and F1 of each class.
 
-The classes are the four contexts, or "retrieval" and "other". Annotators' class is that of more than half of them.
+The classes are the four contexts, or "retrieval" and "other". The annotators' class is that of more than half of those
+who named one; without such a majority a statement is left out.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class Confusion:
-    """Counts of statements by (annotators' class, judge's class). left_out: statements that lack one of the two."""
+    """Counts of statements by (annotators' class, judge's class). left_out: number of statements that lack either."""
 
     counts: Mapping[tuple[str, str], int]
     classes: Sequence[str]
@@ -43,7 +44,10 @@ class Confusion:
 
     @property
     def macro(self) -> float | None:
-        """The mean F1 over the classes that annotators or the judge use; a class that only one of them uses has 0."""
+        """The mean F1 over the classes that annotators or the judge use; 0 for a class that only one side uses.
+
+        None without a statement.
+        """
         used = [name for name in self.classes if any(name in pair for pair in self.counts)]
         return sum(self.score(name).f1 or 0.0 for name in used) / len(used) if used else None
 
@@ -57,9 +61,9 @@ def confusion(
 ) -> Confusion:
     """Return the confusion matrix of the judge's contexts and the annotators'.
 
-    judged: names of contexts; human: each annotator's number; both by statement, with None for none. forced: a
-    statement with citations counts as resting on the passages on the judge's side, as published. binary: the classes
-    are "retrieval" and "other". Raises ValueError if the lengths differ.
+    judged: the name of the judge's context of each statement. human: the keys of `CONTEXTS` that annotators give each
+    statement. None: not judged. forced: on the judge's side, a statement with citations counts as "retrieval", as
+    published. binary: the classes are "retrieval" and "other". Raises ValueError if the lengths differ.
     """
     counts: Counter[tuple[str, str]] = Counter()
     left_out = 0
@@ -79,5 +83,5 @@ def _binary(name: str) -> str:
 
 
 def _most(names: Sequence[str]) -> str | None:
-    """Return the name that more than half of the annotators give; None without one."""
+    """Return the name that makes up more than half of the names; None if no name does."""
     return next((name for name, times in Counter(names).items() if 2 * times > len(names)), None)

@@ -1,4 +1,4 @@
-"""Labels in columns of people's tables, one column for each reader, and how far the readers agree.
+"""Labels in columns of people's tables, one column for each annotator, and how far the annotators agree.
 
     id, system, question, ann1, ann2, ann3
 
@@ -33,7 +33,7 @@ MISSING = -1
 
 @dataclass(frozen=True, eq=False)
 class LabelSet:
-    """Labels of n units by A readers. codes: (n, A) indices of `categories`, or MISSING.
+    """Labels of n units by A annotators (`readers`). codes: (n, A) indices of `categories`, or MISSING.
 
     numbers: the categories as numbers, (K,); None where they are words, which have no distances.
     """
@@ -45,12 +45,12 @@ class LabelSet:
     numbers: Floats | None
 
     def of_readers(self, readers: Sequence[str]) -> LabelSet:
-        """Return the labels of some of the readers."""
+        """Return the labels by some of the annotators, in the order of `readers`."""
         places = [self.readers.index(reader) for reader in readers]
         return replace(self, readers=readers, codes=self.codes[:, places])
 
     def values(self, rows: Ints) -> Floats:
-        """Return the labels of some rows, (rows, annotators), as numbers: NaN where missing, indices of words."""
+        """Return the labels of some rows, (rows, A): the numbers, or for words their indices; NaN where missing."""
         numbers = np.arange(len(self.categories), dtype=np.float64) if self.numbers is None else self.numbers
         codes = self.codes[rows]
         return np.where(codes == MISSING, np.nan, numbers[np.maximum(codes, 0)])
@@ -58,9 +58,10 @@ class LabelSet:
 
 @dataclass(frozen=True, eq=False)
 class LabelTable:
-    """Label sets on the same units. group: (n,) codes. left_out: number of rows of units that not all files have.
+    """Label sets on the same n units. group: (n,) codes, of which there are n_groups.
 
-    systems: of each unit; empty texts where no column names them. ids: of each unit; empty without such a column.
+    left_out: number of rows, in all files, of units that some file lacks. systems: of each unit; empty texts where no
+    column names them. ids: of each unit; an empty sequence without such a column.
     """
 
     sets: Sequence[LabelSet]
@@ -72,10 +73,10 @@ class LabelTable:
 
 
 def read_label_sets(paths: Sequence[Path], wanted: Mapping[str, Sequence[str]]) -> LabelTable:
-    """Return the label sets of a table, or of one table for each reader, joined by their ids.
+    """Return the label sets of one table, or of several (such as one for each annotator), joined by their ids.
 
-    wanted: the columns of each set, by its name. Raises `UserError` for an unknown column, a set with fewer than two
-    readers or without a label, and for tables of readers without ids, or with an id twice.
+    wanted: the headings of each set's columns, by the set's name. Raises `UserError` for an unknown heading, a set with
+    fewer than two annotators or without a label, and where one of several tables lacks ids, or has an id twice.
     """
     tables = [read_table(path) for path in paths]
     places = [np.arange(tables[0].size)] if len(tables) == 1 else _joined(tables)
@@ -109,7 +110,7 @@ def _known(table: TypedTable, heading: str) -> str:
 
 
 def _joined(tables: Sequence[TypedTable]) -> list[Ints]:
-    """Return the rows of each table that hold the units that all tables have, in the order of the first."""
+    """Return, for each table, its rows of the units that all tables have, in the order of the first table."""
     rows_by_id: list[dict[str, int]] = []
     for table in tables:
         ids = list(table.texts(table.find({"id": RATINGS["id"]}, None, ["id"])["id"]))
@@ -122,9 +123,14 @@ def _joined(tables: Sequence[TypedTable]) -> list[Ints]:
 
 
 def _sets(name: str, cells: Mapping[str, Sequence[str]]) -> list[LabelSet]:
-    """Return a set of labels and, where a cell holds several, a set of yes and no for each label instead."""
+    """Return one label set; where a cell holds several labels, a set of yes and no for each label instead.
+
+    cells: the texts of each annotator's column.
+    """
     if len(cells) < 2:
-        raise UserError(f"The labels {shown(name)} have one column: give at least two, as {name}=COLUMN,COLUMN.")
+        raise UserError(
+            f"The labels {shown(name)} have one column: give those of two annotators or more, as {name}=COLUMN,COLUMN."
+        )
     several = any(";" in text for column in cells.values() for text in column)
     parts = {text for column in cells.values() for text in column for text in (text.split(";") if several else [text])}
     categories = {part.strip() for part in parts} - {""}
@@ -157,10 +163,10 @@ Kappas = Mapping[str, ValueInterval]
 
 
 def pair_agreement(table: LabelTable, labels: LabelSet, pairs: Sequence[tuple[int, int]], drawn: Resampling) -> Kappas:
-    """Return the mean over pairs of readers of their share of equal labels, and of Cohen's kappas.
+    """Return means over pairs of annotators: of the share of equal labels ("equal") and of Cohen's "kappa".
 
-    Each pair is compared on the units that both labelled. Linear and quadratic weights are distances of the numbers;
-    they are None for words. Intervals draw groups.
+    Where labels are numbers also of kappa with their distances as weights ("linear", "quadratic"). pairs: indices of
+    `readers`. Each pair is compared on the units that both labelled. Intervals draw groups.
     """
     k, distances = len(labels.categories), {}
     if labels.numbers is not None:
@@ -188,7 +194,7 @@ def _mean_of(prepared: Sequence[Prepared], draws: Draws) -> Floats:
 
 
 def pairs_of(labels: LabelSet, against: str | None) -> list[tuple[int, int]]:
-    """Return the pairs of readers: all, or those with the reader `against`, where the set has it."""
+    """Return the pairs of annotators by index: all, or only those with the annotator `against` where the set has it."""
     pairs = list(combinations(range(len(labels.readers)), 2))
     if against not in labels.readers:
         return pairs
@@ -196,9 +202,9 @@ def pairs_of(labels: LabelSet, against: str | None) -> list[tuple[int, int]]:
 
 
 def joint_agreement(table: LabelTable, labels: LabelSet, rows: Ints, drawn: Resampling) -> Kappas:
-    """Return Fleiss' kappa of all readers and Krippendorff's alphas; nothing for a single reader.
+    """Return Fleiss' kappa of all annotators ("fleiss") and Krippendorff's "alpha"; for numbers also "alpha_interval".
 
-    rows: indices of the units. Fleiss is of the units that all labelled. The interval alpha is for numbers alone.
+    rows: indices of the units; Fleiss' kappa is over those that all labelled. Empty for a single annotator.
     """
     if len(labels.readers) < 2:
         return {}

@@ -1,4 +1,4 @@
-"""Readers of files of answers with human ratings (ExpertQA, CiteBench, our own JSONL), and of files of scores.
+"""Reads files of answers with human ratings (ExpertQA, CiteBench, our own JSONL), and score files of these answers.
 
 Our own format is the JSONL of answers (see `metaeval.citation.readers.answers_jsonl`) with one more field::
 
@@ -34,7 +34,7 @@ from metaeval.citation.human.ratings import (
 )
 from metaeval.citation.readers.answer_files import form_of, named_files
 from metaeval.citation.readers.answers_jsonl import read_own
-from metaeval.citation.readers.citebench import placed, read_bench
+from metaeval.citation.readers.citebench import read_bench, with_offsets
 from metaeval.citation.readers.expertqa import URLS_ALONE, read_judged
 from metaeval.corpus.loaders.published_rows import DataRow, read_rows, strip_marks
 from metaeval.errors import UserError, unknown
@@ -50,11 +50,12 @@ _HINT = "name a file of answers with people's ratings (ExpertQA, CiteBench or JS
 
 
 def read_human_set(files: Sequence[Path], form: str = "auto", human: Path | None = None) -> HumanSet:
-    """Read the answers of one or more files with their ratings. human: CiteBench's file of judgements.
+    """Read the answers of one or more files with their ratings.
 
-    An answer that names no system gets its file's name as system; with several files in our own format, ids begin with
-    the file's name. Raises `UserError` for no file, two files of one name, a file that cannot be read, and judgements
-    that are missing, or named beside answers that hold their own.
+    form: a name in `FORMS`, or "auto". human: CiteBench's file of judgements, which the other formats do not have. An
+    answer that names no system gets its file's name as system; with several files in our own format, ids begin with the
+    file's name. Raises `UserError` for no file, two files of one name, a file that cannot be read, and judgements that
+    are missing, or named beside answers that hold their own.
     """
     if form not in (*FORMS, "auto"):
         raise unknown("format of rated answers", form, (*FORMS, "auto"))
@@ -67,12 +68,14 @@ def read_human_set(files: Sequence[Path], form: str = "auto", human: Path | None
                 raise UserError(f"{path} holds no answers: give a file with at least one.")
         forms = {form_of(file_rows[0], _TELLING, "rated answers") for file_rows in rows.values()}
     if len(forms) > 1:
-        raise UserError(f"The files have the formats {' and '.join(sorted(forms))}: give files of one format.")
+        raise UserError(
+            f"The files of rated answers have the formats {' and '.join(sorted(forms))}: give files of one format."
+        )
     (format_name,) = forms
     if (format_name == "citebench") != (human is not None):
         raise UserError(
             "CiteBench has its statements and its human judgements in two files: give the .citeeval "
-            "file, and the other one with --human FILE."
+            "file, and the file of judgements with --human FILE."
             if human is None
             else f"--human is for CiteBench's statements only, and files of {format_name} hold their own "
             "ratings: leave --human out."
@@ -85,9 +88,10 @@ def read_human_set(files: Sequence[Path], form: str = "auto", human: Path | None
 
 
 def _expertqa(rows: Sequence[DataRow]) -> HumanSet:
-    """Read complete, partial and incomplete support as 1, 0.5 and 0; a claim without a passage has no rating.
+    """Return ExpertQA's answers, with complete, partial and incomplete support as the ratings 1, 0.5 and 0.
 
-    The random and the domain files split the same answers in two ways: each answer is taken once.
+    A claim without a passage has no rating; answers whose evidence is URLs alone are left out. The random and the
+    domain files split the same answers in two ways: each answer is taken once.
     """
     dropped: Counter[str] = Counter()
     answers: dict[str, HumanAnswer] = {}
@@ -106,7 +110,7 @@ def _expertqa(rows: Sequence[DataRow]) -> HumanSet:
 
 
 def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanStatement]]) -> HumanSet:
-    """Return responses with their published statements and citations; the statements' offsets are not published."""
+    """Return CiteBench's responses that have judgements (`people`); their text is that of the published statements."""
     answers: dict[str, HumanAnswer] = {}
     judged: dict[str, Sequence[HumanStatement]] = {}
     splits: dict[str, Split] = {}
@@ -121,8 +125,10 @@ def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanSta
             if answer.id not in people:
                 dropped["responses without judgements"] += 1
                 continue
-            judgements = judged[answer.id] = judged_as(answer.id, split.statements, people[answer.id], f"in {path}")
-            answer, split = placed(answer, split)
+            judgements = judged[answer.id] = match_judgements(
+                answer.id, split.statements, people[answer.id], f"in {path}"
+            )
+            answer, split = with_offsets(answer, split)
             rated = tuple(
                 RatedStatement(statement.start, statement.end, statement.text, judgement.ratings)
                 for statement, judgement in zip(split.statements, judgements, strict=True)
@@ -170,15 +176,15 @@ def _is_share(value: object) -> bool:
 
 
 def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, AnswerValues]:
-    """Read a file of scores, one JSON object per line, into scores by measure; answers: the rated answers by id.
+    """Read a score file, one JSON object per line, into values by measure. answers: the rated answers by id.
 
         {"answer": "a1", "start": 0, "end": 20, "value": 0.73}
         {"answer": "a1", "value": 0.5}
 
-    start, end: offsets of a sentence in the answer's text; without them the score is the whole answer's. value: higher
-    means better supported; null where it is missing. measure: name of the score, for a file with several; by default
-    the file's name. The statements of `cite citeeval` (per-statements.jsonl) are read too: a score for each of their
-    measures and baselines.
+    start, end: offsets of a sentence in the answer's text; without them the score is the whole answer's. value: any
+    number, of which higher means better supported; null where it is missing. measure: name of the score, for a file
+    with several; by default the file's name. The statements of `cite citeeval` (per-statements.jsonl) are read too: a
+    score for each of their measures and baselines.
 
     Raises `UserError`, with the line and the field, for a line that breaks the format and for unknown answers.
     """
@@ -208,7 +214,7 @@ def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, Answ
             )
         measure_spans.setdefault(answer_id, []).append(SpanValue(start, end, value))
     if not spans:
-        raise UserError(f"{path} holds no scores: give a file with at least one.")
+        raise UserError(f"The score file {path} holds no scores: give a file with at least one.")
     return {measure: AnswerValues(spans[measure], wholes[measure]) for measure in spans}
 
 
@@ -219,9 +225,9 @@ _STATEMENT_SCORE = re.compile(
 
 
 def _of_statements(rows: Iterable[DataRow]) -> Iterator[DataRow]:
-    """Yield the rows of a file of scores; a row of the statements of `cite citeeval` as one row for each of its scores.
+    """Yield the rows of a score file; a row written by `cite citeeval` (a statement) as one row for each of its scores.
 
-    A statement that needs no citation has no score by CiteEval.
+    For a statement that needs no citation CiteEval's own scores are left out.
     """
     for row in rows:
         if "statement" not in row.fields or "value" in row.fields:
@@ -267,7 +273,8 @@ def read_human(path: Path) -> dict[str, list[HumanStatement]]:
 
         {sample: {"statements": {statement: {"citations", "types", "ratings", "edits"}}}}
 
-    Three annotators each for types (1 to 4, see `CONTEXTS`), ratings (0, 0.25, ..., 1 or null) and edits.
+    types (numbers or names of `CONTEXTS`, or null), ratings (numbers from 0 to 1, or null) and edits (not checked) are
+    lists with an entry for each of three annotators; edits may be null or absent.
     Raises `UserError`, with sample, statement and field, on another format, on values that are not allowed, and on
     duplicate samples or statements.
     """
@@ -280,18 +287,18 @@ def read_human(path: Path) -> dict[str, list[HumanStatement]]:
     return judgements
 
 
-def judged_as(
+def match_judgements(
     sample: str, statements: Sequence[ResponseStatement], people: Sequence[HumanStatement], where: str = "here"
 ) -> list[HumanStatement]:
-    """Return the annotators' judgements of a response's statements, matched by id, in the statements' order.
+    """Return the annotators' judgements (`people`) of a response's statements, matched by id, in `statements`' order.
 
-    Statements that we split have no ids; their numbers, from 1, are used instead. where: names the statements'
-    source in errors. Raises `UserError` where annotators judged other statements, or the same with other citations.
+    Statements that we split have no ids; their numbers, from 1, are used instead. where: for errors, the place of the
+    statements. Raises `UserError` where annotators judged other statements, or the same with other citations.
     """
     if len(statements) != len(people):
         raise UserError(
             f"Sample {sample!r} has {len(statements)} statements {where} and {len(people)} in the judgements: give the "
-            "file of statements that people judged, or split the responses as that file does."
+            "file of statements that people judged, or split the responses in the same way."
         )
     by_id = {judgement.id: judgement for judgement in people}
     ordered = []
@@ -321,7 +328,7 @@ def _human(name: str, row: DataRow) -> HumanStatement:
     contexts, ratings = _three(row, "types"), _three(row, "ratings")
     for context in contexts:
         if context is not None and (isinstance(context, bool | list | dict) or context not in _CONTEXT_NUMBERS):
-            raise row.error("types", "1 to 4 or their names, or null")
+            raise row.error("types", "1 (query), 2 (retrieval), 3 (response), 4 (model), these names, or null")
     if not all(rating is None or _is_share(rating) for rating in ratings):
         raise row.error("ratings", "numbers from 0 to 1, or null")
     return HumanStatement(
@@ -336,5 +343,5 @@ def _human(name: str, row: DataRow) -> HumanStatement:
 def _three(row: DataRow, name: str) -> list[Any]:
     values = row.fields.get(name)
     if not isinstance(values, list) or len(values) != ratings.ANNOTATORS:
-        raise row.error(name, "a list of three values, one of each annotator")
+        raise row.error(name, "a list of three values, one for each annotator")
     return values

@@ -24,10 +24,11 @@ ANNOTATORS = 3
 
 @dataclass(frozen=True, slots=True)
 class HumanStatement:
-    """The annotators' judgements of one statement; None where an annotator gave none.
+    """The annotators' judgements of one statement of CiteBench.
 
-    id: of the statement. citations: passage numbers from 1. contexts: 1 to 4. ratings: in [0, 1]. edits: as in the
-    file.
+    citations: numbers of the cited passages, from 1. contexts (keys of `score_rules.CONTEXTS`), ratings (in [0, 1]) and
+    edits (unchecked, as in the file): one entry for each annotator, None where the annotator gave none; `edits` is
+    empty where the file has none for the statement.
     """
 
     id: str
@@ -41,7 +42,8 @@ class HumanStatement:
 class RatedStatement:
     """A statement of an answer that annotators rated. start, end: offsets in the answer. text: without its marks.
 
-    ratings: in [0, 1], one for each annotator, in the same order in every statement; None where one is missing.
+    ratings: in [0, 1], one for each annotator, in the same order in every statement; None where an annotator gave none.
+    Empty where nobody was asked, or where the scenario "cited" masks the ratings.
     """
 
     start: int
@@ -59,7 +61,7 @@ class RatedStatement:
 class HumanAnswer:
     """An answer with its statements, which do not overlap and are in the order of the text.
 
-    emptied: whether the scenario "cited" masked all of its ratings.
+    emptied: whether the scenario "cited" masked all ratings of an answer that had some.
     """
 
     answer: Answer
@@ -72,15 +74,15 @@ class HumanAnswer:
         return [statement.rating for statement in self.statements]
 
     def response(self, nothing_rated: Nothing) -> float | None:
-        """The rating of the answer: see `response_rating`; an answer that the mask emptied gets 0 in place of 1."""
+        """Return the answer's rating by `response_rating`; with "full marks", 0 for an answer that is `emptied`."""
         return 0.0 if self.emptied and nothing_rated == "full marks" else response_rating(self.ratings, nothing_rated)
 
 
 @dataclass(frozen=True)
 class HumanSet:
-    """Rated answers, and counts of what the reader left out, by reason.
+    """Rated answers. dropped: counts of what the file reader left out or the scenario "cited" masked, by reason.
 
-    people, splits: CiteBench's judgements and statements, by answer; empty for other data.
+    people, splits: CiteBench's judgements and statements, by answer id; empty for other data.
     """
 
     answers: tuple[HumanAnswer, ...]
@@ -119,14 +121,15 @@ class MetaOptions:
 
     @property
     def rules(self) -> dict[str, str]:
-        """The options that decide how values and ratings are matched, for signatures."""
+        """The values of the options none, unrated and responses, by name, for signatures."""
         return {"none": self.none, "unrated": self.unrated, "responses": self.responses}
 
 
 def cited_alone(human: HumanSet) -> HumanSet:
-    """Return the set in CiteEval's scenario "cited": ratings of statements without a citation are masked and counted.
+    """Return the set in CiteEval's scenario "cited": statements without a readable mark lose their ratings.
 
-    CiteBench's published judgements stay as they are: its own procedure masks them.
+    `dropped` counts the statements that had a rating. CiteBench's published judgements stay as they are: its own
+    procedure masks them.
     """
     dropped, answers = Counter(human.dropped), []
     for rated in human.answers:
@@ -159,6 +162,7 @@ def response_rating(ratings: Sequence[float | None], nothing_rated: Nothing = "l
 
 
 AnswerBounds = tuple[float, float]
+"""The lowest and the highest possible value of an answer that lacks verdicts."""
 
 ValueState = Literal["valued", "no value", "missing"]
 """valued; no value: the pipeline does not score such a span; missing: a verdict is missing."""
@@ -166,10 +170,10 @@ ValueState = Literal["valued", "no value", "missing"]
 
 @dataclass(frozen=True, slots=True)
 class Valued:
-    """A value in [0, 1], or the reason why there is none. reason: why a verdict is missing, as its judge reported.
+    """A value (in [0, 1]; from a score file, any number), or why there is none (`state`).
 
-    in_part: whether the value leaves out parts without a verdict. ends: the lowest and highest possible value of an
-    answer that lacks a verdict; None where they are not known.
+    reason: why a verdict is missing, as its judge reported. in_part: whether the value leaves out parts without a
+    verdict. ends: None where no verdict is missing, or the bounds are not known.
     """
 
     value: float | None
@@ -207,8 +211,8 @@ class Aligned:
 def align(statements: Sequence[RatedStatement], spans: Sequence[SpanValue]) -> Aligned:
     """Return the values of an answer's statements from the values of spans of its text.
 
-    A span belongs to the statement that holds most of its characters (the first of equals). A statement's value is
-    the mean over its spans that have one, missing where one of them is missing, and none where no span has one.
+    A span belongs to the statement that holds most of its characters (the first of equals); a span outside all
+    statements is only counted. A statement's value is `mean_of` the values of its spans.
     """
     span_values: list[list[Valued]] = [[] for _ in statements]
     outside = 0
@@ -223,7 +227,7 @@ def align(statements: Sequence[RatedStatement], spans: Sequence[SpanValue]) -> A
 
 
 def mean_of(values: Sequence[Valued]) -> Valued:
-    """Return the mean of the known values; missing where one is missing; no value without any."""
+    """Return the mean of the known values; the first missing one where any is missing; `NO_VALUE` if none is known."""
     lost = next((value for value in values if value.state == "missing"), None)
     if lost is not None:
         return lost
@@ -232,7 +236,10 @@ def mean_of(values: Sequence[Valued]) -> Valued:
 
 
 def mean_in_part(values: Sequence[Valued]) -> Valued:
-    """Return the mean of the known values, without missing ones; missing if one is missing and none is known."""
+    """Return the mean of the known values, `in_part` where one is missing.
+
+    If no value is known, return the first missing one, or `NO_VALUE` if none is missing either.
+    """
     mean = _mean([value.value for value in values if value.value is not None])
     lost = next((value for value in values if value.state == "missing"), NO_VALUE)
     return lost if mean is None else Valued(mean, in_part=lost.state == "missing")
@@ -245,10 +252,10 @@ def filled(values: Sequence[Valued], response: Valued) -> list[Valued]:
 
 @dataclass(frozen=True, eq=False)
 class AnswerValues:
-    """One measure's values of some answers.
+    """One measure's values of some answers, by answer id.
 
-    spans: the values of sentences, by answer; empty for a measure that does not score sentences. wholes: the value of
-    each answer; an absent answer has none.
+    spans: the values of sentences; empty for a measure that does not score sentences. wholes: the values of whole
+    answers; an answer without an entry has no value.
     """
 
     spans: Mapping[str, Sequence[SpanValue]]
@@ -256,7 +263,7 @@ class AnswerValues:
 
 
 FROM_FILE = "scores:"
-"""Prefix of the names of scores from files, which are not rounded."""
+"""Prefix of the names of measures that are scores from a file; these scores are not rounded."""
 
 _DIGITS = 12
 """Decimals of ratings and pipelines' values. They are means of few numbers, and equal means that were summed in another
@@ -264,12 +271,12 @@ order differ in the sixteenth decimal: without rounding, one would rank above th
 
 RatedUnit = Literal["statements", "responses"]
 Alignment = Mapping[str, Mapping[str, Aligned]]
-"""Aligned values by measure and answer."""
+"""Aligned values by measure and answer id."""
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The rated rows of one level (statements or responses). values: of each row, by measure."""
+    """The rated rows of one level (statements or responses). values: one for each row, by measure."""
 
     unit: RatedUnit
     ratings: Ratings
@@ -277,7 +284,7 @@ class Level:
 
     @property
     def open(self) -> dict[str, dict[str, Valued]]:
-        """The values of responses that lack a verdict, by measure; empty at the level of statements."""
+        """The values that lack a verdict, by measure and response id; empty at the level of statements."""
         by_measure = {
             measure: {row.id: value for row, value in zip(self.ratings.rows, values, strict=True) if value.is_open}
             for measure, values in self.values.items()
@@ -291,10 +298,10 @@ class Level:
         return sorted(names) if all(names) else []
 
     def mean_ends(self, measure: str) -> tuple[float | None, float | None, float | None]:
-        """Return a measure's mean over the rows with a value, and its lowest and highest possible value.
+        """Return (mean, low, high): a measure's mean over the rows with a value, and the bounds of that over all rows.
 
-        Missing verdicts decide between the two, which are None for statements and where the ends of a value are not
-        known.
+        Missing verdicts decide between low and high, which are None for statements and where the bounds of a row are
+        not known. Rows that the pipeline does not score are left out.
         """
         values = self.values[measure]
         mean = _mean([value.value for value in values if value.value is not None])
@@ -306,7 +313,7 @@ class Level:
         return mean, _mean([*settled, *(least for least, _ in known)]), _mean([*settled, *(most for _, most in known)])
 
     def lines(self) -> str:
-        """Return the ratings and scores as JSON lines, in the format of `metaeval.corpus.loaders.ratings`."""
+        """Return ratings and scores as the text of a JSONL file, in the format of `metaeval.corpus.loaders.ratings`."""
         lines = []
         for row in self.ratings.rows:
             fields: dict[str, object] = {"id": row.id, "group": row.group, "gold": row.gold}
@@ -317,7 +324,7 @@ class Level:
 
 
 def score_of(value: Valued) -> PairScore:
-    """Return a value as the score of a row, or the status that says why there is none."""
+    """Return a value as a row's score; None with a status: nothing to score, the value's reason, or absent."""
     if value.value is not None:
         return PairScore(value.value)
     if value.state == "no value":
@@ -327,7 +334,7 @@ def score_of(value: Valued) -> PairScore:
 
 
 def alignment(human: HumanSet, measures: Mapping[str, AnswerValues]) -> Alignment:
-    """Return the values of each measure that scores sentences, aligned with the rated statements."""
+    """Return the values of each measure that scores sentences (others are left out), aligned with the statements."""
     return {
         name: {rated.answer.id: align(rated.statements, spans.get(rated.answer.id, ())) for rated in human.answers}
         for name, spans in ((name, measure.spans) for name, measure in measures.items())
@@ -338,9 +345,9 @@ def alignment(human: HumanSet, measures: Mapping[str, AnswerValues]) -> Alignmen
 def rated_levels(
     name: str, human: HumanSet, measures: Mapping[str, AnswerValues], options: MetaOptions
 ) -> tuple[Alignment, list[Level], list[tuple[str, str]]]:
-    """Return aligned values, the levels that have ratings and values (statements first), and why others are left out.
+    """Return aligned values, the usable levels (statements first), and (level, reason) for each level left out.
 
-    Raises `UserError` where no level has both.
+    name: of the data. A level needs ratings and, if there are measures, values. Raises `UserError` if none is usable.
     """
     aligned = alignment(human, measures)
     levels: list[Level] = []
@@ -363,7 +370,10 @@ def rated_levels(
 def statement_level(
     name: str, human: HumanSet, measures: Mapping[str, AnswerValues], aligned: Alignment, options: MetaOptions
 ) -> Level:
-    """Return one row for each rated statement; its group is the answer's question."""
+    """Return the level of statements, with a row for each statement that has a rating.
+
+    With `none=response` a statement without a rating has its response's. name: of the data. aligned: by `alignment`.
+    """
     rows: list[Rating] = []
     values: dict[str, list[Valued]] = {measure: [] for measure in aligned}
     dropped = Counter(human.dropped)
@@ -385,7 +395,10 @@ def statement_level(
 def response_level(
     name: str, human: HumanSet, measures: Mapping[str, AnswerValues], aligned: Alignment, options: MetaOptions
 ) -> Level:
-    """Return one row for each rated response."""
+    """Return the level of responses, with a row for each response that has a rating (`HumanAnswer.response`).
+
+    name: of the data. aligned: by `alignment`.
+    """
     rows: list[Rating] = []
     values: dict[str, list[Valued]] = {
         measure: []
@@ -413,7 +426,7 @@ def _row(rated: HumanAnswer, gold: float, place: str, text: str) -> Rating:
 
 
 def _full(whole: Valued, options: MetaOptions) -> Valued:
-    """Return the value of an answer (`whole`); `options` decide on answers without one."""
+    """Return the value of an answer; with `unrated=full marks`, 1 for an answer that the pipeline does not score."""
     return Valued(1.0) if whole.state == "no value" and options.unrated == "full marks" else whole
 
 

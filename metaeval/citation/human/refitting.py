@@ -28,7 +28,10 @@ FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A statement with citations, the judge's edits of them, and its human rating in [0, 1]."""
+    """A statement with citations, the edits of these citations by the judge or by people, and its rating in [0, 1].
+
+    answer: id. group: code.
+    """
 
     answer: str
     group: int
@@ -41,17 +44,17 @@ class Edited:
         return citation_edits.edit_distance(self.citations, self.edits, coefficients, options.index_shift)
 
     def actions(self, options: CiteEvalOptions) -> tuple[str, ...]:
-        """Return the action that the judge's edits take on each citation."""
+        """Return the action that the edits take on each citation of the statement and each added one."""
         return citation_edits.actions(self.citations, self.edits, options.index_shift)
 
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """Refitted coefficients, and their edit distances on held-out statements.
+    """Coefficients fitted on n statements, and edit distances of these statements.
 
-    statements: the fitted ones; left_out: counts of the others with citations, by reason. refitted: (n,) edit distance
-    of each statement by coefficients fitted without its group; published: (n,) by the released coefficients; rating,
-    group: (n,). used: number of statements in which each action occurs.
+    left_out: counts of other statements with citations, by reason. refitted: (n,) edit distances by coefficients fitted
+    on the folds that do not hold the statement's group; published: (n,) by the released coefficients. used: number of
+    statements in which each action occurs, by action.
     """
 
     coefficients: citation_edits.Coefficients
@@ -75,10 +78,10 @@ class Refit:
 def edited_statements(
     people: Sequence[HumanAnswer], results: Sequence[ResponseValues], group: Ints, options: CiteEvalOptions = PAPER
 ) -> tuple[list[Edited], Counter[str]]:
-    """Return the statements with citations that people rated and the judge edited, and why the others are left out.
+    """Return the statements with citations that people rated and the judge edited, and counts of others by reason.
 
-    group: (n,) codes of the answers. A statement takes the rating of the annotated statement that holds most of its
-    characters. Raises ValueError if the lengths differ.
+    people, results, group (codes): of each answer. A statement takes the rating of the annotated statement that holds
+    most of its characters. Raises ValueError if the lengths differ.
     """
     edited: list[Edited] = []
     left_out: Counter[str] = Counter()
@@ -107,11 +110,12 @@ def edited_statements(
 def human_edited(
     people: Sequence[HumanAnswer], judged: Mapping[str, Sequence[HumanStatement]], group: Ints
 ) -> tuple[list[Edited], Counter[str]]:
-    """Return what `fit` takes of people's own edits, one for each annotator of a statement, and what is left out.
+    """Return people's own edits as statements for `fit`, one for each annotator, and counts of what is left out.
 
-    judged: CiteBench's judgements, by answer. An annotator's edits are lists under delete-misleading to
-    add-credibility, of which the released loader reads the lengths alone: the citations that are not deleted are kept.
-    Edits go with the same annotator's rating, which is our reading. Raises `UserError` for an entry that is not a list.
+    judged: CiteBench's judgements, by answer id. Statements without citations are not counted. An annotator's edits are
+    lists under delete-misleading to add-credibility, of which the released loader reads the lengths alone: the
+    citations that are not deleted are kept. Edits go with the same annotator's rating, which is our reading. Raises
+    `UserError` for an entry that is not a list.
     """
     edited: list[Edited] = []
     left_out: Counter[str] = Counter()
@@ -133,9 +137,10 @@ def human_edited(
 
 
 def _synthetic(entry: Any, cited: int, where: str) -> tuple[citation_edits.Edit, ...] | None:
-    """Return an annotator's edits, on citations numbered in order: deleted ones from 1, added ones after those cited.
+    """Return an annotator's edits, on citations numbered in order: deleted ones from 1, added ones from cited + 1.
 
-    entry: the edits in the file; None is returned where it is not an object. where: for errors.
+    entry: the edits in the file; for one that is not an object, None is returned. cited: the number of citations.
+    where: for errors.
     """
     if not isinstance(entry, Mapping):
         return None
@@ -145,7 +150,9 @@ def _synthetic(entry: Any, cited: int, where: str) -> tuple[citation_edits.Edit,
         for reason, name in enumerate(reasons, start=1):
             numbers = entry.get(f"{action}-{name}") or []
             if not isinstance(numbers, list):
-                raise UserError(f"Response {where}: the edits {action}-{name} are not a list: give one.")
+                raise UserError(
+                    f"Response {where}: the edits {action}-{name} of the judgements are not a list: give one."
+                )
             edits += [citation_edits.Edit(action, reason, next(next_number[action])) for _ in numbers]
     return tuple(edits)
 
@@ -191,9 +198,10 @@ def _fitted(statements: Sequence[Edited], options: CiteEvalOptions) -> citation_
 
 
 def agreement(refit: Refit, resampling: Resampling) -> dict[str, dict[str, ValueInterval]]:
-    """Return correlations with human ratings and mean absolute errors of both coefficients' edit distances.
+    """Return how the edit distances by the published and by the refitted coefficients agree with human ratings.
 
-    The rows are "published", "refit" and "difference", which is computed on the same resamples of groups.
+    Keys are "published", "refit" and "difference" (refit less published, on the same resamples of groups), and within
+    each "pearson", "spearman", "kendall" and "error" (mean absolute error).
     """
     groups, codes = np.unique(refit.group, return_inverse=True)
     group = codes.astype(np.int64)

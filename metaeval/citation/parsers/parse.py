@@ -23,8 +23,8 @@ ROOT = "ROOT"
 class Parse:
     """A dependency parse in the labels of spaCy's English models (nsubj, prep, pobj, advcl, cc, conj ...).
 
-    tokens, labels, heads: one entry per token, in text order. A root is its own head. There can be several
-    roots, where the parser saw several sentences, and none, where the text holds no token.
+    tokens, labels, heads: one entry per token, in text order; heads: indices of tokens. A root is its own head. There
+    can be several roots, where the parser saw several sentences, and none, where the text holds no token.
     Raises `ValueError` for columns of different lengths, a head outside the parse, and heads that form a cycle.
     """
 
@@ -51,7 +51,7 @@ class Parse:
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """Return the token indices of the roots, in order."""
+        """The token indices of the roots, in order."""
         return tuple(place for place, head in enumerate(self.heads) if head == place)
 
 
@@ -59,7 +59,8 @@ class Parse:
 class Parser:
     """A parser. parse: turns a batch of texts into their parses, in order.
 
-    name: backend, model and version, as results name the parser. knows: whether it can parse a text.
+    name: the parser in results, with model and versions. knows: whether the parser can parse a text, which only stored
+    parses limit.
     """
 
     name: str
@@ -68,7 +69,7 @@ class Parser:
 
 
 def stored_parser(parses: Mapping[str, Parse], name: str = "stored") -> Parser:
-    """Return a parser that looks up its texts in `parses`; it raises `UserError` for a text that is not there."""
+    """Return a parser that looks texts up in `parses` (by text); parsing raises `UserError` for a text not in it."""
 
     def parse(texts: Sequence[str]) -> list[Parse]:
         for text in texts:
@@ -83,7 +84,10 @@ def stored_parser(parses: Mapping[str, Parse], name: str = "stored") -> Parser:
 
 
 def read_parses(path: Path) -> dict[str, Parse]:
-    """Read {text: [{"text", "dep", "head"}, ...]}, one entry per token in order; `UserError` for any other content."""
+    """Return parses by text from a JSON file {text: [{"text", "dep", "head"}, ...]} with an entry per token, in order.
+
+    Raises `UserError` for any other content.
+    """
     content = read_object(path, "stored parses are an object of texts and their tokens")
     try:
         return {text: parse_of(tokens) for text, tokens in content.items()}
@@ -95,7 +99,10 @@ def read_parses(path: Path) -> dict[str, Parse]:
 
 
 def parse_of(tokens: Sequence[Mapping[str, Any]]) -> Parse:
-    """Return the parse with these tokens ("text", "dep", "head"). Raises `TypeError` for a value of another type."""
+    """Return the parse with these tokens ("text", "dep": texts; "head": index of a token).
+
+    Raises `TypeError` for a value of another type, `KeyError` for a missing field, and `ValueError` as `Parse` does.
+    """
     columns = [[token[name] for token in tokens] for name in ("text", "dep", "head")]
     for values, kind in zip(columns, (str, str, int), strict=True):
         if not isinstance(tokens, list) or any(type(value) is not kind for value in values):
@@ -155,9 +162,10 @@ def _load(source: str) -> tuple[Language, str]:
 
 
 def find_parser(name: str = "small", one_root: bool = True) -> Parser:
-    """Return the parser of that name: "small" is the shipped English one, which works offline if spaCy is installed.
+    """Return a parser by name: "small", "spacy:NAME" (a pipeline of spaCy) or "stored:FILE" (see `read_parses`).
 
-    one_root: spaCy treats each text as one sentence (stored parses are used as they are).
+    small: the shipped English parser, which works offline if spaCy is installed. one_root: spaCy treats each text as
+    one sentence (stored parses are used as they are).
 
     Raises `UserError` for an unknown name, a missing file, or a library that is not installed.
     """

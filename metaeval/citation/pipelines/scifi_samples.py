@@ -21,7 +21,7 @@ from metaeval.citation.pipelines.provenance import Provenance, data_of
 from metaeval.citation.pipelines.scifi_paper import STATISTICS, statistics_reading
 from metaeval.citation.readers.answer_files import gather
 from metaeval.citation.scifi.facts import PROMPTS, read_line
-from metaeval.citation.scifi.samples import ScifiSample, candidates, chosen, split
+from metaeval.citation.scifi.samples import ScifiSample, candidates, draw_densest, split
 from metaeval.citation.scifi.text_statistics import citation_counts
 from metaeval.citation.scifi.wikitext import read_articles, read_pages
 from metaeval.display_text import count
@@ -67,7 +67,7 @@ def _read(run: Run) -> _Building:
     dense, counts = candidates(
         read_articles(options.wikitext), read_pages(options.pages), options.citations, run.splitter
     )
-    samples = chosen(dense, options.top, options.samples, options.sample_seed)
+    samples = draw_densest(dense, options.top, options.samples, options.sample_seed)
     if not samples:
         raise UserError(
             f"None of {counts['paragraphs']:,} paragraphs has {options.citations} citations of sources with a text "

@@ -26,8 +26,8 @@ from metaeval.citation.support.citation_judging import (
     JudgedStatement,
     SupportStatement,
     judge_levels,
+    keep_labelled_levels,
     labels_of,
-    matched,
     support_lines,
     support_statements,
 )
@@ -204,7 +204,7 @@ def _judge(read: SupportRead, backends: pipeline.MakeBackends) -> tuple[SupportR
         weigh = partial(_level, read.partial.get(backend.name), direction)
         rows = judge_levels(answers, read.stated, backend.entails, weigh, "longcite" in read.names, stray)
         if options.matched:
-            rows = [list(map(matched, *each)) for each in zip(rows, labels, strict=True)]
+            rows = [list(map(keep_labelled_levels, *each)) for each in zip(rows, labels, strict=True)]
         judged.append(_judgement(read, backend.name, backend, rows))
     return read, judged
 

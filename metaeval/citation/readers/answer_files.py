@@ -13,11 +13,11 @@ from metaeval import user_tables
 from metaeval.cell_tables import TypedTable
 from metaeval.citation.data_model import Answer, Passage, check_ids, writable
 from metaeval.citation.readers.answer_tables import answers_in, cited_columns
-from metaeval.citation.readers.answers_jsonl import FIELDS, read_own, shorter
+from metaeval.citation.readers.answers_jsonl import FIELDS, read_own, shorter_texts
 from metaeval.citation.readers.citebench import CITEBENCH, SYSTEM
 from metaeval.citation.readers.cited_to_answers import read_cited, with_texts
 from metaeval.citation.readers.expertqa import read_expertqa
-from metaeval.citation.readers.formats.answer_format import AnswerFormat, lacking, unwrapped
+from metaeval.citation.readers.formats.answer_format import AnswerFormat, missing_paths, unwrapped
 from metaeval.citation.readers.formats.numbered_contexts import VECTARA, vectara_rows
 from metaeval.citation.readers.formats.registry import RECORD_FORMATS
 from metaeval.citation.readers.scifi_samples import read_scifi
@@ -90,17 +90,17 @@ def read_crag25(rows: Sequence[DataRow], path: Path) -> Iterator[Answer]:
 
 
 REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
-"""The fields of an item that the measures of correctness need; their values are kept unchanged."""
+"""The fields of an ALCE item that the measures of correctness need; `Answer.reference` holds them unchanged."""
 
 
 def alce_passages(item: DataRow) -> tuple[Passage, ...]:
-    """Return the documents of an item; where a document has `sent`, it is read instead of `text`, as in ALCE's code."""
+    """Return the documents of an ALCE item; a document's field `sent` is read instead of `text`, as in ALCE's code."""
     return tuple(
         Passage(
             document.text("sent" if "sent" in document.fields else "text"),
             document.optional_text("title"),
             "",
-            *shorter(document),
+            *shorter_texts(document),
         )
         for document in item.rows("docs")
     )
@@ -198,7 +198,7 @@ _log = logging.getLogger("metaeval")
 def read_answers(path: Path, form: str = "auto", sources: Path | None = None) -> list[Answer]:
     """Return the answers of a file, in its order, and log what was guessed and what was left out.
 
-    form: a name in `FORMATS`, or "auto". sources: texts of sources that the file does not hold.
+    form: a name in `FORMATS`, or "auto". sources: file or folder with texts of sources that the file of answers lacks.
 
     Raises `UserError`, with file, item and field, if the file is empty or has another format, if passages are missing,
     and if two answers share an id.
@@ -215,17 +215,17 @@ def read_answers(path: Path, form: str = "auto", sources: Path | None = None) ->
 def answers_of_table(table: TypedTable, sources: Path | None = None) -> list[Answer]:
     """Return the answers in a table; raises `UserError` for one with a statement in each row.
 
-    sources: texts of sources that the table does not hold.
+    sources: file or folder with texts of sources that the table does not hold.
     """
     if rows := vectara_rows(table):
         return _read(rows, VECTARA.name, Path(table.name), sources)
     columns = cited_columns(table, {}, can_map=False)
     if columns.text:
-        return completed(answers_in(table, columns), table.name, sources)
+        return add_source_texts(answers_in(table, columns), table.name, sources)
     raise UserError(
         f"{table.name} is a table with a statement in each row (column {shown(columns.roles['statement'])}), and not "
-        f"of answers with marks such as [1]: it is judged by 'metaeval score -d ratings --data {table.name}', "
-        "'metaeval label' and 'metaeval estimate'."
+        f"of answers with marks such as [1]: use 'metaeval score -d ratings --data {table.name}', "
+        "'metaeval label' or 'metaeval estimate'."
     )
 
 
@@ -233,7 +233,7 @@ def _read(rows: list[DataRow], form: str, path: Path, sources: Path | None) -> l
     declared = FORMATS[form]
     if declared.read_file is not None:
         answers = list(declared.read_file(rows, path))
-        return completed(answers, f"{path} (format {form})", sources)
+        return add_source_texts(answers, f"{path} (format {form})", sources)
     reading = read_cited(declared, rows, sources)
     for note in reading.notes():
         _log.info("%s: %s.", path.name, note)
@@ -242,10 +242,10 @@ def _read(rows: list[DataRow], form: str, path: Path, sources: Path | None) -> l
     return reading.answers
 
 
-def completed(answers: Sequence[Answer], name: str, sources: Path | None) -> list[Answer]:
-    """Return answers with the texts of `sources` for their passages without a text.
+def add_source_texts(answers: Sequence[Answer], name: str, sources: Path | None) -> list[Answer]:
+    """Return answers with the texts of `sources` for their passages without a text; None: the answers unchanged.
 
-    name: of the file of answers, for messages. Raises `UserError` if no passage lacks its text.
+    name: of the file of answers, for messages. Raises `UserError` if there are `sources` and no passage lacks its text.
     """
     if sources is None:
         return [*answers]
@@ -255,9 +255,9 @@ def completed(answers: Sequence[Answer], name: str, sources: Path | None) -> lis
 
 
 def is_answer(fields: Mapping[str, Any]) -> bool:
-    """Return whether a record has one of the formats of answers."""
+    """Return whether a record with these fields has one of the formats of answers."""
     reply = unwrapped(DataRow("the record", fields)).fields
-    return any(not lacking(reply, needs) for needs in _NEEDS.values())
+    return any(not missing_paths(reply, needs) for needs in _NEEDS.values())
 
 
 def in_other_format(record: Any) -> bool:
@@ -274,10 +274,10 @@ def form_of_answers(row: DataRow) -> str:
 
 
 def answers_of(objects: Sequence[Mapping[str, Any]], sources: Path | None = None) -> list[Answer]:
-    """Return the answers in objects that are records of one format. sources: texts of sources that they lack.
+    """Return the answers in objects that are records of one format (that of the first).
 
-    Other fields, and fields with None, are ignored in records of the format jsonl. Raises `UserError` as
-    `read_answers` does.
+    sources: file or folder with texts of sources that the objects lack. Other fields, and fields with None, are ignored
+    in records of the format jsonl. Raises `UserError` as `read_answers` does.
     """
     if in_other_format(objects[0]):
         rows = [DataRow(f"answers row {number}", record) for number, record in enumerate(objects, start=1)]
@@ -288,16 +288,17 @@ def answers_of(objects: Sequence[Mapping[str, Any]], sources: Path | None = None
     ]
     answers = list(read_own(rows))
     check_ids((answer.id for answer in answers), "answers", "the answers")
-    return completed(answers, "the answers", sources)
+    return add_source_texts(answers, "the answers", sources)
 
 
 def gather(files: Sequence[Path], form: str = "auto", sources: Path | None = None) -> list[Answer]:
     """Return the answers of one or more files.
 
-    An answer without a system gets its file's name; with several files, ids begin with the file's name.
+    form, sources: as in `read_answers`. An answer without a system gets its file's name (without endings) as system;
+    with several files, ids begin with the file's name.
 
     Raises `UserError` without a file, for a file that cannot be read as answers, for two files of the same name, and
-    for a system with the name of another file.
+    where the name of a file, given to its answers as system, is that of a system in another file.
     """
     read = {name: read_answers(path, form, sources) for name, path in named_files(files, "answers").items()}
     named = {name: {answer.system for answer in file_answers} for name, file_answers in read.items()}
@@ -318,9 +319,9 @@ def gather(files: Sequence[Path], form: str = "auto", sources: Path | None = Non
 
 
 def named_files(files: Sequence[Path], what: str) -> dict[str, Path]:
-    """Return files by their names without endings; raises `UserError` without a file, and for two of the same name.
+    """Return files by their names without endings, in order. what: the contents of the files, for errors.
 
-    what: the contents of the files, for the message.
+    Raises `UserError` without a file, and for two files of the same name.
     """
     if not files:
         raise UserError(f"No file of {what} is given: name at least one.")
@@ -336,13 +337,13 @@ def file_stem(path: Path) -> str:
 
 
 def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint: str = "") -> str:
-    """Return the first format whose fields a file's first item has; raises `UserError` if none fits.
+    """Return the name of the first format whose fields a file's first item has; raises `UserError` if none fits.
 
-    telling: the paths that are required of each format (see `AnswerFormat.needs`). what: the contents of the file, for
-    errors. hint: what else the user can do; if it is given, and the item has half of the paths of a format or more, the
-    error names the first path that the closest formats lack.
+    telling: by name of the format, the paths that it requires (see `AnswerFormat.needs`). what: the contents of the
+    file, for errors. hint: what else the user can do; if it is given, and the item has half of the paths of a format or
+    more, the error names the first path that the item lacks of each closest format.
     """
-    missing = {form: lacking(row.fields, paths) for form, paths in telling.items()}
+    missing = {form: missing_paths(row.fields, paths) for form, paths in telling.items()}
     if complete := next((form for form, paths in missing.items() if not paths), None):
         return complete
     shares = {form: len(paths) / len(telling[form]) for form, paths in missing.items()}
@@ -362,14 +363,14 @@ def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint:
 
 
 def shown_fields(row: DataRow) -> str:
-    """Return the names of a row's first fields, for messages."""
+    """Return the names of a row's first twelve fields, separated by commas, for messages."""
     names = list(map(str, row.fields))
     return ", ".join([*names[:12], *(["..."] if len(names) > 12 else [])]) or "none"
 
 
 def _rows(path: Path, form: str) -> list[DataRow]:
     """Return the records of a file: JSON lines, a list, or the list `data` (as ALCE writes it) or `samples` of one
-    object; also a report in Markdown, and the answers of Vectara's table.
+    object; a Markdown file is one record of the format research, and Vectara's table has one record for each answer.
     """
     if form != "auto" and form not in FORMATS:
         raise unknown("format of answers", form, (*FORMATS, "auto"))
@@ -412,8 +413,8 @@ def read_questions(path: Path, form: str = "auto", reference: bool = False) -> l
 
         {"id": "q1", "question": "Who built it?", "passages": [{"title": "Bridge", "text": "A Dane built the bridge."}]}
 
-    Any file of answers can be read; the JSONL form needs no `text` (`readers/jsonl.py`), and ALCE's form no `output`.
-    Answers to the same question from the same documents are one question, with the id of the first.
+    Any file of answers can be read; the JSONL form needs no `text` (`readers/answers_jsonl.py`), and ALCE's form no
+    `output`. Answers to the same question with the same documents are one question, with the id of the first.
 
     Raises `UserError` where `read_answers` does, and for a question without words or without a document.
     """

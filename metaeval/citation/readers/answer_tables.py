@@ -31,10 +31,11 @@ _MOST_GAPS = 100
 
 @dataclass(frozen=True)
 class CitedColumns:
-    """The columns of a table of citations or of answers, as headings; "" where there is none.
+    """The headings of the columns that a table of citations, or of answers, is read from.
 
-    roles: by role. sources: of the passages, in order; among numbered ones, "" for a number that is left out. group: of
-    the unit of resampling. text: of the answers with marks; empty where each row has a statement.
+    roles: heading by role (a key of `CITATIONS`). sources: headings of the passages, in order; among numbered columns,
+    "" for a number without a column. group: heading of the unit of resampling, "" without one. text: heading of the
+    answers with marks; "" where each row has a statement.
     """
 
     roles: Mapping[str, str]
@@ -44,7 +45,7 @@ class CitedColumns:
 
     @property
     def named(self) -> dict[str, str]:
-        """Return the columns by what they are read as."""
+        """The quoted headings by what the columns are read as, for messages."""
         roles = {role: heading for role, heading in self.roles.items() if role not in (*_GROUPS, "source")}
         passages = [heading for heading in self.sources if heading]
         listed = " ".join([shown(passages[0]), *(["to", shown(passages[-1])] if len(passages) > 1 else [])])
@@ -56,8 +57,9 @@ class CitedColumns:
 def cited_columns(table: TypedTable, columns: Mapping[str, str], can_map: bool = True) -> CitedColumns:
     """Find the columns of statements or, where there are none, of answers with marks, and those of their passages.
 
-    columns: mapped headings by role. can_map: whether the command maps columns. What is guessed is said in a warning.
-    Raises `UserError` where a column is missing, and for a mapped column of statements that holds marks.
+    columns: headings by role, as the user maps them. can_map: whether the command has the option --map. A warning says
+    which columns were guessed. Raises `UserError` where a column is missing, and `ColumnsError` for a mapped column of
+    statements that holds marks.
     """
     chosen = mapped(CITATIONS, columns)
     roles = table.find(CITATIONS, chosen)
@@ -97,7 +99,12 @@ def _looks_like_answers(table: TypedTable, chosen: Mapping[str, str], columns: M
 
 
 def _source_headings(table: TypedTable, roles: Mapping[str, str]) -> list[str]:
-    """Return the columns of passages: one, or those whose headings differ by a number, in the order of the numbers."""
+    """Return the headings of the columns of passages. roles: headings by role, as they were found.
+
+    These are the column of the role "source" and numbered columns (Source 1, Source 2 ...) in the order of the numbers,
+    with "" for a number without a column (if the first number is 0 or 1 and the last at most 100); without either, all
+    columns with a plural heading (Sources, Passages ...). Raises `UserError` if the table has none of these.
+    """
     first = roles.get("source", "")
     stems = [_numbered(first)[0]] if first else [plain_heading(name) for name in (*CITATIONS["source"], *PLURALS)]
     others = [heading for heading in table.headings if heading not in roles.values()]
@@ -122,13 +129,16 @@ def _source_headings(table: TypedTable, roles: Mapping[str, str]) -> list[str]:
 
 
 def _numbered(heading: str) -> tuple[str, int]:
-    """Return a heading without the number at its end, and the number; -1 if there is none."""
+    """Return a heading in plain form without the number at its end, and the number; -1 if there is none."""
     match = _NUMBERED.fullmatch(heading)
     return (plain_heading(match[1]), int(match[2])) if match else (plain_heading(heading), -1)
 
 
 def answers_in(table: TypedTable, columns: CitedColumns) -> list[Answer]:
-    """Return the answers of a table, one in each row. Raises `UserError` for a wrong list of passages and equal ids."""
+    """Return the answers of a table, one for each row; the id is by default the row's number, from 1.
+
+    Raises `UserError` for a list of passages that cannot be read, and for duplicate ids.
+    """
     answers = [_answer(row, str(number), columns) for number, row in enumerate(table.rows, start=1)]
     check_ids((answer.id for answer in answers), "answers", table.name)
     return answers
@@ -150,7 +160,11 @@ def _answer(row: Row, number: str, columns: CitedColumns) -> Answer:
 
 
 def passages_in(row: Row, heading: str, alone: bool = False) -> tuple[Passage, ...]:
-    """Return the passages of a cell: a list, also as JSON, or a text; with `alone`, a text split at [1], [2] ..."""
+    """Return the passages in a row's cell: a list, also as JSON, or a text.
+
+    alone: whether no other column has passages; then a text is split at lines that begin with [1], [2] ... An empty
+    heading stands for one passage without a text.
+    """
     if not heading:
         return (Passage(""),)
     value = row.value(heading)

@@ -15,10 +15,10 @@
     And gold_sources, a list of the ids of the sources that should be retrieved, for `metaeval cite citeeval`.
 :first: optional: the number of the first passage in the text's marks, 0 or 1; default 1.
 :statements: optional: people's ratings of the text's statements, which `metaeval cite meta` reads
-    (`metaeval.citation.human.rating_files`) and this reader ignores.
+    (`metaeval.citation.human.rating_files`) and this file reader ignores.
 :sample: optional: the number, from 0, of an answer among several of one system to the question. They share the id,
-    behind which the reader writes the number: q1#0.
-:generation: optional: what `metaeval cite generate` records on the way to the answer; this reader ignores it.
+    behind which the file reader writes the number: q1#0.
+:generation: optional: what `metaeval cite generate` records on the way to the answer; this file reader ignores it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FIELDS = (
 
 
 def read_own(rows: Sequence[DataRow]) -> Iterator[Answer]:
-    """Yield one answer for each row. Raises `UserError` on a field that the format does not have."""
+    """Yield one answer for each row. Raises `UserError` on an unknown field, a missing one, or a wrong type."""
     for number, row in enumerate(rows, start=1):
         row.only(FIELDS)
         answer_id = row.identifier("id") if "id" in row.fields else str(number)
@@ -56,20 +56,23 @@ def read_own(rows: Sequence[DataRow]) -> Iterator[Answer]:
 
 
 def passages_of(row: DataRow, name: str) -> tuple[Passage, ...]:
-    """Return the passages of a field that lists texts, or objects with `text` and further fields (see the module)."""
+    """Return the passages that a field lists: texts, or objects with `text` and further fields (see the module)."""
     listed = row.fields.get(name)
     if isinstance(listed, list) and any(isinstance(entry, str) for entry in listed):
         return tuple(map(Passage, row.texts(name)))
     return tuple(
         Passage(
-            passage.text("text"), passage.optional_text("title"), passage.optional_text("source"), *shorter(passage)
+            passage.text("text"),
+            passage.optional_text("title"),
+            passage.optional_text("source"),
+            *shorter_texts(passage),
         )
         for passage in row.rows(name)
     )
 
 
-def shorter(passage: DataRow) -> tuple[str, str]:
-    """Return the snippet (or extraction, as ALCE's files name it) and the summary of a passage; empty without one."""
+def shorter_texts(passage: DataRow) -> tuple[str, str]:
+    """Return a passage's (snippet, summary), each empty where absent; ALCE's files name the snippet `extraction`."""
     texts = [passage.fields.get(name) for name in ("snippet", "extraction", "summary")]
     snippet, extraction, summary = (text if isinstance(text, str) else "" for text in texts)
     return snippet or extraction, summary

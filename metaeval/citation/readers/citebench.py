@@ -15,15 +15,15 @@ from dataclasses import replace
 from metaeval.citation.citeeval.splitting import NO_ANSWER, ResponseStatement, Split
 from metaeval.citation.data_model import Answer, check_ids
 from metaeval.citation.readers.answers_jsonl import passages_of
-from metaeval.citation.readers.expertqa import written
+from metaeval.citation.readers.expertqa import write_statements
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, named_by
 from metaeval.corpus.loaders.published_rows import DataRow
 
 
 def read_bench(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, Split]]:
-    """Yield the responses of a `.citeeval` file with their statements, as cut and numbered in the file.
+    """Yield the responses of a `.citeeval` file, each with its statements as cut and numbered in the file.
 
-    Offsets of published statements are not known, and are 0.
+    The offsets of the published statements are not known, and are 0 (see `with_offsets`).
     """
     for row in rows:
         passages, system = passages_of(row, "passages"), named_by(row, "model", "system")
@@ -39,9 +39,9 @@ def read_bench(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, Split]]:
         yield answer, Split(tuple(statements), no_answer)
 
 
-def placed(answer: Answer, split: Split) -> tuple[Answer, Split]:
-    """Return a response whose text is its statements with their marks, and these statements with their offsets."""
-    text, places = written([(statement.text, statement.citations) for statement in split.statements])
+def with_offsets(answer: Answer, split: Split) -> tuple[Answer, Split]:
+    """Return the response with its statements and their marks as its text, and the statements with offsets in it."""
+    text, places = write_statements([(statement.text, statement.citations) for statement in split.statements])
     statements = tuple(
         replace(statement, start=start, end=end)
         for statement, (start, end) in zip(split.statements, places, strict=True)
@@ -50,7 +50,7 @@ def placed(answer: Answer, split: Split) -> tuple[Answer, Split]:
 
 
 def read_system(rows: Sequence[DataRow]) -> Iterator[Answer]:
-    """Yield the outputs of a system."""
+    """Yield the answers in a file of a system's outputs (fields id, query, passages, pred)."""
     for row in rows:
         passages, system = passages_of(row, "passages"), named_by(row, "model", "system")
         yield Answer(row.identifier("id"), row.text("pred"), passages, row.text("query"), system=system)
@@ -63,7 +63,7 @@ CITEBENCH = AnswerFormat(
     example='{"sample_idx": "s1", "query": "When?", "passages": [{"id": 1, "title": "T", "text": "1999"}], '
     '"prediction": "In 1999 [1].", "prediction_sentences_and_citations": [{"id": 1, "sentence": "In 1999.", '
     '"citations": [1], "concat": "In 1999. [1]"}]}',
-    read_file=lambda rows, _: (placed(*pair)[0] for pair in read_bench(rows)),
+    read_file=lambda rows, _: (with_offsets(*pair)[0] for pair in read_bench(rows)),
 )
 SYSTEM = AnswerFormat(
     name="citebench-system",

@@ -17,7 +17,7 @@ SpanKind = Literal["claim", "mark", "either"]
 
 @dataclass(slots=True)
 class CitedSource:
-    """A source of an answer, as its record describes it. quotes: pieces of its text that citations hold."""
+    """A source of an answer, as the record describes it. quotes: the pieces of its text that citations quote."""
 
     id: str = ""
     url: str = ""
@@ -28,11 +28,11 @@ class CitedSource:
 
 @dataclass(frozen=True, slots=True)
 class CitedSpan:
-    """A span of an answer's text: offsets in the unit of its record, and the indices of its sources.
+    """A span of an answer's text: offsets in the record's unit, and indices of the sources that it cites.
 
-    start, end: None where the record holds no offset; equal: an insertion point. text: the span's text as the record
+    start, end: None where the record holds no offset; if equal, an insertion point. text: the span's text as the record
     quotes it; None: the record does not quote it. sources: None for a source that the record does not list. exact: the
-    reader wrote or found the span itself, and its offsets are code points.
+    file reader wrote or found the span itself, and its offsets are code points.
     """
 
     kind: SpanKind
@@ -48,7 +48,7 @@ class CitedText:
     """An answer with its spans and sources. left_out: counts of citations that the format does not read, by reason.
 
     marks_in_text: the citations are marks [n] in the text, which stay there; first: the number of the first source in
-    them. id: empty where the record has none.
+    these marks. id, question, group, system: empty where the record has none.
     """
 
     text: str
@@ -83,7 +83,7 @@ class AnswerDraft:
         return "".join(self._pieces)
 
     def write(self, text: str) -> int:
-        """Add a text, and return its offset."""
+        """Append a text, and return its offset."""
         self._pieces.append(text)
         self.length += len(text)
         return self.length - len(text)
@@ -91,7 +91,10 @@ class AnswerDraft:
     def source(
         self, key: object, quote: str = "", *, id: str = "", url: str = "", title: str = "", text: str = ""
     ) -> int:
-        """Return the index of the source with this key, which is added with these fields where it is new."""
+        """Return the index of the source with this key, which is added with these fields if the key is new.
+
+        quote: added to the source's quotes, unless empty or quoted before.
+        """
         place = self._places.setdefault(key, len(self.sources))
         if place == len(self.sources):
             self.sources.append(CitedSource(id, url, title, text))
@@ -106,11 +109,11 @@ class AnswerDraft:
     def cite(
         self, kind: SpanKind, start: int | None, end: int | None, sources: Iterable[int | None], text: str | None = None
     ) -> None:
-        """Add a span. text: the text that the record says it has."""
+        """Add a span with offsets of the record. text: the span's text by the record; None: not quoted."""
         self.spans.append(CitedSpan(kind, start, end, tuple(sources), text))
 
     def claim(self, text: str, sources: Iterable[int | None]) -> None:
-        """Write a text that sources should support; without sources it is uncited."""
+        """Append a text as a claim that sources should support; without sources no span is added."""
         start, cited = self.write(text), tuple(sources)
         if not text.strip():
             self.left_out[WITHOUT_TEXT] += len(cited)
@@ -118,7 +121,7 @@ class AnswerDraft:
             self.spans.append(CitedSpan("claim", start, self.length, cited, exact=True))
 
     def mark(self, start: int, end: int, sources: Iterable[int | None]) -> None:
-        """Add a mark that the reader found in the text."""
+        """Add a mark that the file reader found in the text, at offsets in code points."""
         self.spans.append(CitedSpan("mark", start, end, tuple(sources), exact=True))
 
 

@@ -1,4 +1,4 @@
-"""Converts `CitedText`, which every reader of a format returns, to `Answer`, and counts what was left out."""
+"""Converts the `CitedText` that formats of records are read into to `Answer`, and counts what was left out."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ _LOST = (NOT_PLACED, NO_SOURCE)
 
 @dataclass
 class CitedReading:
-    """Answers of one format, with counts of citations by what became of them.
+    """Answers of one format, with counts of their citations.
 
-    cited_sources: number of cited sources; quoted_sources: of those, how many have only quotations as their text.
-    missing: names of cited sources without a text.
+    reasons: counts by what became of citations in the text. left_out: counts of those that the format does not read, by
+    reason. cited_sources: number of cited sources; quoted_sources: number of those whose only text is what citations
+    quote. missing: names of cited sources without any text.
     """
 
     form: AnswerFormat
@@ -44,7 +45,7 @@ class CitedReading:
     missing: list[str] = field(default_factory=list)
 
     def notes(self) -> Iterator[str]:
-        """Yield how the answers were read, as clauses."""
+        """Yield how the answers were read, as clauses for the log."""
         units = {name: n for name, n in self.reasons.items() if name.startswith(PLACED)}
         counted = [f"{name.removeprefix(PLACED)}: {n:,}" for name, n in units.items() if name != f"{PLACED}{EXACT}"]
         note = f"read as {self.form.name}: {_count(len(self.answers), 'answer')}"
@@ -55,14 +56,15 @@ class CitedReading:
             yield f"{n:,} of {self.cited_sources:,} cited sources have only what answers quote of them"
 
     def losses(self) -> Iterator[str]:
-        """Yield what was left out, with counts, as clauses."""
+        """Yield what was left out, with counts, as clauses for warnings."""
         for reason in _LOST:
             if number := self.reasons[reason]:
                 yield f"{count(number, 'citation')} {reason}"
         if number := self.reasons[NO_SOURCES]:
             yield f"{count(number, 'span')} {NO_SOURCES}"
         if number := self.reasons[BRACKETS]:
-            yield f"{count(number, 'bracket')} of the texts read as round brackets: no citations in this format"
+            brackets = f"{count(number, 'bracket')} of the texts read as round brackets"
+            yield f"{brackets}, since citations of this format are data beside the text"
         yield from (f"{number:,} {reason}" for reason, number in self.left_out.items())
         if self.missing:
             named = ", ".join(shown(name, 80) for name in list(dict.fromkeys(self.missing[:99]))[:3])
@@ -73,7 +75,7 @@ class CitedReading:
 
 
 def read_cited(form: AnswerFormat, rows: Sequence[DataRow], sources: Path | None = None) -> CitedReading:
-    """Return the answers of the rows of a format. sources: file or folder of the texts of sources.
+    """Return the answers in the rows of a file of a format. sources: file or folder of the texts of sources.
 
     Raises `UserError` for a row of another shape, and as `SourceTexts.read` does.
     """
@@ -90,7 +92,7 @@ def read_cited(form: AnswerFormat, rows: Sequence[DataRow], sources: Path | None
 
 
 def _cited(form: AnswerFormat, rows: Sequence[DataRow]) -> Iterable[tuple[str, CitedText]]:
-    """Yield the answers of rows with their ids: by default the row's number, and that of the sample in it."""
+    """Yield each answer with its id; by default the row's number from 1, for the row's second answer NUMBER#2."""
     for number, row in enumerate(rows, start=1):
         for sample, text in enumerate(form.read(unwrapped(row))):
             yield text.id or (f"{number}#{sample + 1}" if sample else str(number)), text
@@ -116,9 +118,9 @@ def _answer(name: str, cited: CitedText, texts: SourceTexts, reading: CitedReadi
 
 
 def with_texts(answers: Sequence[Answer], sources: Path) -> list[Answer]:
-    """Return the answers with texts of a file of sources for the passages that have none.
+    """Return the answers with texts of a file or folder of sources for the passages that have none.
 
-    Raises `UserError` as `SourceTexts.read` does.
+    A passage whose text is not there either stays without one. Raises `UserError` as `SourceTexts.read` does.
     """
     texts = SourceTexts()
     listed = [[CitedSource(id=passage.source) for passage in answer.passages] for answer in answers]

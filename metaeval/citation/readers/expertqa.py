@@ -22,8 +22,8 @@ from metaeval.corpus.sentences import RULES
 _CLOSING = re.compile(r"[.!?…:;]+[\"'”’»)\]*_]*\Z")
 
 
-def written(statements: Sequence[tuple[str, Sequence[int]]]) -> tuple[str, list[tuple[int, int]]]:
-    """Return the text of statements (text, cited numbers) with `[n]` marks, and the offsets of each statement in it.
+def write_statements(statements: Sequence[tuple[str, Sequence[int]]]) -> tuple[str, list[tuple[int, int]]]:
+    """Return the statements (text, cited numbers) as one text with marks [n], and each statement's offsets in it.
 
     Marks stand before the closing punctuation. Statements are separated by a space where a splitter sees the end of a
     sentence there, else by a line break.
@@ -57,10 +57,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ExpertClaim:
-    """A claim in its answer's text: offsets with its marks, text without them, and the expert's rating of its evidence.
+    """A claim in its answer's text: offsets with its marks, text without them, and the expert's level of support.
 
-    bare: the number of evidence entries that are a URL alone. level: support from 0 to 1; None where the expert gave
-    none, or where the evidence has no passage.
+    bare: number of evidence entries that are a URL alone. level: how well the evidence supports the claim, 0, 0.5 or 1;
+    None where the expert gave no level, or where no evidence has a text.
     """
 
     start: int
@@ -79,7 +79,7 @@ class ExpertAnswer:
 
     @property
     def all_urls(self) -> bool:
-        """Whether it has evidence, and all of it is URLs without a text."""
+        """Whether the answer has evidence, and all of this is URLs without a text."""
         return not self.answer.passages and any(claim.bare for claim in self.claims)
 
 
@@ -99,7 +99,7 @@ def read_expertqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
 
 
 def read_judged(rows: Sequence[DataRow]) -> Iterator[ExpertAnswer]:
-    """Yield ExpertQA's answers with the experts' ratings, including answers whose evidence is only URLs."""
+    """Yield ExpertQA's answers with the experts' levels of support, also answers whose evidence is URLs alone."""
     for row in rows:
         question, answers = row.text("question"), row.row("answers")
         for system in answers.fields:
@@ -120,7 +120,7 @@ def _judged(question: str, system: str, claims: Sequence[DataRow]) -> ExpertAnsw
         if text := " ".join(strip_marks(claim.text("claim_string")).split()):
             level = None if support is None or not cited else support / 2
             read.append((text, tuple(cited), len(entries) - len(texts), level))
-    text, places = written([(text, cited) for text, cited, _, _ in read])
+    text, places = write_statements([(text, cited) for text, cited, _, _ in read])
     answer = Answer(
         id=content_id(question, system),
         text=text,

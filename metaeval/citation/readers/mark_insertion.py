@@ -32,9 +32,10 @@ _ANY_STYLE = MarkStyles()
 
 
 class PlacedSpan(NamedTuple):
-    """A span in the text: offsets in code points, whether it is a mark, and the unit that fits.
+    """A span in the text: offsets in code points, whether it is a mark, and the unit of the record's offsets.
 
-    certain: what the record says about the span's text was found there.
+    certain: whether more than the offsets says so: the file reader wrote or found the span, the record quotes its text,
+    or the text looks like a mark.
     """
 
     start: int
@@ -45,9 +46,10 @@ class PlacedSpan(NamedTuple):
 
 
 def place_spans(cited: CitedText) -> list[PlacedSpan | None]:
-    """Return where each span is; None for one that fits in no unit.
+    """Return where each span is, in order; None for one that fits the text in no unit.
 
-    The unit that fits most spans is taken for those whose text the record does not hold.
+    A span goes where some unit makes its place certain, or else where the answer's unit puts it: the one in which most
+    spans are certain (of equals, in which most spans fit).
     """
     units = ["code points"] if cited.text.isascii() else list(UNITS)
     fits = {unit: list(_fits(cited, unit)) for unit in units}
@@ -93,7 +95,7 @@ def _fit(span: CitedSpan, cited: CitedText, offsets: Mapping[int, int] | range, 
 
 
 def _offsets(text: str, encoding: str) -> Mapping[int, int] | range:
-    """Return the offset in code points of each offset in a unit that is a boundary of characters."""
+    """Return the offset in code points of each character boundary, by its offset in the encoding's unit."""
     if not encoding or text.isascii():
         return range(len(text) + 1)
     width = 2 if encoding == "utf-16-le" else 1
@@ -108,7 +110,7 @@ def _at(offsets: Mapping[int, int] | range, offset: int) -> int | None:
 
 
 def _is_mark(text: str) -> bool:
-    """Return whether a text is a citation: a bracket, a link in brackets, a bare address, or a token of ChatGPT's."""
+    """Return whether a text looks like a citation: a bracket, a link in brackets, a bare address, ChatGPT's token."""
     text = text.strip()
     if text[:1] in ("(", "（"):
         text = text[1:].removesuffix("）").removesuffix(")").strip()
@@ -123,8 +125,8 @@ def with_marks(cited: CitedText, reasons: Reasons) -> str:
     Marks of the record are cut out. A mark is written behind its claim and before the closing punctuation; a claim of
     several sentences gets its marks in each. Brackets of the text that would be read as marks become round.
 
-    reasons: counts what becomes of each citation. A citation of a source that the record does not list is written with
-    a number that no source has.
+    reasons: filled with counts of citations by what becomes of them. A citation of a source that the record does not
+    list is written with a number that no source has; a span that cannot be placed gets no mark.
     """
     cuts: list[tuple[int, int]] = []
     claims: list[tuple[PlacedSpan, CitedSpan]] = []
@@ -159,7 +161,7 @@ def _insert(numbers: dict[int, None], span: CitedSpan, sources: Sequence[CitedSo
 
 
 def _merged(text: str, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return cuts with the spaces before them; cuts that then touch are one."""
+    """Return the stretches to cut, in order, each with the spaces before it; those that then touch are merged."""
     groups: list[tuple[int, int]] = []
     for start, end in sorted(cuts):
         while start and text[start - 1] in " \t\xa0" and (not groups or groups[-1][1] < start):
@@ -172,7 +174,7 @@ def _merged(text: str, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]
 
 
 def _anchor(text: str, start: int, end: int) -> int:
-    """Return where a mark behind the text from start to end goes: before its closing punctuation and spaces."""
+    """Return the offset of a mark for the text from start to end: before its closing punctuation, quotes and spaces."""
     least = max(start, end - 200)
     place = end
     while place > least and text[place - 1] in " \t\xa0":
@@ -207,7 +209,10 @@ def _written(
 
 
 def _rounded(text: str, cuts: Sequence[tuple[int, int]], reasons: Reasons) -> str:
-    """Return the text with round brackets in place of those outside the cuts that would be read as marks."""
+    """Return the text with round brackets in place of those outside the cuts that would be read as marks.
+
+    reasons: their number is added.
+    """
     characters, left = list(text), list(text)
     for start, end in cuts:
         left[start:end] = " " * (end - start)

@@ -58,7 +58,7 @@ def read_scifi(rows: Sequence[DataRow]) -> Iterator[Answer]:
 
 
 def with_marks(paragraph: str, cited: Sequence[tuple[int, int]]) -> str:
-    """Return a paragraph with citations (offset, number) written as marks; those at one offset keep their order."""
+    """Return a paragraph with citations (offset, number) written as marks [n]; those at one offset keep their order."""
     parts, end = [], 0
     for offset, number in sorted(cited, key=lambda citation: citation[0]):
         parts += [paragraph[end:offset], f"[{number}]"]

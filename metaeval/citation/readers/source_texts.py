@@ -1,4 +1,4 @@
-"""Texts of sources that answers cite and do not hold: a file or folder of texts by id, url, or index."""
+"""Texts of sources that answers cite and do not hold, from a file or folder of texts by id, url, or index."""
 
 from __future__ import annotations
 
@@ -35,20 +35,24 @@ def plain_url(url: str) -> str:
 
 
 class SourceTexts:
-    """Texts and titles of sources by id, url and index, of which only the wanted ones are kept."""
+    """Texts and titles of sources by key: ("id", ID), ("url", plain URL) or ("index", ANSWER/INDEX).
+
+    Only texts of keys that `keep` was given are stored.
+    """
 
     def __init__(self) -> None:
         self._wanted: set[tuple[str, str]] = set()
         self._texts: dict[tuple[str, str], Passage] = {}
 
     def keep(self, keys: Iterable[tuple[str, str]]) -> None:
-        """Add keys of sources that are wanted."""
+        """Add keys of sources whose texts `read` will store."""
         self._wanted.update(keys)
 
     def read(self, path: Path) -> None:
-        """Add the texts of a file (JSON lines, a table), or of a folder of text files with the ids as names.
+        """Store the texts of a file (JSON lines, a table), or of a folder of text files named by the sources' ids.
 
-        Raises `UserError` for another file, for a row without a text or a name, and for two texts of one source.
+        Raises `UserError` for a file that cannot be read, for a row without a text or without a key of its source, and
+        for two different texts of a wanted source.
         """
         for where, fields in _rows(path):
             text = _first(fields, _TEXTS)
@@ -59,16 +63,17 @@ class SourceTexts:
             passage = Passage(text, _first(fields, ("title",)) or "")
             for key in keys:
                 if key in self._wanted and self._texts.setdefault(key, passage).text != text:
-                    raise UserError(f"{where}: there are two different texts of {key[0]} {key[1][:80]!r}; keep one.")
+                    named = f"{key[0]} {key[1][:80]!r}"
+                    raise UserError(f"{where}: the source with {named} has two different texts; keep one.")
 
     def find(self, source: CitedSource, answer: str, place: int) -> Passage | None:
-        """Return the text of a source: by its id, its url, or its index in the answer."""
+        """Return the passage of a source by its id, its url, or its index in the answer (place); None without one."""
         keys = names_of(source, answer, place)
         return next((self._texts[key] for key in keys if key in self._texts), None)
 
 
 def names_of(source: CitedSource, answer: str, place: int) -> list[tuple[str, str]]:
-    """Return the keys of a source, the most particular first."""
+    """Return the keys of a source, the most particular first. answer: its id. place: the source's index, from 0."""
     ids = [source.id] if source.id else []
     urls = [plain_url(source.url)] if source.url else []
     indices = [("index", f"{answer}/{place}"), ("index", f"/{place}")]
@@ -94,7 +99,9 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if path.is_dir():
         files = sorted(entry for entry in path.iterdir() if entry.is_file() and not entry.name.startswith("."))
         if not files:
-            raise UserError(f"{path} is an empty folder: {_HINT}.")
+            raise UserError(
+                f"The folder of sources {path} holds no file: give one with text files named by the sources' ids."
+            )
         for file in files:
             yield str(file), {"id": file.stem if file.suffix in (".txt", ".md") else file.name, "text": read_text(file)}
     elif path.suffix.lower() == ".parquet":

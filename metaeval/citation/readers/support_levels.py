@@ -1,4 +1,4 @@
-"""Readers of files that hold levels of support: TREC's judgements, FACT's validated tasks, LongCite's scored answers.
+"""Reads files that hold levels of support: TREC's judgements, FACT's validated tasks, LongCite's scored answers.
 
 Each row becomes an answer whose sentences are written with marks. Its reference holds the levels as the file has them
 (`metaeval.citation.support.levels_in_files`)::
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from metaeval.citation.data_model import Answer, Passage
-from metaeval.citation.readers.expertqa import written
+from metaeval.citation.readers.expertqa import write_statements
 from metaeval.citation.readers.formats.answer_format import AnswerFormat
 from metaeval.citation.support.levels_in_files import FIELD, SCALE
 from metaeval.corpus.loaders.published_rows import DataRow
@@ -28,8 +28,9 @@ def read_trec_judgements(rows: Sequence[DataRow]) -> Iterator[Answer]:
     """Yield the answers of TREC's support judgements: 2 full, 1 partial, 0 none, -1 not judged, also as text.
 
     The files of 2024 name a topic_id, those of 2025 a narrative_id. `segments` (docid to text) gives the sources' texts
-    where somebody has resolved them; without it only people's levels can be scored. As in the official code, a citation
-    that is a text alone is left out, and a sentence that is one cites nothing; a warning counts them.
+    where somebody has resolved them; without this field only people's levels can be scored. As in the official code, a
+    citation that is a text alone is left out, and a sentence that is a text alone cites nothing; a warning counts both
+    together.
     """
     bare = 0
     for row in rows:
@@ -98,7 +99,7 @@ def _field(row: DataRow, name: str) -> Any:
 
 
 def read_longcite_scored(rows: Sequence[DataRow]) -> Iterator[Answer]:
-    """Yield the answers that LongCite's scorer has judged, with the judge's replies or, without them, its scores."""
+    """Yield the answers that LongCite's scorer judged, with the judge's replies or, without them, its scores."""
     for row in rows:
         passages: dict[str, int] = {}
         statements = []
@@ -114,9 +115,10 @@ def read_longcite_scored(rows: Sequence[DataRow]) -> Iterator[Answer]:
 
 
 def _rows(row: DataRow, name: str) -> tuple[list[DataRow], int]:
-    """Return the objects of a list, with a text among them as an object of that text, and the number of texts.
+    """Return the objects of the list in a field, and how many of its entries are texts.
 
-    Texts among citations are left out. A list that is null or absent is empty.
+    A text among `sentences` becomes an object with that text; one in another list is left out. A list that is null or
+    absent is empty.
     """
     entries = row.fields.get(name)
     if not isinstance(entries, list):
@@ -127,7 +129,7 @@ def _rows(row: DataRow, name: str) -> tuple[list[DataRow], int]:
 
 
 def _judged(row: DataRow, name: str) -> Any:
-    """Return the judge's reply, or its score where the file holds no reply."""
+    """Return the judge's reply (field NAME_output), without it the score (NAME_score), or None without either."""
     return row.fields.get(f"{name}_output", row.fields.get(f"{name}_score"))
 
 
@@ -141,7 +143,7 @@ def _answer(
     group: str = "",
     system: str = "",
 ) -> Answer:
-    text, places = written([(statement["text"], statement["cited"]) for statement in statements])
+    text, places = write_statements([(statement["text"], statement["cited"]) for statement in statements])
     located = [
         {**statement, "start": start, "end": end} for statement, (start, end) in zip(statements, places, strict=True)
     ]

@@ -1,5 +1,6 @@
 """SCiFi's measures of each answer, as shares with a separate count of missing verdicts.
 
+In all functions, `read` holds the answers with their sentences and facts, and `lines` the scored facts of all of them.
 A missing value lies between 0 and 1, so `AnswerShare.filled` gives the least and the most that an answer can have. A
 sentence that was not decomposed counts as one fact: an answer's bounds are right if such sentences state one fact each,
 and too narrow if they state several.
@@ -30,9 +31,10 @@ from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 @dataclass(frozen=True, eq=False)
 class ScoredFacts:
-    """Facts scored by one backend. facts, references: the lines. entailment, coverage: one share for each answer.
+    """Facts scored by one backend. facts, references: a line for each fact of the answers, and of their references.
 
-    statistics: citation entailment and coverage over facts and over answers, beginning with the options' average.
+    entailment, coverage: one share for each answer. statistics: entailment_facts, entailment_answers (a mean over facts
+    or over answers, the option `average` first), and so for coverage.
     """
 
     facts: Sequence[FactLine]
@@ -45,7 +47,10 @@ class ScoredFacts:
 def score_facts(
     read: Sequence[AnswerFacts], entails: Entails, options: ScifiOptions, soft: bool, splitter: SentenceSplitter = RULES
 ) -> ScoredFacts:
-    """Score the facts of the answers and of their references. Raises ValueError for a soft score outside 0 to 1."""
+    """Score the facts of the answers and of their references, with one call of `entails` for either.
+
+    soft: verdicts are degrees of support. Raises ValueError for a soft score outside 0 to 1.
+    """
     lines = fact_lines(read, entails, options, soft, splitter)
     references = coverage_lines(read, entails, options, soft)
     shares = {"entailment": entailments(read, lines, options), "coverage": coverages(read, references)}
@@ -59,7 +64,7 @@ def score_facts(
 
 
 def averages(options: ScifiOptions) -> tuple[str, str]:
-    """Return the two averages, the headline first."""
+    """Return the two averages ("facts", "answers"), first the one that the options choose."""
     return ("facts", "answers") if options.average == "facts" else ("answers", "facts")
 
 
@@ -80,14 +85,14 @@ def text_shares(
 
 
 def fact_row(line: FactLine) -> dict[str, Any]:
-    """Return a fact as one row; the numbers of its citations are joined by spaces, with ? for an unparsable one."""
+    """Return a fact as one row of cells; the numbers of its citations are joined by spaces, with ? if unparsable."""
     cited = " ".join("?" if number is None else str(number) for number in line.citations)
     row = {"found" if field == "match" else field: value for field, value in asdict(line).items()}
     return {**row, "citations": cited}
 
 
 def answer_rows(read: Sequence[AnswerFacts], scored: ScoredFacts, options: ScifiOptions) -> list[dict[str, Any]]:
-    """Return one row per answer: citation entailment, coverage, their numbers of facts, and `text_shares`."""
+    """Return one row for each answer: citation entailment, coverage, their numbers of facts, and `text_shares`."""
     texts = text_shares(read, scored.facts, options)
     return [
         {
@@ -113,9 +118,9 @@ def answer_rows(read: Sequence[AnswerFacts], scored: ScoredFacts, options: Scifi
 def entailments(
     read: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions = DEFAULTS
 ) -> list[AnswerShare]:
-    """Return the citation entailment of each answer over its facts in cited sentences, or those that the options say.
+    """Return the citation entailment of each answer over its facts with a citation (of all, where uncited facts fail).
 
-    Open: facts without a verdict, and one fact for each such sentence whose facts are missing.
+    Open: facts without a verdict, and one fact for each sentence whose facts are missing (`lost_citing`).
     """
     counted = ((line.answer, line.value, line.state == "unjudged") for line in lines)
     lost = [len(lost_citing(each, options)) for each in read]
@@ -123,14 +128,20 @@ def entailments(
 
 
 def coverages(read: Sequence[AnswerFacts], lines: Sequence[CoverageLine]) -> list[AnswerShare]:
-    """Return how far each answer entails the facts of its reference; open as in `entailments`."""
+    """Return how far each answer entails the facts of its reference; a total of 0 without a reference.
+
+    Open: facts without a verdict, and one fact for each sentence of the reference whose facts are missing.
+    """
     counted = ((line.answer, line.value, line.value is None) for line in lines)
     lost = [each.reference.sentences_lost if each.reference is not None else 0 for each in read]
     return _opened(sum_up([each.answer for each in read], counted), lost)
 
 
 def lost_citing(each: AnswerFacts, options: ScifiOptions = DEFAULTS) -> list[int]:
-    """Return the numbers of the sentences whose facts are missing and would have counted: cited ones by default."""
+    """Return the numbers of the sentences whose facts are missing and would have counted.
+
+    These are cited sentences; all sentences where uncited facts fail, or citations anywhere in the answer reach them.
+    """
     every = options.uncited == "fails" or (
         options.reach == "answer" and any(sentence.groups for sentence in each.sentences)
     )
@@ -143,7 +154,7 @@ def uncited(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[Answer
 
 
 def densities(read: Sequence[AnswerFacts], options: ScifiOptions = DEFAULTS, inside: bool = False) -> list[AnswerShare]:
-    """Return the number of citations (marks) of each answer over its sentences, all or cited ones.
+    """Return the number of citations (marks) of each answer over its sentences (option `density_over`: all or cited).
 
     inside: count only citations that another word of the sentence follows.
     """
@@ -159,7 +170,7 @@ def densities(read: Sequence[AnswerFacts], options: ScifiOptions = DEFAULTS, ins
 def unmapped(read: Sequence[AnswerFacts]) -> list[AnswerShare]:
     """Return, for each answer, the share of segments that were searched for and not found.
 
-    Open: no usable reply named the segment.
+    Open: segments that no usable reply named, which could not be searched for.
     """
     shares = []
     for each in read:
@@ -212,9 +223,9 @@ def citations_without_facts(
 
 
 def against_parser(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> tuple[int, int]:
-    """Return how many facts of a parser have another citation group than they were cut out for, and of how many facts.
+    """Return the number of a parser's facts with another citation group than they were cut out for, and of all of them.
 
-    Only sentences of several groups count.
+    Facts in sentences with fewer than two groups are left out of both numbers.
     """
     at = {(line.answer, line.fact_number): line.cited_at for line in lines}
     several = [
@@ -227,10 +238,10 @@ def against_parser(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> tu
 
 
 def counts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[str, int]:
-    """Return the numbers of sentences, facts and marks by their states; kinds that do not occur are left out.
+    """Return the numbers of sentences, facts and marks, in all and by kind; kinds that do not occur are left out.
 
-    `facts` is the sum over the states of facts, and over how their segments were found; `marks` includes those that
-    are not read.
+    `facts` is the sum over the states of facts ("facts: judged"), and over how their segments were found ("segments:
+    verbatim"); `marks` includes marks that are not read.
     """
     missed = [mark for each in read for mark in unread_marks(each.answer, each.sentences)]
     in_groups = [

@@ -113,7 +113,7 @@ class ScifiOptions:
 
     @property
     def signature(self) -> str:
-        """Return all options with their values, except the prompt files, whose contents have their own signature."""
+        """All options as NAME=VALUE, of `styles` those that differ from the defaults, without the prompt files."""
         left = ("decomposition_file", "mapping_file", "styles")
         values = [f"{option.name}={getattr(self, option.name)}" for option in fields(self) if option.name not in left]
         return ",".join([*values, *differing(self.styles, MarkStyles())])
@@ -142,7 +142,7 @@ A fact that a parser cut out for another citation group keeps that group too (`F
 
 @dataclass(frozen=True, slots=True)
 class PlacedGroup:
-    """A citation group: its offset in the sentence without marks, from 0 to the length, and its marks."""
+    """A citation group: its offset (at) in the sentence without marks, from 0 to the length, and its marks."""
 
     at: int
     marks: tuple[Mark, ...]
@@ -172,9 +172,9 @@ class Segment:
 class Fact:
     """One fact of a sentence. number: in the answer, from 1. made_by: "model", or the rule of the parser's claims.
 
-    trouble: why its segment is unknown, where no usable reply named it (`metaeval.llm.messages.Trouble`).
-    group_places: the places (`PlacedGroup.at`) of the citation groups that a parser cut it out for; several where
-    their claims are equal, none where a model made it.
+    sentence: the number of its sentence. trouble: why its segment is unknown, where no usable reply named it
+    (`metaeval.llm.messages.Trouble`). group_places: the places (`PlacedGroup.at`) of the citation groups that a parser
+    cut the fact out for; several where their claims are equal, none where a model made the fact.
     """
 
     number: int
@@ -188,7 +188,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceFacts:
-    """Facts of the reference that an answer should cover. sentences_lost: the number of its sentences without facts."""
+    """Facts of the reference that an answer should cover. sentences_lost: number of its sentences without facts."""
 
     facts: tuple[str, ...]
     sentences_lost: int = 0
@@ -222,11 +222,11 @@ existing passage, and its value is 0, or None where the options leave it out.
 class FactLine:
     """One fact, and how far its citation entails it.
 
-    segment_start, segment_end: offsets in the sentence without marks. citations: the numbers of its marks; cited_at:
-    their offset in the sentence `cited_in`, its own but where the options reach beyond it. passage: the number of the
-    passage that decided, None where the premise has several; chunk: the number of the chunk in the passage, or in the
-    joint premise; both from 1. value: in [0, 1]; None where undefined. cut: a premise was longer than the backend can
-    read.
+    segment_start, segment_end: offsets in the sentence without marks. citations: the numbers of the citation's marks
+    (None: unparsable); cited_at: its offset in the sentence with the number `cited_in`, which is the fact's own unless
+    the options reach beyond it; distance: from the segment's end to the citation. passage: the number of the passage
+    that decided, None where the premise has several; chunk: the number of the chunk in the passage, or in the joint
+    premise; both from 1. value: in [0, 1]; None where undefined. cut: a premise was longer than the backend can read.
     """
 
     answer: str
@@ -298,7 +298,7 @@ def without_marks(text: str, options: ScifiOptions) -> str:
 
 
 def has_letter(text: str) -> bool:
-    """Whether a text can state anything: a fact needs a letter."""
+    """Return whether a text has a letter, without which it states nothing."""
     return any(character.isalpha() for character in text)
 
 
@@ -327,7 +327,7 @@ def _continued(clean: LocatedText, rest: LocatedText, behind_mark: bool) -> Loca
 
 
 def given_facts(answer: Answer) -> tuple[str, ...] | None:
-    """Return the facts that the file gives for the reference (`claims`); None where there are none."""
+    """Return the facts that the file gives for the reference (`claims`) and that have a letter; None without any."""
     claims = answer.reference.get("claims")
     if not isinstance(claims, list | tuple) or not all(isinstance(claim, str) for claim in claims):
         return None
@@ -337,7 +337,7 @@ def given_facts(answer: Answer) -> tuple[str, ...] | None:
 def reference_sentences(
     answer: Answer, options: ScifiOptions = DEFAULTS, splitter: SentenceSplitter = RULES
 ) -> tuple[str, ...] | None:
-    """Return the sentences of the reference's `answer`, without marks; None without one."""
+    """Return the sentences of the reference's field `answer` that have a letter, without marks; None without any."""
     text = answer.reference.get("answer")
     if not isinstance(text, str) or not text.strip():
         return None
@@ -402,7 +402,10 @@ def _runs(sentence: str, text: str, likeness: float) -> Iterator[tuple[int, int,
 
 
 def _seen(units: Sequence[Iterable[str]], wanted: Mapping[str, int]) -> Ints:
-    """Return the cumulative counts of words before every unit of a text, and at its end: (units + 1, wanted)."""
+    """Return the cumulative counts of the wanted entries before each unit, and after the last: (units + 1, wanted).
+
+    units: the entries (characters or words) in each unit of a text.
+    """
     column = {entry: place for place, entry in enumerate(wanted)}
     counts = np.zeros((len(units) + 1, len(column)), dtype=np.int64)
     for row, unit in enumerate(units, start=1):

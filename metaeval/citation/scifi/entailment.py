@@ -1,4 +1,4 @@
-"""The citation of each fact and the chunks of its passages, entailment of facts, and coverage of references."""
+"""Assigns citations to facts, cuts passages into chunks, and judges the entailment of facts by answers and passages."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError, install_extra
 
 Count = Callable[[str], int]
-"""Return the length of a text in the unit of the window."""
+"""Returns the length of a text in some unit, such as words or tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class PremiseChunk:
-    """A premise made of passages. passage: the index of its passage; None if its text is from several passages."""
+    """A chunk of passages as a premise. passage: the index of its passage; None if the text is of several passages."""
 
     text: str
     passage: int | None
@@ -44,8 +44,8 @@ def count_words(text: str) -> int:
 def counter(unit: str, setting: str = "window_unit") -> Count:
     """Return the function that measures texts: in words, or in tokens of a tokenizer.
 
-    unit: "words", or the hub id or folder of a tokenizer. setting: its name in errors. Raises `UserError` where the
-    tokenizer cannot be loaded.
+    unit: "words", or the hub id or folder of a tokenizer. setting: for errors, the option that names the unit. Raises
+    `UserError` where the tokenizer cannot be loaded.
     """
     if unit == "words":
         return count_words
@@ -81,11 +81,11 @@ def _tokenizer(unit: str) -> Any:
 
 
 def windows(sizes: Sequence[int], window: int, overlap: bool) -> list[tuple[int, int]]:
-    """Return the chunks of sentences of these sizes, as (first sentence, sentence after the last).
+    """Return chunks of consecutive sentences, as (index of the first sentence, index after the last).
 
-    A chunk takes sentences up to the window, and at least one, however long. With overlap the next chunk repeats half
-    of the chunk's sentences (rounded down), or fewer where the sentence after the chunk would not fit: every chunk
-    adds a sentence. The last chunk ends with the last sentence.
+    sizes: of each sentence. window: the largest size of a chunk. A chunk takes sentences up to the window, and at least
+    one, however long. With overlap the next chunk repeats half of the chunk's sentences (rounded down), or fewer where
+    the sentence after the chunk would not fit: every chunk adds a sentence. The last chunk ends with the last sentence.
 
     WiCE's released code starts one sentence later, which leaves out a sentence after a chunk of one or two, and closes
     a chunk that just fits; this function does neither.
@@ -112,8 +112,8 @@ def chunks_of(
 ) -> list[PremiseChunk]:
     """Return the passages cut as one text into chunks; at least one chunk if there is a passage.
 
-    passages: (index, passage). count: measures a text. With the option `titles` every chunk opens with the title of
-    its passage, which is not counted; in a chunk of several passages each part does.
+    passages: (index in the answer, passage). count: measures a text. With the option `titles` every chunk opens with
+    the title of its passage, which is not counted; in a chunk of several passages each part does.
     """
     sentences = [
         (place, sentence) for place, (_, passage) in enumerate(passages) for sentence in splitter.split(passage.text)
@@ -139,7 +139,9 @@ def _chunk(
 
 
 def assign(fact: Fact, sentence: Sentence, options: ScifiOptions = DEFAULTS) -> tuple[PlacedGroup | None, int | None]:
-    """Return the citation group of a fact and its distance to the segment's end; (None, None) in an uncited sentence.
+    """Return the citation group of a fact (the nearest) and its distance to the end of the fact's segment.
+
+    In an uncited sentence return (None, None).
 
     With the option `own_group` a parser's fact has the group that it was cut out for; with several, their marks
     together, at the place of the first. With `group=first` each group has its first mark alone.
@@ -166,10 +168,11 @@ def assign(fact: Fact, sentence: Sentence, options: ScifiOptions = DEFAULTS) -> 
 def within_reach(
     each: AnswerFacts, fact: Fact, options: ScifiOptions = DEFAULTS
 ) -> tuple[Fact, Sentence, Mapping[int, tuple[int, int]]]:
-    """Return a fact in the text in which its citation is looked for, that text, and the origins of the text's groups.
+    """Return (fact, text, origins), where the text is the one in which the fact's citation is looked for.
 
-    each: the fact's answer. The text is the fact's sentence, or with `reach=answer` all sentences, joined by spaces.
-    The origin of a group, by its place in the text, is the number of its sentence and its place there.
+    each: the fact's answer. The text is the fact's sentence, or with `reach=answer` all sentences, joined by spaces;
+    the places of the returned fact count from its start. origins: by its place in the text, the number of a group's
+    sentence and the place there.
     """
     home = each.sentences[fact.sentence - 1]
     if options.reach == "sentence":
@@ -187,7 +190,7 @@ def within_reach(
 
 
 def distance(text: str, place: int, end: int, options: ScifiOptions) -> int:
-    """Return the distance of a citation (`place`) in a sentence from the end of a segment, in the options' unit."""
+    """Return the distance between two offsets in a text, a citation's and a segment's end, in the options' unit."""
     if options.distance == "characters":
         return abs(place - end)
     low, high = sorted((place, end))
@@ -214,9 +217,10 @@ def value_of(verdict: Verdict, soft: bool) -> float | None:
 
 
 def most(verdicts: Sequence[Verdict], soft: bool) -> tuple[int | None, float | None, str]:
-    """Return the index of the highest value (of equal ones the first), the value, and why it is missing.
+    """Return the index of the highest value (of equal ones the first), the value, and "".
 
-    The value is missing if any verdict is missing, unless a known value is the highest that is possible.
+    If a verdict is missing and no known value is 1, the highest possible, return None, None and the status of the first
+    missing verdict.
     """
     values = [value_of(verdict, soft) for verdict in verdicts]
     known = [(value, -place) for place, value in enumerate(values) if value is not None]
@@ -265,7 +269,10 @@ def _draft(
     options: ScifiOptions,
     cut: Callable[[tuple[tuple[int, Passage], ...]], list[PremiseChunk]],
 ) -> tuple[FactLine, list[_Premise]]:
-    """Return a fact's line with its citation, and its premises; without premises the line is complete."""
+    """Return a fact's line with its citation, and the premises to judge; without premises the line is complete.
+
+    cut: cuts (index, passage) pairs into chunks.
+    """
     sentence, passages = each.sentences[fact.sentence - 1], each.answer.passages
     placed, text, origins = within_reach(each, fact, options)
     unknown = fact.trouble and len(text.groups) > 1

@@ -63,10 +63,11 @@ def with_groups(sentence: Sentence) -> LocatedText:
 
 
 def claims_in(sentence: Sentence, ready: PreparedSentence, parse: Parse) -> list[FactDraft]:
-    """Return the claims of a sentence; ready: prepared from `with_groups`, parse: of its text.
+    """Return the claims of a sentence as facts. ready: prepared from `with_groups` of the sentence. parse: of its text.
 
     A claim's segment runs from the first to the last of the words that no other claim of the sentence has; if it
-    shares all of them, of all its words. Where ALiiCE falls back to the whole sentence, the segment is not found.
+    shares all its words, of all. Where ALiiCE falls back to the whole sentence, the segment counts as not found, and is
+    the sentence.
     """
     claims, spans = read(ready, parse, PROFILE).claims, _spans(sentence, ready, parse)
     words = [stated.places for stated in claims if stated.made_by == "tree"]
@@ -96,7 +97,7 @@ def _claim_segment(text: str, claim: int, words: Sequence[Sequence[int]], spans:
 
 
 def _closed(text: str, start: int, end: int) -> _Span:
-    """Return a stretch of text with the adjacent bracket or quotation mark that matches one inside it."""
+    """Return a stretch of text, extended by an adjacent bracket or quotation mark that matches one inside it."""
     inside = text[start:end]
     for opening, closing in _PAIRS:
         missing = inside.count(opening) - inside.count(closing)
@@ -132,7 +133,9 @@ def _letters(text: str) -> str:
 def read_with_parser(
     answers: Sequence[Answer], options: ScifiOptions, parser: Parser, splitter: SentenceSplitter = RULES
 ) -> list[AnswerFacts]:
-    """Return the sentences and facts of every answer, and the facts of its reference; the parser is called once.
+    """Return the sentences and facts of every answer, and the facts of its reference, with one call of the parser.
+
+    Facts of a reference are those that the file gives, or else its sentences.
 
     parser: made with `PROFILE.one_root`, as in `find_parser("small", PROFILE.one_root)`.
     """
@@ -184,7 +187,7 @@ _SEGMENT = reply_form("segment", segment={"type": "string"})
 class ReplyFacts:
     """The facts of a reply, each on one line.
 
-    problems: the number of unusable entries, by kind. trouble: why there are no facts.
+    problems: the number of unusable entries, by kind. trouble: why there are no facts; empty where there are some.
     """
 
     facts: tuple[str, ...]
@@ -212,14 +215,15 @@ def fact_prompts(options: ScifiOptions, chat: ChatOptions | None = None) -> dict
 
 
 def is_plain(chat: ChatOptions | None) -> bool:
-    """Return whether replies are plain text."""
+    """Return whether replies of the chat model are plain text (output=text); False without a model."""
     return chat is not None and chat.output == "text"
 
 
 def fact_request(prompt: Prompt, chat: ChatOptions, **texts: str) -> ChatRequest:
-    """Return the request for the facts of a sentence, or with a fact for its segment.
+    """Return the request for the facts of a sentence or, if `texts` has a fact, for the fact's segment.
 
-    texts: what the prompt's places hold, as JSON strings, or as they are where replies are plain text.
+    texts: by name (sentence, fact), the texts for the prompt's places; they are filled in as JSON strings or, where
+    replies are plain text, as they are.
     """
     if is_plain(chat):
         return chat_request(chat, prompt.fill(**{name: " ".join(text.split()) for name, text in texts.items()}))
@@ -249,7 +253,7 @@ def read_listed(text: str, options: ScifiOptions = DEFAULTS) -> ReplyFacts | Non
 
 
 def read_line(text: str) -> str | None:
-    """Return the segment of a plain reply by the rule "line": its only line, without a cue and quotation marks.
+    """Return the segment of a plain reply by the rule "line": the only line, without a cue and quotation marks.
 
     None for a reply of no line or several. The cue is "Segment:" or "Question:", with which the prompt may end.
     """
@@ -308,9 +312,9 @@ _Pair = tuple[str, str]
 class _Material:
     """The texts of an answer of which facts are needed.
 
-    seen: its sentences as sent to the model; None without a letter.
-
-    reference_facts: the facts in the reference; reference_sentences: otherwise the sentences to decompose.
+    seen: for each sentence, its text as sent to the model; None without a letter. reference_facts: facts of the
+    reference that are known; reference_sentences: otherwise the reference's sentences to decompose. None for both:
+    there is no reference.
     """
 
     answer: Answer
@@ -374,7 +378,7 @@ def _material(answer: Answer, options: ScifiOptions, splitter: SentenceSplitter)
 
 
 def _texts(read: Sequence[_Material]) -> list[str]:
-    """Return the texts to decompose, each once."""
+    """Return the distinct texts to decompose: sentences of answers and references."""
     texts = [text for material in read for text in (*material.seen, *(material.reference_sentences or ()))]
     return [text for text in dict.fromkeys(texts) if text is not None]
 
@@ -426,7 +430,10 @@ def _segment(
 def _reference(
     material: _Material, facts_of: Mapping[str, ReplyFacts], problems: Counter[str]
 ) -> ReferenceFacts | None:
-    """Return the facts of an answer's reference; problems of the replies about it are added to `problems`."""
+    """Return the facts of an answer's reference; None without a reference.
+
+    problems: the counts of problems in replies about the reference are added to it.
+    """
     if material.reference_facts is not None:
         return ReferenceFacts(material.reference_facts)
     if material.reference_sentences is None:
@@ -439,7 +446,7 @@ def _reference(
 
 
 def facts_signature(options: ScifiOptions, maker: Parser | ChatOptions) -> str:
-    """Return the signature of what facts depend on, apart from the options and the splitter.
+    """Return, for signatures, a text of what facts depend on apart from the options and the splitter.
 
     maker: the parser or the chat model that makes the facts. Raises `UserError` for a prompt that cannot be read.
     """

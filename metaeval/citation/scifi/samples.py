@@ -21,7 +21,8 @@ from metaeval.corpus.sentences import RULES, SentenceSplitter
 class ScifiSample:
     """A paragraph with its candidate documents: all sources of its article that have a text.
 
-    citations: (offset, number of the document from 1). density: citations per sentence. query: empty until it is made.
+    citations: (offset in the paragraph, number of the document from 1). density: citations per sentence. query: empty
+    until one is made.
     """
 
     id: str
@@ -56,10 +57,10 @@ def candidates(
     fewest: int = 3,
     splitter: SentenceSplitter = RULES,
 ) -> tuple[list[ScifiSample], Counter[str]]:
-    """Return the paragraphs with enough citations, and counts of all that was read and left out.
+    """Return the paragraphs with enough citations, and counts by name of what was read and left out.
 
-    articles: titles and wikitexts. pages: texts of sources, by key. fewest: citations of sources with a text that a
-    paragraph needs; others are dropped from it and counted.
+    articles: (title, wikitext). pages: texts of sources, by `key_of` their addresses. fewest: the number of citations
+    of sources with a text that a paragraph needs; citations of other sources are dropped from it.
     """
     samples: list[ScifiSample] = []
     counts: Counter[str] = Counter()
@@ -84,7 +85,9 @@ def candidates(
     return samples, counts
 
 
-def chosen(samples: Sequence[ScifiSample], top: float = 0.25, most: int = 10_000, seed: int = 0) -> list[ScifiSample]:
+def draw_densest(
+    samples: Sequence[ScifiSample], top: float = 0.25, most: int = 10_000, seed: int = 0
+) -> list[ScifiSample]:
     """Return at most `most` samples, drawn at random from the densest share (`top`), in the order of their ids."""
     ranked = sorted(samples, key=lambda sample: (-sample.density, sample.id))[: ceil(top * len(samples))]
     drawn = ranked if len(ranked) <= most else random.Random(seed).sample(ranked, most)
@@ -92,7 +95,7 @@ def chosen(samples: Sequence[ScifiSample], top: float = 0.25, most: int = 10_000
 
 
 def split(samples: Sequence[ScifiSample], share: float = 0.1, seed: int = 0) -> dict[str, list[ScifiSample]]:
-    """Return the samples as "train" and "test", drawn at random; `share` of them, rounded, are for the test."""
+    """Return the samples as "train" and "test", drawn at random; round(share * number of samples) are for the test."""
     size = round(share * len(samples))
     tested = {samples[place].id for place in random.Random(seed).sample(range(len(samples)), size)}
     return {

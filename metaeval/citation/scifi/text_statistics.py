@@ -18,10 +18,10 @@ _SIGN = re.compile(r"[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class CitationCounts:
-    """Counts over texts with citations, each of them a sample. tokens: without citation marks.
+    """Counts over texts with citations. samples: number of texts. tokens: without citation marks.
 
-    cited: sentences with a citation; several: with more than one. marks: citations. inside: those that another word of
-    their sentence follows; free: those of `inside` with a word on either side, away from punctuation.
+    cited: sentences with a citation; several: sentences with more than one. marks: citations. inside: citations that
+    another word of their sentence follows; free: those of them directly between two words, away from punctuation.
     """
 
     samples: int = 0
@@ -38,7 +38,11 @@ class CitationCounts:
 
     @property
     def shares(self) -> Mapping[str, float | None]:
-        """The statistics by name; None where nothing is counted. Density is over cited sentences, as in Table 1."""
+        """The statistics by name; None where the denominator is 0.
+
+        tokens: per text. density: citations per cited sentence, as in Table 1; density_all: per sentence. several:
+        share of sentences; inside: share of citations; free: share of the citations inside.
+        """
         parts = {
             "tokens": (self.tokens, self.samples),
             "density": (self.marks, self.cited),
@@ -51,7 +55,7 @@ class CitationCounts:
 
 
 def token_counter(tokenizer: str) -> Count:
-    """Return the function that counts tokens: words and punctuation marks ("words"), or those of a tokenizer."""
+    """Return the function that counts a text's tokens: words and punctuation marks ("words"), or by a tokenizer."""
     return _count_tokens if tokenizer == "words" else counter(tokenizer, "tokenizer")
 
 
@@ -66,7 +70,7 @@ def citation_counts(
     splitter: SentenceSplitter = RULES,
     tokenizer: str = "words",
 ) -> CitationCounts:
-    """Return counts of tokens, sentences and citations in some answers. tokenizer: see `token_counter`, by sentence.
+    """Return counts of tokens, sentences and citations in answers. tokenizer: see `token_counter`; run by sentence.
 
     Raises `UserError` for a tokenizer that cannot be loaded.
     """
@@ -87,7 +91,7 @@ def citation_counts(
 
 
 def _inside(sentence: Sentence, group: PlacedGroup) -> str:
-    """Return whether no word follows a group ("end"), a word stands on both of its sides ("free"), or neither."""
+    """Return "end" if no word follows a group, "free" if it is directly between two words, else "punctuation"."""
     before, behind = sentence.text[: group.at].rstrip(), sentence.text[group.at :].lstrip()
     if not any(map(str.isalnum, behind)):
         return "end"

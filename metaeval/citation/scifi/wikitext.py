@@ -28,7 +28,7 @@ _INDEX = "pages.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph without marks. citations: (offset, address of the source; empty for one without), in text order."""
+    """A paragraph without marks. citations: (offset, address of the source, or empty without one), in text order."""
 
     page: str
     section: str
@@ -38,7 +38,7 @@ class Paragraph:
 
 @contextmanager
 def extra_needed() -> Iterator[None]:
-    """Raise `UserError` with the way to install a library that an import in the block does not find."""
+    """Turn a failed import in the block into a `UserError` that says how to install the library."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -78,7 +78,7 @@ def _dumped(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def paragraphs_of(page: str, wikitext: str) -> list[Paragraph]:
-    """Return the paragraphs of an article, in order, without lists, tables, templates and pictures.
+    """Return the paragraphs of an article, in order, without lists, tables, templates and pictures. page: its title.
 
     A citation is a `ref` tag, or its name used again; its address is that of its template (`url`) or its first link.
     """
@@ -171,6 +171,9 @@ def _extracted(path: Path) -> tuple[str, str]:
 
 
 def sources_of(paragraphs: Sequence[Paragraph], pages: Mapping[str, Passage]) -> dict[str, Passage]:
-    """Return the sources of an article that have a text, by key, in the order of their first citation."""
+    """Return the texts, by `key_of`, of the sources that paragraphs cite, in the order of their first citations.
+
+    pages: known texts by key; sources without one are left out.
+    """
     keys = dict.fromkeys(key_of(address) for paragraph in paragraphs for _, address in paragraph.citations)
     return {key: pages[key] for key in keys if key in pages}

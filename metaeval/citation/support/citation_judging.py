@@ -9,7 +9,7 @@ from metaeval.citation.alce.citations import AlceOptions, statements
 from metaeval.citation.citation_table import CitationLine, CitedMark, find_place, premise, verdicts_on
 from metaeval.citation.data_model import NO_TEXT, Answer, Claim, Entails, Mark, NliPair, Verdict, answer_cells
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.support.levels_in_files import FIELD, SCALE, Reading, labelled
+from metaeval.citation.support.levels_in_files import FIELD, SCALE, Reading, read_levels
 from metaeval.citation.support.measures import Level, StatementLevels
 from metaeval.citation.support.open_rag_eval_segments import parts_between_marks
 from metaeval.corpus.loaders.published_rows import DataRow
@@ -24,7 +24,7 @@ NOT_JUDGED = "not judged"
 
 @dataclass(frozen=True, slots=True)
 class SupportStatement:
-    """A statement to judge, with its readable marks; labels: the levels that its file has (None: it has none)."""
+    """A statement to judge, with its readable marks. labels: the levels that its file has (None: the file has none)."""
 
     claim: Claim
     cited: tuple[CitedMark, ...]
@@ -36,7 +36,8 @@ def support_statements(
 ) -> list[SupportStatement]:
     """Return the statements of an answer: those that its file lists, with or without levels, else its units.
 
-    units: "sentences", or the parts "between marks". Raises `UserError` for a level that is not of the file's scale.
+    reading: how levels are read (see `levels_in_files`). units: "sentences", or the parts "between marks". Raises
+    `UserError` for a level that is not of the file's scale.
     """
     if FIELD not in answer.reference and units == "between marks":
         parts = parts_between_marks(answer.text, answer.first)
@@ -62,7 +63,7 @@ def _stated(answer: Answer, row: DataRow, number: int, reading: Reading) -> Supp
     marks = tuple(Mark(start + span.start, start + span.end, place) for span, place in zip(spans, cited, strict=True))
     text = row.optional_text("text") or answer.text[start:end]
     scale = answer.reference.get(SCALE, "trec")
-    labels = None if row.fields.get("levels") is None else labelled(row, scale, reading)
+    labels = None if row.fields.get("levels") is None else read_levels(row, scale, reading)
     placed = tuple(_placed(mark, answer) for mark in marks)
     return SupportStatement(Claim(text, marks, number, start, end), placed, labels)
 
@@ -73,12 +74,15 @@ def _placed(mark: Mark, answer: Answer) -> CitedMark:
 
 
 Weigh = Callable[[Verdict], Level]
-"""Returns the level of a verdict: of a decision by one or two thresholds, or a soft score."""
+"""Returns the level of a verdict: from its decision by one or two thresholds, or its soft score."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedStatement:
-    """A statement with its levels, and the verdict on each citation alone (None: not asked). missing: why not."""
+    """A statement with its levels, and the verdict on each citation alone (None: not asked).
+
+    missing: why a citation without a verdict has no level.
+    """
 
     statement: SupportStatement
     levels: StatementLevels
@@ -96,7 +100,8 @@ def judge_levels(
 ) -> list[list[JudgedStatement]]:
     """Judge each citation alone, and if `joint` all citations of a statement together, in one call of `entails`.
 
-    stray: the level of a mark that cites no passage. A passage without text has no level.
+    stated: the statements of each answer; the result has the same shape. stray: the level of a mark that cites no
+    passage. A citation of a passage without text has no level.
     """
     alone: list[list[list[NliPair | None]]] = []
     together: list[list[NliPair | None]] = []
@@ -135,12 +140,12 @@ def unjudged_levels(row: SupportStatement) -> StatementLevels:
 
 
 def _source(cited: CitedMark) -> int | None:
-    """Return the number of the cited passage, by which equal sources are known."""
+    """Return the number of the cited passage, from 1, as its source; without a passage, the mark's own number."""
     return cited.mark.number if cited.place is None else cited.place + 1
 
 
 def labels_of(stated: Sequence[Sequence[SupportStatement]]) -> list[list[JudgedStatement]]:
-    """Return the levels that the file has; an answer without levels has statements without a judgement."""
+    """Return the statements of each answer with the levels of its file; without these, no citation has a level."""
     return [
         [
             JudgedStatement(row, row.labels or unjudged_levels(row), (None,) * len(row.cited), NOT_JUDGED)
@@ -150,8 +155,8 @@ def labels_of(stated: Sequence[Sequence[SupportStatement]]) -> list[list[JudgedS
     ]
 
 
-def matched(judged: JudgedStatement, labelled: JudgedStatement) -> JudgedStatement:
-    """Return a judged statement without the levels of citations that have no level in the file."""
+def keep_labelled_levels(judged: JudgedStatement, labelled: JudgedStatement) -> JudgedStatement:
+    """Return a judged statement without the levels of citations that have no level in the file (`labelled`)."""
     known = [level is not None for level in labelled.levels.relevance(soft=True)]
     levels = tuple(level if there else None for level, there in zip(judged.levels.levels, known, strict=True))
     return replace(judged, levels=replace(judged.levels, levels=levels), missing=NOT_JUDGED)
@@ -160,8 +165,8 @@ def matched(judged: JudgedStatement, labelled: JudgedStatement) -> JudgedStateme
 def support_lines(answers: Sequence[Answer], judged: Sequence[Sequence[JudgedStatement]]) -> list[CitationLine]:
     """Return one line for each citation and each uncited statement.
 
-    Its precision is the citation's level, its recall that of the statement's citations together, or the best of them
-    where that was not judged.
+    A line's precision is the citation's level. Its recall is the level of the statement's citations together, or where
+    that was not judged the highest known level of one of them; 0 for an uncited statement.
     """
     return [
         line

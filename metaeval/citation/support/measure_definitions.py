@@ -17,18 +17,19 @@ AllStatements = Sequence[Statements | None]
 """The statements of every answer; None for a topic that a system has not answered."""
 
 Values = dict[str, list[float | None]]
-"""Values of each answer by measure, whose mean over answers is the measure; None where undefined."""
+"""By measure, its values of the answers in order, whose mean is the measure; None where undefined."""
 
 SupportValues = tuple[Values, dict[str, Statistic]]
-"""Values of each answer, and statistics of all answers that are not their means, by measure."""
+"""Values of each answer, and the statistics of all answers that are not means of such values; each by measure."""
 
 _TREC: Mapping[str, tuple[bool, bool]] = {"": (False, False), "_all": (True, False), "_hard": (False, True)}
 
 
 def trec_values(answers: AllStatements, soft: bool = False) -> Values:
-    """Return TREC RAG's precision and recall of each answer: of first citations, of all, and hard; 0 where missing.
+    """Return TREC RAG's precision and recall of each answer: trec_precision and trec_recall, by first citations.
 
-    hard: only full support counts; None for soft levels, which are not decisions.
+    With the ending _all by all citations, with _hard by full support alone (None if levels are `soft`). The other
+    values are never missing: 0 for an answer that is missing.
     """
     values: Values = {}
     for name, (every, hard) in _TREC.items():
@@ -42,8 +43,9 @@ def trec_values(answers: AllStatements, soft: bool = False) -> Values:
 def fact_values(answers: AllStatements, soft: bool = False) -> SupportValues:
     """Return FACT's accuracy of each task, and the numbers of the released code, which pool all tasks.
 
-    fact_paper: of tasks with a judged pair; fact_paper_all: 0 for the other tasks. fact_released: supported out of
-    judged pairs of all tasks. fact_effective, fact_citations: supported and judged pairs per task with citations.
+    Values: fact_paper is None, fact_paper_all 0, for a task without a judged pair; both are None for a missing answer.
+    Statistics: fact_released is supported out of judged pairs of all tasks; fact_effective and fact_citations are
+    supported and judged pairs per task that has a pair.
     """
     pairs = [(AnswerShare(0.0, 0), False) if answer is None else fact_pairs(answer, soft) for answer in answers]
     shares = [share for share, _ in pairs]
@@ -61,7 +63,7 @@ def fact_values(answers: AllStatements, soft: bool = False) -> SupportValues:
 
 
 def longcite_values(answers: AllStatements, soft: bool = False, most: int = 40) -> Values:
-    """Return LongCite's recall, precision and F1 of each answer."""
+    """Return LongCite's recall, precision and F1 of each answer. most: see `longcite_shares`."""
     return _with_f1("longcite", _pairs(answers, partial(longcite_shares, most=most, soft=soft)))
 
 
@@ -71,7 +73,7 @@ def rag_eval_values(answers: AllStatements) -> Values:
 
 
 AnswerPair = tuple[float | None, float | None]
-"""Two values of one answer; None where undefined."""
+"""Two values of one answer, in the order in which their measures are named; None where undefined."""
 
 
 def _pairs(answers: AllStatements, shares: Callable[[Statements], tuple[AnswerShare, AnswerShare]]) -> list[AnswerPair]:
@@ -89,14 +91,14 @@ def _with_f1(name: str, pairs: Sequence[AnswerPair]) -> Values:
 
 
 def citation_length(texts: Sequence[Sequence[str]], count: Callable[[str], int]) -> Statistic:
-    """Return the mean length of the cited texts of all answers; texts: those of each answer, once for each citation."""
+    """Return the mean length (by `count`) of cited texts. texts: of each answer, one text for each citation."""
     return micro([AnswerShare(float(sum(map(count, each))), len(each)) for each in texts], COUNTS)
 
 
 def mean_of_sets(values: Sequence[float | None], sets: Sequence[str], known: Sequence[str] = ()) -> Statistic:
-    """Return the mean over data sets of the means of their values; NaN where a set of `known` (default: all) has none.
+    """Return the mean over data sets of the means of their values; NaN where one of the sets has no value.
 
-    values, sets: (n,) of the answers.
+    values, sets: (n,) of the answers; None: left out. known: the sets that are averaged (default: all in `sets`).
     """
     names = list(known or dict.fromkeys(sets))
     there = np.array([value is not None for value in values])[:, None] & np.array(

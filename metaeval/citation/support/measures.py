@@ -20,10 +20,10 @@ Level = float | None
 class StatementLevels:
     """Levels of one statement of an answer (a sentence, a part, a fact).
 
-    levels: of each citation, in the order of the text. sources: what each of them cites, equal for the same source.
-    joint: level of all cited sources together. relevant: of each citation, where its relevance was judged apart from
-    its level. needed: whether a statement without a citation needs one. text: of the statement; empty: statements are
-    distinct already.
+    levels: of each citation, in the order of the text. sources: what each citation cites, equal for the same source.
+    joint: level of all cited sources together. relevant: relevance (1 or 0) of each citation, where it was judged apart
+    from the level. needed: whether a statement without a citation needs one. text: of the statement; statements with an
+    empty text are all distinct.
     """
 
     levels: tuple[Level, ...] = ()
@@ -44,7 +44,10 @@ class StatementLevels:
         )
 
     def relevance(self, soft: bool = False) -> tuple[Level, ...]:
-        """Return whether each citation supports the statement at least in part, 1 or 0; soft: its level as it is."""
+        """Return whether each citation supports the statement at least in part, 1 or 0 (None: not judged).
+
+        `relevant` decides where it is given. soft: without it, the levels as they are.
+        """
         if self.relevant is not None:
             return self.relevant
         return self.levels if soft else tuple(None if level is None else float(level > 0) for level in self.levels)
@@ -55,11 +58,11 @@ Statements = Sequence[StatementLevels]
 
 
 def trec_support(answer: Statements, every: bool = False, hard: bool = False) -> tuple[AnswerShare, AnswerShare]:
-    """Return TREC RAG's weighted precision and recall, by each sentence's first citation or by `every` judged one.
+    """Return TREC RAG's weighted precision and recall, by each sentence's first citation, or by all if `every`.
 
     A sentence's value is the mean level of its judged citations; hard: only full support counts. Precision divides by
-    the sentences with a value, recall also by those without a citation. A sentence whose first (or every) citation is
-    not judged leaves both. Without a denominator the value is 0, never missing.
+    the sentences with a value, recall also by those without a citation. A sentence whose first citation (if `every`,
+    all of whose citations) is not judged is in neither. Without a denominator the value is 0, never missing.
 
     Upadhyay et al. 2025 (arXiv 2504.15205); castorini/RAGDoll 1f06719.
     """
@@ -73,9 +76,10 @@ def trec_support(answer: Statements, every: bool = False, hard: bool = False) ->
 
 
 def fact_pairs(answer: Statements, soft: bool = False) -> tuple[AnswerShare, bool]:
-    """Return FACT's supported pairs of those judged, and whether the answer has any pair.
+    """Return FACT's share of supported pairs among the judged ones, and whether the answer has any pair.
 
-    A pair is a statement and a source; equal pairs count once. Partial support counts as support.
+    A pair is a statement and a source; of equal pairs the first counts. Partial support counts as support, unless the
+    levels are `soft`, which are summed as they are.
 
     Du et al. 2025 (DeepResearch Bench, arXiv 2506.11763); Ayanami0730/deep_research_bench 214741e.
     """
@@ -90,8 +94,9 @@ def fact_pairs(answer: Statements, soft: bool = False) -> tuple[AnswerShare, boo
 def longcite_shares(answer: Statements, most: int = 40, soft: bool = False) -> tuple[AnswerShare, AnswerShare]:
     """Return LongCite's citation recall over statements and precision over citations, of the first `most` statements.
 
-    Recall: the level of a statement's citations together; without a citation 1 if it needs none, else 0. Precision: is
-    a citation relevant, supporting at least a part? Without a denominator the value is 0; most=0 reads all statements.
+    Recall: the level of a statement's citations together; without a citation 1 if it needs none, else 0. Precision: 1
+    for a citation that is relevant, else 0 (see `StatementLevels.relevance`). What is not judged is left out. Without a
+    denominator the value is 0; most=0 reads all statements.
 
     Zhang et al. 2024 (arXiv 2409.02897); THUDM/LongCite d7d772e.
     """

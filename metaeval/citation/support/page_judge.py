@@ -66,7 +66,10 @@ class PageOptions:
 
 @dataclass(frozen=True, slots=True)
 class CitedPage:
-    """A passage with the statements that cite it, by their numbers in the answer, from 0. answer: its number."""
+    """A passage with the statements that cite it: their texts by their indices in the answer.
+
+    answer: index of the answer. place: index of the passage in it. text: the passage as a premise.
+    """
 
     answer: int
     place: int
@@ -75,7 +78,10 @@ class CitedPage:
 
 
 def cited_pages(answers: Sequence[Answer], stated: Sequence[Sequence[SupportStatement]]) -> list[CitedPage]:
-    """Return the cited passages of all answers, each once, in the order of the text; one without a text is left out."""
+    """Return the cited passages of all answers, each once, in the order of their first citations.
+
+    A passage without a text is left out.
+    """
     pages: list[CitedPage] = []
     for number, (answer, of_answer) in enumerate(zip(answers, stated, strict=True)):
         citing: dict[int, dict[int, str]] = {}
@@ -90,7 +96,8 @@ def cited_pages(answers: Sequence[Answer], stated: Sequence[Sequence[SupportStat
 def read_kept(text: str, number: int) -> list[int] | None:
     """Return the indices, from 0, of the statements that a reply keeps; None for a reply out of form.
 
-    number: of the statements. An empty list, one with a 0, and one that is longer than the statements keep all.
+    number: of the statements. The reply lists numbers from 1; an empty list, one with a 0, and one with more entries
+    than there are statements keep all.
     """
     kept = read_list(text, _KEPT)
     if kept is None or not all(type(entry) is int and 0 <= entry <= number for entry in kept if len(kept) <= number):
@@ -133,9 +140,10 @@ def without_repeats(
     chat: ChatOptions,
     prompt: Prompt,
 ) -> tuple[list[list[SupportStatement]], Counter[str]]:
-    """Return the statements without the citations that repeat others of their page, and counts for a note.
+    """Return the statements without their citations of pages on which they repeat another statement.
 
-    Where a reply cannot be read all statements of its page are kept.
+    ask: sends requests. Also return, for a note, the numbers of citations left out and of replies that cannot be read,
+    on whose pages all statements are kept.
     """
     pages = [page for page in cited_pages(answers, stated) if len(page.statements) > 1]
     replies = _read_replies(pages, [repeats_request(page, prompt, chat) for page in pages], ask, read_kept)
@@ -157,7 +165,7 @@ def without_repeats(
 
 
 def _cut(row: SupportStatement, kept: Sequence[bool]) -> SupportStatement:
-    """Return the statement with these of its citations, and their levels where its file has levels."""
+    """Return the statement with only the citations that are `kept` (a value for each), and their labels if any."""
     labels = row.labels
     if labels is not None:
         relevant = labels.relevant and tuple(compress(labels.relevant, kept))
@@ -167,7 +175,7 @@ def _cut(row: SupportStatement, kept: Sequence[bool]) -> SupportStatement:
 
 
 PageVerdicts = Mapping[tuple[int, int, int], Verdict]
-"""Verdicts by the numbers of the answer, the statement and the passage, each from 0."""
+"""Verdicts by the indices of the answer, the statement and the passage."""
 
 
 def page_verdicts(
@@ -178,9 +186,10 @@ def page_verdicts(
     prompt: Prompt,
     reading: Reading = "official",
 ) -> PageVerdicts:
-    """Return the model's verdict on each statement and cited passage with a text: 1 supported, 0 unsupported.
+    """Return the model's verdict on each statement and cited passage with a text; score 1: supported, 0: unsupported.
 
-    A statement whose verdict is unknown or missing, or that has two that differ, has no score.
+    Where a page's reply cannot be read, or a statement's verdict is unknown or missing, or two of its verdicts differ,
+    the verdict has no score.
     """
     pages = cited_pages(answers, stated)
     replies = _read_replies(pages, [verdicts_request(page, prompt, chat) for page in pages], ask, read_verdicts)
@@ -201,7 +210,7 @@ def page_verdicts(
 def by_pages(
     stated: Sequence[Sequence[SupportStatement]], verdicts: PageVerdicts, stray: Level = None
 ) -> list[list[JudgedStatement]]:
-    """Return the statements with the levels of these verdicts. stray: of a mark that cites no passage."""
+    """Return the statements of each answer with levels by these verdicts. stray: level of a mark without a passage."""
 
     def judged(answer: int, index: int, row: SupportStatement) -> JudgedStatement:
         of_row = tuple(None if mark.place is None else verdicts.get((answer, index, mark.place)) for mark in row.cited)
@@ -219,7 +228,10 @@ def by_pages(
 def _read_replies(
     pages: Sequence[CitedPage], requests: Sequence[ChatRequest], ask: Ask, read: Callable[[str, int], T | None]
 ) -> list[tuple[T | None, State]]:
-    """Return what is read from the reply to each page's request (None: nothing), and the request's outcome."""
+    """Return what `read` finds in the reply to each page's request (None: nothing), and the request's outcome.
+
+    read: a function of the reply's text and the number of the page's statements.
+    """
     replies = ask(requests) if requests else ()
     return [
         read_answer(reply, lambda text, page=page: read(text, len(page.statements)))  # type: ignore[misc]

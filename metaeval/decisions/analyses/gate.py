@@ -107,16 +107,17 @@ def _after_fit(options: FitOptions, is_fitted: bool, folder: Path) -> list[str]:
         columns = {role: heading for role, heading in options.columns.items() if role not in of_labels}
         check = ["metaeval", "gate", "check", "FILE", str(output), *reading_words(columns)]
         return [f"Written: {output}", f"Next: {shlex.join(check)}"]
-    earlier = f": {output} is that of an earlier fit" if output and output.exists() else f" to {output}"
+    earlier = f"; {output} still holds the gate of an earlier fit" if output and output.exists() else f" to {output}"
     sheet = folder / "label-next.csv"
     more = f"Next: fill in {sheet}, which holds your labels and {NEXT} citations more, and fit again with it."
     return [f"No gate was written{earlier}.", *([more] if sheet.exists() else [])]
 
 
 def _write_next(fitted: Fitted, metric: str, run: RunConfig, path: Path, warnings: list[str]) -> Sequence[Path]:
-    """Write existing labels and the citations to label next to `path`, if more labels would help.
+    """Write to `path` the existing labels and then the citations to label next, if more labels would help.
 
-    Returns the path, or nothing. An existing file is kept. warnings: a list to which a sentence may be added.
+    Return [path], or an empty list where more labels would not help or cannot be drawn. An existing file is kept.
+    metric: whose scores the sample is drawn by. warnings: a list to which a sentence is added where the draw fails.
     """
     from metaeval.decisions.label_sheet import draw, write_questions
 

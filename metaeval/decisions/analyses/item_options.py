@@ -68,7 +68,10 @@ def reading_words(columns: Mapping[str, str], sources: Path | None = None) -> li
 
 
 def answers_with(sources: Path | None, answers: Any, columns: Mapping[str, str]) -> Any:
-    """Return the answers as they are, or as citations with these texts of their sources."""
+    """Return the answers as they are; if there are `sources`, as items with the texts of their sources from there.
+
+    columns: the heading of each role.
+    """
     from metaeval.decisions.citation_items import items_of
 
     return items_of(answers, columns, sources=sources) if sources else answers

@@ -18,10 +18,10 @@ from metaeval.parsing import MalformedError, parse_json
 class AnswerFormat:
     """A format of answers, one record each.
 
-    name: of the option --format. title: the systems that write it. needs: paths of the fields by which a record is
-    recognised, such as `choices[].message.content`; `|` separates alternatives. example: a whole record as JSON.
-    read: yields the answers of a record. read_file: yields those of all rows of a file instead. note: how marks in the
-    texts are counted, where the format does not say it.
+    name: as the option --format takes it. title: the systems that write the format. needs: paths of the fields, all of
+    them needed, by which a record is recognised, such as `choices[].message.content`; `|` separates alternatives.
+    example: a whole record as JSON. read: yields the answers of a record. read_file: instead of `read`, yields those of
+    all rows of the file at a path. note: how marks in the texts are counted, where the format does not say so.
     """
 
     name: str
@@ -33,13 +33,16 @@ class AnswerFormat:
     note: str = ""
 
 
-def lacking(fields: Mapping[str, Any], needs: Sequence[str]) -> list[str]:
-    """Return the paths that a record lacks, in order."""
+def missing_paths(fields: Mapping[str, Any], needs: Sequence[str]) -> list[str]:
+    """Return the paths of `needs` of which a record has no alternative, in order."""
     return [path for path in needs if not any(holds(fields, name) for name in path.split("|"))]
 
 
 def holds(value: Any, path: str) -> bool:
-    """Return whether a value holds a field at a path; the list before `[]` needs an element that holds the rest."""
+    """Return whether a value holds a field, not null, at a path.
+
+    Of a list before `[]` one of the first hundred elements has to hold the rest of the path.
+    """
     name, dot, rest = path.partition(".")
     is_list = name.endswith("[]")
     name = name.removesuffix("[]")
@@ -79,12 +82,12 @@ def _body(row: DataRow, name: str) -> Mapping[str, Any] | None:
 
 
 def parts(row: DataRow, name: str) -> list[DataRow]:
-    """Return the objects of a list; none where the field is absent."""
+    """Return the objects of the list in a field; an empty list where the field is absent or null."""
     return row.rows(name) if row.fields.get(name) is not None else []
 
 
 def entries(row: DataRow, name: str) -> list[Any]:
-    """Return a list; an empty one where the field is absent."""
+    """Return the list in a field; an empty one where the field is absent or null."""
     listed = row.fields.get(name)
     if not isinstance(listed, list | None):
         raise row.error(name, "a list")
@@ -92,18 +95,18 @@ def entries(row: DataRow, name: str) -> list[Any]:
 
 
 def part(row: DataRow, name: str) -> DataRow:
-    """Return an object inside another; an empty one where the field is absent."""
+    """Return the object in a field; one without fields where the field is absent or null."""
     return row.row(name) if row.fields.get(name) is not None else DataRow(f"{row.where}, {name}", {})
 
 
 def offset(row: DataRow, name: str) -> int | None:
-    """Return a whole number; None for another value, which fits no text."""
+    """Return the whole number in a field; None for any other value, or without the field."""
     value = row.fields.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def text_in(value: Any) -> str:
-    """Return the text of a message's content: a string, or the texts of its parts."""
+    """Return the text of a message's content: a string, or the joined texts of its parts; empty for anything else."""
     if isinstance(value, Mapping):
         value = [value]
     if isinstance(value, list):
@@ -113,7 +116,10 @@ def text_in(value: Any) -> str:
 
 
 def text_part(block: DataRow, draft: AnswerDraft, citations: str) -> str | None:
-    """Return the text of a part of a reply; None where it has none, whose citations are then counted as left out."""
+    """Return the text of a part of a reply (block), or None if the part has no text.
+
+    citations: the field with the part's citations, which without a text are added to `draft.left_out`.
+    """
     if isinstance(block.fields.get("text"), str):
         return block.text("text")
     draft.left_out[WITHOUT_TEXT] += len(parts(block, citations))
@@ -154,9 +160,9 @@ def finished(
     system: str | None = None,
     marks_in_text: bool = False,
 ) -> CitedText:
-    """Return the answer of a draft; id, question and system are by default those of the record.
+    """Return the answer of a draft; id, question and system are by default (None) those of the record.
 
-    more: what is added to the record's id.
+    more: what is added to the record's id (not to a given `id`), such as #2.
     """
     if id is None:
         id = named_by(row, "id", "responseId", "response_id")

@@ -47,7 +47,9 @@ def _cited(citation: DataRow, draft: AnswerDraft, held: Mapping[tuple[str, int],
 
 
 def _held(row: DataRow) -> dict[tuple[str, int], tuple[str, str]]:
-    """Return title and text of the documents and search results of the request, by kind and index."""
+    """Return (title, text) of the documents and search results by (kind, index): those beside the reply, or else those
+    of the request.
+    """
     beside = row.fields.get("documents")
     documents = [("document", entry) for entry in beside] if isinstance(beside, list) else []
     documents += [] if documents else list(_blocks(part(row, "request").fields.get("messages")))

@@ -41,7 +41,7 @@ def _read(row: DataRow) -> Iterator[CitedText]:
 
 
 def _write(draft: AnswerDraft, text: str) -> None:
-    """Write a text with its marks, whose numbers are those of the list."""
+    """Append a text with its marks to the draft; the marks' numbers are those of the list of sources."""
     shift = draft.write(text)
     daggers = [(match.start(), match.end(), int(match[1])) for match in _DAGGER.finditer(text)]
     inside = {start for start, _, _ in daggers}
@@ -51,7 +51,10 @@ def _write(draft: AnswerDraft, text: str) -> None:
 
 
 def _without_list(article: str, draft: AnswerDraft) -> str:
-    """Add the sources of the list at the end, and return the text before it, without the list's title."""
+    """Add the sources of the list at the article's end to the draft, and return the text before the list's title.
+
+    An article without a list is returned unchanged.
+    """
     lines = article.split("\n")
     end = len(lines)
     while end and (not lines[end - 1].strip() or _LISTED.fullmatch(lines[end - 1])):

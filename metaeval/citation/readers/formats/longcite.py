@@ -57,7 +57,7 @@ def _ends(citation: DataRow) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class TaggedStatement:
-    """A statement of a reply in tags. ranges: of the sentences that it cites; lost: the number of ranges left out."""
+    """A statement of a reply in tags. ranges: of the sentences that it cites. lost: number of ranges left out."""
 
     text: str
     ranges: Sequence[SentenceRange] = ()
@@ -65,7 +65,7 @@ class TaggedStatement:
 
 
 def tagged_statements(reply: str, n_sentences: int) -> list[TaggedStatement]:
-    """Return the statements of a model's reply in LongCite's tags.
+    """Return the statements of a model's reply in LongCite's tags. n_sentences: of the context that they cite.
 
     A text of six characters or more between statements is a statement that cites nothing; a statement that is not
     closed, and what follows it, is left out. As THUDM/LongCite d7d772e reads replies.
@@ -85,7 +85,7 @@ def _outside(text: str) -> list[TaggedStatement]:
 
 
 def _tagged(statement: str, n_sentences: int) -> TaggedStatement:
-    """Return a statement with its ranges: cut at the last sentence, joined where adjacent, and at most three."""
+    """Return a statement with its ranges: cut at the last sentence, joined where adjacent, and only the first three."""
     ranges: list[SentenceRange] = []
     lost = 0
     for match in _RANGE.finditer(" ".join(_CITE.findall(statement))):

@@ -51,7 +51,7 @@ def _read_choices(row: DataRow) -> Iterator[CitedText]:
 
 
 def _results(row: DataRow) -> list[DataRow]:
-    """Return the results of Perplexity's search; where only addresses are listed, these."""
+    """Return the results of Perplexity's search; without any, a result for each address in `citations`."""
     if results := parts(row, "search_results"):
         return results
     return [DataRow(row.where, {"url": url}) for url in entries(row, "citations") if isinstance(url, str)]
@@ -60,7 +60,11 @@ def _results(row: DataRow) -> list[DataRow]:
 def write_annotated(
     draft: AnswerDraft, text: str, annotations: Sequence[DataRow], results: Sequence[DataRow] = ()
 ) -> None:
-    """Write a text with its annotations; without offsets, marks [n] count the results, or else the annotations."""
+    """Append a text with its citations, those of the annotations, to a draft.
+
+    Where no annotation has offsets, the citations are the marks [n] in the text; n counts the results from 1, or
+    without results the annotations.
+    """
     shift = draft.write(text)
     for match in _TOKEN.finditer(text):  # structured output cites by tokens, whose sources have no address
         sources = [draft.source(name, id=name) for name in match[1].split("\ue202")[1:]]
@@ -92,7 +96,7 @@ def _span(annotation: DataRow) -> tuple[int | None, int | None]:
 
 
 def _source(annotation: DataRow, draft: AnswerDraft) -> int | None:
-    """Return the index of the source that an annotation or a search result names; None where it names none."""
+    """Return the draft's index of the source that an annotation or a search result names (added if new); else None."""
     for row in (annotation, *(part(annotation, name) for name in _NESTED)):
         url, title = row.optional_text("url"), row.optional_text("title") or row.optional_text("filename")
         if name := url or named_by(row, "file_id", "container_id") or title:

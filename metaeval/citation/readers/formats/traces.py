@@ -90,7 +90,7 @@ def _words(span: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 
 def _text(value: Any, depth: int = 0) -> str:
-    """Return the text of an output: a string, or the last message, its parts, or the first field that holds text."""
+    """Return the text of an output: a string, or that of the last message or of the first field that holds text."""
     if isinstance(value, str) or depth > 8:
         return value if isinstance(value, str) else ""
     if isinstance(value, list):

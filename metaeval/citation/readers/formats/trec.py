@@ -32,7 +32,11 @@ def _read_run(row: DataRow) -> Iterator[CitedText]:
 
 
 def _cited(row: DataRow, draft: AnswerDraft, listed: int, entry: Any) -> int | None:
-    """Return the index of a cited source: an index into the references, or an id, which need not be listed."""
+    """Return the index of a cited source in the draft. entry: an index into the references, or an id.
+
+    An id that is not listed is added as a source. None for an index outside the `listed` references, and for any other
+    entry.
+    """
     if isinstance(entry, int) and not isinstance(entry, bool):
         return entry if 0 <= entry < listed else None
     return _source(row, draft, entry) if isinstance(entry, str) and entry else None
@@ -57,14 +61,14 @@ def _answer(head: DataRow, draft: AnswerDraft) -> CitedText:
 class SentenceWriter:
     """Writes the sentences of a record to a draft, each with its citations.
 
-    They are separated by a space where a splitter sees the end of a sentence there, else by a line break.
+    Sentences are separated by a space where a splitter sees the end of a sentence there, else by a line break.
     """
 
     def __init__(self) -> None:
         self._last = ""
 
     def write(self, draft: AnswerDraft, sentence: str, cited: list[int | None] | list[int]) -> None:
-        """Write one more sentence with the indices of its sources."""
+        """Append one more sentence. cited: indices of its sources in the draft (None: a source that is not listed)."""
         sentence = sentence.strip()
         if self._last and sentence:
             apart = len(RULES.split(self._last)) + len(RULES.split(sentence))
