@@ -281,10 +281,7 @@ def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationIt
 
 
 def _labelled_items(answer: Answer) -> Iterator[Item]:
-    """Yield the citations of an answer whose file has levels of support as items with these as human levels.
-
-    The source is empty where the passage has no text.
-    """
+    """Yield the citations of an answer whose file has levels, with these as human levels; `source` may be empty."""
     group, system = group_of(answer), writable(answer.system)
     for row in support_statements(answer):
         statement_id = writable(f"{answer.id}/{row.claim.sentence}")

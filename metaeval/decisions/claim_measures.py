@@ -46,7 +46,7 @@ class ClaimQuestions:
     counts: bool
 
     def value(self, measure: ClaimMeasure, says: ItemJudge, untitled: Untitled) -> float | None:
-        """Return the claim's recall (0 or 1) or mean precision of its marks by the verdicts of `says`.
+        """Return the claim's recall (0 or 1) or the mean precision of its marks, by the verdicts of `says`.
 
         0 for a claim without a passage; None if a necessary verdict is missing.
         """

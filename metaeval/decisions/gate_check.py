@@ -74,9 +74,9 @@ def drift_values(items: CitationItems, column: AlignedColumn) -> dict[str, Float
 
 @dataclass(frozen=True)
 class Drift:
-    """A comparison of one value (what) between fitting set and release.
+    """A comparison of one value (what) between release and fitting set.
 
-    fitted, here: medians of the two. p: p-value of a two-sample test. drifted: whether they differ significantly.
+    here, fitted: medians of the two. p: p-value of a two-sample test. drifted: whether the test is significant.
     """
 
     what: str
@@ -289,7 +289,7 @@ def check_sheet(outcome: GateCheck) -> Table:
 
 
 def junit(outcome: GateCheck, fail_on_drift: bool = False) -> str:
-    """Return JUnit XML: a test of the unsupported share and one for each drift value, and the flagged citations.
+    """Return JUnit XML: a test of the unsupported share, one for each drift value, and the flagged citations.
 
     fail_on_drift: whether the tests of drift can fail.
     """

@@ -279,10 +279,7 @@ def _unscored_note(fitted: Fitted) -> list[Note]:
 
 
 def fit_sheet(fitted: Fitted) -> Table:
-    """Return a table with a row for each metric scored, at its `chosen` threshold; if it does not pass, at its `best`.
-
-    See `Candidate`; without a `best` the row is of `chosen`, and without either its cells are empty.
-    """
+    """Return a table with a row per metric scored: its `chosen` threshold, or `best` if it fails (see `Candidate`)."""
     rows: list[TableRow] = []
     records = []
     names = ("threshold", "missed", "bound", "supported_flagged", "effective_labels")

@@ -56,10 +56,7 @@ class _GateData(BaseModel):
 
 
 class Reference(_GateData):
-    """The distribution of one value in the fitting set: equally spaced quantiles, lowest first.
-
-    effective: the number of independent values that its values are worth (`effective_number`).
-    """
+    """One value's distribution in the fitting set: quantiles, lowest first, and the effective number of values."""
 
     quantiles: list[float]
     effective: float

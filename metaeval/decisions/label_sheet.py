@@ -166,10 +166,9 @@ def check_output(path: Path) -> None:
 
 
 def write_questions(drawn: Drawn, path: Path, existing: ItemLabels | None = None) -> None:
-    """Write the items to label as CSV, TSV, XLSX, JSON lines or a page (.html), atomically.
+    """Write existing labels and the items to label as CSV, TSV, XLSX, JSON lines or a page (.html), atomically.
 
-    existing: labels that are written before these items, into tables only. Raises `UserError` as `check_output` does,
-    also where the file exists.
+    Raises `UserError` as `check_output` does (never overwriting a file), and for existing labels in a page.
     """
     check_output(path)
     if path.suffix.lower() == PAGE:

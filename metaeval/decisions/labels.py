@@ -111,10 +111,7 @@ def _level_heading(table: TypedTable, mapping: Mapping[str, str]) -> str | None:
 
 
 def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping[str, str] | None) -> list[ItemLabels]:
-    """Return the labels of one or two files of items, in order; one label file may hold the labels of both.
-
-    Where the two have ids in common, the label file writes FILE/ID.
-    """
+    """Return the labels of one or two files of items; where these share an id, one label file for both has FILE/ID."""
     if len(files) == 1:
         return [labels_of(labels, files[0], mapping)]
     if labels is None:

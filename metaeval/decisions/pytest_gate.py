@@ -61,10 +61,7 @@ def _gate_run(tmp_path_factory: pytest.TempPathFactory) -> RunConfig:
 
 @pytest.fixture
 def assert_supported(citation_gate: Gate, _gate_run: RunConfig) -> Callable[..., float]:
-    """Return a function of (statement, source) that returns the score, and fails the test for a flagged citation.
-
-    A blank text counts as flagged.
-    """
+    """Return a function (statement, source) that gives the score, or fails the test for a flagged or blank citation."""
     from metaeval.decisions.gate_check import score_one
 
     def holds(statement: str, source: str) -> float:

@@ -14,7 +14,7 @@ from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.values import evaluate
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.human.ratings import HumanAnswer, RatedStatement
-from metaeval.citation.human.refitting import Edited, edited_statements, fit
+from metaeval.citation.human.refitting import EditedStatement, edited_statements, fit
 from metaeval.errors import UserError
 from metaeval.llm.messages import read_reply
 
@@ -22,7 +22,7 @@ DELETE_1, DELETE_3 = Edit("delete", 1, 1), Edit("delete", 3, 1)
 
 
 def edited(group, edits, rating, citations=(1,)):
-    return Edited(f"a{group}", group, citations, tuple(edits), rating)
+    return EditedStatement(f"a{group}", group, citations, tuple(edits), rating)
 
 
 def test_what_people_always_say_of_an_edit_is_what_it_is_worth():
@@ -86,7 +86,7 @@ def test_statements_take_the_rating_that_holds_most_of_them_and_the_others_are_c
     starts = [one.start for one in split.statements]
     human = HumanAnswer(answer, (RatedStatement(0, starts[4] - 1, text[: starts[4] - 1], (0.25, 0.75, None)),))
     found, left_out = edited_statements([human], results, np.array([3]), options)
-    assert found == [Edited("a", 3, (1,), (DELETE_1,), 0.5)]
+    assert found == [EditedStatement("a", 3, (1,), (DELETE_1,), 0.5)]
     assert left_out == {"edits that cannot be": 1, "not edited by the judge": 1, "not rated by people": 1}
     as_it_stands, left_out = edited_statements(
         [human], results, np.array([3]), citeeval_options(bad_edits="as it stands")

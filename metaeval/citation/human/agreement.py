@@ -40,10 +40,9 @@ def comparable_statements(
     """Return which statements of a response can be compared with people's ratings, and whether the response can.
 
     values, missing, cited: of each statement; missing: whether its value is missing because of a judge; cited: whether
-    it has a citation. A
-    response can be compared if no value that counts in the scenario is missing and, where none counts, none that
-    decides its rating (see `response_rating`). A statement without a value takes its response's, and can be
-    compared only if the response can. Raises ValueError if the lengths differ.
+    it has a citation. A response can be compared if no value that counts in the scenario is missing and, where none
+    counts, none that decides its rating (see `response_rating`). A statement without a value takes its response's, and
+    can be compared only if the response can. Raises ValueError if the lengths differ.
     """
     counted = [has_citation or scenario == "full" for has_citation in cited]
     whole = not any(gone and counts for gone, counts in zip(missing, counted, strict=True))

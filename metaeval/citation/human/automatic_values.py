@@ -94,7 +94,7 @@ def fact_values(
 
 
 def citeeval_values(results: Sequence[ResponseValues], scenario: CitedScenario) -> dict[str, AnswerValues]:
-    """Return the values of CiteEval-Auto, its rating and its edit distance in a scenario, by measure.
+    """Return CiteEval-Auto, its rating and its edit distance in a scenario, by measure.
 
     A judge that makes no edits has the rating alone.
     """

@@ -35,7 +35,7 @@ class Confusion:
     left_out: int
 
     def score(self, name: str) -> ClassScore:
-        """Return the scores of a class."""
+        """Return precision and recall of the judge for a class, and their F1."""
         hits = self.counts.get((name, name), 0)
         human = sum(number for (gold, _), number in self.counts.items() if gold == name)
         judged = sum(number for (_, label), number in self.counts.items() if label == name)
@@ -44,10 +44,7 @@ class Confusion:
 
     @property
     def macro(self) -> float | None:
-        """The mean F1 over the classes that annotators or the judge use; 0 for a class that only one side uses.
-
-        None without a statement.
-        """
+        """The mean F1 over classes that occur (None without any); F1 is 0 for a class that only one side uses."""
         used = [name for name in self.classes if any(name in pair for pair in self.counts)]
         return sum(self.score(name).f1 or 0.0 for name in used) / len(used) if used else None
 

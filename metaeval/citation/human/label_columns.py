@@ -123,10 +123,7 @@ def _joined(tables: Sequence[TypedTable]) -> list[Ints]:
 
 
 def _sets(name: str, cells: Mapping[str, Sequence[str]]) -> list[LabelSet]:
-    """Return one label set; where a cell holds several labels, a set of yes and no for each label instead.
-
-    cells: the texts of each annotator's column.
-    """
+    """Return one label set; where a cell holds several labels, instead a set of yes and no for each label."""
     if len(cells) < 2:
         raise UserError(
             f"The labels {shown(name)} have one column: give those of two annotators or more, as {name}=COLUMN,COLUMN."

@@ -53,7 +53,7 @@ class RatedStatement:
 
     @property
     def rating(self) -> float | None:
-        """The annotators' ratings as one number; see `rating_of`."""
+        """The mean of the known ratings; None where half of the annotators or more gave none (see `rating_of`)."""
         return rating_of(self.ratings)
 
 
@@ -173,7 +173,8 @@ class Valued:
     """A value (in [0, 1]; from a score file, any number), or why there is none (`state`).
 
     reason: why a verdict is missing, as its judge reported. in_part: whether the value leaves out parts without a
-    verdict. ends: None where no verdict is missing, or the bounds are not known.
+    verdict. ends: the bounds of the value of an answer that lacks a verdict; None if none is missing, or they are not
+    known.
     """
 
     value: float | None
@@ -236,10 +237,7 @@ def mean_of(values: Sequence[Valued]) -> Valued:
 
 
 def mean_in_part(values: Sequence[Valued]) -> Valued:
-    """Return the mean of the known values, `in_part` where one is missing.
-
-    If no value is known, return the first missing one, or `NO_VALUE` if none is missing either.
-    """
+    """Return the mean of the known values, `in_part` if one is missing; without any, the missing one or `NO_VALUE`."""
     mean = _mean([value.value for value in values if value.value is not None])
     lost = next((value for value in values if value.state == "missing"), NO_VALUE)
     return lost if mean is None else Valued(mean, in_part=lost.state == "missing")
@@ -370,9 +368,9 @@ def rated_levels(
 def statement_level(
     name: str, human: HumanSet, measures: Mapping[str, AnswerValues], aligned: Alignment, options: MetaOptions
 ) -> Level:
-    """Return the level of statements, with a row for each statement that has a rating.
+    """Return the level of statements, with a row for each that has a rating. name: the data. aligned: by `alignment`.
 
-    With `none=response` a statement without a rating has its response's. name: of the data. aligned: by `alignment`.
+    With the option `none=response`, a statement without a rating has that of its response.
     """
     rows: list[Rating] = []
     values: dict[str, list[Valued]] = {measure: [] for measure in aligned}
@@ -395,10 +393,7 @@ def statement_level(
 def response_level(
     name: str, human: HumanSet, measures: Mapping[str, AnswerValues], aligned: Alignment, options: MetaOptions
 ) -> Level:
-    """Return the level of responses, with a row for each response that has a rating (`HumanAnswer.response`).
-
-    name: of the data. aligned: by `alignment`.
-    """
+    """Return the level of responses, with a row for each that has a rating (`HumanAnswer.response`). name: the data."""
     rows: list[Rating] = []
     values: dict[str, list[Valued]] = {
         measure: []

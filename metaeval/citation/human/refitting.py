@@ -27,11 +27,8 @@ FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
-    """A statement with citations, the edits of these citations by the judge or by people, and its rating in [0, 1].
-
-    answer: id. group: code.
-    """
+class EditedStatement:
+    """A statement with citations, the judge's or an annotator's edits of them, and its human rating in [0, 1]."""
 
     answer: str
     group: int
@@ -58,7 +55,7 @@ class Refit:
     """
 
     coefficients: citation_edits.Coefficients
-    statements: Sequence[Edited]
+    statements: Sequence[EditedStatement]
     left_out: Mapping[str, int]
     refitted: Floats
     published: Floats
@@ -77,13 +74,13 @@ class Refit:
 
 def edited_statements(
     people: Sequence[HumanAnswer], results: Sequence[ResponseValues], group: Ints, options: CiteEvalOptions = PAPER
-) -> tuple[list[Edited], Counter[str]]:
+) -> tuple[list[EditedStatement], Counter[str]]:
     """Return the statements with citations that people rated and the judge edited, and counts of others by reason.
 
     people, results, group (codes): of each answer. A statement takes the rating of the annotated statement that holds
     most of its characters. Raises ValueError if the lengths differ.
     """
-    edited: list[Edited] = []
+    edited: list[EditedStatement] = []
     left_out: Counter[str] = Counter()
     for human, result, code in zip(people, results, group.tolist(), strict=True):
         numbers = range(1, result.passages + 1)
@@ -103,13 +100,13 @@ def edited_statements(
             elif not citation_edits.actions(citations, judged.edits, options.index_shift):
                 left_out["no citation left or kept"] += 1
             else:
-                edited.append(Edited(result.answer, code, citations, judged.edits, rating))
+                edited.append(EditedStatement(result.answer, code, citations, judged.edits, rating))
     return edited, +left_out
 
 
 def human_edited(
     people: Sequence[HumanAnswer], judged: Mapping[str, Sequence[HumanStatement]], group: Ints
-) -> tuple[list[Edited], Counter[str]]:
+) -> tuple[list[EditedStatement], Counter[str]]:
     """Return people's own edits as statements for `fit`, one for each annotator, and counts of what is left out.
 
     judged: CiteBench's judgements, by answer id. Statements without citations are not counted. An annotator's edits are
@@ -117,7 +114,7 @@ def human_edited(
     citations that are not deleted are kept. Edits go with the same annotator's rating, which is our reading. Raises
     `UserError` for an entry that is not a list.
     """
-    edited: list[Edited] = []
+    edited: list[EditedStatement] = []
     left_out: Counter[str] = Counter()
     for human, code in zip(people, group.tolist(), strict=True):
         for statement in judged.get(human.answer.id, ()):
@@ -131,7 +128,7 @@ def human_edited(
                 elif rating is None:
                     left_out["not rated by people"] += 1
                 else:
-                    edited.append(Edited(human.answer.id, code, citations, edits, rating))
+                    edited.append(EditedStatement(human.answer.id, code, citations, edits, rating))
             left_out["not edited by people"] += 0 if statement.edits or not citations else len(statement.ratings)
     return edited, +left_out
 
@@ -158,7 +155,7 @@ def _synthetic(entry: Any, cited: int, where: str) -> tuple[citation_edits.Edit,
 
 
 def fit(
-    statements: Sequence[Edited], left_out: Mapping[str, int], options: CiteEvalOptions = PAPER, seed: int = 0
+    statements: Sequence[EditedStatement], left_out: Mapping[str, int], options: CiteEvalOptions = PAPER, seed: int = 0
 ) -> Refit:
     """Return coefficients fitted on all statements, evaluated by cross-validation over folds of groups.
 
@@ -192,7 +189,7 @@ def fit(
     )
 
 
-def _fitted(statements: Sequence[Edited], options: CiteEvalOptions) -> citation_edits.Coefficients:
+def _fitted(statements: Sequence[EditedStatement], options: CiteEvalOptions) -> citation_edits.Coefficients:
     actions = [statement.actions(options) for statement in statements]
     return citation_edits.refit(actions, [statement.rating for statement in statements])
 

@@ -84,7 +84,7 @@ def stored_parser(parses: Mapping[str, Parse], name: str = "stored") -> Parser:
 
 
 def read_parses(path: Path) -> dict[str, Parse]:
-    """Return parses by text from a JSON file {text: [{"text", "dep", "head"}, ...]} with an entry per token, in order.
+    """Read parses by text from {text: [{"text", "dep", "head"}, ...]} (JSON), with one entry per token in order.
 
     Raises `UserError` for any other content.
     """

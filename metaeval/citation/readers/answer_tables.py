@@ -99,11 +99,11 @@ def _looks_like_answers(table: TypedTable, chosen: Mapping[str, str], columns: M
 
 
 def _source_headings(table: TypedTable, roles: Mapping[str, str]) -> list[str]:
-    """Return the headings of the columns of passages. roles: headings by role, as they were found.
+    """Return the headings of the columns of passages. roles: headings by role, as found.
 
-    These are the column of the role "source" and numbered columns (Source 1, Source 2 ...) in the order of the numbers,
-    with "" for a number without a column (if the first number is 0 or 1 and the last at most 100); without either, all
-    columns with a plural heading (Sources, Passages ...). Raises `UserError` if the table has none of these.
+    That of the role "source" and those that differ from it by a number, in the order of the numbers; a number without a
+    column gives "" (if the numbers begin at 0 or 1 and end by 100). Without either, all plural headings (Sources,
+    Passages ...). Raises `ColumnsError` or another `UserError` if there are none.
     """
     first = roles.get("source", "")
     stems = [_numbered(first)[0]] if first else [plain_heading(name) for name in (*CITATIONS["source"], *PLURALS)]
@@ -135,10 +135,7 @@ def _numbered(heading: str) -> tuple[str, int]:
 
 
 def answers_in(table: TypedTable, columns: CitedColumns) -> list[Answer]:
-    """Return the answers of a table, one for each row; the id is by default the row's number, from 1.
-
-    Raises `UserError` for a list of passages that cannot be read, and for duplicate ids.
-    """
+    """Return the answers of a table, one for each row. Raises `UserError` for a malformed list and for equal ids."""
     answers = [_answer(row, str(number), columns) for number, row in enumerate(table.rows, start=1)]
     check_ids((answer.id for answer in answers), "answers", table.name)
     return answers

@@ -79,7 +79,7 @@ class AnswerDraft:
 
     @property
     def text(self) -> str:
-        """The text that is written so far."""
+        """The text written so far."""
         return "".join(self._pieces)
 
     def write(self, text: str) -> int:
@@ -91,10 +91,7 @@ class AnswerDraft:
     def source(
         self, key: object, quote: str = "", *, id: str = "", url: str = "", title: str = "", text: str = ""
     ) -> int:
-        """Return the index of the source with this key, which is added with these fields if the key is new.
-
-        quote: added to the source's quotes, unless empty or quoted before.
-        """
+        """Return the index of the source with this key, added with these fields if new; `quote` joins its quotes."""
         place = self._places.setdefault(key, len(self.sources))
         if place == len(self.sources):
             self.sources.append(CitedSource(id, url, title, text))

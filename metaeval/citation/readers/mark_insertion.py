@@ -209,10 +209,7 @@ def _written(
 
 
 def _rounded(text: str, cuts: Sequence[tuple[int, int]], reasons: Reasons) -> str:
-    """Return the text with round brackets in place of those outside the cuts that would be read as marks.
-
-    reasons: their number is added.
-    """
+    """Make brackets outside the cuts that would be read as marks round in the returned text; `reasons` counts them."""
     characters, left = list(text), list(text)
     for start, end in cuts:
         left[start:end] = " " * (end - start)

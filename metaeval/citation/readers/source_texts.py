@@ -35,10 +35,7 @@ def plain_url(url: str) -> str:
 
 
 class SourceTexts:
-    """Texts and titles of sources by key: ("id", ID), ("url", plain URL) or ("index", ANSWER/INDEX).
-
-    Only texts of keys that `keep` was given are stored.
-    """
+    """Texts of sources by the keys that `keep` was given: ("id", ID), ("url", plain URL) or ("index", ANSWER/INDEX)."""
 
     def __init__(self) -> None:
         self._wanted: set[tuple[str, str]] = set()

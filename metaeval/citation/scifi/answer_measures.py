@@ -47,10 +47,7 @@ class ScoredFacts:
 def score_facts(
     read: Sequence[AnswerFacts], entails: Entails, options: ScifiOptions, soft: bool, splitter: SentenceSplitter = RULES
 ) -> ScoredFacts:
-    """Score the facts of the answers and of their references, with one call of `entails` for either.
-
-    soft: verdicts are degrees of support. Raises ValueError for a soft score outside 0 to 1.
-    """
+    """Score the facts of the answers and of their references. Raises ValueError for a `soft` score outside 0 to 1."""
     lines = fact_lines(read, entails, options, soft, splitter)
     references = coverage_lines(read, entails, options, soft)
     shares = {"entailment": entailments(read, lines, options), "coverage": coverages(read, references)}
@@ -140,7 +137,7 @@ def coverages(read: Sequence[AnswerFacts], lines: Sequence[CoverageLine]) -> lis
 def lost_citing(each: AnswerFacts, options: ScifiOptions = DEFAULTS) -> list[int]:
     """Return the numbers of the sentences whose facts are missing and would have counted.
 
-    These are cited sentences; all sentences where uncited facts fail, or citations anywhere in the answer reach them.
+    These are cited sentences; all, where uncited facts fail, or where a citation anywhere in the answer may be theirs.
     """
     every = options.uncited == "fails" or (
         options.reach == "answer" and any(sentence.groups for sentence in each.sentences)

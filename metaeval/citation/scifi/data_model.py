@@ -402,10 +402,7 @@ def _runs(sentence: str, text: str, likeness: float) -> Iterator[tuple[int, int,
 
 
 def _seen(units: Sequence[Iterable[str]], wanted: Mapping[str, int]) -> Ints:
-    """Return the cumulative counts of the wanted entries before each unit, and after the last: (units + 1, wanted).
-
-    units: the entries (characters or words) in each unit of a text.
-    """
+    """Return the cumulative counts of the wanted entries of units, from none to all units: (units + 1, wanted)."""
     column = {entry: place for place, entry in enumerate(wanted)}
     counts = np.zeros((len(units) + 1, len(column)), dtype=np.int64)
     for row, unit in enumerate(units, start=1):

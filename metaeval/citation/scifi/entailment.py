@@ -269,10 +269,7 @@ def _draft(
     options: ScifiOptions,
     cut: Callable[[tuple[tuple[int, Passage], ...]], list[PremiseChunk]],
 ) -> tuple[FactLine, list[_Premise]]:
-    """Return a fact's line with its citation, and the premises to judge; without premises the line is complete.
-
-    cut: cuts (index, passage) pairs into chunks.
-    """
+    """Return a fact's line with its citation, and its premises as chunks; without premises the line is complete."""
     sentence, passages = each.sentences[fact.sentence - 1], each.answer.passages
     placed, text, origins = within_reach(each, fact, options)
     unknown = fact.trouble and len(text.groups) > 1

@@ -430,10 +430,7 @@ def _segment(
 def _reference(
     material: _Material, facts_of: Mapping[str, ReplyFacts], problems: Counter[str]
 ) -> ReferenceFacts | None:
-    """Return the facts of an answer's reference; None without a reference.
-
-    problems: the counts of problems in replies about the reference are added to it.
-    """
+    """Return the facts of an answer's reference, or None; problems of the replies about it are added to `problems`."""
     if material.reference_facts is not None:
         return ReferenceFacts(material.reference_facts)
     if material.reference_sentences is None:

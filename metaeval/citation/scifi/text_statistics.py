@@ -40,8 +40,7 @@ class CitationCounts:
     def shares(self) -> Mapping[str, float | None]:
         """The statistics by name; None where the denominator is 0.
 
-        tokens: per text. density: citations per cited sentence, as in Table 1; density_all: per sentence. several:
-        share of sentences; inside: share of citations; free: share of the citations inside.
+        density: citations per cited sentence, as in Table 1 (density_all: of all). free: share of the citations inside.
         """
         parts = {
             "tokens": (self.tokens, self.samples),

@@ -171,9 +171,6 @@ def _extracted(path: Path) -> tuple[str, str]:
 
 
 def sources_of(paragraphs: Sequence[Paragraph], pages: Mapping[str, Passage]) -> dict[str, Passage]:
-    """Return the texts, by `key_of`, of the sources that paragraphs cite, in the order of their first citations.
-
-    pages: known texts by key; sources without one are left out.
-    """
+    """Return the sources that paragraphs cite and `pages` has, by `key_of`, in the order of their first citations."""
     keys = dict.fromkeys(key_of(address) for paragraph in paragraphs for _, address in paragraph.citations)
     return {key: pages[key] for key in keys if key in pages}

@@ -44,9 +44,9 @@ class StatementLevels:
         )
 
     def relevance(self, soft: bool = False) -> tuple[Level, ...]:
-        """Return whether each citation supports the statement at least in part, 1 or 0 (None: not judged).
+        """Return `relevant` or, without it, whether each citation supports the statement at least in part, 1 or 0.
 
-        `relevant` decides where it is given. soft: without it, the levels as they are.
+        None: not judged. soft: levels take the place of 1 and 0.
         """
         if self.relevant is not None:
             return self.relevant

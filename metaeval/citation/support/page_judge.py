@@ -78,10 +78,7 @@ class CitedPage:
 
 
 def cited_pages(answers: Sequence[Answer], stated: Sequence[Sequence[SupportStatement]]) -> list[CitedPage]:
-    """Return the cited passages of all answers, each once, in the order of their first citations.
-
-    A passage without a text is left out.
-    """
+    """Return the cited passages that have a text, each once for an answer, in the order of the answers' statements."""
     pages: list[CitedPage] = []
     for number, (answer, of_answer) in enumerate(zip(answers, stated, strict=True)):
         citing: dict[int, dict[int, str]] = {}
@@ -228,10 +225,7 @@ def by_pages(
 def _read_replies(
     pages: Sequence[CitedPage], requests: Sequence[ChatRequest], ask: Ask, read: Callable[[str, int], T | None]
 ) -> list[tuple[T | None, State]]:
-    """Return what `read` finds in the reply to each page's request (None: nothing), and the request's outcome.
-
-    read: a function of the reply's text and the number of the page's statements.
-    """
+    """Return what `read` gets from each page's reply (None: nothing), and the request's outcome."""
     replies = ask(requests) if requests else ()
     return [
         read_answer(reply, lambda text, page=page: read(text, len(page.statements)))  # type: ignore[misc]

@@ -109,7 +109,7 @@ def _after_fit(options: FitOptions, is_fitted: bool, folder: Path) -> list[str]:
         return [f"Written: {output}", f"Next: {shlex.join(check)}"]
     earlier = f"; {output} still holds the gate of an earlier fit" if output and output.exists() else f" to {output}"
     sheet = folder / "label-next.csv"
-    more = f"Next: fill in {sheet}, which holds your labels and {NEXT} citations more, and fit again with it."
+    more = f"Next: fill in {sheet}, which holds your labels and up to {NEXT} citations more, and fit again with it."
     return [f"No gate was written{earlier}.", *([more] if sheet.exists() else [])]
 
 

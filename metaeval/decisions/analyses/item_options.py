@@ -68,10 +68,7 @@ def reading_words(columns: Mapping[str, str], sources: Path | None = None) -> li
 
 
 def answers_with(sources: Path | None, answers: Any, columns: Mapping[str, str]) -> Any:
-    """Return the answers as they are; if there are `sources`, as items with the texts of their sources from there.
-
-    columns: the heading of each role.
-    """
+    """Return the answers as they are, or if there are `sources`, the items of the answers with texts from there."""
     from metaeval.decisions.citation_items import items_of
 
     return items_of(answers, columns, sources=sources) if sources else answers

@@ -39,10 +39,7 @@ def missing_paths(fields: Mapping[str, Any], needs: Sequence[str]) -> list[str]:
 
 
 def holds(value: Any, path: str) -> bool:
-    """Return whether a value holds a field, not null, at a path.
-
-    Of a list before `[]` one of the first hundred elements has to hold the rest of the path.
-    """
+    """Return whether a value holds a field (not null) at a path; of a list, one of the first 100 elements has to."""
     name, dot, rest = path.partition(".")
     is_list = name.endswith("[]")
     name = name.removesuffix("[]")
@@ -116,9 +113,9 @@ def text_in(value: Any) -> str:
 
 
 def text_part(block: DataRow, draft: AnswerDraft, citations: str) -> str | None:
-    """Return the text of a part of a reply (block), or None if the part has no text.
+    """Return the text of a part of a reply; None where it has no text.
 
-    citations: the field with the part's citations, which without a text are added to `draft.left_out`.
+    citations: the field of its citations, whose number is then added to `draft.left_out`.
     """
     if isinstance(block.fields.get("text"), str):
         return block.text("text")

@@ -47,8 +47,9 @@ def _cited(citation: DataRow, draft: AnswerDraft, held: Mapping[tuple[str, int],
 
 
 def _held(row: DataRow) -> dict[tuple[str, int], tuple[str, str]]:
-    """Return (title, text) of the documents and search results by (kind, index): those beside the reply, or else those
-    of the request.
+    """Return (title, text) of the documents beside the reply, or else of those in its request, by (kind, index).
+
+    kind: document or search_result.
     """
     beside = row.fields.get("documents")
     documents = [("document", entry) for entry in beside] if isinstance(beside, list) else []

@@ -51,10 +51,7 @@ def _write(draft: AnswerDraft, text: str) -> None:
 
 
 def _without_list(article: str, draft: AnswerDraft) -> str:
-    """Add the sources of the list at the article's end to the draft, and return the text before the list's title.
-
-    An article without a list is returned unchanged.
-    """
+    """Add the sources of the list at the article's end to the draft; return the text before the list and its title."""
     lines = article.split("\n")
     end = len(lines)
     while end and (not lines[end - 1].strip() or _LISTED.fullmatch(lines[end - 1])):

@@ -60,10 +60,10 @@ def _results(row: DataRow) -> list[DataRow]:
 def write_annotated(
     draft: AnswerDraft, text: str, annotations: Sequence[DataRow], results: Sequence[DataRow] = ()
 ) -> None:
-    """Append a text with its citations, those of the annotations, to a draft.
+    """Append a text with the citations of its annotations to a draft.
 
-    Where no annotation has offsets, the citations are the marks [n] in the text; n counts the results from 1, or
-    without results the annotations.
+    Where no annotation has offsets, the citations are the marks [n] in the text; n counts the results, if there are
+    any, or else the annotations.
     """
     shift = draft.write(text)
     for match in _TOKEN.finditer(text):  # structured output cites by tokens, whose sources have no address

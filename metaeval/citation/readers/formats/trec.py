@@ -32,10 +32,9 @@ def _read_run(row: DataRow) -> Iterator[CitedText]:
 
 
 def _cited(row: DataRow, draft: AnswerDraft, listed: int, entry: Any) -> int | None:
-    """Return the index of a cited source in the draft. entry: an index into the references, or an id.
+    """Return the index of a cited source in the draft. entry: an index into the `listed` references, or an id.
 
-    An id that is not listed is added as a source. None for an index outside the `listed` references, and for any other
-    entry.
+    An id that is not listed is added as a source; for an index outside the list, and any other entry, return None.
     """
     if isinstance(entry, int) and not isinstance(entry, bool):
         return entry if 0 <= entry < listed else None
