@@ -75,8 +75,8 @@ class CitationItems:
 
     scores: the file's columns of scores, by heading. uncited: the group of each statement without a citation. claims:
     the claims that the items are questions about; None where the items are citations. notes: how the file was read.
-    unread: by heading, the error of a column that is not all numbers, raised when it is named as a metric. table: the
-    table whose rows the items are, if any.
+    unread: by heading, the error of a column that is not all numbers, raised when it is named as a metric. table: of
+    which the items are rows.
     """
 
     name: str

@@ -160,8 +160,8 @@ def claim_rows(side: LabelSide) -> dict[str, LabelRows]:
 
     Precision is left out where a claim with labels lacks one that its precision needs. Both are means over answers of
     each answer's share, as in the pipeline, so that a claim's weight depends on the number of claims of its answer.
-    Claims without items are settled: they have no mark that points at a passage. Raises `UserError` where the labels
-    decide the recall of no claim.
+    Claims without items are settled: they have no mark that points at a passage. Raises `UserError` if the labels
+    decide no recall.
     """
     items, sample = side.items, side.judged.sample
     claims = items.claims
@@ -215,10 +215,7 @@ def claim_rows(side: LabelSide) -> dict[str, LabelRows]:
 
 
 def estimate_shares(rows: LabelRows, estimand: Estimand, level: float) -> tuple[Share, Share]:
-    """Return two estimates of a measure: from labels and scores, and from labels alone.
-
-    Raises `UserError` for too few labels.
-    """
+    """Return estimates of a measure from labels and scores, and from labels alone; `UserError` for too few labels."""
     of_rows = partial(share, rows.label, rows.score, rows.sample, rows.cluster, estimand, level, size=rows.size)
     try:
         shares = of_rows(), of_rows(use_scores=False)
@@ -337,9 +334,8 @@ NO_LABEL = "no label has it: the upper end is what as many units without one lea
 def none_labelled(side: LabelSide, name: str, rows: LabelRows, estimand: Estimand, level: float) -> LabelEstimate:
     """Return the estimate 0 for a measure that no label counts, with an upper bound from the number of labels.
 
-    The units are those drawn, of a process the answers (of n, 1 - (1 - level)^(1/n): the rule of three), with
-    Kish's factor for their weights; the bound is 0 where every unit was drawn. rows: of another measure of the same
-    labels.
+    The units are those drawn, of a process the answers (of n, 1 - (1 - level)^(1/n): the rule of three), with Kish's
+    factor for their weights; the bound is 0 where every unit was drawn. rows: those of another measure.
     """
     weight = 1 / rows.sample.probability
     units = rows.sample.unit if estimand == "set" else rows.cluster[rows.sample.rows]

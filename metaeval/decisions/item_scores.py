@@ -37,8 +37,8 @@ def item_sheet(
 ) -> Table:
     """Return a table about citations, or about shares of citations.
 
-    lines: the heading of the column of row names, the other headings, and the blocks of rows. footer: notes below the
-    table. subtitle: default is the data's name.
+    lines: the heading of the column of row names, the other headings, and the blocks of rows. footer: notes. subtitle:
+    by default the name of the data.
     """
     stub, headings, blocks = lines
     return Table(

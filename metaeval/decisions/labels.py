@@ -313,8 +313,7 @@ def agreement(labels: ItemLabels) -> str:
 class LabelledItems:
     """Labelled items as a sample. shares: (n, 3) of each item, the shares of annotators who chose none, partial, full.
 
-    unit: sampling unit. design: the sampling design in words. lost: number of items (or claims) that were drawn and
-    have no label.
+    unit: sampling unit. design: the sampling design in words. lost: number of items or claims drawn without a label.
     """
 
     sample: Sample
@@ -338,8 +337,8 @@ def labelled_sample(items: CitationItems, labels: ItemLabels) -> LabelledItems:
 
     Without probabilities there the design is a simple random sample; without a unit, of whole answers where every
     labelled answer is labelled whole, and else of items. Items that were drawn and not labelled count as missing at
-    random within their stratum, so the probabilities of the labelled ones are lowered. Raises `UserError` for fewer
-    than two labelled units.
+    random within their stratum, so the probabilities of the labelled ones are lowered. Raises `UserError` for one
+    labelled unit.
     """
     rows = np.array(sorted(items.numbers[item_id] for item_id in labels.levels), dtype=np.int64)
     ids = [items.rows[row].id for row in rows]
@@ -391,8 +390,8 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
     """Raise `UserError` for labelled items that are too unlike all items to be a random sample by their design.
 
     scores: (N,) by metric. Means of values that are known for every item are estimated from the labelled items, and
-    compared with the true means: each metric's score, the place in the file, the words of statement and source, the
-    share of each system.
+    compared with the true means: each metric's score, the place in the file, the words of statement and source, each
+    system's share.
     """
     from scipy.special import stdtr
 
@@ -430,8 +429,7 @@ class Drawn:
     """Items drawn for labelling, in the order in which they are to be labelled.
 
     rows: (n,) indices of the items. probability, stratum ("" for none): (n,) of each drawn item. known: by id, the
-    probability, of this and the earlier draw together, of each item with an existing label. form: the questions to
-    people.
+    probability, of this and the earlier draw together, of each item with an existing label. form: the questions.
     """
 
     items: CitationItems

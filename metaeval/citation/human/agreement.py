@@ -168,8 +168,7 @@ def agreement_of(
 
     ours (the values), missing (because of a judge), cited (has a citation): for each answer, of its statements in
     order. In the scenario "cited" the ratings of uncited statements are masked. masks: mask their values too; the
-    released code masks CiteEval's values, and not those of its baselines (AutoAIS, LQAC, AttrScore). Raises ValueError
-    if the lengths differ.
+    released code masks CiteEval's values, but no baseline's. Raises ValueError if the lengths differ.
     """
     side: CitedScenario = scenario if masks else "full"
     theirs = [[rating_of(judgement.ratings) for judgement in people[answer.id]] for answer in answers]
@@ -253,10 +252,7 @@ def within_systems(level: Level, resampling: Resampling) -> list[SystemCorrelati
 
 
 def over_systems(level: Level, resampling: Resampling) -> SystemMeans:
-    """Return the systems' means, and how the ranking of systems by each measure agrees with that by human ratings.
-
-    There are no intervals from one group.
-    """
+    """Return means of systems, and Kendall's tau-b of each measure's with the ratings'; no interval from one group."""
     rows = level.ratings.rows
     group, n_groups = codes_of([row.group for row in rows]), len({row.group for row in rows})
     draws = bootstrap(n_groups, resampling.n if n_groups > 1 else 0, resampling.seed)

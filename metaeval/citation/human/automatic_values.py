@@ -137,8 +137,7 @@ def _wholes(recall: AnswerShare, precision: AnswerShare, soft: bool) -> dict[str
     """Return an answer's values "recall", "precision" and "f1".
 
     A share all of whose verdicts are missing is missing, and so is F1. Where a share has known and missing verdicts,
-    all known values are `in_part`. Where any verdict is missing all three have bounds, unless the shares are of degrees
-    of support (`soft`).
+    all known values are `in_part`. If any verdict is missing all three have bounds, unless `soft` (shares of degrees).
     """
     recall_ends, precision_ends, f1_ends = _bounds_of(recall), _bounds_of(precision), None
     if recall_ends and precision_ends:

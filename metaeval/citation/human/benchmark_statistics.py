@@ -33,8 +33,8 @@ def bench_statistics(human: HumanSet) -> list[BenchRecord]:
     """Return one record for each system, and one for all ("all") where there are several.
 
     cited: number of statements with a citation. Where the set has ratings, also rated: number of statements with a
-    rating; rating: mean over them; ratings: number of ratings by single annotators; annotators: the largest number of
-    annotators of a statement in the whole set.
+    rating; rating: mean over them; ratings: number of single ratings; annotators: most annotators of a statement in the
+    whole set.
     """
     systems = sorted({rated.answer.system for rated in human.answers})
     return [_system(human, system) for system in (systems if len(systems) == 1 else [*systems, "all"])]

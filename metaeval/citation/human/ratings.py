@@ -128,8 +128,7 @@ class MetaOptions:
 def cited_alone(human: HumanSet) -> HumanSet:
     """Return the set in CiteEval's scenario "cited": statements without a readable mark lose their ratings.
 
-    `dropped` counts the statements that had a rating. CiteBench's published judgements stay as they are: its own
-    procedure masks them.
+    `dropped` counts the statements that had a rating. CiteBench's judgements stay: its own procedure masks them.
     """
     dropped, answers = Counter(human.dropped), []
     for rated in human.answers:
@@ -173,8 +172,7 @@ class Valued:
     """A value (in [0, 1]; from a score file, any number), or why there is none (`state`).
 
     reason: why a verdict is missing, as its judge reported. in_part: whether the value leaves out parts without a
-    verdict. ends: the bounds of the value of an answer that lacks a verdict; None if none is missing, or they are not
-    known.
+    verdict. ends: an answer's bounds where a verdict is missing and they are known, else None.
     """
 
     value: float | None

@@ -109,10 +109,10 @@ def human_edited(
 ) -> tuple[list[EditedStatement], Counter[str]]:
     """Return people's own edits as statements for `fit`, one for each annotator, and counts of what is left out.
 
-    judged: CiteBench's judgements, by answer id. Statements without citations are not counted. An annotator's edits are
-    lists under delete-misleading to add-credibility, of which the released loader reads the lengths alone: the
-    citations that are not deleted are kept. Edits go with the same annotator's rating, which is our reading. Raises
-    `UserError` for an entry that is not a list.
+    judged: CiteBench's judgements, by answer id. Uncited statements are not counted. An annotator's edits are lists
+    under delete-misleading to add-credibility, of which the released loader reads the lengths alone: the citations that
+    are not deleted are kept. Edits go with the same annotator's rating, which is our reading. Raises `UserError` for
+    another entry.
     """
     edited: list[EditedStatement] = []
     left_out: Counter[str] = Counter()
@@ -136,8 +136,8 @@ def human_edited(
 def _synthetic(entry: Any, cited: int, where: str) -> tuple[citation_edits.Edit, ...] | None:
     """Return an annotator's edits, on citations numbered in order: deleted ones from 1, added ones from cited + 1.
 
-    entry: the edits in the file; for one that is not an object, None is returned. cited: the number of citations.
-    where: for errors.
+    entry: the edits in the file; None is returned for one that is no object. cited: number of citations. where: for
+    errors.
     """
     if not isinstance(entry, Mapping):
         return None

@@ -59,8 +59,7 @@ class Parse:
 class Parser:
     """A parser. parse: turns a batch of texts into their parses, in order.
 
-    name: the parser in results, with model and versions. knows: whether the parser can parse a text, which only stored
-    parses limit.
+    name: the parser in results, with model and versions. knows: whether it can parse a text.
     """
 
     name: str

@@ -200,8 +200,8 @@ def read_answers(path: Path, form: str = "auto", sources: Path | None = None) ->
 
     form: a name in `FORMATS`, or "auto". sources: file or folder with texts of sources that the file of answers lacks.
 
-    Raises `UserError`, with file, item and field, if the file is empty or has another format, if passages are missing,
-    and if two answers share an id.
+    Raises `UserError`, with file, item and field, for an empty file, another format, missing passages and duplicate
+    ids.
     """
     if form == "auto" and path.suffix.lower() in TABLES and path.is_file():
         answers = answers_of_table(read_table(path), sources)
@@ -369,8 +369,9 @@ def shown_fields(row: DataRow) -> str:
 
 
 def _rows(path: Path, form: str) -> list[DataRow]:
-    """Return the records of a file: JSON lines, a list, or the list `data` (as ALCE writes it) or `samples` of one
-    object; a Markdown file is one record of the format research, and Vectara's table has one record for each answer.
+    """Return the records of a file: JSON lines, a list, or the list `data` (as in ALCE) or `samples` of one object.
+
+    A Markdown file is one record of the format research, and Vectara's table has one record for each answer.
     """
     if form != "auto" and form not in FORMATS:
         raise unknown("format of answers", form, (*FORMATS, "auto"))

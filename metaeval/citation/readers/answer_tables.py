@@ -57,9 +57,8 @@ class CitedColumns:
 def cited_columns(table: TypedTable, columns: Mapping[str, str], can_map: bool = True) -> CitedColumns:
     """Find the columns of statements or, where there are none, of answers with marks, and those of their passages.
 
-    columns: headings by role, as the user maps them. can_map: whether the command has the option --map. A warning says
-    which columns were guessed. Raises `UserError` where a column is missing, and `ColumnsError` for a mapped column of
-    statements that holds marks.
+    columns: headings by role, as the user maps them. can_map: whether the command has the option --map. Guesses are
+    logged. Raises `UserError` where a column is missing, and `ColumnsError` for marks in a mapped column of statements.
     """
     chosen = mapped(CITATIONS, columns)
     roles = table.find(CITATIONS, chosen)

@@ -34,8 +34,8 @@ _ANY_STYLE = MarkStyles()
 class PlacedSpan(NamedTuple):
     """A span in the text: offsets in code points, whether it is a mark, and the unit of the record's offsets.
 
-    certain: whether more than the offsets says so: the file reader wrote or found the span, the record quotes its text,
-    or the text looks like a mark.
+    certain: whether more than offsets says so: the file reader found the span, the record quotes it, or it looks like a
+    mark.
     """
 
     start: int

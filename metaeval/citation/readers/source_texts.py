@@ -48,8 +48,8 @@ class SourceTexts:
     def read(self, path: Path) -> None:
         """Store the texts of a file (JSON lines, a table), or of a folder of text files named by the sources' ids.
 
-        Raises `UserError` for a file that cannot be read, for a row without a text or without a key of its source, and
-        for two different texts of a wanted source.
+        Raises `UserError` for an unreadable file, a row without text or key, and two different texts of a wanted
+        source.
         """
         for where, fields in _rows(path):
             text = _first(fields, _TEXTS)

@@ -29,8 +29,7 @@ def read_trec_judgements(rows: Sequence[DataRow]) -> Iterator[Answer]:
 
     The files of 2024 name a topic_id, those of 2025 a narrative_id. `segments` (docid to text) gives the sources' texts
     where somebody has resolved them; without this field only people's levels can be scored. As in the official code, a
-    citation that is a text alone is left out, and a sentence that is a text alone cites nothing; a warning counts both
-    together.
+    citation that is a text alone is left out, and a sentence that is a text alone cites nothing; a warning counts both.
     """
     bare = 0
     for row in rows:
@@ -117,8 +116,7 @@ def read_longcite_scored(rows: Sequence[DataRow]) -> Iterator[Answer]:
 def _rows(row: DataRow, name: str) -> tuple[list[DataRow], int]:
     """Return the objects of the list in a field, and how many of its entries are texts.
 
-    A text among `sentences` becomes an object with that text; one in another list is left out. A list that is null or
-    absent is empty.
+    A text among `sentences` becomes an object with that text; others are left out. An absent list is empty.
     """
     entries = row.fields.get(name)
     if not isinstance(entries, list):

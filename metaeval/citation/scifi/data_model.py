@@ -377,8 +377,10 @@ def most_similar_run(sentence: str, text: str, likeness: float, last: bool = Fal
 
 
 def _runs(sentence: str, text: str, likeness: float) -> Iterator[tuple[int, int, float]]:
-    """Yield the runs of about as many words as the text, as (start, end, highest possible similarity), in the order of
-    comparison; runs that cannot reach `likeness`, and the punctuation around runs, are left out.
+    """Yield the runs of about as many words as the text, in the order of comparison.
+
+    Each is (start, end, highest possible similarity). Runs that cannot reach `likeness`, and the punctuation around
+    runs, are left out.
     """
     spans = np.array([match.span() for match in _WORD.finditer(sentence)], dtype=np.int64).reshape(-1, 2)
     folded = [character.casefold() for character in sentence]

@@ -139,16 +139,16 @@ def _chunk(
 
 
 def assign(fact: Fact, sentence: Sentence, options: ScifiOptions = DEFAULTS) -> tuple[PlacedGroup | None, int | None]:
-    """Return the citation group of a fact (the nearest) and its distance to the end of the fact's segment.
+    """Return the citation group of a fact, by default the nearest, and its distance to the end of the fact's segment.
 
     In an uncited sentence return (None, None).
 
     With the option `own_group` a parser's fact has the group that it was cut out for; with several, their marks
     together, at the place of the first. With `group=first` each group has its first mark alone.
 
-    In characters the distance is |place - end|; in words it is the number of white-space words between the two.
-    The option `tie` decides between two groups at the same distance: the one after or before the end. If both are on
-    the same side, which can happen in words, the nearer one in characters is taken.
+    In characters the distance is |place - end|; in words it is the number of white-space words between the two. The
+    option `tie` decides between two groups at the same distance: the one after or before the end. If both are on the
+    same side, which can happen in words, the nearer one in characters is taken.
     """
     end = fact.segment.end
 

@@ -21,8 +21,8 @@ from metaeval.corpus.sentences import RULES, SentenceSplitter
 class ScifiSample:
     """A paragraph with its candidate documents: all sources of its article that have a text.
 
-    citations: (offset in the paragraph, number of the document from 1). density: citations per sentence. query: empty
-    until one is made.
+    citations: (offset in the paragraph, number of the document from 1). density: citations per sentence. query: at
+    first empty.
     """
 
     id: str

@@ -79,10 +79,7 @@ Weigh = Callable[[Verdict], Level]
 
 @dataclass(frozen=True, slots=True)
 class JudgedStatement:
-    """A statement with its levels, and the verdict on each citation alone (None: not asked).
-
-    missing: why a citation without a verdict has no level.
-    """
+    """A statement, its levels, and the verdict on each citation alone (None: not asked, for the reason `missing`)."""
 
     statement: SupportStatement
     levels: StatementLevels

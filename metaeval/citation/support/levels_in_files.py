@@ -44,8 +44,7 @@ _PARTS: Mapping[Question, Sequence[tuple[str, float]]] = {
 def trec_level(value: Any) -> Level:
     """Return the weight of a TREC level: 1, 0.5 or 0 for 2, 1 or 0, and None for -1 (not judged).
 
-    The level may be a text. As in the official code, numbers are cut to whole ones. Raises ValueError for anything
-    else.
+    The level may be a text. As in the official code, numbers are cut to whole ones. Raises ValueError for others.
     """
     if not isinstance(value, str | int | float) or int(value) not in _WEIGHTS:
         raise ValueError(f"a support level is {value!r}")
@@ -53,11 +52,11 @@ def trec_level(value: Any) -> Level:
 
 
 def longcite_level(reply: str, question: Question, reading: Reading = "official") -> Level:
-    """Return the level of a reply of LongCite's judge by its first rating in double brackets; None without a rating.
+    """Return the level of a reply of LongCite's judge by its first rating in double brackets; None if there is none.
 
-    The reading "words" gives None for other words too. question: support (1, .5, 0), relevance (1, 0), or need (1 where
-    no citation is needed). The official reading looks for parts of words, so that "Irrelevant" and "Not relevant" are
-    relevant, and "Not fully supported" is full.
+    question: support (1, .5, 0), relevance (1, 0), or need (1 where no citation is needed). The official reading looks
+    for parts of words, so that "Irrelevant" and "Not relevant" are relevant, and "Not fully supported" is full; "words"
+    gives None.
     """
     match = _RATING.search(reply)
     if match is None:
@@ -71,8 +70,7 @@ def longcite_level(reply: str, question: Question, reading: Reading = "official"
 def fact_level(verdict: Any, reading: Reading = "official") -> Level:
     """Return 1 for FACT's verdict "supported", None for "unknown", and 0 for any other one.
 
-    The reading "words" takes verdicts in any case and spacing, and gives None for one that is none of supported,
-    unsupported and unknown.
+    The reading "words" ignores case and spacing, and gives None for all but supported and unsupported.
     """
     if reading == "official":
         return _WORDS["fact"].get(verdict, 0.0) if isinstance(verdict, str) else 0.0
@@ -82,9 +80,9 @@ def fact_level(verdict: Any, reading: Reading = "official") -> Level:
 def read_levels(row: DataRow, scale: str, reading: Reading) -> StatementLevels:
     """Return the levels of a statement as its file has them; raises `UserError` for what is not of the scale.
 
-    row: an entry of the reference's field `support`, whose cited numbers are the sources. scale: trec, fact or
-    longcite (which has relevance in place of levels). But for longcite, a single citation's level is also the joint
-    level where the file has no joint one.
+    row: an entry of the reference's field `support`, whose cited numbers are the sources. scale: trec, fact or longcite
+    (which has relevance in place of levels). Without a joint level in the file, a single citation's is joint (not for
+    longcite).
     """
     cited, joint, values = tuple(row.fields.get("cited") or ()), row.fields.get("joint"), row.fields.get("levels")
     if not isinstance(values, list):

@@ -22,8 +22,8 @@ class StatementLevels:
 
     levels: of each citation, in the order of the text. sources: what each citation cites, equal for the same source.
     joint: level of all cited sources together. relevant: relevance (1 or 0) of each citation, where it was judged apart
-    from the level. needed: whether a statement without a citation needs one. text: of the statement; statements with an
-    empty text are all distinct.
+    from the level. needed: whether a statement without a citation needs one. text: of the statement (empty ones
+    differ).
     """
 
     levels: tuple[Level, ...] = ()

@@ -93,8 +93,7 @@ def cited_pages(answers: Sequence[Answer], stated: Sequence[Sequence[SupportStat
 def read_kept(text: str, number: int) -> list[int] | None:
     """Return the indices, from 0, of the statements that a reply keeps; None for a reply out of form.
 
-    number: of the statements. The reply lists numbers from 1; an empty list, one with a 0, and one with more entries
-    than there are statements keep all.
+    number: of the statements. The reply lists numbers from 1; an empty list, one with a 0, and a longer list keep all.
     """
     kept = read_list(text, _KEPT)
     if kept is None or not all(type(entry) is int and 0 <= entry <= number for entry in kept if len(kept) <= number):
@@ -139,8 +138,7 @@ def without_repeats(
 ) -> tuple[list[list[SupportStatement]], Counter[str]]:
     """Return the statements without their citations of pages on which they repeat another statement.
 
-    ask: sends requests. Also return, for a note, the numbers of citations left out and of replies that cannot be read,
-    on whose pages all statements are kept.
+    ask: sends requests. Also return the numbers of citations left out, and of unreadable replies (which keep all).
     """
     pages = [page for page in cited_pages(answers, stated) if len(page.statements) > 1]
     replies = _read_replies(pages, [repeats_request(page, prompt, chat) for page in pages], ask, read_kept)

@@ -62,8 +62,8 @@ def write_annotated(
 ) -> None:
     """Append a text with the citations of its annotations to a draft.
 
-    Where no annotation has offsets, the citations are the marks [n] in the text; n counts the results, if there are
-    any, or else the annotations.
+    If no annotation has offsets, the citations are the marks [n] in the text, which count the results, else
+    annotations.
     """
     shift = draft.write(text)
     for match in _TOKEN.finditer(text):  # structured output cites by tokens, whose sources have no address
