@@ -127,7 +127,7 @@ def test_tables_of_readers_are_joined_by_id(tmp_path, table):
     ("columns", "wanted", "says"),
     [
         ({"a": [1], "b": [1]}, {"x": ["a", "c"]}, 'no column "c"'),
-        ({"a": [1], "b": [1]}, {"x": ["a"]}, "at least two"),
+        ({"a": [1], "b": [1]}, {"x": ["a"]}, "two annotators or more"),
         ({"id": [1], "a": [""], "b": [""]}, {"x": ["a", "b"]}, "all blank"),
     ],
 )

@@ -328,7 +328,7 @@ def _human(name: str, row: DataRow) -> HumanStatement:
     contexts, ratings = _three(row, "types"), _three(row, "ratings")
     for context in contexts:
         if context is not None and (isinstance(context, bool | list | dict) or context not in _CONTEXT_NUMBERS):
-            raise row.error("types", "1 (query), 2 (retrieval), 3 (response), 4 (model), these names, or null")
+            raise row.error("types", "three of 1 (query), 2 (retrieval), 3 (response), 4 (model), these names, or null")
     if not all(rating is None or _is_share(rating) for rating in ratings):
         raise row.error("ratings", "numbers from 0 to 1, or null")
     return HumanStatement(
