@@ -122,7 +122,7 @@ FAULTS = {
     "empty": ("a.jsonl", [], "auto", "holds no answers: give a file with at least one."),
     "no data": ("a.json", [{"data": []}], "auto", "holds no answers"),
     "data is no list": ("a.json", [{"data": 3}], "auto", "field 'data' is 3; allowed: a list of items."),
-    "an item is no object": ("a.json", [{"data": [ALCE, 4]}], "auto", "record 2 is 4; allowed: an object."),
+    "an item is no object": ("a.json", [{"data": [ALCE, 4]}], "auto", "record 2 is 4; allowed: a JSON object."),
     "unknown": ("a.jsonl", [{"answer": "x"}], "auto", "line 1: no known format of answers has the fields answer"),
     "half of ours": ("a.jsonl", [{"text": "x"}], "auto", "lacks the field passages (it has text): add"),
     "a table": ("a.csv", [OWN], "jsonl", "the format jsonl is read from JSON: leave --format out"),

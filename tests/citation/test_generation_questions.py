@@ -62,7 +62,7 @@ def test_crag25_s_three_styles_are_one_question_a_topic():
         ([{"id": "q1", "question": "Who?"}], "no known format of answers has the fields id, question"),
         ([], "holds no answers"),
         ("nonsense", "is not JSON"),
-        ('{"data": [1]}', "record 1 is 1; allowed: an object"),
+        ('{"data": [1]}', "record 1 is 1; allowed: a JSON object"),
     ],
 )
 def test_what_cannot_be_asked_is_said_in_one_sentence(tmp_path, rows, says):

@@ -396,7 +396,7 @@ def _rows(path: Path, form: str) -> list[DataRow]:
         rows = []
         for number, value in enumerate(held, start=1):
             if not isinstance(value, dict):
-                raise UserError(f"{path} record {number} is {shown(value)}; allowed: an object.")
+                raise UserError(f"{path} record {number} is {shown(value)}; allowed: a JSON object.")
             rows.append(DataRow(f"{path} record {number}", value))
     if not rows:
         raise UserError(f"{path} holds no answers: give a file with at least one.")
