@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 from metaeval.errors import UserError
 from metaeval.scoring.backends import model_loading
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
-from metaeval.scoring.backends.encoder import JobTexts, TextEncoder, align_tokens, match_pairs, words_of
+from metaeval.scoring.backends.encoder import JobTexts, TextEncoder, align_tokens, match_pairs, wordless_and_counts
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint
 from metaeval.scoring.backends.tokenization import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
@@ -268,7 +268,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
         texts = self.texts.read(text for pair in pairs for text in pair)
         sides = match_pairs(pairs, texts, lambda text: self.weights[text.ids])
         return [
-            TokenMatch(precision, recall, *words_of(texts[source], texts[statement]))
+            TokenMatch(precision, recall, *wordless_and_counts(texts[source], texts[statement]))
             for (source, statement), (precision, recall) in zip(pairs, sides, strict=True)
         ]
 

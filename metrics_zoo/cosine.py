@@ -12,7 +12,7 @@ from metaeval.errors import UserError
 from metaeval.parsing import read_json
 from metaeval.scoring.backends import minilm, model_loading
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
-from metaeval.scoring.backends.encoder import JobTexts, Keep, TextEncoder, first_products, words_of
+from metaeval.scoring.backends.encoder import JobTexts, Keep, TextEncoder, first_products, wordless_and_counts
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint
 from metaeval.scoring.backends.tokenization import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Status
@@ -231,7 +231,7 @@ class Cosine(ModelMetric):
             PairScore(
                 next(cosines) if known else None,
                 Status.OK if known else Status.EMPTY,
-                *words_of(source_text, statement_text)[1:],
+                *wordless_and_counts(source_text, statement_text)[1:],
             )
             for known, (source_text, statement_text) in zip(read, sides, strict=True)
         ]

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
-from metaeval.scoring.backends.classifier import PairClassifier, answers_of, table_of_worded
+from metaeval.scoring.backends.classifier import PairClassifier, answers_of, worded_logits
 from metaeval.scoring.backends.model_loading import load_tokenizer
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, of_checkpoint, probability
 from metaeval.scoring.backends.tokenization import PairTokens
@@ -53,6 +53,6 @@ class FactCC(LoadedModelMetric):
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a blank statement is EMPTY (the official code stops or gives a meaningless number)."""
-        table = table_of_worded(self.model, sources, statements)
+        table = worded_logits(self.model, sources, statements)
         scores = table.values.reshape(-1, 2).double().softmax(-1)[:, 0].tolist()
         return answers_of(statements, scores, table)

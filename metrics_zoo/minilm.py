@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from metaeval.scoring.backends import minilm
-from metaeval.scoring.backends.encoder import EncodedText, JobTexts, align_tokens, first_products, match_pairs, words_of
+from metaeval.scoring.backends.encoder import (
+    EncodedText,
+    JobTexts,
+    align_tokens,
+    first_products,
+    match_pairs,
+    wordless_and_counts,
+)
 from metaeval.scoring.backends.model_metric import MODULES, calibrated
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Span, Status, TwoStepMetric
 
@@ -92,7 +99,7 @@ class _MiniLM(MiniLMMetric):
         sides = match_pairs(pairs, _token_vectors(encoded), _own)
         texts = [(encoded[source], encoded[statement]) for source, statement in pairs]
         return [
-            TextComparison(cosine, precision, *words_of(*both))
+            TextComparison(cosine, precision, *wordless_and_counts(*both))
             for both, (precision, _), cosine in zip(texts, sides, first_products(texts), strict=True)
         ]
 
@@ -132,7 +139,7 @@ class MiniLMBERTScore(_MiniLM):
         vectors = _token_vectors(texts)
         return [
             []
-            if words_of(texts[source], texts[statement])[0]
+            if wordless_and_counts(texts[source], texts[statement])[0]
             else align_tokens(self.texts.encoder, vectors, source, statement)
             for source, statement in pairs
         ]

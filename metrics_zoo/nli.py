@@ -11,7 +11,7 @@ from pydantic import Field
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
-from metaeval.scoring.backends.classifier import LogitTable, PairClassifier, answers_of, table_of_worded
+from metaeval.scoring.backends.classifier import LogitTable, PairClassifier, answers_of, worded_logits
 from metaeval.scoring.backends.model_loading import load_tokenizer
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions, of_checkpoint, probability
 from metaeval.scoring.backends.tokenization import PairTokens
@@ -93,7 +93,7 @@ class NLI(LoadedModelMetric):
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a blank statement is EMPTY, an empty source is a premise like any other."""
-        table = table_of_worded(self.model, sources, statements)
+        table = worded_logits(self.model, sources, statements)
         log_p = self._log_p(table)
         scores = log_p.exp()[:, self.labels.index("entailment")]
         if self.options.score == "ent-minus-con":
@@ -109,7 +109,7 @@ class NLI(LoadedModelMetric):
                 "three: choose another model."
             )
         order = [self.labels.index(label) for label in ("entailment", "neutral", "contradiction")]
-        rows = iter(self._log_p(table_of_worded(self.model, sources, statements))[:, order].tolist())
+        rows = iter(self._log_p(worded_logits(self.model, sources, statements))[:, order].tolist())
         return [ThreeWay(*next(rows)) if statement.strip() else None for statement in statements]
 
     def _log_p(self, table: LogitTable) -> torch.Tensor:

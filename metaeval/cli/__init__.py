@@ -1,4 +1,4 @@
-"""The command line. Modules here parse and print; the work is done elsewhere."""
+"""The command line: modules here parse what is typed, and print; `metaeval.analyses` does the work."""
 
 import gc
 import signal
@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line. An interrupt ends it in one sentence, also while modules are still being loaded."""
+    """Run the command line; Ctrl-C ends it with one sentence and exit code 130, even while modules are being loaded."""
     # Modules stay to the end: to look for garbage among them every 700 objects is 5 % of a short command's time.
     gc.set_threshold(10_000, 20, 20)
     try:

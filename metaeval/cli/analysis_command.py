@@ -1,4 +1,4 @@
-"""The command of an analysis: its options are text that the analysis's model checks; what it hands back is written."""
+"""Commands made of analyses: options are passed as text, which the analysis's model checks; its output is written."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ _JSON = Annotated[bool, Option("--json", help="Print JSON, in place of the table
 
 
 class DeclaredGroup(TyperGroup):
-    """A command group: hand-written commands, then the registered ones of the group, which are built when used."""
+    """A group of commands: those added by hand, then the analyses registered in the group, made when they are used."""
 
     _listing = False
 
     @property
     def group(self) -> str:
-        """Return the group's name in registered names; empty for the top level."""
+        """Return the group's name, as in registered names GROUP.COMMAND; "" for the top level."""
         return "" if self.name == "metaeval" else str(self.name)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Parse the arguments; if a file or option stands where a command should, use the group's default command."""
+        """Parse the arguments; if a file or option stands where a command should, insert the group's usual command."""
         usual = USUAL.get(self.group)
         if usual and args and args[0] not in ("--help", *self.list_commands(ctx)):
             named = args[0].startswith("-") or "." in args[0] or "/" in args[0] or Path(args[0]).exists()
@@ -72,7 +72,7 @@ class DeclaredGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that was typed; "tables scifi" is the command tables-scifi."""
+        """Return the command that was typed (name, command, other arguments); "tables scifi" names tables-scifi."""
         both = "-".join(args[:2])
         return super().resolve_command(ctx, [both, *args[2:]] if both in self.list_commands(ctx) else args)
 
@@ -91,10 +91,10 @@ class DeclaredGroup(TyperGroup):
         return [name for name in names if not self._listing or name.partition("-")[0] in (name, "")]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command, or group of commands, of this name."""
+        """Return the command, or group of commands, of this name; None if there is none."""
         registered = f"{self.group}.{cmd_name}".removeprefix(".")
         if registered in registry.names("analysis"):
-            return typed(registry.find("analysis", registered), self._listing)
+            return typer_command(registry.find("analysis", registered), self._listing)
         written = super().get_command(ctx, cmd_name)
         if written is None and names_in(registered):
             return typer.main.get_group(group_of(registered))
@@ -102,10 +102,10 @@ class DeclaredGroup(TyperGroup):
 
 
 class _OneEach(TyperCommand):
-    """A command that refuses an option given twice, of which the parser would keep the last; a switch may be."""
+    """A command that refuses an option given twice, of which the parser would keep the last; switches may repeat."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Parse the arguments; raises `UserError` for an option with two values."""
+        """Parse the arguments; raises `UserError` for an option that takes one value and is given twice."""
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         for option in () if ctx.resilient_parsing else order:
             if order.count(option) > 1 and not (option.multiple or getattr(option, "is_flag", True)):
@@ -119,8 +119,8 @@ def group_of(name: str) -> typer.Typer:
     return typer.Typer(name=name, cls=DeclaredGroup, help=sentence, no_args_is_help=True, rich_markup_mode=None)
 
 
-def typed(analysis: Analysis, for_list: bool = False) -> Any:
-    """Return the typer command of an analysis. for_list: only its line in a list of commands is needed."""
+def typer_command(analysis: Analysis, for_list: bool = False) -> Any:
+    """Return the command of an analysis. for_list: it is only listed with its summary, and needs no options."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(analysis.name.rpartition(" ")[2], cls=_OneEach, help=analysis.summary if for_list else None)(
         (lambda: None) if for_list else command_of(analysis)
@@ -129,10 +129,11 @@ def typed(analysis: Analysis, for_list: bool = False) -> Any:
 
 
 def command_of(analysis: Analysis) -> Callable[..., None]:
-    """Return the function from which typer makes a command: own options first, then those of a run and shared ones.
+    """Return the function from which typer makes the command of an analysis, which runs, writes and prints.
 
-    The command has --set if options cannot set everything, --full if it prints less than it writes, --json if its value
-    can be JSON, and --quiet if it writes tables or scores metrics.
+    Its parameters are the analysis's own options, then those of a run, then shared ones: --set if options cannot set
+    everything, --full if less is printed than written, --json if the value can be JSON, and --quiet if tables are
+    written or metrics scored. Raises `UserError` if two parameters have the same option name.
     """
     fields = analysis.options.model_fields
     names = [name for name in dict.fromkeys([*own_fields(analysis.options), *fields]) if is_typed(fields[name])]
@@ -203,7 +204,7 @@ def help_of(analysis: Analysis) -> str:
 
 
 def _example(line: str) -> str:
-    """Return a command line as help shows it; a long one is broken between words so that a shell accepts it."""
+    """Return an example as help shows it; a long one is broken between words, so that a shell accepts it."""
     whole = f"metaeval {line}"
     # Inside quotes a break would be part of the text.
     lines = [whole] if "'" in whole or '"' in whole else _IN_LINES.wrap(whole)
@@ -216,9 +217,10 @@ _IN_LINES = TextWrapper(74, subsequent_indent="  ", break_long_words=False, brea
 def conclude(
     analysis: Analysis, options: DeclaredOptions, done: Done, full: bool, quiet: bool, json: bool = False
 ) -> None:
-    """Write and print the output of an analysis.
+    """Write and print the output of an analysis, and end the command with its exit code, if that is not 0.
 
-    full: print whole tables. quiet: print verdicts only. json: print only the value, as JSON on standard output.
+    full: print all tables whole. quiet: print no tables and no sentences about them, but verdicts, warnings and the
+    names of written files. json: print only the value, as JSON on standard output (names and warnings on stderr).
     """
     brief = done.shown is not None and not (full and done.sheets)
     try:
@@ -259,7 +261,7 @@ def _write_part(analysis: Analysis, options: DeclaredOptions, part: Done, quiet:
 
 
 def _write(analysis: Analysis, options: DeclaredOptions, done: Done) -> WrittenJob | None:
-    """Write the job; return None if there is nothing to write, so that commands that only print need no NumPy."""
+    """Write the output of an analysis; return None if nothing is to be written (such commands then need no NumPy)."""
     if not (done.sheets or done.identity or done.outputs or done.job):
         return None
     from metaeval.analyses.analysis_job import write_job

@@ -42,9 +42,9 @@ EARLIER: Mapping[str, str] = {
 
 
 class _StopSignal(KeyboardInterrupt):
-    """A signal that asks the process to end; it is handled like Ctrl-C.
+    """Raised for a signal that asks the process to end, and handled like Ctrl-C. number: of the signal.
 
-    last: number of the last one: Ray raises a plain `KeyboardInterrupt` in its place.
+    last: number of the last such signal, since Ray raises a plain `KeyboardInterrupt` in place of this exception.
     """
 
     last: ClassVar[int] = signal.SIGINT
@@ -55,7 +55,7 @@ class _StopSignal(KeyboardInterrupt):
 
 
 class _InterruptError(Exception):
-    """Ctrl-C, or another signal that asks the process to end."""
+    """Raised in place of a `KeyboardInterrupt`, which typer would handle itself. number: of the signal."""
 
     def __init__(self, interrupt: KeyboardInterrupt) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class _Commands(DeclaredGroup):
     """The top-level commands; interrupts and broken pipes bypass typer's own handling."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that was typed; raises `UserError` with the present name for an earlier or wrong one."""
+        """Return the command that was typed; for an earlier one, or close, raise `UserError` with the present name."""
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             nearest = get_close_matches(args[0], [*EARLIER, *self.list_commands(ctx)], n=1)
             for earlier in EARLIER.keys() & nearest:
@@ -88,14 +88,14 @@ class _Commands(DeclaredGroup):
         return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **more: Any) -> Any:
-        """Parse the command line."""
+        """Parse the command line; an interrupt becomes an `_InterruptError`."""
         try:
             return super().make_context(*args, **more)
         except KeyboardInterrupt as error:
             raise _InterruptError(error) from error
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was typed, and check that its output could be written."""
+        """Run the command that was typed, and flush its output; see `_InterruptError` and `_NoReaderError`."""
         try:
             returned = super().invoke(ctx)
             sys.stdout.flush()
@@ -161,7 +161,7 @@ def main() -> None:
     except UserError as error:
         _say(f"metaeval: {error}")
         if isinstance(error, ColumnsError):
-            _say(f"Type: {retyped(sys.argv[1:], error.columns)}")
+            _say(f"Type: {retyped_command(sys.argv[1:], error.columns)}")
         sys.exit(2)
     except _InterruptError as error:
         _stopped(error.number)
@@ -177,8 +177,8 @@ def main() -> None:
         sys.exit(141)
 
 
-def retyped(words: Sequence[str], columns: Mapping[str, str]) -> str:
-    """Return a typed command with other mapped columns."""
+def retyped_command(words: Sequence[str], columns: Mapping[str, str]) -> str:
+    """Return the typed words (without metaeval) as one command, with --map options for `columns` (heading by role)."""
     mapping = [at for at, word in enumerate(words) if word == "--map"]
     left_out = {*mapping, *(at + 1 for at in mapping)}
     kept = [word for at, word in enumerate(words) if at not in left_out and not word.startswith("--map=")]
@@ -192,14 +192,14 @@ def _stopped(number: int) -> None:
 
 
 def _say(sentence: str) -> None:
-    """Print to stderr if it is still open; a hang-up closes the terminal."""
+    """Print a sentence on stderr if it is still open; a hang-up closes the terminal."""
     with contextlib.suppress(OSError):
         say(sentence, err=True)
 
 
 @contextlib.contextmanager
 def _signals() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP end the block as Ctrl-C does; a signal that is ignored (nohup) stays ignored."""
+    """Make SIGTERM and SIGHUP end the with-block as Ctrl-C does; a signal that is ignored (nohup) stays ignored."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
         raise _StopSignal(number)

@@ -1,4 +1,4 @@
-"""Options of commands, derived from where they are declared: a setting of a run, or a field of a model."""
+"""Parameters of commands, made of the fields of models: settings of a run, and options of an analysis."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _REGISTERED: Mapping[str, Literal["metric", "dataset", "protocol"]] = {
     **{"dataset": "dataset", "datasets": "dataset", "protocols": "protocol"},
     **{"metrics": "metric", "names": "metric", "nli": "metric"},
 }
-"""Fields that hold registered names, and of which kind these are."""
+"""The kind of registered names that a field holds, by the name of the field."""
 
 
 def _completion(
     kind: Literal["metric", "dataset", "protocol"] | None, values: Sequence[str]
 ) -> Callable[[str], list[str]]:
-    """Return a completion function for an option, from these values and the registered names of a kind."""
+    """Return a function that completes the last name in a typed list with commas, to `values` or names of `kind`."""
 
     def complete(incomplete: str) -> list[str]:
         from metaeval import registry
@@ -40,10 +40,7 @@ def _completion(
 
 
 def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
-    """Return a field as the parameter of a command.
-
-    other: typer's arguments, and a default that replaces the field's.
-    """
+    """Return the field `name` as the parameter of a command. other: a `default` that replaces the field's."""
     flag, kinds = flag_of(field), list(kinds_of(field.annotation))
     kind: Any = next((candidate for candidate in (Path, bool, float, int) if candidate in kinds), str)
     default = other.get("default", inspect.Parameter.empty if field.is_required() else field.get_default())
@@ -77,7 +74,7 @@ def is_joined(field: FieldInfo) -> bool:
 
 
 def text_parameter(name: str, field: FieldInfo) -> inspect.Parameter:
-    """Return a field as the parameter of a command that passes on the typed text; the model checks and converts it.
+    """Return the field `name` as a parameter whose value is the typed text; the model checks and converts it.
 
     The default is only shown in the help: an option that is not typed is None, and the model's own default applies.
     """
@@ -114,7 +111,7 @@ def refuse_duplicates(command: str, parameters: Sequence[inspect.Parameter]) -> 
 
 
 ANSWERED = "answered_"
-"""What the parameter of an option that is not there any more begins with."""
+"""Prefix of the parameters of hidden options, to which the command only replies with a hint what to type instead."""
 
 
 def answered_name(option: str) -> str:
@@ -123,6 +120,6 @@ def answered_name(option: str) -> str:
 
 
 def answered_parameter(option: str, value: type = str) -> inspect.Parameter:
-    """Return a hidden option, which the command answers with a hint what to type instead. value: bool for a switch."""
+    """Return the parameter of a hidden option (see `ANSWERED`). option: as typed. value: bool for a switch."""
     kind: Any = Annotated[value | None, Option(option, hidden=True, help="Not an option any more.")]
     return inspect.Parameter(answered_name(option), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)

@@ -1,4 +1,4 @@
-"""What commands print and write: progress, sheets, lists, cards, columns, and the files that were written."""
+"""Printing of commands' output: progress, tables, lists, cards, sentences, and the names of written files."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from metaeval.runs.loaded_metrics import MetricProgress
 
 ASKING = "asking "
-"""The beginning of a name whose progress counts replies of a chat model (see `metaeval.citation.chat_models`)."""
+"""Prefix of a name of progress that counts replies of a chat model (see `metaeval.citation.chat_models`)."""
 
 COMBINATIONS = "combinations"
-"""What is counted where metrics are ranked under every combination of choices."""
+"""Name of the progress of ranking metrics under every combination of choices."""
 
 _EVERY = 10.0  # seconds between plain lines
 
@@ -45,7 +45,7 @@ class _Wave:
 
 @contextmanager
 def scoring_progress(quiet: bool) -> Iterator[MetricProgress | None]:
-    """Yield a callback that reports progress on stderr; what metrics log is printed there too, unless `quiet`."""
+    """Yield a callback that prints progress on stderr, where the log goes, too; `quiet`: None, and only warnings."""
     logging.getLogger("metaeval").setLevel(logging.WARNING if quiet else logging.INFO)
     if quiet:
         yield None
@@ -173,9 +173,9 @@ def show(value: object, whole: bool = False) -> None:
 
 
 def show_grids(grids: Sequence[Table], whole: bool = False) -> None:
-    """Print tables one below the other, without signatures; a note that several share is below the last of them.
+    """Print tables one below the other, without signatures; a note of several tables stands below the last of these.
 
-    whole: with signatures, and each with all of its notes.
+    whole: print each with its signatures and all of its notes.
     """
     from rich.console import Console
 
@@ -196,7 +196,7 @@ def show_grids(grids: Sequence[Table], whole: bool = False) -> None:
 
 
 def show_sentences(sentences: Sequence[str], cautions: Sequence[str] = ()) -> None:
-    """Print numbered sentences and the first notes of caution, after an empty line."""
+    """Print, after an empty line, the first of the cautions with a "!", then the sentences, numbered."""
     from rich.console import Console
 
     from metaeval.report.terminal import show_sentences as show
@@ -212,7 +212,7 @@ def show_sentences(sentences: Sequence[str], cautions: Sequence[str] = ()) -> No
 def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> None:
     """Print where the rest of a run's output is, by the short hash at the end of its folder's name.
 
-    whole: everything was printed. pairs: the folder holds the judged pairs, whose texts are in the data.
+    results: folder of all results. whole: everything was printed. pairs: the folder holds the pairs that were scored.
     """
     code = folder.name.rpartition("-")[2]
     where = "" if results == Path("results") else f" --results {shlex.quote(str(results))}"
@@ -221,7 +221,7 @@ def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> N
 
 
 def say_written(written: Sequence[Path], err: bool = False) -> None:
-    """Print one line per folder with the names of the written files; a name in several formats is listed once."""
+    """Print one line per folder with the names of its written files; a name in several formats is listed once."""
     for folder in dict.fromkeys(path.parent for path in written):
         kinds: dict[str, list[str]] = {}
         for path in written:
@@ -242,9 +242,9 @@ def show_list(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def show_described(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print fields with value, meaning and setting; on a terminal the meaning is on the line below.
+    """Print fields with value, meaning and setting; on a terminal the meaning is on the line below, without headings.
 
-    In a pipe each field is one line under the headings. rows: of the same length as the headings.
+    In a pipe each field is one line under the four headings. rows: (name, value, meaning, setting) of each field.
     """
     from rich.console import Console
 
@@ -264,7 +264,7 @@ def show_described(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> 
 
 
 def show_card(lines: Sequence[tuple[str, str]]) -> None:
-    """Print labelled texts; lines without text are left out."""
+    """Print lines of (label, text); those whose text is empty are left out."""
     from rich.table import Table as RichTable
 
     table = RichTable.grid(padding=(0, 2, 0, 0))
@@ -274,7 +274,10 @@ def show_card(lines: Sequence[tuple[str, str]]) -> None:
 
 
 def _show(table: RichTable, rows: Sequence[Sequence[str]], aligned_under: Sequence[str] | None) -> None:
-    """Print rows in a table; if the output is not a terminal, as unwrapped lines."""
+    """Print rows in a table; if the output is not a terminal, as unwrapped lines under the headings `aligned_under`.
+
+    aligned_under: empty for lines without headings; None for a table in this case, too.
+    """
     from rich.console import Console
     from rich.text import Text
 

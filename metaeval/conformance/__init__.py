@@ -1,1 +1,1 @@
-"""Contract checks for what others write: `pytest --pyargs metaeval.conformance --metric module:Class`."""
+"""Contract checks for other packages' plug-ins: `pytest --pyargs metaeval.conformance --metric module:Class`."""

@@ -1,4 +1,4 @@
-"""What every analysis keeps to: its declaration, its command and function, and two runs on data that are at hand."""
+"""Contract checks of an analysis: of its declaration, its command and function, and two runs of an example."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, own_fields
 from metaeval.analyses.python_function import make_function
-from metaeval.cli.analysis_command import command_of, typed
+from metaeval.cli.analysis_command import command_of, typer_command
 from metaeval.conformance.sentences import checks_of, instance_of, need, need_name, refuse, runs
 from metaeval.errors import UserError
 
@@ -30,7 +30,7 @@ class _ReadError(Exception):
 
 @dataclass
 class AnalysisSubject:
-    """An analysis under test. options: as typed, in place of its first example. name: as registered; "": none."""
+    """An analysis under test. options: as typed; {}: those of its first example. name: as registered; "": none."""
 
     value: Any
     options: Mapping[str, str] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class AnalysisSubject:
         return instance_of(self.value, Analysis, "analysis")
 
     def checked(self, more: Mapping[str, Any]) -> DeclaredOptions:
-        """Return the options of a run, some of them replaced by `more`."""
+        """Return the checked options of a test run, some of them replaced by `more`."""
         analysis, values = self.analysis, dict(self.options)
         for example in () if values else analysis.examples[:1]:
             read = self.read(example)
@@ -50,7 +50,7 @@ class AnalysisSubject:
         return analysis.options_of({**values, **more})
 
     def read(self, example: str) -> DeclaredOptions:
-        """Return the options that the command parses from an example."""
+        """Return the options that the command parses from an example; raises `ContractError` if it cannot be typed."""
 
         seen: list[DeclaredOptions] = []
 
@@ -62,7 +62,7 @@ class AnalysisSubject:
         words = shlex.split(re.split(r" {2,}| > ", example)[0])[len(analysis.name.split()) :]
         try:
             with contextlib.suppress(_ReadError):
-                typed(replace(analysis, run=stop)).main(words, standalone_mode=False)
+                typer_command(replace(analysis, run=stop)).main(words, standalone_mode=False)
         except Exception as error:
             if (message := getattr(error, "format_message", None)) is None:  # not of the command line's words
                 raise
@@ -71,7 +71,7 @@ class AnalysisSubject:
         return seen[0]
 
     def tables(self) -> str:
-        """Run the analysis and return its output as text; check that it prints nothing and writes only stores."""
+        """Run the analysis; return its tables and sentences as text. It may print nothing, and write only stores."""
         what = "The run of --option" if self.options else "The run of the first example"
         # Paths that are typed stay those of the current folder, while the run is in one of its own.
         paths = {name: str(Path(text).resolve()) for name, text in self.options.items() if text and Path(text).exists()}
@@ -84,8 +84,8 @@ class AnalysisSubject:
             written = [path.name for path in Path(folder).rglob("*") if not _STORES.fullmatch(path.name)]
         if not isinstance(done, Done):
             refuse(f"run returns {type(done).__name__}: return a metaeval.analyses.analysis.Done.")
-        need(not printed.getvalue(), f"run prints {printed.getvalue()[:60]!r}: hand it back in Done, by sentences.")
-        need(not written, f"run writes {', '.join(written)}: hand a writer back in Done, by files or outputs.")
+        need(not printed.getvalue(), f"run prints {printed.getvalue()[:60]!r}: return that in Done, as sentences.")
+        need(not written, f"run writes {', '.join(written)}: return a function that does in Done.files or outputs.")
         # A table's own text is its first record alone.
         shown = list(map(_fields, done.shown)) if isinstance(done.shown, Iterable) else done.shown
         return repr((list(map(_fields, done.sheets)), shown, done.verdict, done.sentences))
@@ -96,11 +96,11 @@ def _fields(part: object) -> object:
 
 
 def declares_itself(subject: AnalysisSubject) -> None:
-    """Check the texts from which the command, its help and the function's documentation are made."""
+    """Check the name, summary and options from which the command, its help and the Python function are made."""
     analysis = subject.analysis
     words = re.fullmatch(r"[a-z][a-z0-9-]*( [a-z][a-z0-9-]*)?", analysis.name)
-    need(words, f"Its name is {analysis.name!r}: give one word in lower case, or a group and a word.")
-    need_name("Its", analysis.name.replace(" ", "."), subject.name)
+    need(words, f"The analysis's name is {analysis.name!r}: give one word in lower case, or a group and a word.")
+    need_name("The analysis's", analysis.name.replace(" ", "."), subject.name)
     whole = analysis.summary.endswith(".") and ". " not in analysis.summary and len(analysis.summary) <= _WIDTH
     summary = f"The summary is {analysis.summary!r}"
     need(whole, f"{summary}: give one sentence of at most {_WIDTH} characters, ended by a stop.")
@@ -118,7 +118,7 @@ def declares_itself(subject: AnalysisSubject) -> None:
 
 
 def its_command_and_function_are_made(subject: AnalysisSubject) -> None:
-    """Check that the command and the function can be made: option names are unique, and required fields come first."""
+    """Check that the command and the Python function can be made of the options, and that `untyped` names options."""
     analysis = subject.analysis
     runs("Making the command", partial(command_of, analysis), then="Correct the fields of options.")
     then = "Give each field a default, or place it before those that have one."
@@ -128,7 +128,7 @@ def its_command_and_function_are_made(subject: AnalysisSubject) -> None:
 
 
 def its_examples_can_be_typed(subject: AnalysisSubject) -> None:
-    """Check that the command accepts each of its examples; files that an example names need not exist."""
+    """Check that the command accepts each example that begins with its name; files that it names need not exist."""
     for example in subject.analysis.examples:
         if example.startswith(f"{subject.analysis.name} "):
             with contextlib.suppress(UserError):
@@ -136,7 +136,7 @@ def its_examples_can_be_typed(subject: AnalysisSubject) -> None:
 
 
 def wrong_values_are_refused(subject: AnalysisSubject) -> None:
-    """Check that an unknown option and a wrong value raise a `UserError` of one sentence."""
+    """Check that an unknown option raises a `UserError`, and wrong values of options no other exception."""
     analysis = subject.analysis
     options = runs("Checking the options", partial(subject.checked, {}))
     base = {name: getattr(options, name) for name in options.model_fields_set}
@@ -146,13 +146,13 @@ def wrong_values_are_refused(subject: AnalysisSubject) -> None:
             with contextlib.suppress(UserError):
                 what = f"The value {value!r} of option {name!r}"
                 runs(what, partial(analysis.options_of, {**base, name: value}), UserError, then)
-                need(name in analysis.options.model_fields, "An unknown option is taken: leave extra='forbid'.")
+                need(name in analysis.options.model_fields, "An unknown option is accepted: leave extra='forbid'.")
 
 
 def a_run_repeats(subject: AnalysisSubject) -> None:
     """Check that two runs return the same tables, print nothing, and write nothing but stores."""
     same = subject.tables() == subject.tables()
-    need(same, "Two runs differ: draw from a seed in the options, sort what has no order; hand back no time, no path.")
+    need(same, "Two runs differ: draw from a seed in the options, sort what has no order; return no time, no path.")
 
 
 CHECKS = checks_of(globals())

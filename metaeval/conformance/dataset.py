@@ -1,4 +1,4 @@
-"""What every data set keeps to: its card, and what its loader makes of the files."""
+"""Contract checks of a data set: of its card, and of what its loader returns."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DatasetSubject:
 
     @cached_property
     def splits(self) -> dict[str, Corpus | Ratings]:
-        """Every split whose files are available, loaded, by name; none of a data set of questions alone."""
+        """The available splits, loaded, by name; `NotCheckedError` if there is none. {} for a data set of questions."""
         splits: dict[str, Corpus | Ratings] = {}
         if self.dataset.questions:
             return splits
@@ -105,7 +105,7 @@ def its_card_is_whole(subject: DatasetSubject) -> None:
 
 
 def missing_files_are_told(subject: DatasetSubject) -> None:
-    """Check that missing files raise a `UserError`."""
+    """Check that loading the default split from an empty folder raises a `UserError` with a message."""
     dataset = subject.dataset
     if not dataset.files.get(dataset.default_split):
         return
@@ -119,7 +119,7 @@ def missing_files_are_told(subject: DatasetSubject) -> None:
 
 
 def every_split_loads(subject: DatasetSubject) -> None:
-    """Check that each available split has something to judge, and counts what it leaves out."""
+    """Check that each available split counts what it leaves out, and that a corpus has citations, texts and groups."""
     for split, content in subject.splits.items():
         for reason, count in content.dropped.items():
             need(
@@ -145,7 +145,7 @@ def every_split_loads(subject: DatasetSubject) -> None:
 
 
 def loading_repeats(subject: DatasetSubject) -> None:
-    """Check that two loads give the same content in the same order."""
+    """Check that two loads of each available split give the same content in the same order."""
     for split, content in subject.splits.items():
         need(
             subject.load(split) == content,
@@ -154,7 +154,7 @@ def loading_repeats(subject: DatasetSubject) -> None:
 
 
 def groups_can_be_resampled(subject: DatasetSubject) -> None:
-    """Check that there are several groups to resample, and several levels to distinguish."""
+    """Check that each available split has several groups, to be resampled, and several levels."""
     for split, content in subject.splits.items():
         if isinstance(content, Corpus):
             groups = {statement.group for statement in content.statements.values()}

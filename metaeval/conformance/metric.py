@@ -1,4 +1,4 @@
-"""What every metric keeps to, whatever it computes."""
+"""Contract checks of a metric: of its card, its scores of fixed pairs, its identity and its explanations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PAIRS = [
 HELD, UNRELATED = (SOURCES[0], STATEMENTS[0]), (SOURCES[1], STATEMENTS[0])
 LONG = (SOURCES[3], "word")
 SLACK = 1e-5
-"""How far apart the scores of one pair in two batches may be: the rounding of float32 models."""
+"""Largest allowed difference of one pair's scores in two batches, by the rounding of float32 models."""
 
 
 @dataclass
@@ -58,7 +58,7 @@ class MetricSubject:
     untrained: bool = False
 
     def made(self) -> Metric:
-        """Return a new instance of the metric."""
+        """Return a new instance of the metric; `NotCheckedError` for a combination, or if packages are missing."""
         declares_itself(self)
         missing = [module for module in self.kind.card.modules if importlib.util.find_spec(module) is None]
         if missing:
@@ -72,12 +72,12 @@ class MetricSubject:
 
     @cached_property
     def metric(self) -> Metric:
-        """Return the instance that scored the pairs."""
+        """Return the instance that scores the pairs; always the same one."""
         return self.made()
 
     @cached_property
     def direct(self) -> Sequence[PairScore]:
-        """The answers to `PAIRS` from one call of `score`, after a check that there is one answer per pair."""
+        """The results for `PAIRS`, in order, from one call of `score`, after a check of their number and values."""
         metric = self.metric
         metric.prepare(SOURCES, STATEMENTS)
         columns = [source for source, _ in PAIRS], [statement for _, statement in PAIRS]
@@ -87,7 +87,7 @@ class MetricSubject:
 
     @property
     def answers(self) -> dict[tuple[str, str], PairScore]:
-        """Return the metric's answers by (source, statement)."""
+        """Return the metric's results by (source, statement)."""
         return dict(zip(PAIRS, self.direct, strict=True))
 
 
@@ -123,12 +123,12 @@ def declares_itself(subject: MetricSubject) -> None:
 
 
 def answers_every_pair(subject: MetricSubject) -> None:
-    """Check that every pair gets one PairScore, in order, with a finite score or a status that says why not."""
+    """Check that every pair gets one PairScore, with a finite score or a status that says why there is none."""
     _ = subject.direct
 
 
 def scores_lie_in_the_declared_range(subject: MetricSubject) -> None:
-    """Check that scores are within the card's range and not all the same."""
+    """Check that at least 8 pairs have a score, in the card's range, and that 3 or more of the scores differ."""
     card = subject.kind.card
     scored = [(pair, answer.score) for pair, answer in subject.answers.items() if answer.score is not None]
     need(
@@ -148,7 +148,7 @@ def scores_lie_in_the_declared_range(subject: MetricSubject) -> None:
 
 
 def a_statement_without_words_has_no_score(subject: MetricSubject) -> None:
-    """Check that a statement without words has no score and the status EMPTY."""
+    """Check that a blank statement has no score and the status EMPTY."""
     for (_, statement), answer in subject.answers.items():
         need(
             statement.strip() or (answer.score is None and answer.status is Status.EMPTY),
@@ -158,7 +158,7 @@ def a_statement_without_words_has_no_score(subject: MetricSubject) -> None:
 
 
 def no_pair_depends_on_the_others(subject: MetricSubject) -> None:
-    """Check that a pair scored alone gets the same answer as among others, status and tokens included."""
+    """Check that a pair scored alone gets the same result as among others, status and tokens included."""
     metric = subject.metric
     together = subject.direct
     if not metric.corpus_dependent:
@@ -193,7 +193,7 @@ def order_and_repetition_change_nothing(subject: MetricSubject) -> None:
 
 
 def support_scores_higher(subject: MetricSubject) -> None:
-    """Check that a statement from the source scores higher than one about something else."""
+    """Check that a statement scores higher, as the card has it, with a source that says so than with another."""
     if subject.untrained:
         raise NotCheckedError("a random model knows nothing")
     direction = subject.kind.card.direction
@@ -223,18 +223,18 @@ def its_identity_names_what_it_is(subject: MetricSubject) -> None:
 
 
 def its_signature_fields_are_texts(subject: MetricSubject) -> None:
-    """Check that the fields of the signature are names and texts."""
+    """Check that the names and values of the signature's fields (`provenance`) are texts."""
     for name, value in subject.metric.provenance().items():
         if not (isinstance(name, str) and isinstance(value, str)):
             refuse(f"provenance() has {name!r}: {value!r}: names and values have to be texts.")
 
 
 def what_is_cut_is_counted(subject: MetricSubject) -> None:
-    """Check that, with an input limit, `tokens` counts the whole pair and `cut` what exceeds the limit."""
+    """Check, on a long pair, that `tokens` counts the whole pair and `cut` is above 0 only beyond the input limit."""
     limit, held, long = subject.kind.card.input_limit, subject.answers[HELD], subject.answers[LONG]
     need(
         limit is None or long.tokens > 700,
-        f"A pair of 701 words is answered with {long.tokens} tokens by a metric with input_limit={limit}: give the "
+        f"A pair of 701 words gets tokens={long.tokens} from a metric with input_limit={limit}: give the "
         "number of input tokens before any cut as PairScore.tokens.",
     )
     expected = limit is not None and long.tokens > limit
@@ -247,7 +247,7 @@ def what_is_cut_is_counted(subject: MetricSubject) -> None:
 
 
 def three_way_probabilities_are_a_distribution(subject: MetricSubject) -> None:
-    """Check, if the card declares three_way, that each pair has log-probabilities that form a distribution."""
+    """Check, if the card declares three_way, that one pair's log-probabilities are those of a distribution."""
     if not subject.kind.card.three_way:
         return
     metric = subject.made()
@@ -266,7 +266,7 @@ def three_way_probabilities_are_a_distribution(subject: MetricSubject) -> None:
 def its_explanations_lie_in_the_texts(subject: MetricSubject) -> None:
     """Check, if the metric explains, that spans are not empty, lie in the texts, and have weights from -1 to 1.
 
-    A pair without a score must have none; the supported example must have one.
+    A pair without a score must have no spans; the supported example must have some.
     """
     if not subject.kind.explains():
         return
@@ -296,7 +296,7 @@ def _check_answers(answers: Any) -> None:
         refuse(f"score returned {type(answers).__name__}: return a list with one PairScore for each pair.")
     need(
         len(answers) == len(PAIRS),
-        f"score returned {len(answers)} answers for {len(PAIRS)} pairs: return one PairScore for each pair, in the "
+        f"score returned {len(answers)} results for {len(PAIRS)} pairs: return one PairScore for each pair, in the "
         "order given.",
     )
     for answer in answers:

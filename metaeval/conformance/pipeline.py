@@ -1,4 +1,4 @@
-"""What every citation pipeline keeps to: its declaration, and a run on a few answers."""
+"""Contract checks of a citation pipeline: of its declaration, and of runs on a few answers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class PipelineSubject:
 
     @cached_property
     def files(self) -> dict[str, bytes]:
-        """Return the content of the files of a run, by their paths in its folder."""
+        """Return the content of the files that a run on `ANSWERS` (or `data`) writes, by their paths in its folder."""
         return self.written(ANSWERS)
 
     def written(self, answers: tuple[Mapping[str, Any], ...]) -> dict[str, bytes]:
@@ -68,7 +68,7 @@ class PipelineSubject:
             result = runs("The pipeline", partial(self.result, answers, Path(folder)))
             if not isinstance(result, PipelineResult):
                 refuse(f"The run gives {type(result).__name__}: lay_out has to return a Layout.")
-            need(result.tables, "lay_out gives no table: return Layout([sheet]), a sheet from Provenance.sheet.")
+            need(result.tables, "lay_out returns no table: return Layout([sheet]), a sheet from Provenance.sheet.")
             for name, sheet in result.tables.items():
                 need(sheet.records, f"The table {name!r} has no records: give one for each line and measure.")
             if not result.signatures:
@@ -100,7 +100,7 @@ class PipelineSubject:
 def declares_itself(subject: PipelineSubject) -> None:
     """Check the texts, options and requirements from which the command and its help are made."""
     pipeline = subject.pipeline
-    need_name("Its", pipeline.name, subject.name)
+    need_name("The pipeline's", pipeline.name, subject.name)
     for what in ("name", "title", "paper", "help"):
         need(getattr(pipeline, what), f"The pipeline's {what} is empty: fill it; `cite --help` and tables show it.")
     first = pipeline.help.strip().splitlines()[0]
@@ -132,19 +132,19 @@ def a_run_gives_tables_with_signatures(subject: PipelineSubject) -> None:
 
 
 def the_same_run_gives_the_same_files(subject: PipelineSubject) -> None:
-    """Check that two runs write the same bytes."""
+    """Check that two runs write the same files, byte by byte, except manifests."""
     again = subject.written(ANSWERS)
     # A manifest holds time and machine.
     names = [name for name in subject.files.keys() | again.keys() if not name.endswith("manifest.json")]
     changed = sorted(name for name in names if subject.files.get(name) != again.get(name))
     need(
         not changed,
-        f"Two runs on the same answers differ in {', '.join(changed)}: sort what has no order; no time, no path.",
+        f"Two runs on the same answers differ in {', '.join(changed)}: sort what has no order; write no time, no path.",
     )
 
 
 def unusual_answers_are_read_or_refused(subject: PipelineSubject) -> None:
-    """Check that answers without marks, or with a mark of no passage, give a result or a one-sentence `UserError`."""
+    """Check that answers without marks, or with a mark of no passage, raise at most `UserError` (not with `data`)."""
     if subject.data is None:
         with tempfile.TemporaryDirectory() as folder, suppress(UserError, NotCheckedError):
             runs(

@@ -1,4 +1,4 @@
-"""The options of `pytest --pyargs metaeval.conformance`; a pytest run of anything else does not get them."""
+"""The pytest plug-in with the options of `pytest --pyargs metaeval.conformance`; other pytest runs do not get them."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
             help=f"The {kind} to check: module:NAME, or a registered name. Repeatable.",
         )
     group.addoption("--option", action="append", default=[], metavar="KEY=VALUE", help="An option of what is checked.")
-    group.addoption("--data", metavar="PATH", help="What the data set or the pipeline reads.")
+    group.addoption("--data", metavar="PATH", help="The file or folder that the data set or pipeline reads.")

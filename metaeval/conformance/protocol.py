@@ -1,4 +1,4 @@
-"""What every protocol keeps to: its declaration, the edges of its input, the counts, the resamples, comparisons."""
+"""Contract checks of a protocol: of its declaration, edge cases of input, counts, resamples and comparisons."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ _COLUMNS = ("gold", "score", "group", "pool", "system")
 
 
 def judgements(n: int = 300, *, missing: float = 0.0) -> Judgements:
-    """Return n synthetic rows: three levels, five systems, tied scores that follow the gold, pools of about six rows.
-
-    missing: share of the rows without a score.
+    """Return n synthetic rows: three levels, five systems, tied scores that follow the gold, pools of about six rows,
+    and three pools to a group. missing: probability that a row has no score.
     """
     rng = np.random.default_rng(0)
     pool = rng.integers(0, max(1, n // 6), n)
@@ -38,7 +37,7 @@ def judgements(n: int = 300, *, missing: float = 0.0) -> Judgements:
     return Judgements(gold, np.where(rng.random(n) < missing, np.nan, score), pool // 3, pool, system)
 
 
-def copied(rows: Judgements) -> Judgements:
+def copy_rows(rows: Judgements) -> Judgements:
     """Return the same rows in new arrays."""
     columns: dict[str, Any] = {
         name: value.copy() for name, value in vars(rows).items() if isinstance(value, np.ndarray)
@@ -79,7 +78,7 @@ class ProtocolSubject:
 
     @property
     def options(self) -> dict[str, str]:
-        """Return the default value of each option."""
+        """Return the default value of each option, by name."""
         return {name: option.default for name, option in self.protocol.options.items()}
 
     def run(self, rows: Judgements, n: int = 20, seed: int = 0, options: Mapping[str, str] | None = None) -> Outcome:
@@ -88,21 +87,21 @@ class ProtocolSubject:
         return self.protocol.evaluate(self.taken(rows), Resampling(n=n, seed=seed, method="percentile"), chosen)
 
     def taken(self, rows: Judgements) -> Judgements:
-        """Return the rows in new arrays, with scores in the form that the protocol takes."""
+        """Return the rows in new arrays; for a protocol that takes levels, with scores rounded to 0, 1 and 2."""
         if not self.protocol.takes_levels:
-            return copied(rows)
+            return copy_rows(rows)
         score = np.where(np.isfinite(rows.score), np.clip(np.round(rows.score), 0, 2), rows.score)
-        return copied(rows).with_score(score)
+        return copy_rows(rows).with_score(score)
 
 
 def declares_itself(subject: ProtocolSubject) -> None:
     """Check the names, texts and options that every command reads."""
     protocol = subject.protocol
     keys = [measure.key for measure in protocol.measures]
-    need_name("Its", protocol.name, subject.name)
+    need_name("The protocol's", protocol.name, subject.name)
     if not (protocol.title and protocol.about):
         refuse("title or about is empty: say in one sentence what it measures, for `explain`.")
-    need(keys, "It has no measures: declare at least one Measure(key, label).")
+    need(keys, "The protocol has no measures: declare at least one Measure(key, label).")
     need(len(set(keys)) == len(keys), f"Two measures have one key, among {', '.join(keys)}: give each its own.")
     for measure in protocol.measures:
         need(measure.about, f"Measure {measure.key!r} has no `about`: say in one sentence what it is.")
@@ -126,10 +125,10 @@ def declares_itself(subject: ProtocolSubject) -> None:
 
 
 def counts_and_estimates_are_whole(subject: ProtocolSubject) -> None:
-    """Check edge cases with and without resamples: counts add up, and every value is a number or has a note."""
+    """Check on edge cases that counts add up, each value is a number or has a note, and the input stays unchanged."""
     for edge, rows in EDGES.items():
         for resampling in (Resampling(0), Resampling(20), Resampling(20, method="percentile")):
-            mine = copied(rows)
+            mine = copy_rows(rows)
             call = partial(subject.protocol.evaluate, mine, resampling, subject.options)
             outcome = runs(f"evaluate on the input {edge!r}", call)
             _check_outcome(subject.protocol, rows, outcome, edge)
@@ -142,10 +141,10 @@ def counts_and_estimates_are_whole(subject: ProtocolSubject) -> None:
 
 
 def without_scores_nothing_is_defined(subject: ProtocolSubject) -> None:
-    """Check that without scores every value is None and has a note."""
+    """Check that without any scored row every value is None and has a note."""
     for edge in ("all unscored", "empty"):
         outcome = subject.run(EDGES[edge])
-        need(outcome.scored == 0, f"On the input {edge!r} it says scored={outcome.scored}; no row has a score.")
+        need(outcome.scored == 0, f"On the input {edge!r} scored is {outcome.scored}; no row has a score.")
         for key, estimate in outcome.estimates.items():
             need(
                 estimate.value is None and estimate.note,
@@ -154,7 +153,7 @@ def without_scores_nothing_is_defined(subject: ProtocolSubject) -> None:
 
 
 def one_group_has_no_interval(subject: ProtocolSubject) -> None:
-    """Check that a single group has no interval, which would have no width."""
+    """Check that rows of one group give no interval, which would have no width, and a note beside each value."""
     for key, estimate in subject.run(EDGES["one group"]).estimates.items():
         need(
             estimate.low is None and (estimate.value is None or estimate.note),
@@ -164,13 +163,13 @@ def one_group_has_no_interval(subject: ProtocolSubject) -> None:
 
 
 def without_resamples_there_is_no_interval(subject: ProtocolSubject) -> None:
-    """Check that without resamples there are values and no intervals."""
+    """Check that without resamples no estimate has an interval."""
     for key, estimate in subject.run(EDGES["plain"], n=0).estimates.items():
         need(estimate.low is None, f"{key} has an interval without resamples: return low=None and high=None.")
 
 
 def the_seed_fixes_the_interval(subject: ProtocolSubject) -> None:
-    """Check that the same seed gives the same outcome, and another seed other intervals."""
+    """Check that the same seed gives the same outcome, and another seed at least one other interval."""
     first, again, other = (subject.run(EDGES["plain"], n=200, seed=seed) for seed in (1, 1, 2))
     if first != again:
         refuse("Two runs with one seed differ: draw with metaeval.stats.resampling.bootstrap, from the seed given.")
@@ -247,7 +246,7 @@ def replicate_agrees_with_evaluate(subject: ProtocolSubject) -> None:
 
 
 def influence_agrees_with_evaluate(subject: ProtocolSubject) -> None:
-    """Check that `influence` and `chance`, if a protocol has them, cover its measures and agree with `evaluate`."""
+    """Check that `influence`, if a protocol has it, agrees with `evaluate`, and `chance` names only its measures."""
     protocol, edge = subject.protocol, EDGES["plain"]
     estimates = subject.run(edge, n=0).estimates
     keys = [key for key, estimate in estimates.items() if estimate.value is not None]
@@ -268,7 +267,7 @@ def influence_agrees_with_evaluate(subject: ProtocolSubject) -> None:
 
 
 def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
-    """Check that a metric can be compared with a worse one and with itself, as `compare` and `plan` do."""
+    """Check that a metric can be compared with a worse one and with itself, and that p-values are from 0 to 1."""
     protocol, metric = subject.protocol, subject.taken(EDGES["plain"])
     noise = np.random.default_rng(5).normal(size=metric.score.size)
     other = subject.taken(metric.with_score(metric.score + noise))
@@ -282,7 +281,7 @@ def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
                 pair[0] is not pair[1] or difference.value in (0.0, None),
                 f"{key} of a metric less that of the same metric is {difference.value}: use the draws as given.",
             )
-            need(difference.p is None or 0 < difference.p <= 1, f"{key}: p of a comparison is {difference.p}.")
+            need(difference.p is None or 0 < difference.p <= 1, f"{key}: p is {difference.p}; give 0 < p <= 1.")
     for measure in protocol.measures:
         if measure.closed_forms is None:
             continue
@@ -296,7 +295,7 @@ def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
 
 
 def ties_are_as_declared(subject: ProtocolSubject) -> None:
-    """Check that with tie_orders, estimates on tied scores have the values of the worst and the best tie order."""
+    """Check, if the protocol sets tie_orders, that some estimate on a constant score has `ties` (worst, best order)."""
     if subject.protocol.tie_orders:
         estimates = subject.run(EDGES["constant score"]).estimates.values()
         need(
@@ -306,7 +305,7 @@ def ties_are_as_declared(subject: ProtocolSubject) -> None:
 
 
 def what_is_blind_is_blind(subject: ProtocolSubject) -> None:
-    """Check that a measure that declares itself unable to distinguish metrics gives opposite scores the same value."""
+    """Check that a measure whose `blind` gives a reason has the same value for opposite scores."""
     for edge, rows in EDGES.items():
         unscored = rows.with_score(np.full(rows.score.size, np.nan))
         reasons = {measure.key: measure.blind(unscored) for measure in subject.protocol.measures}
@@ -335,10 +334,10 @@ def _check_outcome(protocol: Protocol, rows: Judgements, outcome: Any, edge: str
     )
     need(all(n > 0 for n in outcome.excluded.values()), f"{where} excluded holds a reason without rows: leave it out.")
     unknown = set(outcome.estimates) - {measure.key for measure in protocol.measures}
-    need(not unknown, f"{where} it estimates {', '.join(sorted(unknown))}, which are not measures: declare them.")
+    need(not unknown, f"{where} estimates has {', '.join(sorted(unknown))}, which are not measures: declare them.")
     lacking = set(protocol.shown(rows)) - set(outcome.estimates)
     if lacking:
-        refuse(f"{where} it shows {', '.join(sorted(lacking))} and does not estimate it: return an Estimate for each.")
+        refuse(f"{where} estimates lacks {', '.join(sorted(lacking))}, which `shown` names: return Estimates.")
     for warning in outcome.warnings:
         if not (warning.endswith(".") and (warning[0].isupper() or warning[0].isdigit())):
             refuse(f"The warning {warning!r} is not a sentence: begin with a capital and end with a full stop.")

@@ -1,4 +1,4 @@
-"""How a check fails: with one sentence that says what to do."""
+"""Helpers of the contract checks: errors, and functions that raise them with one sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def need_name(whose: str, name: str, registered: str) -> None:
 
 
 def checks_of(module: Mapping[str, object]) -> tuple[Callable[[Any], None], ...]:
-    """Return the checks of a module in order: its functions whose only parameter is a subject."""
+    """Return the checks in a module's globals, in order: the functions whose only parameter is called `subject`."""
     functions = filter(inspect.isfunction, module.values())
     return tuple(function for function in functions if [*inspect.signature(function).parameters] == ["subject"])
 
@@ -43,7 +43,7 @@ def refuse(sentence: str, cause: BaseException | None = None) -> NoReturn:
 
 
 def instance_of(value: Any, kind: type[Found], what: str) -> Found:
-    """Return the registered object if it is of this kind; raises `ContractError` otherwise."""
+    """Return the registered object if it is of this kind, else raise `ContractError`. what: the kind in words."""
     if not isinstance(value, kind):
         article = "an" if what.startswith("a") else "a"
         refuse(f"{value!r} is not {article} {what}: give an instance of {kind.__module__}.{kind.__name__}.")
@@ -51,7 +51,7 @@ def instance_of(value: Any, kind: type[Found], what: str) -> Found:
 
 
 def raises(expected: type[Exception], call: Callable[[], object], sentence: str) -> str:
-    """Return the message of the expected error; raises `ContractError` if the call raises none or another error."""
+    """Return the message of the `expected` error; raise `ContractError` with `sentence` if there is none or another."""
     try:
         call()
     except expected as error:
@@ -64,9 +64,9 @@ def raises(expected: type[Exception], call: Callable[[], object], sentence: str)
 def runs(
     what: str, call: Callable[[], Found], allowed: type[Exception] = ContractError, then: str = "See the traceback."
 ) -> Found:
-    """Return the result of a call; raises `ContractError` for an exception other than `allowed`.
+    """Return the result of a call; raises `ContractError` in place of an exception other than `allowed`.
 
-    what: what is called, and then: what to do, for the message.
+    what, then: what is called, and what to do about an exception, for the message.
     """
     try:
         return call()

@@ -1,4 +1,4 @@
-"""The contract checks of what `--metric`, `--analysis` and the options of other kinds name, one test each."""
+"""The contract checks as tests: one test for each check of each object that `--metric`, `--analysis` and so on name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Checks = tuple[Callable[[Any], None], ...]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Generate one test for each check of each named object."""
+    """Generate one test for each check of each named object; end pytest with exit code 4 if none is named."""
     cases = list(_cases(metafunc.config))
     if not cases:
         pytest.exit(
@@ -52,7 +52,7 @@ def _cases(config: pytest.Config) -> Iterator[tuple[str, Checks, Any]]:
 
 
 def test_contract(checks: Checks, subject: Any) -> None:
-    """Run the checks, of which the last is the tested one; its failure message says what to do."""
+    """Run the last of the checks; if it crashes, first the earlier ones, whose failures explain that, are run."""
     *before, check = checks
     try:
         try:

@@ -41,7 +41,7 @@ from metaeval.runs.score_columns import FILE_PREFIX
 from metaeval.runs.verdict_cutoffs import find_cutoff
 from metaeval.scoring.block_plan import longest_first
 from metaeval.scoring.contract import Metric
-from metaeval.scoring.engine import context_of, settled
+from metaeval.scoring.engine import context_of, settled_metric
 
 
 def evidence_reader(job: Job) -> Callable[[Pair], list[PlacedEvidence]]:
@@ -424,7 +424,7 @@ def _explained(
         return None
     if metric.card.modules and name not in view.explain:  # it takes a model
         return None
-    metric = settled(metric, job.texts)
+    metric = settled_metric(metric, job.texts)
     shown = [job.texts[number] for row in rows for number in row.members]
     context = context_of(set(job.texts if metric.corpus_dependent else shown))
     spans_of: dict[tuple[str, str], list[int]] = {}

@@ -24,14 +24,14 @@ from metaeval.files import canonical_json, sha256_file, sha256_json
 from metaeval.runs.prepared_run import variant_path
 from metaeval.scoring.backends.model_loading import devices_of
 from metaeval.scoring.contract import Combination, Metric, MetricCard, TextPair, TwoStepMetric
-from metaeval.scoring.engine import ScoredPairs, score_jointly, settled
+from metaeval.scoring.engine import ScoredPairs, score_jointly, settled_metric
 from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
 from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.functions import as_class, source_hash
 from metaeval.scoring.score_files import ScoreFile
 from metaeval.scoring.score_store import ScoreStore
-from metaeval.scoring.scoring_speed import timed
+from metaeval.scoring.scoring_speed import storing_speed
 from metaeval.scoring.windowed_tables import WINDOW_ROWS, PairFile
 from metaeval.variants import MetricVariant, metric_variant
 
@@ -71,11 +71,11 @@ def scoring_function(pool: Pool | None, names: Sequence[str], metrics: Sequence[
     # What Python gave is found in this process alone.
     here_alone = any(registry.is_given("metric", name) for name in names)
     if pool is None or here_alone or any(metric.where == "driver" for metric in metrics):
-        return timed(Work(metrics).run, metrics)
+        return storing_speed(Work(metrics).run, metrics)
     execute = partial(pool.run, recipe_of(names, metrics, config))
     if config.executor.name == "ray":  # its workers may be on other machines
         return execute
-    return timed(execute, metrics, pool.size, pool.size if config.executor.devices else 1)
+    return storing_speed(execute, metrics, pool.size, pool.size if config.executor.devices else 1)
 
 
 def recipe_of(names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> WorkerRecipe:
@@ -249,7 +249,7 @@ class LoadedMetrics:
     ) -> LoadedMetrics:
         """Return the metrics with the options that texts determine (as a language), or those that `stored` returns."""
         options = {name: stored(each) if stored else each.settled(pairs) for name, each in self.by_name.items()}
-        by_name = {name: settled(metric, (), options[name]) for name, metric in self.by_name.items()}
+        by_name = {name: settled_metric(metric, (), options[name]) for name, metric in self.by_name.items()}
         known = self.config.metric_options
         changed = {name: {**known.get(name, {}), **chosen} for name, chosen in options.items() if chosen}
         if not changed:

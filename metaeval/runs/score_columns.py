@@ -29,7 +29,7 @@ from metaeval.runs.row_scores import JobScores, job_as_read, job_scores, joins, 
 from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import Metric, PairScore, Status
 from metaeval.scoring.controls import CONTROLS, OVERLAP, REFERENCE_MODEL, SYSTEM, rated_controls
-from metaeval.scoring.engine import ScoredPairs, score_pairs, settled
+from metaeval.scoring.engine import ScoredPairs, score_pairs, settled_metric
 from metaeval.scoring.score_files import ScoreFile, align, read_scores
 from metaeval.scoring.score_store import ScoreStore
 
@@ -162,7 +162,7 @@ def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> l
     signed = {  # a pack is signed with the options that were given (language=auto), a run with what its texts settled
         signed_as(name, metric, metric.identity()): name
         for name, plain in metrics.items()
-        for metric in (plain, settled(plain, source.texts))
+        for metric in (plain, settled_metric(plain, source.texts))
     }
     marked = [replace(column, is_control=column.fields.get("metric") in signed) for column in columns]
     scored_here = {signed[str(column.fields["metric"])] for column in marked if column.is_control}
@@ -212,7 +212,7 @@ def _control_rows(job: Job, name: str) -> list[PairScore]:
 
 @lru_cache(maxsize=4)
 def _control_scores(name: str, texts: tuple[tuple[str, str], ...]) -> ScoredPairs:
-    return score_pairs(settled(_control_metric(name), texts), texts)
+    return score_pairs(settled_metric(_control_metric(name), texts), texts)
 
 
 def _control_metric(name: str) -> Metric:

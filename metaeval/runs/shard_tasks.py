@@ -34,7 +34,7 @@ from metaeval.scoring.contract import Combination, Metric, TextPair
 from metaeval.scoring.engine import context_of, job_identity
 from metaeval.scoring.executors.contract import BlockTask, Context
 from metaeval.scoring.executors.pool import Pool
-from metaeval.scoring.executors.termination_signal import Notice, noticed
+from metaeval.scoring.executors.termination_signal import Notice, sigterm_notice
 from metaeval.scoring.score_store import pair_key
 from metaeval.scoring.scoring_speed import device_of
 from metaeval.scoring.shards import (
@@ -109,7 +109,7 @@ def export_shard(
     """
     parquet_library()
     metrics, folder = load_shardable(config), location(folder)
-    with noticed() as notice, worker_pool(config) as pool:
+    with sigterm_notice() as notice, worker_pool(config) as pool:
         for part in _parts(metrics, progress, folder):
             loaded = part.settled(metrics)
             for group in loaded.groups():

@@ -1,4 +1,4 @@
-"""Pair scores aggregated to one score per row, which is a unit of analysis."""
+"""Aggregation of the scores of pairs to one score per row, which is a chunk, a citation or a statement."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ _SPOILS = (Status.FAILED, Status.ABSENT, Status.TOO_LONG, Status.UNPARSED, Statu
 def aggregate(
     answers: Sequence[PairScore], rows: Sequence[UnitRow], how: Aggregation, direction: Literal[1, -1]
 ) -> list[PairScore]:
-    """Return one answer per row, oriented so that higher is more support: its chunks' best score, or their mean.
+    """Return one `PairScore` per row, oriented so that higher is more support: its pairs' best score, or their mean.
 
-    how: the rule. direction: 1 if higher raw scores mean more support, else -1. A union has the best score too; the
-    joined chunks (`best_members`) are scored later.
+    answers: of all pairs, which `UnitRow.members` numbers. how: the rule; "mean" is over the `how.most` best pairs, and
+    "union" gives the best score (the joined chunks, see `best_members`, are scored later). direction: 1 if higher raw
+    scores mean more support, else -1. A row of which a pair has a status in `_SPOILS` gets the first such status, and
+    no score; other pairs without a score are left out.
     """
     return [_combine([answers[number] for number in row.members], how, direction) for row in rows]
 
@@ -27,7 +29,7 @@ def aggregate(
 def best_members(
     answers: Sequence[PairScore], members: Iterable[int], most: int | None, direction: Literal[1, -1]
 ) -> list[int]:
-    """Return the numbers of the best `most` scored answers among a row's members, in order; ties go to the first."""
+    """Return the numbers of a row's `most` best scored pairs (None: all), ascending; of ties the first in `members`."""
     scored = [(number, score) for number in members if (score := answers[number].score) is not None]
     best = sorted(scored, key=lambda member: -direction * member[1])[:most]
     return sorted(number for number, _ in best)

@@ -20,13 +20,13 @@ except ImportError:  # Windows: runs that share a store there score a block that
 
 
 class BlockClaims:
-    """The blocks that this process has claimed for scoring. Without file locks, every process gets every claim."""
+    """The blocks that this process has claimed. Without a lock file or file locks, every process gets every claim."""
 
     def __init__(self, file: IO[bytes] | None) -> None:
         self._file = file
 
     def take(self, name: str) -> bool:
-        """Claim a block by its name in hexadecimal digits; return False if another process has claimed it."""
+        """Claim a block by its name (16 or more hexadecimal digits); return False if another process has claimed it."""
         if fcntl is None or self._file is None:
             return True
         try:
@@ -38,7 +38,7 @@ class BlockClaims:
         return True
 
     def release(self, name: str) -> None:
-        """Release a block."""
+        """Release the claim on the block of this name."""
         if fcntl is not None and self._file is not None:
             with contextlib.suppress(OSError):
                 fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _place(name))
@@ -46,7 +46,7 @@ class BlockClaims:
 
 @contextlib.contextmanager
 def claims_beside(path: Path | None) -> Iterator[BlockClaims]:
-    """Open the claims shared by runs that use the store at `path`; the last of these runs deletes the lock file."""
+    """Yield the claims shared by all processes that use `path` (None: no locks); the last one deletes the lock file."""
     if path is None or fcntl is None:
         yield BlockClaims(None)
         return

@@ -1,4 +1,4 @@
-"""The plan of a job: its unique pairs in blocks, longest source first. A block is the unit of work everywhere."""
+"""The plan of a job: its unique pairs in blocks, longest source first. Each block is scored and stored as a whole."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from metaeval.scoring.contract import TextPair
 
 @dataclass(frozen=True)
 class TextBlock:
-    """Pairs that are scored together, by their keys, in the order in which a metric gets them."""
+    """A block of pairs that are scored together. number: place in the plan, from 0. keys: of the pairs, in order."""
 
     number: int
     keys: tuple[bytes, ...]
@@ -27,7 +27,7 @@ class TextBlock:
 
 @dataclass(frozen=True)
 class Plan:
-    """A job's unique pairs in blocks, each scored and stored as a whole. Plans with one id have the same blocks."""
+    """A job's unique pairs in blocks of about `block_tokens` tokens. Plans with the same id have the same blocks."""
 
     blocks: tuple[TextBlock, ...]
     block_tokens: int
@@ -41,7 +41,7 @@ class Plan:
 class PlannedPairs(ABC):
     """A plan with the texts of its pairs, which are in memory or in a file.
 
-    plan: the id of the plan. sizes: the number of pairs of each block.
+    plan: the id of the plan. block_tokens: the size of a block, in tokens. sizes: the number of pairs of each block.
     """
 
     plan: str
@@ -50,16 +50,16 @@ class PlannedPairs(ABC):
 
     @abstractmethod
     def read(self, numbers: Sequence[int]) -> Iterator[tuple[TextBlock, list[TextPair]]]:
-        """Yield these blocks, in ascending order, with their texts."""
+        """Yield the blocks with these numbers (ascending), each with its pairs of texts in the order of its keys."""
 
     @cached_property
     def pairs(self) -> list[TextPair]:
-        """Return all pairs; those of a file stay in memory."""
+        """Return all pairs in the order of the plan; they stay in memory, also if they were read from a file."""
         return [pair for _, pairs in self.read(range(len(self.sizes))) for pair in pairs]
 
 
 class PairsInMemory(PlannedPairs):
-    """The plan of pairs that are in memory, by their keys."""
+    """The plan of pairs that are in memory. unique: the pairs by key (`score_store.pair_key`)."""
 
     def __init__(self, unique: Mapping[bytes, TextPair], block_tokens: int) -> None:
         self.block_tokens = block_tokens
@@ -68,7 +68,7 @@ class PairsInMemory(PlannedPairs):
         self._unique = unique
 
     def read(self, numbers: Sequence[int]) -> Iterator[tuple[TextBlock, list[TextPair]]]:
-        """Yield these blocks with their texts."""
+        """Yield the blocks with these numbers, each with its pairs of texts in the order of its keys."""
         for number in numbers:
             block = self.blocks.blocks[number]
             yield block, [self._unique[key] for key in block.keys]
@@ -77,8 +77,9 @@ class PairsInMemory(PlannedPairs):
 def make_plan(unique: Mapping[bytes, TextPair], block_tokens: int) -> Plan:
     """Return a job's pairs (by their keys) in blocks of about `block_tokens`, the longest sources first.
 
-    The plan depends on the job's texts alone, not on their order, nor on what is stored. All pairs of a source are
-    in one block. A source counts once in it, each statement once per pair; four characters count as a token.
+    The plan depends on the job's texts alone, not on their order, nor on what is stored. All pairs of a source are in
+    one block, however large. In a block's size a source counts once, a statement once per pair; four characters count
+    as a token.
     """
     cut = enumerate(_cut(unique, block_tokens))
     return Plan(tuple(TextBlock(number, tuple(keys)) for number, keys in cut), block_tokens)
@@ -106,7 +107,7 @@ def _cut(unique: Mapping[bytes, TextPair], block_tokens: int) -> Iterator[list[b
 
 
 def plan_id(block_tokens: int, blocks: Iterable[str]) -> str:
-    """Return the id of a plan, from the ids of its blocks."""
+    """Return a plan's id: 32 hex digits, of a hash over `block_tokens` and the ids of its blocks in order."""
     return _digest([str(block_tokens).encode(), *(block.encode() for block in blocks)])
 
 

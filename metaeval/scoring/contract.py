@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from metaeval.errors import UserError
 
 TextPair = tuple[str, str]
-"""(source, statement)."""
+"""The texts (source, statement)."""
 
 
 class Status(StrEnum):
@@ -24,14 +24,14 @@ class Status(StrEnum):
     EMPTY = "empty"  # a text without words
     NOTHING_TO_SCORE = "nothing to score"  # text, but no unit that the metric can judge
     TOO_LONG = "too long"  # refused, not cut
-    UNPARSED = "unparsed"  # a judge answered, and its answer holds no score
+    UNPARSED = "unparsed"  # a judge replied, and its reply holds no score
     NOT_FINITE = "not finite"  # the metric returned NaN or an infinity
     FAILED = "failed"  # an error that another try may resolve: never stored
     ABSENT = "absent"  # an imported score file has no line for the pair
 
 
 class PairScore(NamedTuple):
-    """A metric's answer for one pair.
+    """A metric's result for one pair: a score, or the status that says why there is none.
 
     score: higher or lower is more support, as the metric's card says; None unless the status is OK.
     tokens: input tokens of the pair, before any cut. cut: how many of them the metric never saw.
@@ -43,12 +43,12 @@ class PairScore(NamedTuple):
     cut: int = 0
 
     def oriented(self, direction: int) -> PairScore:
-        """Return the answer with a score of which higher is more support. direction: of the metric's card."""
+        """Return the result with its score, if any, times the card's `direction`, so that higher is more support."""
         return self if self.score is None else self._replace(score=direction * self.score)
 
 
 class ThreeWay(NamedTuple):
-    """Natural logarithms of a pair's three class probabilities; together they are a distribution."""
+    """Natural logarithms of a pair's three class probabilities, which sum to 1."""
 
     entailment: float
     neutral: float
@@ -76,16 +76,21 @@ class Span(NamedTuple):
 class MetricCard:
     """The card of a metric: name, range, direction, limits and requirements.
 
-    title: how papers write the name (empty: as it is). version: raise it with any change of code that can change a
-    score; it is part of the metric's identity.
-    low, high: the score's range (None: unbounded). direction: +1 when more is more support, else -1. neutral: the
-    score in favour of neither, where there is one. input_limit: tokens (None: no limit); truncation: the side that is
-    cut beyond it. dtype: the number type that the model computes in; template: how source and statement become one
-    input (empty: two inputs). corpus_dependent: the score also depends on the other sources of the job. three_way:
-    gives three-way log-probabilities. modules: what it imports beyond the core install; extra: the pip extra for those.
+    title: how papers write the name (empty: as `name`). family: the kind of method, such as lexical, embedding or
+    classifier; tables of papers group metrics by it. summary: one line for lists. paper: citation, or "none". licence:
+    of the code or model. version: raise it with any change of code that can change a score; it is in the identity.
+    low, high: the score's range (None: unbounded). direction: +1 when a higher score is more support, else -1. neutral:
+    the score in favour of neither, where there is one. input_limit: tokens of a pair (None: no limit); truncation: the
+    side that is cut beyond it. splitter: how the metric splits texts into sentences or chunks, in words. checkpoint,
+    revision: the model's id and revision on the Hugging Face hub. dtype: the number type that the model computes in;
+    template: how source and statement become one input (empty: two inputs). download: size and licence of the files to
+    download, and parameters: number of the model's parameters, in words ("110 M"). corpus_dependent: the score also
+    depends on the other sources of the job. three_way: gives three-way log-probabilities. modules: what it imports
+    beyond the core install; extra: the pip extra for those.
     argument: the option that the text after the colon sets, in a name such as `nli:MODEL_ID` (empty: none).
-    threshold: scores of at least this mean "supported", by the authors' code, later code or a calibration (None: no
-    threshold); threshold_from: which of these. A threshold that is not `neutral` holds for the default options alone.
+    threshold: raw scores of at least this, or with direction -1 of at most this, mean "supported" (None: no threshold);
+    threshold_from: where it is from, in words (the authors' code, later code, a calibration). A threshold that is not
+    `neutral` holds for the default options alone.
     fitted_on: data sets, as DATASET/SPLIT, whose labels the metric was fitted on: a run on one of them warns.
     level_options: the options under which the score is P(some support), then those under which it is P(full support);
     None where the metric has no probabilities of the levels.
@@ -123,7 +128,7 @@ class MetricCard:
 
 
 class MetricOptions(BaseModel):
-    """Base of a metric's options: typed, checked, unknown names refused.
+    """Base class of a metric's options: values are typed and checked, unknown names are refused.
 
     `runtime` names the options that cannot change a score by themselves, and so are not in the metric's identity:
     speed, and the paths of files whose content is in the identity.
@@ -140,7 +145,7 @@ class Metric(ABC):
     pairs that are scored beside a pair may change the last bits of its score, as they do in a batch of a model; such a
     metric always gets the same pairs together. Set it to False where a pair costs money, or each is scored alone.
     `where`: "driver" for a metric that only one process may run, since it has a budget, a store or a program.
-    `only_loads`: the `prepare` of this very class does not read the job's texts, so a task may give it fewer.
+    `only_loads`: the `prepare` that this class defines does not read the job's texts, so a task may pass only some.
     """
 
     card: ClassVar[MetricCard]
@@ -160,11 +165,14 @@ class Metric(ABC):
 
     @property
     def block_tokens(self) -> int:
-        """Return the amount of text (in tokens; a source counts once) that the engine passes and stores at a time."""
+        """Return the size of the blocks that the engine scores and stores, in tokens (see `block_plan.make_plan`)."""
         return 16_384
 
     def identity(self) -> dict[str, Any]:
-        """Return everything that can change a score, as JSON. Scores are stored and found under this identity alone."""
+        """Return everything that can change a score, as JSON values: name, version, checkpoint, options but `runtime`.
+
+        Scores are stored and found under this identity alone.
+        """
         options = self.options.model_dump(mode="json", exclude=set(self.options.runtime))
         card = self.card
         identity = {
@@ -179,7 +187,7 @@ class Metric(ABC):
         return {**identity, "origin": self.origin} if self.origin else identity
 
     def provenance(self) -> dict[str, str]:
-        """Return the signature's fields on the computation, without the metric's name, version and options."""
+        """Return the signature's fields on the computation (checkpoint, dtype ...), not name, version and options."""
         card = self.card
         fields = {"checkpoint": f"{card.checkpoint}@{card.revision}"} if card.checkpoint else {}
         for key in ("dtype", "template", "truncation", "splitter"):
@@ -189,30 +197,30 @@ class Metric(ABC):
         return {**fields, "code": self.origin} if self.origin else fields
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:  # noqa: B027 (optional step)
-        """Prepare for a job: called before its first `score`, with the job's unique texts in a fixed order.
+        """Prepare for a job: called before the job's first `score`, with its unique texts in a fixed order.
 
         Load models here. Anything computed from these texts is the same when an interrupted run is resumed.
         """
 
     def settled(self, pairs: Collection[TextPair]) -> Mapping[str, Any]:
-        """Return the options that a job's texts determine, by name: a run scores with these (`engine.settled`).
+        """Return the values of the options that a job's texts determine, by name; a run scores with these values.
 
-        Optional: for options with a value such as `auto`.
+        Optional, for options that may be "auto"; by default {}. See `engine.settled_metric`.
         """
         return {}
 
     @abstractmethod
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Return one answer per (source, statement), in order; an answer does not depend on other pairs."""
+        """Return one `PairScore` per (source, statement), in order; none may depend on the other pairs of the call."""
 
     def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> object:
         """Return the estimated cost of scoring these pairs, as a printable object; None if it costs only time."""
         return None
 
     def requests(self, sources: Sequence[str], statements: Sequence[str]) -> Mapping[str, bytes]:
-        """Return the JSON bodies of the requests that are not answered yet, by id.
+        """Return the JSON bodies of the requests for these pairs to which there is no stored reply, by request id.
 
-        Optional: a metric that asks a remote model overrides it, if its requests can be answered as a batch.
+        Optional: a metric that asks a remote model overrides it, if its requests can be sent as a batch.
         """
         return {}
 
@@ -221,30 +229,33 @@ class Metric(ABC):
         return ""
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
-        """Return three-way log-probabilities of pairs; None without a score. Only where the card has `three_way`."""
+        """Return the three-way log-probabilities of each pair, in order; None for a pair without a score.
+
+        Raises `NotImplementedError` unless the card has `three_way`.
+        """
         raise NotImplementedError(f"{self.card.name} gives no three-way probabilities")
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return the spans of both texts that a pair's score comes from; none where the pair has no score.
+        """Return the spans of both texts that a pair's score comes from; [] where the pair has no score.
 
-        Optional: a metric that explains overrides it. It is called after `prepare`.
+        Optional, called after `prepare`. Raises `NotImplementedError` for a metric that does not override it.
         """
         raise NotImplementedError(f"{self.card.name} does not explain its scores")
 
     def explain_all(self, pairs: Sequence[tuple[str, str]]) -> list[list[Span]]:
-        """Return the explanation of each (source, statement), as `explain` does, one after the other.
+        """Return the spans of each (source, statement), by one call of `explain` after the other.
 
         A metric whose model takes several pairs at once overrides it.
         """
         return [self.explain(*pair) for pair in pairs]
 
     def replies(self, source: str, statement: str) -> list[str]:
-        """Return the stored replies of a remote model about a pair; sends no request."""
+        """Return the stored replies of a remote model about a pair ([] by default); no request is sent."""
         return []
 
     @classmethod
     def reads_job(cls) -> bool:
-        """Return whether `prepare` may read the job's texts: its class does not declare `only_loads`."""
+        """Return whether `prepare` may read the job's texts: the class that defines it does not set `only_loads`."""
         owner = next(kind for kind in cls.__mro__ if "prepare" in vars(kind))
         return not vars(owner).get("only_loads", False)
 
@@ -254,7 +265,7 @@ class Metric(ABC):
         return cls.explain is not Metric.explain
 
     def describe_options(self) -> Mapping[str, Any]:
-        """Return the names and values of all options."""
+        """Return the values of all options by name, as JSON values; those in `runtime` too."""
         values: dict[str, Any] = self.options.model_dump(mode="json")
         return values
 
@@ -268,7 +279,7 @@ class TwoStepMetric(Metric):
 
     @abstractmethod
     def observed(self) -> Mapping[str, Any]:
-        """Return everything that an observation depends on, as JSON."""
+        """Return everything that an observation depends on, as JSON values."""
 
     @abstractmethod
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Any]:
@@ -276,15 +287,15 @@ class TwoStepMetric(Metric):
 
     @abstractmethod
     def judge(self, observations: Sequence[Any]) -> list[PairScore]:
-        """Return one answer per observation, in order."""
+        """Return one `PairScore` per observation, in order."""
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Return one answer per pair: `observe`, then `judge`."""
+        """Return one `PairScore` per pair, in order: `observe`, then `judge`."""
         return self.judge(self.observe(sources, statements))
 
 
 class Combination(Metric):
-    """A metric that combines other metrics' answers to the same pairs, and reads no text itself.
+    """A metric that combines other metrics' scores of the same pairs, and reads no text itself.
 
     The run scores the members first, each stored and shown under its own identity. A combined score depends on the
     whole job, and is not stored.
@@ -297,28 +308,31 @@ class Combination(Metric):
 
     @abstractmethod
     def combine(self, answers: Sequence[Sequence[PairScore]]) -> list[PairScore]:
-        """Return one answer per pair. answers: of each member, for all pairs in order, higher is more support."""
+        """Return one `PairScore` per pair, in order.
+
+        answers: for each of `members` its results for all pairs, oriented so that higher is more support.
+        """
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Raise TypeError: a combination cannot score texts without the members' answers."""
-        raise TypeError(f"{self.card.name} combines other metrics' answers; it has no score of a text of its own")
+        """Raise TypeError: a combination cannot score texts without the members' scores."""
+        raise TypeError(f"{self.card.name} combines other metrics' scores: call combine, not score")
 
 
 def checked_answer(metric: Metric, answer: Any) -> PairScore:
-    """Return the answer as the store returns it, with a score that is not finite as a status.
+    """Return a metric's result for a pair as the store returns it; a score that is not finite becomes NOT_FINITE.
 
-    Raises `UserError` for anything but a `PairScore` whose score and status agree.
+    Raises `UserError` unless it is a `PairScore` with a number and status OK, or None and another status.
     """
     name = metric.card.name
     if not isinstance(answer, PairScore):
         raise UserError(
-            f"Metric {name!r} returned {answer!r}, not a PairScore: a fault of the plug-in (PairScore(0.5) is a score)."
+            f"Metric {name!r} returned {answer!r}, not a PairScore: correct its code (PairScore(0.5) is the score 0.5)."
         )
     score, status, tokens, cut = answer
     if (status is Status.OK) != (score is not None):
         raise UserError(
-            f"Metric {name!r} returned score {score} with status {str(status)!r}: a fault of the plug-in (a number "
-            "goes with 'ok', None with every other status)."
+            f"Metric {name!r} returned score {score} with status {str(status)!r}: correct its code (a number goes with "
+            "'ok', None with every other status)."
         )
     if score is None:
         return PairScore(None, status, int(tokens), int(cut))
@@ -328,12 +342,14 @@ def checked_answer(metric: Metric, answer: Any) -> PairScore:
 
 
 def check_count(metric: Metric, answers: Sequence[Any], count: int) -> None:
-    """Raise `UserError` unless there is one answer for each of `count` pairs."""
+    """Raise `UserError` unless a metric returned one result (score or observation) for each of `count` pairs."""
     if not isinstance(answers, Sized):
         raise UserError(
-            f"Metric {metric.card.name!r} returned {answers!r}, not a list of answers: a fault of the plug-in."
+            f"Metric {metric.card.name!r} returned {answers!r}: correct its code, which has to return a list with one "
+            "result for each pair."
         )
     if len(answers) != count:
         raise UserError(
-            f"Metric {metric.card.name!r} returned {len(answers)} answers for {count} pairs: a fault of the plug-in."
+            f"Metric {metric.card.name!r} returned {len(answers)} results for {count} pairs: correct its code, which "
+            "has to return one for each pair, in order."
         )

@@ -1,6 +1,6 @@
-"""Controls: trivial scores in every table, as a baseline for the metrics.
+"""Controls: scores that say nothing of support, or are the gold itself; tables show them as baselines of the metrics.
 
-Two more are metrics, under their own names (`metaeval.runs.score_columns`): word overlap, and a reference model.
+Two more controls are metrics (`OVERLAP`, `REFERENCE_MODEL`), which `metaeval.runs.score_columns` scores.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ _RIDGE = 1.0
 
 
 def statement_only(rows: Sequence[UnitRow]) -> ControlScores:
-    """Return a prediction of each row's level from the statement alone, (rows,), by ridge regression on its words.
+    """Return a prediction of each row's level from the statement alone, (n_rows,), by ridge regression on its words.
 
-    Predictions are out of fold: the model of a row was fitted without the rows of its group. The features are
-    hashed word presences (1,024), and the target is the mean level of the statement's rows.
+    Predictions are out of fold: the model of a row was fitted without the rows of its group. The features are 1,024
+    hashed word presences; the target is the mean level of a statement's rows. Rows without a level are predicted, too,
+    but not fitted on; without any statement to fit on the prediction is 0.
     """
     statements = {row.statement_id: row for row in rows}
     order = sorted(statements)
@@ -74,7 +75,7 @@ def _ridge(features: ControlScores, goal: ControlScores, new: ControlScores) -> 
 
 
 def _unit_hashes(texts: Iterable[str]) -> ControlScores:
-    """Return a number in [0, 1) for each text, from 7 bytes of its hash."""
+    """Return a number in [0, 1) for each text, (n_texts,), from 7 bytes of its hash."""
     encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
     digests = np.fromiter((b"\0" + blake2b(text, digest_size=7).digest() for text in encoded), "S8")
     return np.asarray(digests.view(">u8") / 2**56)
@@ -102,13 +103,14 @@ CONTROLS: dict[str, Control] = {
     # The earlier in its document, the higher.
     "chunk position": _of_each(lambda row: -float(row.position)),
 }
-"""Controls computed from the rows alone, by name."""
+"""Controls computed from the rows alone, by name: functions from rows to scores, (n_rows,)."""
 
 
 def rated_controls(rows: RatingColumns) -> dict[str, ControlScores]:
-    """Return the controls of rated texts, which need no document, by name, (n,) each.
+    """Return the scores of the controls of n rated texts, by name, (n,) each; no documents are needed.
 
-    There is one of length where every text is known, and `system` where every system has texts in several groups.
+    "statement length" is left out if any text is empty, and "system" (the mean rating of the text's system in other
+    groups) unless there are several systems, each text has one, and each system has texts in several folds of groups.
     """
     n, gold, system = len(rows), rows.gold, rows.system.codes
     scores = {"constant": np.ones(n), "random": _unit_hashes(values_of(rows.id))}
@@ -122,11 +124,11 @@ def rated_controls(rows: RatingColumns) -> dict[str, ControlScores]:
 
 
 def _means_elsewhere(gold: ControlScores, system: NDArray[np.integer], group: Coded[str]) -> ControlScores:
-    """Return the mean rating of each text's system over the groups of other folds, (n,); NaN where there are none.
+    """Return for each text the mean rating of its system's texts outside the text's fold of groups, (n,).
 
-    A fifth of the groups is left out at a time: means without one text, or one group, would order the texts of one
-    system against their own ratings (simulated without any difference of systems: Spearman -.15; a fifth: -.05; the
-    text included: +.12).
+    It is NaN where the system has no such texts. gold: ratings, (n,). system: number of each text's system, (n,). There
+    are five folds: means without one text, or one group, would order the texts of one system against their own ratings
+    (simulated without any difference of systems: Spearman -.15; a fold left out: -.05; the text included: +.12).
     """
     used = np.flatnonzero(group.counts)
     fold = np.empty(group.counts.size, dtype=np.int64)
@@ -162,5 +164,5 @@ _GROUPS = {
 
 
 def group_of(control: str) -> str:
-    """Return the group of a control: trivial, lexical, reference or oracle."""
+    """Return a control's group by its name or its label "NAME (control)": lexical, reference, oracle, else trivial."""
     return _GROUPS.get(control.removesuffix(" (control)"), "trivial")

@@ -19,12 +19,15 @@ _log = logging.getLogger("metaeval")
 _PAUSE = 0.2  # seconds between checks of blocks that another run has locked
 
 PairProgress = Callable[[int, int], None]
-"""Called with (scored pairs, all pairs) after every block; pairs whose scores were stored already count as scored."""
+"""Called with the numbers of (scored, all) unique pairs first and after every block; stored pairs count as scored."""
 
 
 @dataclass(frozen=True)
 class ScoredPairs:
-    """The answers to a job's pairs, in order. unique: number of unique pairs. computed: how many were scored now."""
+    """A metric's results for a job's pairs, in order, and its identity (`job_identity`).
+
+    unique: number of unique pairs. computed: how many of these this run scored; the others were stored.
+    """
 
     answers: list[PairScore]
     identity: Mapping[str, Any]
@@ -39,13 +42,13 @@ def score_pairs(
     progress: PairProgress | None = None,
     execute: Execute | None = None,
 ) -> ScoredPairs:
-    """Return the answers to all pairs: stored ones from the store, and others computed and stored block by block.
+    """Return a metric's scores of all pairs: stored ones from the store, others computed and stored block by block.
 
-    execute: scores the blocks; None scores them in this process, one after the other. The plan of blocks depends on
-    the job's texts alone, not on the store's content, and a block of which a pair is missing is scored whole (see
-    `Metric.batched`): a run that was killed and started again, or that finds some of its pairs stored by another
-    job, scores the others exactly as a run with an empty store would. Raises `UserError` when a plug-in breaks its
-    contract (wrong number of answers, a score that is not a number).
+    store: None stores nothing. execute: scores the blocks; None scores them in this process, one after the other. The
+    plan of blocks depends on the job's texts alone, not on the store's content, and a block of which a pair is missing
+    is scored whole (unless `Metric.batched` is False): a run that was killed and started again, or that finds some of
+    its pairs stored by another job, scores the others exactly as a run with an empty store would. Raises `UserError`
+    when the metric breaks its contract (wrong number of results, a score without the status OK).
     """
     return score_jointly([metric], pairs, store, progress, execute)[0]
 
@@ -57,10 +60,10 @@ def score_jointly(
     progress: PairProgress | None = None,
     execute: Execute | None = None,
 ) -> list[ScoredPairs]:
-    """Return the answers of metrics that share an observation (`TwoStepMetric.observed`), which is made once per pair.
+    """Return the results of each metric, in order; the metrics share one observation per pair.
 
-    execute: as in `score_pairs`. A single metric may be of any kind. A block that only some of the metrics still
-    need is judged for those alone.
+    metrics: those with equal `TwoStepMetric.observed`, or a single one of any kind. Other parameters and errors are
+    those of `score_pairs`. A block that only some of the metrics lack is scored for those alone.
     """
     keys = [pair_key(*pair) for pair in pairs]
     unique = dict(zip(keys, pairs, strict=True))
@@ -87,7 +90,7 @@ def score_jointly(
 
 @dataclass
 class _Share:
-    """One metric's part of a joint job: its identity, its answers by pair key, and the number computed now."""
+    """One metric's part of a joint job: its identity, its results by pair key, and the number of those computed now."""
 
     metric: Metric
     identity: Mapping[str, Any]
@@ -95,8 +98,11 @@ class _Share:
     computed: int = 0
 
 
-def settled(metric: Metric, pairs: Collection[TextPair], options: Mapping[str, Any] | None = None) -> Metric:
-    """Return the metric with the options that a job's texts determine; the same one if there are none."""
+def settled_metric(metric: Metric, pairs: Collection[TextPair], options: Mapping[str, Any] | None = None) -> Metric:
+    """Return a new metric with the option values that a job's texts determine; the metric itself if there are none.
+
+    options: these values, if known (None: `Metric.settled` returns them for `pairs`).
+    """
     options = metric.settled(pairs) if options is None else options
     if not options:
         return metric
@@ -106,7 +112,7 @@ def settled(metric: Metric, pairs: Collection[TextPair], options: Mapping[str, A
 
 
 def job_identity(metric: Metric, pairs: Collection[TextPair]) -> dict[str, Any]:
-    """Return the metric's identity; that of a corpus-dependent metric includes the hash of the job's sources."""
+    """Return the metric's identity; of a corpus-dependent metric also with the hash of the job's sources ("corpus")."""
     identity = metric.identity()
     if metric.corpus_dependent:
         identity["corpus"] = sha256_json(sorted({source for source, _ in pairs}))
@@ -114,15 +120,17 @@ def job_identity(metric: Metric, pairs: Collection[TextPair]) -> dict[str, Any]:
 
 
 def context_of(pairs: Collection[TextPair]) -> Context:
-    """Return the unique sources and statements of a job, for `Metric.prepare`."""
+    """Return the unique sources and statements of a job's pairs (at least one), each longest first."""
     sources, statements = (sorted(set(side), key=longest_first) for side in zip(*pairs, strict=True))
     return Context(sources, statements)
 
 
 @dataclass
 class _Job:
-    """The unscored blocks of a job. Each is scored by one of the runs that share the store, which stores it before it
-    releases its claim. busy: blocks that another run had claimed when it was their turn.
+    """A job whose missing blocks are scored, each by one of the runs that share the store.
+
+    That run stores the block before it releases its claim. unique: the pairs by key. busy: blocks that another run had
+    claimed when it was their turn. others_write: whether another run was seen to write to the store.
     """
 
     shares: Sequence[_Share]
@@ -133,7 +141,7 @@ class _Job:
     others_write: bool = False
 
     def run(self, blocks: Sequence[TextBlock], execute: Execute) -> Iterator[None]:
-        """Score the blocks and wait for those of other runs; yield after each stored block and after each wait."""
+        """Score the missing blocks, wait for those that other runs score, and yield after each block and each wait."""
         context, owner = context_of(self.unique.values()), sha256_json([share.identity for share in self.shares])
         named = {block.number: sha256_json([owner, block.id]) for block in blocks}
         waiting = reported = False
@@ -155,9 +163,9 @@ class _Job:
             time.sleep(_PAUSE)
 
     def _tasks(self, blocks: Sequence[TextBlock], named: Mapping[int, str]) -> Iterator[BlockTask]:
-        """Yield the blocks of which a pair is missing; each is checked and claimed when it is its turn.
+        """Yield tasks for the blocks of which a pair is missing; each block is checked and claimed when it is its turn.
 
-        named: ids of the blocks, by number.
+        Blocks that another run has claimed are added to `busy` instead. named: names of the claims, by block number.
         """
         for block in blocks:
             if not self._missing(block):
@@ -182,7 +190,7 @@ class _Job:
         return [key for key in block.keys if any(key not in share.answers for share in self.shares)]
 
     def _keep(self, done: ScoredBlock) -> None:
-        """Store the answers in a scored block, for each metric that it was scored for; existing answers are kept."""
+        """Store the results in a scored block, for each metric that it was scored for; existing results stay."""
         for number, answers in zip(done.task.wanted, done.answers, strict=True):
             share = self.shares[number]
             new = {key: answer for key, answer in zip(done.task.keys, answers, strict=True) if key not in share.answers}

@@ -1,4 +1,4 @@
-"""Verify a metric on fixed pairs of texts: its scores in batches against those alone, published and official ones."""
+"""Verification of a metric on fixed pairs: its scores in batches against those alone, published and official ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metaeval.scoring.engine import score_pairs
 
 
 class FixedPair(NamedTuple):
-    """A pair of texts that tests one case of every metric, such as negation. name: of the case."""
+    """A pair of texts on which metrics are verified. name: the case that it stands for, such as negation."""
 
     name: str
     source: str
@@ -56,7 +56,7 @@ VERIFICATION_PAIRS = (
 
 
 class Published(NamedTuple):
-    """A score that a metric's authors published for its checkpoint, rounded as they printed it."""
+    """A score that a metric's authors published (`where`) for its checkpoint, compared to so many `decimals`."""
 
     source: str
     statement: str
@@ -76,20 +76,20 @@ PUBLISHED: dict[str, tuple[Published, ...]] = {
     ),
     "alignscore": (Published("hello world.", "hello world.", 0.9887, 4, "issue 8 of yuh-zha/AlignScore"),),
 }
-"""By metric, with its default options and the published weights."""
+"""Published scores by metric name, for the default options and the published weights."""
 
 BATCH_TOLERANCE = 1e-5
-"""Largest difference of a score in a batch from the same score alone, in float32."""
+"""Largest allowed difference between the scores of a pair in a batch and alone, in float32."""
 
 OFFICIAL_TOLERANCE = 1e-4
-"""Largest difference from the official package's score, in float32: its batches and versions are others."""
+"""Largest allowed difference from the official package's score, in float32: its batches and versions differ."""
 
 
 @dataclass(frozen=True)
 class OfficialComparison:
-    """The official package's answers for the test pairs. pairs: number of those that have a score here.
+    """The official package's results for the test pairs, in order. pairs: number of those that have a score here.
 
-    largest: largest difference of scores.
+    largest: largest difference of the scores of these; infinite if the package gives one of them no score.
     """
 
     package: str
@@ -99,16 +99,17 @@ class OfficialComparison:
 
     @property
     def agrees(self) -> bool:
-        """Return whether both packages give the same scores, up to `OFFICIAL_TOLERANCE`, for at least one pair."""
+        """Return whether at least one pair was compared and no scores differ by more than `OFFICIAL_TOLERANCE`."""
         return self.pairs > 0 and self.largest <= OFFICIAL_TOLERANCE
 
 
 @dataclass(frozen=True)
 class VerificationReport:
-    """A metric's scores (answers) for the fixed test pairs.
+    """A metric's results for the fixed test pairs.
 
-    single: the same pairs, each scored alone; None for a judge, which asks each pair alone and for money.
-    published: the authors' scores with ours; empty with options other than the defaults, and where none is known.
+    batched: results in one run, in the order of `test_pairs`. single: results of the same pairs, each scored alone;
+    None for a remote judge, which asks each pair alone and for money. published: the authors' scores, each with ours
+    (None: no score); empty with options other than the defaults, and where no published score is known.
     """
 
     metric: Metric
@@ -123,16 +124,17 @@ class VerificationReport:
 
     @property
     def batch_difference(self) -> float | None:
-        """Return the largest difference between a pair in a batch and alone; infinite if only one has a score."""
+        """Return the largest difference of scores in a batch and alone (infinite: one is missing); None for a judge."""
         if self.single is None:
             return None
         return max((difference(*both) for both in zip(self.batched, self.single, strict=True)), default=0.0)
 
     @property
     def agrees(self) -> bool:
-        """Return whether scores in batches agree with those alone, and ours with published ones.
+        """Return whether scores in batches agree with those alone, and ours with all published ones.
 
-        In another number type than float32, batches agree if they give the same pairs a score.
+        In another number type than float32, it is enough that the same pairs have a score in a batch and alone. What
+        was not compared (`single` is None, `published` is empty) counts as agreement.
         """
         batch = self.batch_difference
         exact = getattr(self.metric.options, "dtype", "float32") == "float32"
@@ -144,7 +146,7 @@ class VerificationReport:
 
 
 def verify_metric(name: str, metric: Metric) -> VerificationReport:
-    """Score the test pairs with a metric, in batches and one by one. name: the metric's name in a run."""
+    """Score the test pairs in batches and, unless the metric is a remote judge, each alone. name: as a run has it."""
     pairs = [(pair.source, pair.statement) for pair in VERIFICATION_PAIRS]
     repeated = not hasattr(metric.options, "api_key_env")
     batched = score_pairs(metric, [*pairs, *_batch_fillers(pairs)] if repeated else pairs).answers[: len(pairs)]
@@ -158,9 +160,10 @@ def verify_metric(name: str, metric: Metric) -> VerificationReport:
 
 
 def compare_official(verified: VerificationReport, official: Metric, package: str) -> OfficialComparison:
-    """Score the test pairs with the official package.
+    """Score the test pairs with the official package, and compare its scores with those in `verified`.
 
-    Pairs without a score here are not compared: the official code may give them a meaningless number.
+    official: the metric that runs the package. Pairs without a score here are not compared: the official code may give
+    them a meaningless number.
     """
     answers = score_pairs(official, [(pair.source, pair.statement) for pair in verified.test_pairs]).answers
     scored = [(ours, theirs) for ours, theirs in zip(verified.batched, answers, strict=True) if ours.score is not None]
@@ -169,14 +172,14 @@ def compare_official(verified: VerificationReport, official: Metric, package: st
 
 
 def difference(ours: PairScore, theirs: PairScore) -> float:
-    """Return the absolute difference of two scores of a pair; 0 if both are missing, infinite if only one is."""
+    """Return the absolute difference of two scores of one pair; 0 if both are missing, infinite if only one is."""
     if ours.score is None or theirs.score is None:
         return 0.0 if ours.score is theirs.score else float("inf")
     return abs(ours.score - theirs.score)
 
 
 def _batch_fillers(pairs: Sequence[TextPair]) -> list[TextPair]:
-    """Return two more pairs for each pair, with its words reversed or rotated, so that batches are not of one pair."""
+    """Return all pairs with their words reversed, then all with the first word moved to the end, to fill up batches."""
     words = [(source.split(), statement.split()) for source, statement in pairs]
     backwards = [(" ".join(source[::-1]), " ".join(statement[::-1])) for source, statement in words]
     turned = [(" ".join(source[1:] + source[:1]), " ".join(claim[1:] + claim[:1])) for source, claim in words]

@@ -1,10 +1,10 @@
-"""A plain function as a metric: `contain(source, statement)` returns the score of a pair.
+"""Metrics made of plain functions: such a function, as `contain(source, statement)`, returns the score of a pair.
 
     def contain(source, statement):
         return float(statement in source)
 
 A function whose parameters are called `sources` and `statements` gets lists of texts, and returns one score for each
-pair. None is a pair without a score. `metaeval.metric` says what a function cannot: direction, range, threshold.
+pair. None stands for a missing score. The decorator `metaeval.metric` declares direction, range and threshold.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class FunctionCard:
-    """What `metaeval.metric` says of a function. batched: it takes lists (None: by the names of its parameters)."""
+    """What the decorator `metaeval.metric` declares of a function; its parameters are described there."""
 
     direction: Literal[1, -1] = 1
     low: float | None = None
@@ -51,17 +51,18 @@ def metric(
     batched: bool | None = ...,
 ) -> Callable[[F], F]: ...
 def metric(function: F | None = None, **fields: Any) -> F | Callable[[F], F]:
-    """Mark a function as a metric, and return the function itself.
+    """Mark a function as a metric, and return the function itself; without a function, return a decorator.
 
-    direction: 1 where a higher score is more support (default), else -1. low, high: the range of the scores. threshold:
-    from this score on a pair is supported. batched: the function takes lists of sources and statements. Raises
-    `UserError` for a direction other than 1 and -1, and for a range that holds nothing.
+    direction: 1 where a higher score is more support (default), else -1. low, high: the range of the scores (default:
+    unbounded). threshold: scores of at least this, or with direction -1 of at most this, mean "supported" (default:
+    none). batched: whether the function takes lists of sources and statements (default: if its first two parameters
+    are called so). Raises `UserError` for a direction other than 1 and -1, and unless low is below high.
     """
     card = FunctionCard(**fields)
     if card.direction not in (1, -1):
         raise UserError(f"direction is {card.direction!r}; allowed: 1 (higher is more support) and -1 (lower is).")
     if card.low is not None and card.high is not None and not card.low < card.high:
-        raise UserError(f"low is {card.low} and high is {card.high}: give a low below the high.")
+        raise UserError(f"low is {card.low} and high is {card.high}: give a value of low that is below high.")
 
     def marked(function: F) -> F:
         setattr(function, "function_card", card)  # noqa: B010 (mypy knows no such attribute)
@@ -71,15 +72,15 @@ def metric(function: F | None = None, **fields: Any) -> F | Callable[[F], F]:
 
 
 def as_class(value: Any) -> Any:
-    """Return the metric class of a function; anything else is returned unchanged."""
+    """Return the metric class of a function (see `metric_of_function`); anything else is returned unchanged."""
     return metric_of_function(value) if isinstance(value, FunctionType) else value
 
 
 @cache
 def metric_of_function(function: FunctionType) -> type[Metric]:
-    """Return the metric class of a function of (source, statement).
+    """Return the metric class of a function of (source, statement), or of lists of both; always the same class.
 
-    Raises `UserError` for a function that does not take two texts.
+    Raises `UserError` for a function that cannot be called with two positional arguments.
     """
     try:
         inspect.signature(function).bind("source", "statement")
@@ -109,16 +110,17 @@ def metric_of_function(function: FunctionType) -> type[Metric]:
 
 
 class FunctionMetric(Metric):
-    """The metric that calls a function; made by `metric_of_function`."""
+    """Base of the metrics of `metric_of_function`: `score` calls `function`, with lists of texts if `in_lists`."""
 
     function: ClassVar[Callable[..., Any]]
     in_lists: ClassVar[bool]
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Return what the function returns: a finite number is a score, None or NaN a pair without one.
+        """Return a `PairScore` per pair: the number that the function returns, or NOTHING_TO_SCORE for None.
 
-        A pair with a text without words is not passed on. Raises `UserError` for anything else that is returned, and
-        for another number of scores than pairs.
+        A `PairScore` that the function returns is kept. A pair of which a text has no letter or digit has the status
+        EMPTY, and is not passed to the function. Raises `UserError` where the function returns anything else, or
+        another number of scores than pairs.
         """
         pairs = list(zip(sources, statements, strict=True))
         scored = [number for number, pair in enumerate(pairs) if all(map(_WORD.search, pair))]
@@ -155,8 +157,8 @@ class FunctionMetric(Metric):
 
 
 def source_hash(kind: type[Metric]) -> str:
-    """Return 12 hex digits of what a metric computes: the source of its function, or of the methods of its class, with
-    the functions and constants that they use.
+    """Return 12 hex digits of a hash over a metric's card and code: of its function, or of the methods of its class,
+    with the functions of the same module and the constants that they use.
     """
     methods = [value for value in vars(kind).values() if isinstance(value, FunctionType)]
     functions = [kind.function] if issubclass(kind, FunctionMetric) else methods
@@ -185,7 +187,7 @@ def _texts(function: Any, seen: set[int]) -> Iterator[str]:
 
 
 def _code_texts(code: CodeType) -> Iterator[str]:
-    """Yield what compiled code computes, without the addresses that its own text would have."""
+    """Yield the bytecode, names and constants of compiled code and of code inside it, as texts without addresses."""
     yield repr((code.co_code, code.co_names, [each for each in code.co_consts if not isinstance(each, CodeType)]))
     for inner in code.co_consts:
         if isinstance(inner, CodeType):

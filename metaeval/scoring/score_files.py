@@ -40,7 +40,7 @@ SUFFIXES = (".parquet", ".jsonl")
 """Suffixes of score files that are written; those of `metaeval.user_tables.TABLES` can be read, too."""
 
 NO_SCORES = frozenset("citation_level chunk held statement".split()).union(*column_roles.RATINGS.values())
-"""Columns that are never scores: those that 'metaeval pairs' writes, and those of ratings."""
+"""Headings of columns that are never read as scores: those that 'metaeval pairs' writes, and those of ratings."""
 
 _log = logging.getLogger("metaeval")
 _LARGEST = sys.float_info.max
@@ -48,7 +48,10 @@ _LARGEST = sys.float_info.max
 
 @dataclass(frozen=True)
 class ScoreFile:
-    """The content of a score file: scores by pair id, and the manifest ({} if none). column: heading of the scores."""
+    """One metric's scores in a score file. answers: results by pair id. manifest: its fields; {} if there is none.
+
+    column: the heading of the scores, if that names the metric; "" for a usual heading such as "score".
+    """
 
     path: Path
     answers: Mapping[str, PairScore]
@@ -57,31 +60,34 @@ class ScoreFile:
 
     @property
     def metric(self) -> str:
-        """Return the metric's name: the column's heading, else from the manifest, else the file's own."""
+        """Return the metric's name: `column`, else the manifest's "metric", else the file's name without endings."""
         return self.column or str(self.manifest.get("metric") or self.path.name.removesuffix(".gz").rpartition(".")[0])
 
     @property
     def direction(self) -> Literal[1, -1]:
-        """Return the direction in the manifest: 1 if higher scores are more support, -1 if lower ones are."""
+        """Return the manifest's direction (default: 1): 1 if a higher score is more support, else -1."""
         direction = self.manifest.get("direction", 1)
         if direction not in (1, -1):
             where = manifest_path(self.path)
-            raise UserError(f"{where}: direction is {direction!r}; allowed: 1 (a higher score is more support) or -1.")
+            raise UserError(
+                f"The score file's manifest {where} has direction {direction!r}; allowed: 1 (a higher score is more "
+                "support) or -1 (a lower score is)."
+            )
         return 1 if direction == 1 else -1
 
     def signed(self, content: str) -> dict[str, object]:
-        """Return the fields of a signature for these scores. content: the hash of the file."""
+        """Return the fields, by name, with which a signature describes these scores. content: the hash of the file."""
         column = {"score-column": self.column} if self.column else {}
         return {"metric": f"{self.metric}@scores", "file": content, **column}
 
 
 def manifest_path(path: Path) -> Path:
-    """Return the path of a score file's manifest."""
+    """Return the path of a score file's manifest, which is `path` with .manifest.json appended."""
     return path.with_name(path.name + ".manifest.json")
 
 
 def write_scores(path: Path, ids: Sequence[str], answers: Sequence[PairScore], manifest: Mapping[str, Any]) -> None:
-    """Write a score file and its manifest, each atomically. The suffix chooses the format."""
+    """Write a score file (.parquet or .jsonl) and its manifest, each atomically. answers: one result per id."""
     with score_writer(path) as add:
         add(ids, answers)
     write_manifest(path, manifest)
@@ -98,9 +104,9 @@ AddRows = Callable[[Sequence[str], Sequence[PairScore]], None]
 
 @contextmanager
 def score_writer(path: Path) -> Iterator[AddRows]:
-    """Yield a function that adds rows to a score file, which appears when the block ends.
+    """Yield a function that adds rows to a score file; the file appears when the with-block ends.
 
-    The suffix chooses the format.
+    The suffix, .parquet or .jsonl, chooses the format.
     """
     _check_suffix(path)
     pyarrow = parquet_library() if path.suffix == ".parquet" else None
@@ -132,10 +138,10 @@ def _add_lines(file: IO[bytes], ids: Sequence[str], answers: Sequence[PairScore]
 
 
 def read_scores(path: Path, columns: Mapping[str, str] | None = None) -> list[ScoreFile]:
-    """Read a score file: the scores of one metric, or of several with a column each.
+    """Read a score file, and return one `ScoreFile` per metric: one, or several where each metric has a column.
 
-    columns: the headings of roles of `metaeval.column_roles.SCORES` with unusual names. Raises `UserError`, which names
-    the line, the field, the value and what is allowed.
+    columns: headings by role of `metaeval.column_roles.SCORES`, where they are unusual (None: none is). Raises
+    `UserError` for a missing or empty file, a missing column, a pair twice, and a value that is not allowed.
     """
     ending = _check_suffix(path, also=user_tables.TABLES)
     if not path.is_file():
@@ -164,7 +170,10 @@ def scores_of(
     columns: Mapping[str, str] | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> Iterator[ScoreFile]:
-    """Yield the scores of each metric of a table. Arguments and errors are those of `read_scores`."""
+    """Yield a `ScoreFile` for each metric in the table of a score file; arguments and errors as in `read_scores`.
+
+    Without a column of scores, each column of numbers is a metric's, except `NO_SCORES`.
+    """
     headings = {**(columns or {}), **column_roles.mapped(column_roles.SCORES, columns or {})}
     if headings.get("pair_id") == headings.get("id"):
         headings.pop("id", None)
@@ -175,7 +184,7 @@ def scores_of(
             f"--data {path}."
         )
     if "pair_id" not in columns_read:
-        raise _lacking(path, "pair_id", table)
+        raise _no_column(path, "pair_id", table)
     if columns_read["pair_id"] != headings.get("pair_id", "pair_id"):
         _log.warning("%s: pair_id is read from the column %r.", path, columns_read["pair_id"])
     if "score" in columns_read:
@@ -193,22 +202,23 @@ def scores_of(
     table = table.of_numbers(rest, cell_tables.is_finite, "; one column of scores is named with --map score=COLUMN")
     metrics = [heading for heading in rest if table.is_numbers(heading)]
     if not metrics:
-        raise _lacking(path, "score", table)
+        raise _no_column(path, "score", table)
     _log.warning("%s: each column of numbers is read as a metric's scores: %s.", path, ", ".join(map(repr, metrics)))
     for metric in metrics:
         fields = _fields(table, {"pair_id": columns_read["pair_id"], "score": metric})
         yield ScoreFile(path, _answers(fields), manifest or {}, metric)
 
 
-def _lacking(path: Path, role: str, table: cell_tables.TypedTable) -> UserError:
+def _no_column(path: Path, role: str, table: cell_tables.TypedTable) -> UserError:
     names = ", ".join(map(repr, table.headings))
     return UserError(
-        f"{path} has no column {role} (columns: {names}): give one this name, or {cell_tables.name_column(role)}."
+        f"{path} has no column {role} (columns: {names}): rename the column that holds it, or "
+        f"{cell_tables.name_column(role)}."
     )
 
 
 def _fields(table: cell_tables.TypedTable, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows of a table as fields of a score file, each with the description of its location."""
+    """Yield for each row of a table its place, in words, and its fields by name; those of blank cells are None."""
     for row in table.rows:
         fields: dict[str, Any] = {
             field: cell_tables.number_of(row.value(heading))
@@ -234,27 +244,27 @@ def _answers(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, PairSco
 
 
 def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairScore]:
-    """Return the file's answers in the order of `ids`; a pair without a row is ABSENT, and counts as unscored.
+    """Return the file's results in the order of `ids`; an id without a row gets the status ABSENT.
 
-    ratings: what the ids identify, in words, if not pairs. Raises `UserError` when the file scores other ids.
+    ratings: what the ids identify, in words, if not pairs. Raises `UserError` for a row whose id is not in `ids`.
     """
     strangers = file.answers.keys() - set(ids)
     if strangers and ratings:
         raise UserError(
-            f"{len(strangers)} of the {len(file.answers)} ids in {file.path} are not {ratings}, for "
+            f"{len(strangers)} of the {len(file.answers)} ids in the score file {file.path} are not {ratings}, for "
             f"example {min(strangers)!r} (an id of a rating: {ids[0]!r}). Score the ratings of the same "
             "data set, split and options."
         )
     if strangers:
         rated = (
-            f" A table with ratings of its own: 'metaeval evaluate -d ratings --data {file.path}'."
+            f" If it is a table with ratings of its own, type 'metaeval evaluate -d ratings --data {file.path}'."
             if len(strangers) == len(file.answers) and file.path.suffix != ".jsonl"
             else ""
         )
         raise UserError(
-            f"{len(strangers)} of the {len(file.answers)} pair ids in {file.path} are not pairs of this job, for "
-            f"example {min(strangers)!r} (a pair of the job: {ids[0]!r}). Use the same dataset, split, chunk size, "
-            f"unit and pool: write the job's pairs with 'metaeval pairs', and score those.{rated}"
+            f"{len(strangers)} of the {len(file.answers)} pair ids in the score file {file.path} are not pairs of this "
+            f"job, for example {min(strangers)!r} (a pair of the job: {ids[0]!r}). Use the same dataset, split, chunk "
+            f"size, unit and pool: write the job's pairs with 'metaeval pairs', and score those.{rated}"
         )
     return [file.answers.get(pair_id, PairScore(None, Status.ABSENT)) for pair_id in ids]
 
@@ -293,19 +303,20 @@ def _count(row: Mapping[str, Any], name: str, where: str) -> int:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Read the manifest of the score file at `path`; {} if there is none."""
+    """Read the fields of the manifest of the score file at `path`; {} if there is no manifest."""
     beside = manifest_path(path)
     if not beside.is_file():
         return {}
-    return read_object(beside, "correct it, or delete it to read the scores without it")
+    return read_object(beside, "correct this manifest, or delete it to read the scores without a manifest")
 
 
 def _check_suffix(path: Path, also: Sequence[str] = ()) -> str:
-    """Return the ending of a score file, if it is allowed. also: endings of tables, which may be gzipped."""
+    """Return a score file's ending, without .gz; `UserError` unless it is in `SUFFIXES` or `also` (may be gzipped)."""
     allowed = (*SUFFIXES, *also)
     zipped = path.suffix == ".gz"
     ending = Path(path.stem).suffix if zipped else path.suffix
     if ending not in (also if zipped else allowed):
         named = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
-        raise UserError(f"A score file ends in {named}; {path.name!r} does not.")
+        gzipped = f" ({', '.join(also)} also with .gz)" if also else ""
+        raise UserError(f"The name of a score file ends in {named}{gzipped}; {path.name!r} does not.")
     return ending

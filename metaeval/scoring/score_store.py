@@ -22,15 +22,15 @@ _NUMBERS = struct.Struct("<dqq")
 
 
 def pair_key(source: str, statement: str) -> bytes:
-    """Return the key of a (source, statement): 16 bytes, a hash of the two texts' hashes."""
+    """Return the key of a pair of texts: 16 bytes, a hash of the two texts' hashes."""
     inner = (blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in (source, statement))
     return blake2b(b"".join(inner), digest_size=16).digest()
 
 
 def row_checksum(metric: str, pair: Any, score: Any, status: Any, tokens: Any, cut: Any) -> int | None:
-    """Return the checksum of a stored row; None for a row that no metric can have answered.
+    """Return the checksum of a stored row; None for a row that no metric can have returned.
 
-    metric: hash of the identity that the score belongs to.
+    Such a row has an unknown status, or one that does not agree with its score. metric: hash of the identity.
     """
     has_score = isinstance(score, float) and isfinite(score)
     if status not in _STATUSES or has_score != (status == Status.OK) or not (has_score or score is None):
@@ -45,7 +45,7 @@ def row_checksum(metric: str, pair: Any, score: Any, status: Any, tokens: Any, c
 
 
 def _with_checksums(connection: sqlite3.Connection) -> None:
-    """Upgrade to schema 1: every row gets a checksum, except damaged ones (an answer that no metric can give)."""
+    """Create or upgrade tables to schema 1: each row that a metric can have returned gets a checksum, others none."""
     connection.execute(
         "CREATE TABLE IF NOT EXISTS metrics (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, identity TEXT NOT NULL)"
     )
@@ -66,7 +66,7 @@ def _with_checksums(connection: sqlite3.Connection) -> None:
 
 
 class ScoreStore(Database):
-    """The store of scores on disk. Every `put` is one transaction: a block is stored completely or not at all.
+    """The store of scores on disk. Every `put` is one transaction: its rows are stored all or not at all.
 
     Several runs may share the file. A metric's scores are found only under the identity that they were computed with,
     and only while they match the checksum that was written with them.
@@ -83,7 +83,7 @@ class ScoreStore(Database):
 
     @classmethod
     def sound_rows(cls, connection: sqlite3.Connection) -> Iterator[tuple[int, bytes, int]]:
-        """Yield (metric, pair, checksum) of each row that matches its checksum."""
+        """Yield (metric, pair, checksum) of each row that matches its checksum. metric: number of the identity."""
         keys = dict(connection.execute("SELECT id, key FROM metrics WHERE typeof(id) = 'integer'"))
         rows = connection.execute(f"SELECT metric, pair, {_ANSWER}, checksum FROM scores")
         for metric, pair, *row, known in rows:
@@ -91,9 +91,9 @@ class ScoreStore(Database):
                 yield metric, pair, known
 
     def find(self, identity: Mapping[str, Any], pairs: Sequence[bytes]) -> dict[bytes, PairScore]:
-        """Return the stored answers for these pair keys; pairs that were never scored are left out.
+        """Return the results that are stored under an identity, by pair key; keys in `pairs` without one are left out.
 
-        A row that does not match its checksum is left out too, so that it is scored again; a warning counts them.
+        A row that does not match its checksum is left out too, so that it is scored again; a warning counts such rows.
         """
         key = sha256_json(dict(identity))
         if self._version is None:
@@ -122,7 +122,7 @@ class ScoreStore(Database):
         return answer_by_key
 
     def put(self, identity: Mapping[str, Any], answers: Iterable[tuple[bytes, PairScore]]) -> None:
-        """Store a block of answers, all or none. Failed pairs are not kept, so that the next run tries them again."""
+        """Store results by pair key, all or none, but not FAILED ones: the next run tries those pairs again."""
         key = sha256_json(dict(identity))
         with self._transaction() as connection:
             metric = _metric(connection, key, canonical_json(dict(identity)))
@@ -134,21 +134,21 @@ class ScoreStore(Database):
             connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def add(self, identity: Mapping[str, Any], rows: Iterable[tuple[Any, ...]]) -> int:
-        """Add the rows (pair, score, status, tokens, cut) that the store lacks, and return their number.
+        """Add the rows (pair key, score, status, tokens, cut) whose pairs the store lacks, and return their number.
 
-        Raises `ValueError`, and adds nothing, for a row that no metric can have answered.
+        Raises `ValueError`, and adds nothing, for a row that no metric can have returned (see `row_checksum`).
         """
         key = sha256_json(dict(identity))
         with self._transaction() as connection:
             metric = _metric(connection, key, canonical_json(dict(identity)))
             checked = [(metric, *row, row_checksum(key, *row)) for row in rows]
             if any(row[-1] is None for row in checked):
-                raise ValueError("a row that no metric can have answered")
+                raise ValueError("a row that no metric can have returned")
             query = "INSERT OR IGNORE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?)"
             return connection.executemany(query, checked).rowcount
 
     def changed(self) -> bool:
-        """Return whether another run has written to the file since the last call, or since the first `find`."""
+        """Return whether another run has written to the file since the last call; at first, since the first `find`."""
         with self._sentences():
             before, self._version = self._version, int(self._ask("PRAGMA data_version"))
         return before != self._version
@@ -164,6 +164,6 @@ class ScoreStore(Database):
 
 
 def _metric(connection: sqlite3.Connection, key: str, identity: str) -> int:
-    """Return the number of an identity in this file; a new identity is added."""
+    """Return the number of an identity in this file; a new identity is added. key: its hash. identity: as JSON."""
     connection.execute("INSERT OR IGNORE INTO metrics (key, identity) VALUES (?, ?)", (key, identity))
     return int(connection.execute("SELECT id FROM metrics WHERE key = ?", (key,)).fetchone()[0])

@@ -1,4 +1,4 @@
-"""How fast metrics score on this machine, measured in every run and kept in the cache."""
+"""The speed of metrics on this machine: it is measured in every run, and stored in the cache."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from metaeval.scoring.contract import Metric
 from metaeval.scoring.executors.contract import BlockTask, Context, Execute, ScoredBlock
 
 _ENOUGH = 10.0
-"""Seconds: a measurement of at least this duration replaces a longer one."""
+"""Seconds: a measurement of at least this duration replaces any other, even a longer one."""
 
 
 class ScoringPace(NamedTuple):
     """The measured speed of a metric: tokens scored (see `tokens_of`) in so many seconds, by one device or all cores.
 
-    Both exclude the start: processes, weights, the first block of each.
+    Both leave out the start: processes, weights, the first block of each. device: its name (`device_of`).
     """
 
     tokens: int
@@ -33,12 +33,12 @@ class ScoringPace(NamedTuple):
 
 
 def tokens_of(sources: Iterable[str], statements: Iterable[str]) -> int:
-    """Return an estimate of how many tokens a metric reads of pairs: four characters count as one."""
+    """Return an estimate of the number of tokens in the texts of pairs: a quarter of their characters."""
     return sum(len(text) for side in (sources, statements) for text in side) // 4
 
 
 def device_of(metric: Metric) -> str:
-    """Return the name of the device that a metric computes on."""
+    """Return the name of the device that a metric computes on: the GPU's model, or "cpu: " and the processor's."""
     wish = getattr(metric.options, "device", "cpu")
     device = wish if wish == "cpu" else pick_device(wish)
     if device.startswith("cuda"):
@@ -53,11 +53,11 @@ def device_of(metric: Metric) -> str:
     return f"{device}: {next(named, platform.processor() or platform.machine())}"
 
 
-def timed(execute: Execute, metrics: Sequence[Metric], workers: int = 1, devices: int = 1) -> Execute:
-    """Return `execute` such that it stores the metrics' measured speed when it ends, even by an error.
+def storing_speed(execute: Execute, metrics: Sequence[Metric], workers: int = 1, devices: int = 1) -> Execute:
+    """Return a function that does what `execute` does, and stores the metrics' speed when it ends, even by an error.
 
-    Metrics that share a model pass share its speed. devices: how many work side by side. A job with too few blocks
-    to measure a speed stores nothing.
+    workers: number of worker processes; as many blocks are left out at the start, so with no more blocks than that
+    nothing is stored. devices: how many devices work side by side. Metrics that share a model pass get the same speed.
     """
 
     def run(context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:
@@ -81,7 +81,7 @@ def timed(execute: Execute, metrics: Sequence[Metric], workers: int = 1, devices
 
 
 def known_pace(metric: Metric) -> ScoringPace | None:
-    """Return the last speed measured on this machine for this metric with its options; None if there is none."""
+    """Return the stored speed of this metric with its options on its device; None if there is none."""
     try:
         entry = read_object(_path())[_key(metric, device := device_of(metric))]
         pace = ScoringPace(int(entry["tokens"]), float(entry["seconds"]), device)
@@ -99,7 +99,7 @@ def _key(metric: Metric, device: str) -> str:
 
 
 def _keep(metrics: Sequence[Metric], tokens: int, seconds: float) -> None:
-    """Store the speed of each metric, unless a longer measurement is stored."""
+    """Store the speed of each metric, unless its stored measurement took longer and this one less than `_ENOUGH`."""
     known = [(metric, known_pace(metric)) for metric in metrics]
     new = [metric for metric, before in known if before is None or seconds >= min(before.seconds, _ENOUGH)]
     pace = {"tokens": tokens, "seconds": round(seconds, 6)}

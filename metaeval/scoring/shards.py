@@ -1,8 +1,8 @@
 """Shards: scored blocks in Parquet files, for tasks that share only a folder.
 
-FOLDER/IDENTITY/PLAN/plan.json describes the metric and the plan, part-FIRST-LAST-HASH-IofN.parquet holds whole blocks
-of task I of N. Each file appears whole or not at all, and holds the ids of its metric and plan. The parts are merged
-into a score store.
+FOLDER/IDENTITY/PLAN/plan.json describes the metric and the plan; part-FIRST-LAST-HASH-IofN.parquet beside it, a part,
+holds whole blocks that task I of N scored, of which FIRST and LAST are the lowest and highest number. Each file appears
+whole or not at all, and holds the ids of its metric and plan. The parts are merged into a score store.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from metaeval.scoring.score_store import ScoreStore
 
 NOTE = "plan.json"
 ROWS = 4096
-"""A part with this many rows is closed."""
+"""A part is written as soon as it has this many rows."""
 SECONDS = 60.0
-"""A part is closed this many seconds after its first block: a task that is killed loses at most so much."""
+"""A part is written this many seconds after its first block: a task that is killed loses at most so much."""
 _KEY = b"metaeval"
 _BATCH = 100_000
 
@@ -48,9 +48,8 @@ class StrictNote(BaseModel):
 
 
 class WindowNote(StrictNote):
-    """Which windows of a large table a plan covers: their numbers from 0; several if they hold the same pairs.
-
-    table: SHA-256 of the file. of: number of windows of the table.
+    """The windows of a large table that a plan covers. numbers: of the windows, from 0; several if they hold the same
+    pairs. table: SHA-256 of the file. of: number of windows that the whole table has.
     """
 
     table: str
@@ -62,9 +61,9 @@ class WindowNote(StrictNote):
 
 
 class PlanNote(StrictNote):
-    """The content of plan.json. blocks, pairs: their numbers. shards: the number of tasks of the last command.
+    """The content of plan.json. metric: its name. plan: the plan's id. blocks, pairs: their numbers. run: the settings.
 
-    run: the settings of the run, as in a manifest. windows: one note for each table that is scored in several windows.
+    shards: N of the last --shard I/N. windows: one note for each table that is scored in several windows.
     """
 
     format: Literal["metaeval-plan/1"] = "metaeval-plan/1"
@@ -79,14 +78,14 @@ class PlanNote(StrictNote):
     windows: list[WindowNote] = []
 
     def holds(self, window: WindowNote | None) -> bool:
-        """Return whether the plan covers this window of a table; True where the job or the note has no windows."""
+        """Return whether the plan covers this window of a table; True without a window, or if the note has none."""
         if window is None or not self.windows:
             return True
         return any(note.table == window.table and set(window.numbers) <= set(note.numbers) for note in self.windows)
 
 
 class PartBlock(StrictNote):
-    """A block of a part: its number, its id, its rows, and how many of those have failed."""
+    """A block in a part: its number in the plan, its id, its number of rows, and how many of these have failed."""
 
     number: int = Field(ge=0)
     id: str
@@ -95,7 +94,10 @@ class PartBlock(StrictNote):
 
 
 class PartNote(StrictNote):
-    """The description in a part file of a shard. device: the model of the device that computed it."""
+    """The description in a part. identity: hash of the metric's identity. plan: the plan's id. blocks: in row order.
+
+    versions: by package. device: model of the device that computed the scores.
+    """
 
     format: Literal["metaeval-shard/1"] = "metaeval-shard/1"
     identity: str
@@ -106,12 +108,12 @@ class PartNote(StrictNote):
 
 
 def plan_folder(folder: AnyPath, identity: Mapping[str, Any], plan: str) -> AnyPath:
-    """Return the folder of the part files of a metric's plan. plan: its id."""
+    """Return the folder of a metric's plan within a folder of shards. identity: the metric's. plan: the plan's id."""
     return folder / sha256_json(dict(identity))[:16] / plan[:16]
 
 
 def write_note(place: AnyPath, note: PlanNote) -> None:
-    """Write plan.json into a folder; every task of a plan writes the same. Windows that it has already are kept."""
+    """Write plan.json into a plan's folder, the same for every task; windows that an existing one names are kept."""
     windows: dict[str, WindowNote] = {}
     for window in (*(read_note(place).windows if (place / NOTE).is_file() else ()), *note.windows):
         known = windows[window.table].numbers if window.table in windows else []
@@ -122,7 +124,7 @@ def write_note(place: AnyPath, note: PlanNote) -> None:
 
 
 def read_note(place: AnyPath) -> PlanNote:
-    """Return plan.json of a folder; raises `UserError` where its identity and plan are not those of the folder."""
+    """Return the content of plan.json in a plan's folder; raises `UserError` if it is of another metric or plan."""
     path = place / NOTE
     note = checked_note(PlanNote, parsing.read_object(path), path)
     if (sha256_json(note.identity)[:16], note.plan[:16]) != (place.parent.name, place.name):
@@ -131,7 +133,7 @@ def read_note(place: AnyPath) -> PlanNote:
 
 
 def plans(folder: AnyPath) -> list[AnyPath]:
-    """Return the folders of plans, sorted by name; raises `UserError` where there is none."""
+    """Return the plans' folders in a folder of shards, sorted by path; raises `UserError` where there is none."""
     folders = sorted(path.parent for path in folder.glob(f"*/*/{NOTE}"))
     if not folders:
         raise UserError(f"{folder} holds no shards: 'metaeval score --shard 0/8 -o {folder}' writes the first of 8.")
@@ -139,7 +141,7 @@ def plans(folder: AnyPath) -> list[AnyPath]:
 
 
 class PartWriter:
-    """Collects scored blocks of one metric, and writes them as part files; `close` writes the rest.
+    """Collects scored blocks of one metric, and writes them as parts; `close` writes those that are not yet written.
 
     place: folder of the plan. note: the description of every part, without its blocks. shard: the task that writes.
     """
@@ -153,7 +155,7 @@ class PartWriter:
         self._since = 0.0
 
     def add(self, block: TextBlock, answers: Sequence[PairScore]) -> None:
-        """Add a block with one answer per pair."""
+        """Add a block with one result per pair, and write the collected blocks if that is due (`ROWS`, `SECONDS`)."""
         if not self._blocks:
             self._since = time.monotonic()
         self._blocks.append((block, answers))
@@ -162,7 +164,7 @@ class PartWriter:
             self.close()
 
     def close(self) -> None:
-        """Write the collected blocks as one part."""
+        """Write the collected blocks, if there are any, as one part."""
         if not self._blocks:
             return
         pyarrow = parsing.parquet_library()
@@ -197,9 +199,10 @@ class PartWriter:
 
 
 def part_notes(place: AnyPath, shard: Shard | None = None) -> dict[AnyPath, PartNote]:
-    """Read the description of each part of a plan, without its rows; with `shard`, of those that may hold its blocks.
+    """Return the description of each part of a plan, by path, without its rows.
 
-    Raises `UserError` for a file that is not a part, and for one of another metric or plan.
+    shard: a task; only parts that may hold its blocks are read (None: all). Raises `UserError` for a file that is not a
+    part, and for one of another metric or plan.
     """
     note_by_path = {}
     paths: list[AnyPath] = [*place.glob("part-*.parquet")]
@@ -215,7 +218,7 @@ def part_notes(place: AnyPath, shard: Shard | None = None) -> dict[AnyPath, Part
 
 
 def read_part(path: AnyPath, note: PartNote) -> Iterator[tuple[PartBlock, list[PartRow]]]:
-    """Yield the blocks of a part with their rows; `UserError` where the rows do not match the part's description."""
+    """Yield the blocks of a part with their rows; raises `UserError` where the rows do not match the description."""
     try:
         columns = parsing.parquet_columns(path, ("pair", "score", "status", "tokens", "cut"))
         rows: list[PartRow] = list(zip(*columns, strict=True))
@@ -233,7 +236,7 @@ def read_part(path: AnyPath, note: PartNote) -> Iterator[tuple[PartBlock, list[P
 
 
 def checked_note(model: type[Model], values: Any, path: AnyPath) -> Model:
-    """Return the description that a file holds; raises `UserError` for anything else."""
+    """Return the JSON values of a description as a `model`; raises `UserError` about `path` if they do not fit it."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -252,20 +255,20 @@ class Shard:
     count: int
 
     def blocks(self, count: int) -> Sequence[int]:
-        """Return the task's blocks of a plan with `count` blocks, as their numbers: every n-th for n tasks.
+        """Return the numbers of the task's blocks in a plan of `count` blocks: every n-th block for n tasks.
 
-        The longest blocks come first, so that the tasks take about the same time.
+        A plan has its longest texts first, so the tasks take about the same time.
         """
         return range(count)[self.index :: self.count]
 
     def may_overlap(self, part: str) -> bool:
-        """Return whether a part with this name may hold blocks of the task; names of earlier versions have no task."""
+        """Return whether a part of this name may hold the task's blocks; True for a name that does not say its task."""
         of = re.search(r"-(\d+)of(\d+)\.parquet$", part)
         return of is None or (int(of[1]) - self.index) % math.gcd(int(of[2]), self.count) == 0
 
 
 def read_shard(text: str) -> Shard:
-    """Return the task and the number of tasks that a text I/N names, as 3/64."""
+    """Return the task that a text I/N names, as 3/64: task I of N, from 0. Raises `UserError` for any other text."""
     index, slash, count = text.partition("/")
     if not (slash and index.isdecimal() and count.isdecimal() and int(index) < int(count)):
         raise UserError(f"--shard is {text!r}; allowed: I/N, task I of N tasks, counted from 0 (0/8 to 7/8).")
@@ -274,10 +277,11 @@ def read_shard(text: str) -> Shard:
 
 @dataclass(frozen=True)
 class PlanState:
-    """The progress of the shards of a metric's plan.
+    """The progress of a metric's plan in a folder of shards. place: folder of the plan. note: its plan.json.
 
-    missing: numbers of the blocks that no part has. unbegun: the windows for which no task has written a plan, one note
-    for each table. rows: scored pairs; failed: how many of them failed. devices: models of the devices that scored.
+    missing: numbers of the blocks that no part has. unbegun: the windows of its tables for which no task has written a
+    plan, one note for each table. rows: number of pairs in parts; failed: how many of these failed. devices: models of
+    the devices that scored, sorted.
     """
 
     place: AnyPath
@@ -295,7 +299,7 @@ class PlanState:
 
     @property
     def progress(self) -> str:
-        """Return as text the numbers of scored blocks and pairs, of all, and of failed ones."""
+        """Return, as text, how many blocks and pairs of all are scored, and how many pairs failed, if any did."""
         done = self.note.blocks - len(self.missing)
         failed = f", {self.failed:,} failed" if self.failed else ""
         return f"{done:,} of {self.note.blocks:,} blocks, {self.rows:,} of {self.note.pairs:,} pairs{failed}"
@@ -307,7 +311,7 @@ class PlanState:
 
     @property
     def array(self) -> str:
-        """Return the unfinished tasks in the form of Slurm's option --array; empty if there are none."""
+        """Return the tasks that have missing blocks in the form of Slurm's option --array (0-2,5); "" if none has."""
         left = sorted({number % self.note.shards for number in self.missing})
         spans: list[list[int]] = []
         for task in left:
@@ -319,7 +323,7 @@ class PlanState:
 
 
 def shard_states(folder: AnyPath) -> list[PlanState]:
-    """Return the progress of each metric's plan in a folder of shards."""
+    """Return the progress of each plan in a folder of shards, by path; raises `UserError` if there is none."""
     notes = {place: read_note(place) for place in plans(folder)}
     begun: dict[tuple[str, str], set[int]] = {}
     for place, note in notes.items():
@@ -343,9 +347,10 @@ def shard_states(folder: AnyPath) -> list[PlanState]:
 
 @dataclass(frozen=True)
 class Merged:
-    """Counts of one metric's merged rows.
+    """Counts of one metric's merged rows. rows: all that did not fail. new: those that were added to the store.
 
-    new: added ones. kept: rows that the store had with other last digits, and keeps.
+    kept: those of which the store has, and keeps, another result. failed: rows that were left out. devices: models of
+    the devices that scored, sorted.
     """
 
     metric: str
@@ -357,11 +362,12 @@ class Merged:
 
 
 def merge_shards(folder: AnyPath, store: ScoreStore) -> Iterator[Merged]:
-    """Add all parts of a folder to a score store, and yield counts by metric; repeating it changes nothing.
+    """Add all parts of a folder to a score store, and yield one record of counts per metric; repeating changes nothing.
 
-    The store keeps the scores that it has. Raises `UserError`, and stores nothing, for a file that is not a part or
-    of another metric, and for a block of two parts or a pair of two plans with different scores. Damaged rows raise
-    it when they are read: rows before them are stored.
+    The store keeps the scores that it has. Raises `UserError`, and stores nothing, for a file that is not a part or is
+    of another metric, and for a pair with different scores in two parts or plans (except in windows of one table, where
+    the first window's score is stored). A part with damaged rows raises it only when it is read: parts before it may
+    have been stored.
     """
     by_metric: dict[str, list[AnyPath]] = {}
     for place in plans(folder):
@@ -381,7 +387,7 @@ def merge_shards(folder: AnyPath, store: ScoreStore) -> Iterator[Merged]:
 
 
 def _batches(places: Sequence[AnyPath], devices: set[str]) -> Iterator[list[PartRow]]:
-    """Yield the rows of a metric's parts in large batches: one large transaction is faster than many small ones."""
+    """Yield a metric's rows in large batches, which are stored faster. devices: is filled with models of devices."""
     rows: list[PartRow] = []
     for place in places:
         for path, part in part_notes(place).items():
@@ -399,7 +405,10 @@ def _merge_rows(
     try:
         new = store.add(identity, rows)
     except ValueError as error:
-        raise UserError(f"{place} holds {error}: delete it, and run the tasks that wrote it again.") from error
+        raise UserError(
+            f"A part in {place} holds {error}: delete this folder, which holds the metric's shards, and run the tasks "
+            "that wrote them again."
+        ) from error
     if new == len(rows):
         return {"new": new}
     known = store.find(identity, [row[0] for row in rows])
@@ -409,6 +418,7 @@ def _merge_rows(
 def _check_overlaps(places: Sequence[AnyPath]) -> None:
     """Raise `UserError` if parts of one metric hold a pair twice with different scores, except in windows of one table.
 
+    It is also raised for blocks that a plan does not have. places: folders of the plans. Failed pairs differ from none.
     Rows are read only where a block or a plan can have duplicates.
     """
     jobs = {place: {window.table for window in read_note(place).windows} or {str(place)} for place in places}
@@ -418,7 +428,9 @@ def _check_overlaps(places: Sequence[AnyPath]) -> None:
         note, parts = read_note(place), part_notes(place)
         times = Counter(block.number for part in parts.values() for block in part.blocks)
         if any(number >= note.blocks for number in times):
-            raise UserError(f"{place} has parts of more blocks than its plan: delete it, and score it again.")
+            raise UserError(
+                f"{place} has parts with blocks that its plan.json lacks: delete this folder, and run its tasks again."
+            )
         for path, part in parts.items():
             if not several and all(times[block.number] == 1 for block in part.blocks):
                 continue
@@ -430,5 +442,6 @@ def _check_overlaps(places: Sequence[AnyPath]) -> None:
                     if first_row != row and Status.FAILED not in (first_row[2], row[2]):
                         raise UserError(
                             f"{other} and {path} have different scores for the same pair ({first_row[1]} and "
-                            f"{row[1]}), which happens with two models of device or two plans: remove one of the two."
+                            f"{row[1]}), which happens with two models of device or two plans: remove one of these "
+                            "files."
                         )

@@ -1,8 +1,8 @@
 """Stored plans of tables: the first task of a job in shards reads and plans its table, the others read their blocks.
 
-FOLDER/tables/HASH/table.json says where the windows of a table begin; BLOCK_TOKENS-WINDOW.parquet holds the pairs of a
-window in the order of its plan, a row group for each block. HASH is of the table's content, of the headings and of all
-that decides where windows begin. Each file appears whole or not at all.
+FOLDER/tables/HASH/table.json says where the windows of a table begin; BLOCK_TOKENS-WINDOW.parquet beside it holds the
+pairs of a window in the order of its plan, a row group for each block. HASH is of the table's content, of the headings
+and of all that decides where windows begin. Each file appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Stored = TypeVar("Stored")
 class TableNote(StrictNote):
     """The content of table.json: the fields of a `PairFile`, and what it was read with.
 
-    wanted: the heading of each role that the run names. limits: most rows and characters of a window.
+    version: of metaeval. wanted: the heading of each role that the run names. limits: most rows, most characters.
     """
 
     format: Literal["metaeval-table/1"] = "metaeval-table/1"
@@ -55,12 +55,12 @@ class TableNote(StrictNote):
 
     @property
     def key(self) -> str:
-        """Return the hash of the table's content and of all that its windows depend on."""
+        """Return 16 hex digits of a hash over the table's content and all that its windows depend on."""
         return sha256_json(self.model_dump(include={"format", "version", "wanted", "limits", "fingerprint"}))[:16]
 
 
 class WindowPlanNote(StrictNote):
-    """The description in a window's file. table: key of the table's plan. blocks: the ids of the plan's blocks."""
+    """The description in a window's file. table: `TableNote.key`. blocks: the ids of the plan's blocks, in order."""
 
     format: Literal["metaeval-window/1"] = "metaeval-window/1"
     table: str
@@ -70,27 +70,33 @@ class WindowPlanNote(StrictNote):
 
 
 class PlannedTable:
-    """A table of pairs with its plan in a folder of shards, which is made by the first process that needs it.
+    """A table of pairs whose plan is stored in a folder of shards by the first process that needs it.
 
-    headings: the heading of each role that is named. Raises `UserError` as `read_pair_file` does.
+    path: of the table. headings: by role; "" for a role that the run does not name. Errors: as in `read_pair_file`.
     """
 
     def __init__(self, folder: AnyPath, path: Path, headings: Mapping[str, str]) -> None:
         self._folder, self._path = folder / FOLDER, path
         self._wanted = {role: name for role, name in sorted(headings.items()) if name}
         self._marks = marks_of(path)
-        self.note = self._once(self._known, self._read_table)
+        self.note = self._find_or_make(self._known, self._read_table)
         self.place = self._folder / self.note.key
         note = self.note
         self.file = PairFile(path, note.columns, note.fingerprint, self._marks, note.rows, tuple(note.starts))
 
     def window(self, number: int, block_tokens: int, sizes: Sequence[int]) -> PlannedPairs:
-        """Return the plan of a window. sizes: the block sizes with which all windows are planned if this one is not."""
+        """Return the plan of window `number` with this block size; if no file holds it, all windows are planned first.
+
+        sizes: the block sizes, in tokens, with which they are planned; `block_tokens` is among them.
+        """
         path = self._window_path(number, block_tokens)
-        return self._once(partial(self._stored, path, number, block_tokens), partial(self._plan, sizes))
+        return self._find_or_make(partial(self._stored, path, number, block_tokens), partial(self._plan, sizes))
 
     def determined(self, number: int, sizes: Sequence[int], metric: Metric) -> Mapping[str, Any]:
-        """Return the options that a window's texts determine; the first process that needs them stores them."""
+        """Return the options that the texts of window `number` determine for a metric; {} if it has no such options.
+
+        The first process that needs them stores them. sizes: as in `window`.
+        """
         if type(metric).settled is Metric.settled:
             return {}
         path = self.place / f"options-{number:06}-{sha256_json(metric.identity())[:16]}.json"
@@ -100,10 +106,10 @@ class PlannedTable:
             pairs = [pair for _, part in planned.read(range(len(planned.sizes))) for pair in part]
             write_text(path, json.dumps(dict(metric.settled(pairs)), sort_keys=True) + "\n", update=True)
 
-        return self._once(lambda: parsing.read_object(path) if path.is_file() else None, store)
+        return self._find_or_make(lambda: parsing.read_object(path) if path.is_file() else None, store)
 
-    def _once(self, find: Callable[[], Stored | None], make: Callable[[], None]) -> Stored:
-        """Return what is stored; else one process stores it, and others that share the folder wait for it."""
+    def _find_or_make(self, find: Callable[[], Stored | None], make: Callable[[], None]) -> Stored:
+        """Return what `find` finds stored; while that is None, one process calls `make`, and others wait for it."""
         place = self._folder if isinstance(self._folder, Path) else None  # object stores have no locks
         if place:
             place.mkdir(parents=True, exist_ok=True)
@@ -117,7 +123,7 @@ class PlannedTable:
         return stored
 
     def _known(self) -> TableNote | None:
-        """Return the description of this table, found by the file's marks, else by its content."""
+        """Return the stored description of this table, found by the file's marks, else by its content; else None."""
         notes = []
         paths: list[AnyPath] = [*self._folder.glob(f"*/{_NOTE}")]
         for path in sorted(paths, key=str):
@@ -139,7 +145,7 @@ class PlannedTable:
         return sha256_file(self._path)
 
     def _read_table(self) -> None:
-        _log.info("%s is read and planned, once for all tasks; those that start meanwhile wait.", self._path)
+        _log.info("The table %s is read and planned, once for all tasks; tasks that start meanwhile wait.", self._path)
         table = read_pair_file(self._path, self._wanted)
         check_unchanged(self._path, self._marks)
         note = TableNote(
@@ -162,7 +168,7 @@ class PlannedTable:
         return PairsInFile(path, self.note.key, number, block_tokens) if path.is_file() else None
 
     def _plan(self, sizes: Sequence[int]) -> None:
-        """Plan the windows that no file holds; a process that was killed here before has left some."""
+        """Plan all windows with each block size, except those that a file holds (of a process that was killed)."""
         for window in self.file.windows():
             paths = {size: self._window_path(window.number, size) for size in sorted(set(sizes))}
             lacking = {size: path for size, path in paths.items() if not path.is_file()}
@@ -177,7 +183,7 @@ def _limits() -> list[int]:
 
 
 def write_window(path: AnyPath, table: str, number: int, planned: PlannedPairs) -> None:
-    """Write the pairs of a window, a row group for each block. table: key of the table's plan."""
+    """Write the pairs of a window, a row group for each block. table: `TableNote.key`. number: of the window."""
     pyarrow = parsing.parquet_library()
     binary = pyarrow.binary()
     schema = pyarrow.schema([("pair", pyarrow.binary(16)), ("source", binary), ("statement", binary)])
@@ -202,7 +208,7 @@ def write_window(path: AnyPath, table: str, number: int, planned: PlannedPairs) 
 
 
 class PairsInFile(PlannedPairs):
-    """The plan of a window in a file; blocks are read when they are needed.
+    """The plan of window `number` in a file; blocks are read when they are needed. table: `TableNote.key`.
 
     Raises `UserError` for a damaged file, and for one of another table, window or block size.
     """
@@ -226,11 +232,11 @@ class PairsInFile(PlannedPairs):
     @property
     def _damaged(self) -> UserError:
         return UserError(
-            f"{self._path} is damaged, or not the plan of this table: delete it, and run the same task again."
+            f"{self._path} is damaged, or not the plan of this table: delete this file, and run the same task again."
         )
 
     def read(self, numbers: Sequence[int]) -> Iterator[tuple[TextBlock, list[TextPair]]]:
-        """Yield these blocks with their texts, from their row groups alone."""
+        """Yield the blocks with these numbers, each with its pairs of texts; only their row groups are read."""
         pyarrow = parsing.parquet_library()
         if not numbers:
             return
@@ -249,7 +255,7 @@ class PairsInFile(PlannedPairs):
 
 
 def _texts(table: Any, name: str) -> list[str]:
-    """Return a column of bytes as texts; one that a dictionary codes is decoded once a value."""
+    """Return a column of UTF-8 bytes as texts; of a dictionary-encoded one, each distinct value is decoded once."""
     texts: list[str] = []
     for chunk in table.column(name).chunks:
         coded = hasattr(chunk, "dictionary")

@@ -1,9 +1,9 @@
 """Tables of pairs that may be larger than memory, scored window by window.
 
-Such a table, which `metaeval score -d ratings --data TABLE` reads, has a column of sources and one of statements. Its
-rows are taken in windows, each of which is planned and scored as a job of its own. Where a window begins depends on the
-rows alone, so that the blocks, and with them the scores, are the same under every executor, number of shards, and after
-a kill.
+Such a table, which `metaeval score -d ratings --data TABLE` reads, has a column of sources and one of statements. A
+window is a range of its rows that is planned and scored as a job of its own. Where a window begins depends on the rows
+alone, so that the blocks, and with them the scores, are the same under every executor, number of shards, and after a
+kill.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ BATCH = 10_000
 _Progress = Callable[[str, int, int], None]
 
 _FIRST = 1000
-"""Rows of a table whose lengths say whether its columns are swapped."""
+"""Number of first rows whose lengths of texts say whether the two columns are swapped."""
 
 
 @dataclass
 class TableWindow:
-    """A window of a large table, scored as one job: ids and texts of its rows. number: of the window, from 0."""
+    """A window of a large table: ids and (source, statement) of its rows, in order. number: of the window, from 0."""
 
     number: int
     ids: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ class PairFile:
     starts: tuple[int, ...]
 
     def windows(self) -> Iterator[TableWindow]:
-        """Yield the windows; only one is in memory unless the caller keeps others.
+        """Yield the windows in order; only one is in memory unless the caller keeps others.
 
         Raises `UserError` where the file has changed since it was first read.
         """
@@ -83,7 +83,7 @@ class PairFile:
         yield window
 
     def shifted(self, progress: _Progress | None, number: int) -> _Progress | None:
-        """Return a callback that reports the progress of window `number` as that of the whole table."""
+        """Return a callback that reports window `number`'s progress to `progress` as that of the whole table."""
         if progress is None or len(self.starts) == 1:
             return progress
         start, end = (*self.starts, self.rows)[number : number + 2]
@@ -95,10 +95,10 @@ class PairFile:
 
 
 def read_pair_file(path: Path, headings: Mapping[str, str]) -> PairFile:
-    """Read the table of pairs in a file. headings: the heading of each role that is named.
+    """Read a table of pairs once, to check it and find its windows. headings: by role; "" for a role without one.
 
-    The whole file is read once, so that it is checked before anything is scored. Raises `UserError` for a missing
-    column, a row without a text (with its number), and an id that two rows have.
+    Raises `UserError` for a table without rows, a missing column, a row without a source or statement, and an id that
+    two rows have.
     """
     marks = marks_of(path)
     parquet = path.suffix.lower() == ".parquet"
@@ -120,7 +120,7 @@ def read_pair_file(path: Path, headings: Mapping[str, str]) -> PairFile:
 
 
 def _check_ids(path: Path, columns: Mapping[str, str], hashes: array[int]) -> None:
-    """Raise `UserError` for an id that two rows have. hashes: of the ids (less memory than ids); sorted in place."""
+    """Raise `UserError` for an id that two rows have. hashes: of each row's id (to save memory); sorted in place."""
     ordered = np.frombuffer(hashes, dtype=np.int64)
     ordered.sort()
     twice = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
@@ -131,7 +131,7 @@ def _check_ids(path: Path, columns: Mapping[str, str], hashes: array[int]) -> No
 
 
 def _placed(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[bool, str, str, str]]:
-    """Yield for each row whether it begins a window, its id, source and statement; equal sources are one object."""
+    """Yield for each row whether it begins a window, its id, source and statement; `UserError` for a blank text."""
     sources: dict[str, str] = {}
     rows = load = 0
     for number, (row_id, source, statement) in enumerate(_rows(path, columns), start=1):
@@ -148,7 +148,7 @@ def _placed(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[bool, str,
 
 
 def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield (id, source, statement) of each row; None for a blank cell, and for an id where no column holds it."""
+    """Yield the cells (id, source, statement) of each row; None for a blank one, and for all ids without a column."""
     if path.suffix.lower() != ".parquet":
         for row in read_table(path).rows:
             source, statement = (row.value(columns[role]) for role in ("source", "statement"))
@@ -167,7 +167,7 @@ def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[Any, Any, An
 
 
 def _source(cell: Any) -> Any:
-    """Return the text of a source; of several in a list, which may be JSON, all in order."""
+    """Return the text of a source cell, None if empty; of a list of texts (also JSON), all, joined by blank lines."""
     with suppress(MalformedError):
         listed = cell_list(cell)
         cell = "\n\n".join(listed) if listed and all(isinstance(text, str) for text in listed) else cell

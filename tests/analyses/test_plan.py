@@ -121,7 +121,7 @@ def test_what_is_measured_behind_the_first_blocks_is_kept_unless_it_rests_on_les
 
     def measured(step, workers=1, devices=1, count=5):
         monkeypatch.setattr(scoring_speed.time, "monotonic", lambda: next(clock) * step / 100)
-        execute = scoring_speed.timed(
+        execute = scoring_speed.storing_speed(
             lambda _, given: (ScoredBlock(task, ()) for task in given), [metric], workers, devices
         )
         assert len(list(execute(Context((), ()), tasks[:count]))) == count
@@ -141,7 +141,9 @@ def test_the_pace_of_a_pass_is_that_of_the_metrics_it_scored(monkeypatch):
     metrics = [load_metric(name, None) for name in ("rouge", "overlap")]
     tasks = [BlockTask(number, (), [("s" * 30, "t" * 10)] * 4, (1,)) for number in range(3)]
     list(
-        scoring_speed.timed(lambda _, given: (ScoredBlock(task, ()) for task in given), metrics)(Context((), ()), tasks)
+        scoring_speed.storing_speed(lambda _, given: (ScoredBlock(task, ()) for task in given), metrics)(
+            Context((), ()), tasks
+        )
     )
     rouge, overlap = map(scoring_speed.known_pace, metrics)
     assert rouge is None

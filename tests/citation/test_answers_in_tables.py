@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from metaeval.citation.readers.answer_files import read_answers
-from metaeval.cli.app import retyped
+from metaeval.cli.app import retyped_command
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.labels import labels_of
 from metaeval.errors import ColumnsError, UserError
@@ -80,7 +80,7 @@ def test_a_mapped_statement_with_marks_looks_like_an_answer():
     right = error.value.columns
     assert sources_of([ROW], right) == CITED
     words = ["label", "a b.csv", "--map", "statement=Antwort (Bot)", "-n", "4", "--map=source=Quelle 1"]
-    assert retyped(words, right) == (
+    assert retyped_command(words, right) == (
         "metaeval label 'a b.csv' -n 4 --map id=Nr --map 'answer=Antwort (Bot)' --map 'passages=Quelle 1'"
     )
 

@@ -33,7 +33,7 @@ class Mine({base}):
 """
 CARD = 'card = MetricCard(name="mine", family="mine", summary="s", paper="p", licence="l")'
 BREACHES = {
-    "too few answers": ("return [PairScore(1.0)]", ["'mine' returned 1 answers for 27 pairs"]),
+    "too few answers": ("return [PairScore(1.0)]", ["'mine' returned 1 results for 27 pairs"]),
     "a score that failed": (
         "return [PairScore(0.0, Status.FAILED) for _ in sources]",
         ["score 0.0 with status 'failed'"],
@@ -44,7 +44,7 @@ BREACHES = {
         ["ZeroDivisionError: division by zero", ".py, line "],
     ),
     "numbers instead of answers": ("return [0.5 for _ in sources]", ["returned 0.5, not a PairScore"]),
-    "no answer at all": ("pass", ["returned None, not a list of answers"]),
+    "no answer at all": ("pass", ["returned None: correct its code, which has to return a list"]),
 }
 UNUSABLE = {
     "syntax error": ("def (", "", "", "cannot be imported: SyntaxError: "),

@@ -112,7 +112,7 @@ def test_ids_of_other_pairs_are_refused_with_an_example_of_each(refused, small, 
 
     said = refused("evaluate", file, *small)
 
-    assert "1 of the 2 pair ids in mine.jsonl are not pairs of this job" in said
+    assert "1 of the 2 pair ids in the score file mine.jsonl are not pairs of this job" in said
     assert "'claim-7'" in said
     assert repr(pairs[0]["pair_id"]) in said
     assert "metaeval pairs" in said
@@ -170,7 +170,7 @@ def test_a_direction_that_is_neither_is_refused(refused, small, pairs, write_sco
 
     said = refused("evaluate", file, *small)
 
-    assert "mine.jsonl.manifest.json: direction is 'lower'; allowed: 1" in said
+    assert "mine.jsonl.manifest.json has direction 'lower'; allowed: 1" in said
 
 
 def test_two_files_of_one_name_are_told_apart_by_their_paths(ran, small, tmp_path):

@@ -176,7 +176,7 @@ def test_a_task_that_is_asked_to_end_finishes_what_it_has_in_hand(more, held, st
     task = start(*command, stderr=subprocess.PIPE, text=True)
     before = asked_to_end(task, held)
     _, err = task.communicate(timeout=120)
-    said = "Asked to end: the blocks in hand are finished first, if that takes at most 20 s.\n"
+    said = "Asked to end by SIGTERM: begun blocks are finished first, if that takes at most 20 s.\n"
     assert (task.returncode, err) == (75, said + ENDED)
     (state,) = shards.shard_states(Path("shards"))
     lines = len(begun())
@@ -209,7 +209,7 @@ def test_a_task_without_the_time_for_a_block_stops_at_once(seconds, stage, kept,
             time.sleep(0 if here == "writing" else 300)
 
     def run():
-        with termination_signal.noticed() as end:
+        with termination_signal.sigterm_notice() as end:
             with end.job(lambda: written.append(done.copy())):
                 for task in end.until([BlockTask(number, (), (), (0,)) for number in range(2)]):
                     signalled(f"block {task.block}")
@@ -330,7 +330,7 @@ def test_parts_of_something_else_and_broken_ones_are_refused(refused, score):
     assert refused(*merge).startswith(f"{part} is damaged")
     part.write_bytes(whole)
     changed(part, status=lambda _: "unparsed")  # with a score
-    assert "holds a row that no metric can have answered" in refused(*merge)
+    assert "holds a row that no metric can have returned" in refused(*merge)
     part.write_bytes(whole)
     note = part.with_name("plan.json")
     note.write_text(note.read_text().replace('"metaeval-plan/1"', '"metaeval-plan/9"'))
@@ -389,7 +389,9 @@ def test_a_block_that_the_plan_does_not_have_is_refused(refused, score):
     note["blocks"][0]["number"] = 99
     pq.write_table(table.replace_schema_metadata({b"metaeval": json.dumps(note).encode()}), part)
     assert refused("shards", "verify", "shards", "-q").startswith(f"{part} holds a block that is not in its plan")
-    assert "has parts of more blocks than its plan" in refused("shards", "merge", "shards", "--store", "s.sqlite")
+    assert "has parts with blocks that its plan.json lacks" in refused(
+        "shards", "merge", "shards", "--store", "s.sqlite"
+    )
 
 
 def test_verify_runs_no_code_that_a_file_names(ran, refused, score):

@@ -124,7 +124,7 @@ def test_the_tokenizer_is_part_of_the_identity_and_may_lie_elsewhere(published, 
     assert score_pairs(elsewhere, PAIRS[:1]).answers == score_pairs(metric(path), PAIRS[:1]).answers
     other = metric(bare, tokenizer=tiny.folder("bart"))
     assert other.identity() != elsewhere.identity()
-    with pytest.raises(UserError, match=r"lacks tokenizer\.json of google/flan-t5-base"):
+    with pytest.raises(UserError, match=r"lacks tokenizer\.json of the model google/flan-t5-base"):
         metric(bare, tokenizer=bare).prepare([], [])
 
 

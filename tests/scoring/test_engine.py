@@ -269,7 +269,7 @@ def test_progress_counts_served_pairs_as_done(tmp_path):
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        (lambda n: [PairScore(0.5)] * (n + 1), "answers for"),
+        (lambda n: [PairScore(0.5)] * (n + 1), "results for"),
         (lambda n: [0.5] * n, "returned 0.5, not a PairScore"),
         (lambda n: [PairScore(None)] * n, "score None with status 'ok'"),
         (lambda n: [PairScore(0.0, Status.EMPTY)] * n, "score 0.0 with status 'empty'"),

@@ -81,7 +81,7 @@ def test_progress_tells_the_pairs_done_for_all(tmp_path):
 @pytest.mark.parametrize(
     ("method", "value", "fault"),
     [
-        ("observe", [], "returned 0 answers for"),
+        ("observe", [], "returned 0 results for"),
         ("judge", [PairScore(None)] * 12, "returned"),
         ("judge", [PairScore(0.5, Status.EMPTY)] * 2, "returned"),
     ],

@@ -207,7 +207,7 @@ def test_a_gzipped_table_is_read_under_its_own_name(tmp_path):
     path.write_bytes(gzip.compress(b"pair,score,status\na,0.5,ok\nb,,failed\n"))
     assert (read(path).metric, read(path).answers["a"].score) == ("mine", 0.5)
     assert str(read(path).answers["b"].status) == "failed"
-    with pytest.raises(UserError, match="A score file ends in"):
+    with pytest.raises(UserError, match="The name of a score file ends in"):
         write_scores(path, ["a"], [PairScore(1.0)], {})
 
 
@@ -215,7 +215,9 @@ def test_a_gzipped_table_is_read_under_its_own_name(tmp_path):
 def test_other_suffixes_are_refused_both_ways(tmp_path, name):
     path = tmp_path / name
     for use in (lambda: read(path), lambda: write_scores(path, ["a"], [PairScore(1.0)], {})):
-        with pytest.raises(UserError, match=rf"A score file ends in \.parquet(, | or )\.jsonl.*; '{name}' does not"):
+        with pytest.raises(
+            UserError, match=rf"The name of a score file ends in \.parquet(, | or )\.jsonl.*; '{name}' does not"
+        ):
             use()
     assert not list(tmp_path.iterdir())
 
@@ -233,7 +235,7 @@ def test_a_broken_manifest_is_told_with_the_two_ways_out(file, content, says):
     lines(file, GOOD)
     manifest_path(file).write_text(content, encoding="utf-8")
     refuses(file, f".manifest.json {says.strip()}")
-    refuses(file, "delete it to read the scores without it")
+    refuses(file, "delete it to read the scores without a manifest")
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -298,8 +300,8 @@ class TestSpreadsheets:
     def test_without_a_column_of_scores_the_columns_are_named(self, tmp_path):
         path = self.write(tmp_path / "made.csv", ("pair_id", "comment", "level"), ("a", "x", 2))
         says = (
-            "has no column score (columns: 'pair_id', 'comment', 'level'): give one this name, or add --map "
-            "score=COLUMN (in Python: columns={'score': COLUMN})."
+            "has no column score (columns: 'pair_id', 'comment', 'level'): rename the column that holds it, or add "
+            "--map score=COLUMN (in Python: columns={'score': COLUMN})."
         )
         refuses(path, says)
 

@@ -40,7 +40,7 @@ def test_answers_come_back_to_the_last_bit(store):
 
 @pytest.mark.parametrize("bad", [(float("inf"), "ok", 3, 0), (None, "ok", 3, 0), (0.5, "lost", 3, 0)])
 def test_a_row_that_no_metric_can_have_answered_adds_nothing(store, bad):
-    with pytest.raises(ValueError, match="no metric can have answered"):
+    with pytest.raises(ValueError, match="no metric can have returned"):
         store.add(ONE, [(KEYS[0], 0.5, "ok", 3, 0), (KEYS[1], *bad)])
     assert store.find(ONE, KEYS) == {}
     assert store.add(ONE, [(KEYS[0], 0.5, "ok", 3, 0)]) == 1

@@ -1,4 +1,4 @@
-"""Batches of near-equal length: a padding token costs as much as a token of a text."""
+"""Batches of inputs of near-equal length, since padding costs as much as text, and running a model on them."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 WASTE = 0.01
-"""The share of a batch that may be padding."""
+"""The share of a batch's tokens that may be padding, on a CPU."""
 CORES = 0
 """Number of cores that a cluster gives this process; 0 for all that it may use."""
 
 
 def length_batches(lengths: Sequence[int], budget: int, waste: float = WASTE) -> Iterator[list[int]]:
-    """Yield batches of items, as their numbers, longest first.
+    """Yield batches of items, as lists of their numbers, longest items first. lengths: of the items, in tokens.
 
-    A batch ends before its longest length times its size passes `budget` tokens, and before more than `waste` of it
-    would be padding.
+    A batch ends before its longest length times its size passes `budget` tokens, and before padding would be more than
+    the share `waste` of that product. An item longer than `budget` is a batch of its own.
     """
     order = sorted(range(len(lengths)), key=lambda number: (-lengths[number], number))
     batch: list[int] = []
@@ -48,8 +48,8 @@ def length_batches(lengths: Sequence[int], budget: int, waste: float = WASTE) ->
         yield batch
 
 
-def least_waste(device: str) -> float:
-    """Return the share of a batch that may be padding; larger on a GPU, which is faster with fewer batches."""
+def allowed_waste(device: str) -> float:
+    """Return the share of a batch's tokens that may be padding; larger on a GPU, which is faster with fewer batches."""
     return WASTE if device == "cpu" else 4 * WASTE
 
 
@@ -61,13 +61,13 @@ def run_batches(
     device: str,
     waste: float | None = None,
 ) -> list[Answer]:
-    """Return the answers of `forward` to all items, in order; it gets batches, in parallel on the CPU's cores.
+    """Return what `forward` returns for the items, one result each, in order; it is called with batches of items.
 
-    length: of an item, in tokens. budget: tokens of a batch. Within a batch items come longest first; items of one
-    length keep their order. waste: as in `length_batches`; by default the device's.
+    length: of an item, in tokens. budget: most tokens of a batch. waste: as in `length_batches`; None: the device's.
+    Batches run in parallel on the CPU's cores; in each, items come longest first, equally long ones in their order.
     """
     lengths = [length(item) for item in items]
-    batches = list(length_batches(lengths, budget, least_waste(device) if waste is None else waste))
+    batches = list(length_batches(lengths, budget, allowed_waste(device) if waste is None else waste))
     answers = side_by_side([[items[number] for number in batch] for batch in batches], forward, device)
     by_number = dict(zip(chain.from_iterable(batches), chain.from_iterable(answers), strict=True))
     return [by_number[number] for number in range(len(items))]
@@ -76,9 +76,9 @@ def run_batches(
 def side_by_side(
     batches: Iterable[list[Item]], forward: Callable[[list[Item]], Sequence[Answer]], device: str
 ) -> list[Sequence[Answer]]:
-    """Return the answers of `forward` to batches, in order.
+    """Return what `forward` returns for each batch (one result per item), in order.
 
-    Batches are passed in torch's inference mode, in parallel on the CPU's cores.
+    It is called in torch's inference mode, in parallel on the CPU's cores, and as `in_halves` says.
     """
     import torch
 
@@ -88,7 +88,7 @@ def side_by_side(
 
 
 def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[list[Item]], Sequence[Answer]]:
-    """Return `forward` such that a batch that does not fit into the device's memory is halved until it does.
+    """Return a function that does what `forward` does, and halves a batch that does not fit into the device's memory.
 
     A half gives other last digits than the whole, as any other batch does, so there is a warning. The next batch is
     passed whole again: a score may depend on its own batch, but not on earlier ones. Raises `UserError` where a
@@ -102,8 +102,8 @@ def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[li
         except torch.OutOfMemoryError as error:
             if len(batch) == 1:
                 raise UserError(
-                    "A single text does not fit into the device's memory beside the model: set dtype=bfloat16, "
-                    "or use smaller chunks (--set chunk.size=100), or another device."
+                    "A single text does not fit into the device's memory beside the model: set the metric's option "
+                    "dtype=bfloat16, use smaller chunks (--set chunk.size=100), or use another device."
                 ) from error
         torch.cuda.empty_cache()
         _say_halved()
@@ -117,13 +117,14 @@ def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[li
 def _say_halved() -> None:
     """Warn once per process that batches are halved: where memory is short, many batches do not fit."""
     _log.warning(
-        "A batch did not fit into the device's memory and was passed in two halves, as any other will be: such scores "
-        "can differ in the last digits from a larger device's. A smaller batch_tokens (option of the metric) avoids it."
+        "A batch did not fit into the device's memory and was scored in two halves, as any other such batch will be. "
+        "These scores can differ in the last digits from those of a device with more memory. To avoid that, set the "
+        "metric's option batch_tokens to a smaller number."
     )
 
 
 def pad(rows: Sequence[Sequence[int]], value: int, device: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return token ids padded on the right with `value`, and the attention mask; both (rows, longest), int64."""
+    """Return token ids padded on the right with `value`, and the mask (0: padding); both (n_rows, longest), int64."""
     import torch
 
     longest = max(map(len, rows))
@@ -133,7 +134,7 @@ def pad(rows: Sequence[Sequence[int]], value: int, device: str) -> tuple[torch.T
 
 
 def workers(device: str) -> int:
-    """Return the number of batches that run in parallel: the cores that this process may use; 1 on an accelerator."""
+    """Return how many batches run in parallel: on a CPU the number of cores to use (see `CORES`), elsewhere 1."""
     if device != "cpu":
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -142,7 +143,7 @@ def workers(device: str) -> int:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let each torch operation use one thread, and restore the setting afterwards.
+    """Let each torch operation use one thread in the with-block, and restore the number of threads afterwards.
 
     Batches run in parallel instead: threads inside an operation wait for each other at every step, which takes longer
     on a busy machine. The number of cores cannot change a score then.

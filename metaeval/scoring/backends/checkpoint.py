@@ -1,6 +1,6 @@
-"""Checkpoints: find them in a folder or the hub's cache, download them if need be, and identify them by their bytes.
+"""Checkpoints: find them in a folder or the Hugging Face hub's cache, download them if need be, and hash their bytes.
 
-A single published file is downloaded into the cache once, and identified by its SHA-256.
+A single published file (`fetch_file`) is downloaded into metaeval's cache once, and identified by its SHA-256.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _log = logging.getLogger("metaeval")
 class Checkpoint:
     """A published model: hub id and revision; download: its size and licence, as text.
 
-    files: names of the files to read; empty for the whole transformers folder (configuration, tokenizer, and one
-    copy of the weights, safetensors before pickle). also: patterns of more files that are read where they exist.
+    files: names of the files to read; empty for those of a transformers folder (configuration, tokenizer, and one copy
+    of the weights, safetensors before pickle). also: patterns (as in `fnmatch`) of more files, read where they exist.
     """
 
     hub_id: str
@@ -45,7 +45,7 @@ class Checkpoint:
     also: tuple[str, ...] = ()
 
     def at(self, hub_id: str | None, revision: str | None) -> Checkpoint:
-        """Return the checkpoint at another hub id or revision; None keeps its own."""
+        """Return the checkpoint with another hub id or revision; None keeps it, but another id has revision "main"."""
         if hub_id in (None, self.hub_id):
             return replace(self, revision=revision or self.revision)
         return Checkpoint(
@@ -62,12 +62,12 @@ class ModelFolder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return `sha256:` and 16 digits of the hash over the names and bytes of all files."""
+        """Return `sha256:` and 16 hex digits of the hash over the names and bytes of all `files`."""
         return f"sha256:{sha256_json({name: _sha256(self.folder / name) for name in self.files})[:16]}"
 
     @property
     def weights(self) -> tuple[Path, ...]:
-        """Return the files that hold weights."""
+        """Return the paths of the files that hold weights."""
         return tuple(self.folder / name for name in self.files if name.endswith(_WEIGHTS))
 
     @property
@@ -77,20 +77,21 @@ class ModelFolder:
 
 
 def find_model(checkpoint: Checkpoint, folder: Path | None = None, fetch: bool = True) -> ModelFolder:
-    """Find the checkpoint in `folder`, else in the hub's cache, else (with `fetch`) download it.
+    """Find the checkpoint in `folder`; without one in the hub's cache, else (with `fetch`) download it.
 
-    Raises `UserError` when files are missing, the hub does not know the id or cannot be reached.
+    Raises `UserError` when files are missing, and when the hub does not know the id or cannot be reached.
     """
     if folder is not None:
         if not folder.is_dir():
             raise UserError(
-                f"Folder {folder} does not exist: put the files of {checkpoint.hub_id} there, or leave 'folder' out."
+                f"The metric's option folder names {folder}, which does not exist: put the files of "
+                f"{checkpoint.hub_id} there, or leave 'folder' out."
             )
         return _complete(checkpoint, folder)
     if (cached := _cached(checkpoint)) is not None:
         return cached
     if not fetch:
-        raise UserError(f"{checkpoint.hub_id} ({checkpoint.download}) is not on this machine.")
+        raise UserError(f"The model {checkpoint.hub_id} ({checkpoint.download}) is not on this machine.")
     return _download(checkpoint)
 
 
@@ -107,14 +108,17 @@ def _complete(checkpoint: Checkpoint, folder: Path) -> ModelFolder:
     if not checkpoint.files:
         missing += _unmet(folder, files)
     if missing:
-        raise UserError(f"{folder} lacks {', '.join(missing)} of {checkpoint.hub_id}: fetch the whole model again.")
+        raise UserError(
+            f"The folder {folder} lacks {', '.join(missing)} of the model {checkpoint.hub_id}: fetch the whole model "
+            "again."
+        )
     return ModelFolder(folder, tuple(files))
 
 
 def _unmet(folder: Path, files: tuple[str, ...]) -> list[str]:
-    """Return what a transformers folder lacks: config.json, weights, or the shards of weights that its index names.
+    """Return what a transformers folder lacks: config.json, weights, or files of weights that its index names.
 
-    files: names of the files in it that would be read.
+    files: names of the files in it that would be read. Raises `UserError` for an index without names.
     """
     missing = [] if "config.json" in files else ["config.json"]
     if not any(name.endswith(_WEIGHTS) for name in files):
@@ -123,14 +127,14 @@ def _unmet(folder: Path, files: tuple[str, ...]) -> list[str]:
         if name.endswith(".index.json"):
             named = read_object(folder / name).get("weight_map")
             if not isinstance(named, dict):
-                raise UserError(f"{folder / name} names no shards: fetch the whole model again.")
+                raise UserError(f"{folder / name} names no files of weights: fetch the whole model again.")
             # A shard must be one of this folder's hashed files, not a path to another folder.
             missing += sorted({str(shard) for shard in named.values()} - set(files))
     return missing
 
 
 def _choose(names: list[str], also: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return the files of a transformers folder that are read: top level, one format of weights, and those of `also`.
+    """Return which of a transformers folder's files are read: top level, weights in one format, and those of `also`.
 
     Names that lead out of the folder, which a hub could list, are left out.
     """
@@ -155,7 +159,7 @@ def _cached(checkpoint: Checkpoint) -> ModelFolder | None:
         config_path = try_to_load_from_cache(checkpoint.hub_id, name, revision=checkpoint.revision)
     except HFValidationError as error:
         raise UserError(
-            f"{checkpoint.hub_id!r} is not a model id: give one as on the hub, ORGANISATION/NAME."
+            f"{checkpoint.hub_id!r} is not a model's id: give an id as the Hugging Face hub has it, ORGANISATION/NAME."
         ) from error
     if not isinstance(config_path, str):
         return None
@@ -178,7 +182,7 @@ def _download(checkpoint: Checkpoint) -> ModelFolder:
         folder = snapshot_download(name, revision=checkpoint.revision, allow_patterns=wanted)
     except GatedRepoError as error:
         raise UserError(
-            f"{name} is gated: accept its terms on its page on the hub, then type 'hf auth login'."
+            f"The model {name} is gated: accept its terms on its page on the hub, then type 'hf auth login'."
         ) from error
     except RepositoryNotFoundError as error:
         raise UserError(
@@ -186,23 +190,24 @@ def _download(checkpoint: Checkpoint) -> ModelFolder:
         ) from error
     except RevisionNotFoundError as error:
         raise UserError(
-            f"{name} has no revision {checkpoint.revision!r}: leave 'revision' out for the pinned one."
+            f"The model {name} has no revision {checkpoint.revision!r}: correct the metric's option 'revision', or "
+            "leave it out."
         ) from error
     except (HTTPError, OSError) as error:
         raise UserError(
-            f"{name} ({checkpoint.download}) is not on this machine and could not be downloaded "
+            f"The model {name} ({checkpoint.download}) is not on this machine and could not be downloaded "
             f"({type(error).__name__}). Try again with a network, or put its files into a folder and name it with the "
             "metric's option 'folder'."
         ) from error
     except (ValueError, TypeError, KeyError) as error:
         raise UserError(
-            f"The hub's answer about {name} cannot be used ({shown(str(error), 120)}): try again later."
+            f"What the hub sent about the model {name} cannot be used ({shown(str(error), 120)}): try again later."
         ) from error
     return _complete(checkpoint, Path(folder))
 
 
 def forget_hashes() -> None:
-    """Delete the stored hashes of weights; each is recomputed when next needed."""
+    """Delete the stored hashes of files of weights; each hash is recomputed when it is next needed."""
     _hashes_path().unlink(missing_ok=True)
 
 
@@ -211,7 +216,7 @@ def _hashes_path() -> Path:
 
 
 def _sha256(path: Path) -> str:
-    """Return the SHA-256 of a file; for weights (45 GB take minutes) it is stored, with marks of the file's state.
+    """Return the SHA-256 of a file; that of weights is stored (45 GB take minutes) with marks of the file's state.
 
     Size and time of change are not enough: a copying tool can set both. The inode's time cannot be set, but is coarse
     or missing on some file systems, so a part of the content is compared as well.
@@ -234,7 +239,7 @@ def _sha256(path: Path) -> str:
 
 
 def _sample(path: Path, size: int) -> str:
-    """Return a hash of the first, the middle and the last 64 KiB of a file."""
+    """Return a hash of the first, the middle and the last 64 KiB of a file. size: of the file, in bytes."""
     digest, part = hashlib.sha256(), 1 << 16
     with path.open("rb") as file:
         for start in (0, size // 2 - part // 2, size - part):
@@ -244,7 +249,7 @@ def _sample(path: Path, size: int) -> str:
 
 
 def remember(path: Path, more: Mapping[str, Any]) -> None:
-    """Add notes, by name, to the JSON file at `path` in the cache; if it cannot be written, they are recomputed."""
+    """Add entries, by name, to the JSON file at `path` in the cache; nothing happens if it cannot be written."""
     try:
         known = read_object(path)
     except UserError:
@@ -255,11 +260,10 @@ def remember(path: Path, more: Mapping[str, Any]) -> None:
 
 
 def fetch_file(url: str, sha256: str, size: int, by_hand: str) -> Path:
-    """Return the file at `url`, of this `sha256` (64 hex digits) and `size` (bytes), from the cache or its origin.
+    """Return the path in the cache of the file at `url`, which is downloaded unless a file with this hash is there.
 
-    by_hand: the advice at the end of an error.
-
-    Raises `UserError` when the origin cannot be reached or sends other bytes.
+    sha256: 64 hex digits. size: in bytes. by_hand: the advice at the end of an error. Raises `UserError` when `url`
+    cannot be reached or sends other bytes.
     """
     path = _place(url, sha256)
     if not path.is_file() or sha256_file(path) != sha256:
@@ -268,7 +272,7 @@ def fetch_file(url: str, sha256: str, size: int, by_hand: str) -> Path:
 
 
 def file_is_here(url: str, sha256: str) -> bool:
-    """Return whether `fetch_file` would find the file in the cache; its content is not checked."""
+    """Return whether the cache has a file where `fetch_file` would look first; its content is not checked."""
     return _place(url, sha256).is_file()
 
 

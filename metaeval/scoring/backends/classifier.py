@@ -1,4 +1,4 @@
-"""A classifier over (first, second) text pairs: joined ids, batches of near-equal length, logits in fp32.
+"""A classifier of pairs of texts (first, second): joined ids, batches of near-equal length, logits in fp32.
 
 The last encoder layer of a BERT-like classifier is computed for the first token alone, which the classifier reads.
 """
@@ -23,7 +23,7 @@ _LAYERS = frozenset({"BertLayer", "RobertaLayer", "XLMRobertaLayer", "CamembertL
 
 
 def first_token_only(model: Model) -> Model:
-    """Return the model with a last layer that computes only the first token of each text, which the classifier reads.
+    """Return the model with a last encoder layer that computes only the first token, which the classifier reads.
 
     With one query no token needs its own key or value: the query is multiplied with the keys' weights once, and the
     mean state with the values' (the keys' bias is the same in all scores, and cancels in the softmax). The function
@@ -68,14 +68,14 @@ def first_token_only(model: Model) -> Model:
 
 
 class Encoder(Protocol):
-    """Makes model inputs from pairs of texts: `tokenization.PairTokens`, or a metric's own template."""
+    """What makes model inputs from pairs of texts: `tokenization.PairTokens`, or a metric's own class."""
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
-        """Return one input per pair."""
+        """Return one model input per pair (first, second), in order."""
 
 
 class LogitTable(NamedTuple):
-    """The model's output for pairs: logits, (pairs, classes) fp32 on the CPU; tokens before the cut; tokens cut."""
+    """A model's output for pairs: logits, (n_pairs, n_classes) fp32 on the CPU; tokens before the cut; tokens cut."""
 
     values: torch.Tensor
     tokens: list[int]
@@ -85,9 +85,9 @@ class LogitTable(NamedTuple):
 class PairClassifier:
     """A sequence-classification model over pairs; a pair's logits do not depend on its batch beyond 1e-6.
 
-    model: a transformers model whose output has `logits`, read off the first token, settled on `device`. tokens: turns
-    pairs into ids. batch_tokens: tokens of a batch, padding included. Each distinct pair of a call passes the model
-    once.
+    model: a transformers model on `device` (see `model_loading.settle`) whose `logits` are read off the first token.
+    tokens: turns pairs into ids. batch_tokens: most tokens of a batch, padding included. Each distinct pair of a call
+    passes the model once.
     """
 
     def __init__(self, model: Any, tokens: Encoder, batch_tokens: int, device: str) -> None:
@@ -99,7 +99,7 @@ class PairClassifier:
         self._device = device
 
     def table(self, firsts: Sequence[str], seconds: Sequence[str]) -> LogitTable:
-        """Return the logits of pairs, in order, as one table."""
+        """Return the logits of pairs (first, second), in order; (0, 0) without pairs."""
         import torch
 
         pairs = list(zip(firsts, seconds, strict=True))
@@ -121,14 +121,14 @@ class PairClassifier:
         return logits.float().cpu().unbind()
 
 
-def table_of_worded(classifier: PairClassifier, sources: Sequence[str], statements: Sequence[str]) -> LogitTable:
-    """Return the logits of the pairs whose statement has words, in order, as one table."""
+def worded_logits(classifier: PairClassifier, sources: Sequence[str], statements: Sequence[str]) -> LogitTable:
+    """Return the logits of the pairs whose statement is not blank, in order; the other pairs have no row."""
     pairs = [(source, text) for source, text in zip(sources, statements, strict=True) if text.strip()]
     return classifier.table([source for source, _ in pairs], [text for _, text in pairs])
 
 
 def answers_of(statements: Sequence[str], scores: Sequence[float], table: LogitTable) -> list[PairScore]:
-    """Return an answer for each statement: its score in the table of `table_of_worded`, or EMPTY without words."""
+    """Return a `PairScore` per statement: EMPTY if blank, else the next of `scores`, with token counts of `table`."""
     answers = (
         PairScore(score, Status.OK, *counts) for score, *counts in zip(scores, table.tokens, table.cut, strict=True)
     )

@@ -78,11 +78,11 @@ class _Attention(nn.Module):
             self.queries = self._table(attention.pos_q_proj(positions))
 
     def _table(self, projected: torch.Tensor) -> torch.Tensor:
-        """Return projections (2 span, hidden) as (heads, 2 span, width), scaled."""
+        """Return projections, (2 span, hidden), as (heads, 2 span, width), times `scale`."""
         return (projected * self.scale).view(2 * self.span, self.heads, self.width).transpose(0, 1).contiguous()
 
     def forward(self, states: torch.Tensor, mask: torch.Tensor | None, *_: Any, **__: Any) -> tuple[torch.Tensor, None]:
-        """Compute attention. states: (texts, tokens, hidden). mask: 0, or the lowest number for padding; or None."""
+        """Return the output, like `states` (texts, tokens, hidden), and None. mask: 0, or the lowest for padding."""
         texts, tokens, hidden = states.shape
         joined = self.in_proj(states).view(texts, tokens, self.heads, 3, self.width)
         query, key, value = joined.permute(3, 2, 0, 1, 4).contiguous()  # each (heads, texts, tokens, width)
@@ -106,7 +106,7 @@ class _Attention(nn.Module):
         return context.permute(1, 2, 0, 3).reshape(texts, tokens, hidden), None
 
     def _near(self, table: torch.Tensor | None, centre: int, tokens: int) -> torch.Tensor | None:
-        """Return the rows of distances below `tokens`, (heads, 2 tokens - 1, width); farther ones equal the span's."""
+        """Return a table's rows of distances below `tokens`, (heads, 2 tokens - 1, width); None without a table."""
         if table is None or tokens <= self.span:
             return None if table is None else table[:, centre - tokens + 1 : centre + tokens]
         rows = torch.arange(centre - tokens + 1, centre + tokens, device=table.device)
@@ -127,7 +127,7 @@ def _shifted(content: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
 
 
 def _product(rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """Return the product (heads, n, m) of (heads, n, width) and (heads, m, width), by oneDNN for each head."""
+    """Return the product (heads, n, m) of (heads, n, width) and (heads, m, width); of one fp32 head by oneDNN."""
     if len(rows) == 1 and rows.dtype == torch.float32 and hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(rows[0], columns[0], None, "none", [], "")
         return product[None]

@@ -1,4 +1,4 @@
-"""A transformer encoder over texts, each text once, and the greedy matching of token vectors, as BERTScore does it."""
+"""A transformer encoder that reads each text once, and the greedy matching of token vectors as in BERTScore."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     import torch
 
 Keep = Callable[["torch.Tensor"], "torch.Tensor"]
-"""Maps a text's last hidden states, (tokens, dimensions), to those that are kept, (kept tokens, dimensions) fp32."""
+"""Maps a text's last hidden states, (n_tokens, n_dimensions), to those that are kept, (n_kept, n_dimensions), fp32."""
 
 KEPT_BYTES = 1_250_000_000
-"""Most memory of encoded statements: 305,000 tokens of 1,024 dimensions."""
+"""Most bytes that encoded statements may take: those of 305,000 tokens of 1,024 dimensions."""
 
 _SLICE = 256  # statements that are encoded between two checks of their memory
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """An encoded text: last hidden states, token ids, number of tokens, and how many of these were cut off.
+    """An encoded text: last hidden states, ids of the tokens read, number of all tokens, and how many were cut off.
 
-    states: (kept tokens, dimensions) fp32, see `Keep`; special tokens are included, here and in the counts.
+    states: (n_kept, n_dimensions), fp32, see `Keep`. Special tokens are among `ids` and in the counts.
     """
 
     states: torch.Tensor
@@ -34,8 +34,8 @@ class EncodedText:
     cut: int
 
 
-def words_of(first: EncodedText, second: EncodedText) -> tuple[bool, int, int]:
-    """Return whether either text is without words, and the numbers of tokens and cut tokens of both.
+def wordless_and_counts(first: EncodedText, second: EncodedText) -> tuple[bool, int, int]:
+    """Return whether either text is without words, and the numbers of tokens and of cut tokens of both together.
 
     A text without words has only its two special tokens.
     """
@@ -46,8 +46,8 @@ class TextEncoder:
     """A model and its tokenizer; a text's states do not depend on its batch beyond 1e-6.
 
     model: a transformers encoder in eval mode. tokenizer: a `tokenizers.Tokenizer` without truncation and padding.
-    max_tokens: the input limit, special tokens included; a longer text loses its end. batch_tokens: texts times
-    longest text of a batch. padding: the id that fills up a batch.
+    max_tokens: the input limit, special tokens included; a longer text loses its end. batch_tokens: most tokens of a
+    batch, padding included. padding: the id of the padding token.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class TextEncoder:
     def encode(self, texts: Sequence[str], keep: Keep | None = None) -> list[EncodedText]:
         """Return the encoded texts, in order.
 
-        keep: applied to each text's states before the next batch (e.g. pooling).
+        keep: what remains of each text's states (e.g. pooling), applied before the next batch; None: all states.
         """
 
         def forward(ids: list[list[int]]) -> list[torch.Tensor]:
@@ -77,14 +77,14 @@ class TextEncoder:
         ]
 
     def tokenise(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
-        """Return each text's ids as the model reads them, and how many of its tokens were cut."""
+        """Return two lists in the order of the texts: the ids that the model reads, and how many tokens were cut."""
         whole = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
         # The closing special token stays when the end is cut.
         kept = [ids if len(ids) <= self._max_tokens else [*ids[: self._max_tokens - 1], ids[-1]] for ids in whole]
         return kept, [len(ids) - len(part) for ids, part in zip(whole, kept, strict=True)]
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        """Return start and end of each token id in the text, in characters; special tokens have empty spans."""
+        """Return start and end, in characters, of each id that the model reads; special tokens have empty spans."""
         places: list[tuple[int, int]] = self._tokenizer.encode(text).offsets
         return places if len(places) <= self._max_tokens else [*places[: self._max_tokens - 1], places[-1]]
 
@@ -96,10 +96,10 @@ class TextEncoder:
 
 
 class JobTexts:
-    """The encoded texts of a job: sources are kept for a block of pairs, statements for the whole job.
+    """The encoded texts of a job: its first statements are kept, up to `budget` bytes.
 
-    The first statements are kept, up to `budget` bytes; the others are encoded again in each block that reads them.
-    `held`: bytes that are kept now. Batches depend on the job alone, so that a resumed run has the same numbers.
+    Other statements, and sources, are encoded in each block that reads them. keep: see `TextEncoder.encode`. `held`:
+    bytes that are kept now. Batches depend on the job alone, so that a resumed run has the same numbers.
     """
 
     def __init__(self, encoder: TextEncoder, keep: Keep, budget: int = KEPT_BYTES) -> None:
@@ -110,7 +110,7 @@ class JobTexts:
         self._kept: dict[str, EncodedText] = {}
 
     def prepare(self, statements: Iterable[str]) -> None:
-        """Encode and keep a job's statements, until the budget is spent."""
+        """Encode and keep a job's statements, in order, until the budget is spent; forget those of an earlier job."""
         self._kept, self.held = {}, 0
         unique = list(dict.fromkeys(statements))
         for first in range(0, len(unique), _SLICE):
@@ -123,7 +123,7 @@ class JobTexts:
                 self.held += size
 
     def read(self, texts: Iterable[str]) -> dict[str, EncodedText]:
-        """Return each distinct text, encoded."""
+        """Return the encoding of each distinct text, by text; those that are not kept are encoded now."""
         wanted = dict.fromkeys(texts)
         new = [text for text in wanted if text not in self._kept]
         fresh = dict(zip(new, self.encoder.encode(new, self._keep), strict=True))
@@ -135,8 +135,10 @@ def match_pairs(
 ) -> list[tuple[float, float]]:
     """Return (precision, recall) of each (source, statement); all statements of a source share a matrix product.
 
-    texts: unit vectors, one for each token. weigh: returns a text's token weights, (tokens,) fp64, of any sum; the
-    result is NaN if all are 0. A token of weight 0 does not count in the mean, but may be another token's best match.
+    Precision is the weighted mean over the statement's tokens of the cosine with the most similar token of the source;
+    recall is the same over the source's tokens. texts: encodings by text, with a unit vector for each token. weigh:
+    returns a text's token weights, (n_tokens,) fp64, of any sum; a mean is NaN if all are 0. A token of weight 0 does
+    not count in the mean, but may be another token's best match.
     """
     import torch
 
@@ -166,9 +168,9 @@ def match_pairs(
 
 
 def first_products(sides: Sequence[tuple[EncodedText, EncodedText]]) -> list[float]:
-    """Return the products of the first vectors of each pair of texts, in fp64, which are cosines of unit vectors.
+    """Return for each pair of texts the product of their first vectors, in fp64: the cosine, if they are unit vectors.
 
-    They are copied from the device together: a GPU waits for its host at every copy.
+    All products are copied from the device together: a GPU waits for its host at every copy.
     """
     import torch
 
@@ -178,9 +180,9 @@ def first_products(sides: Sequence[tuple[EncodedText, EncodedText]]) -> list[flo
 
 
 def align_tokens(encoder: TextEncoder, texts: Mapping[str, EncodedText], source: str, statement: str) -> list[Span]:
-    """Return each token of the statement with the most similar token of the source, both weighted by their cosine.
+    """Return the span of each token of the statement, each followed by that of the most similar token of the source.
 
-    texts: both texts' unit vectors, one for each token.
+    Both have their cosine as weight, and one link; special tokens have no span. texts: a unit vector for each token.
     """
     near = texts[statement].states @ texts[source].states.T
     places = encoder.places(source)

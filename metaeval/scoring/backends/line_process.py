@@ -1,4 +1,4 @@
-"""A program that exchanges lines of text with this process; threads read both of its outputs, so no side blocks."""
+"""A program that exchanges lines of text with this process; threads write and read its pipes, so no side blocks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ProgramEndedError(Exception):
 
 
 class SilentError(Exception):
-    """Raised when the program wrote nothing before the timeout."""
+    """Raised when the program wrote no line of output before the timeout."""
 
 
 class LineProcess:
@@ -52,7 +52,7 @@ class LineProcess:
         self._in.put("".join(f"{line}\n" for line in lines).encode("ascii"))
 
     def read(self, seconds: float) -> str:
-        """Return the next line of the program's output. Raises `ProgramEndedError` or `SilentError`."""
+        """Return the program's next line. Raises `SilentError` after so many seconds, or `ProgramEndedError`."""
         try:
             line = self._out.get(timeout=seconds)
         except Empty:
@@ -63,13 +63,13 @@ class LineProcess:
         return line.decode("utf-8", "replace").rstrip("\r\n")
 
     def last_error(self) -> str:
-        """Return the last line of the program's standard error that is not empty; empty if there is none."""
+        """Return the last line of the program's standard error that is not blank, cut to 500 characters; "" if none."""
         if self._process.poll() is not None:
             self._errors.join(timeout=1.0)
         return "".join(self._last_error)
 
     def ending(self) -> str:
-        """Return how the program ended, as text."""
+        """Return how the program ended (see `how_ended`), or that it closed its standard output and still runs."""
         try:
             code = self._process.wait(timeout=1.0)
         except subprocess.TimeoutExpired:
@@ -78,7 +78,7 @@ class LineProcess:
 
 
 def how_ended(code: int) -> str:
-    """Return how a process with this return code ended, as text."""
+    """Return how a process with this return code ended: "ended with exit code 1", "was killed by SIGKILL"."""
     if code >= 0:
         return f"ended with exit code {code}"
     try:

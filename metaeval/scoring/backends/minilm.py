@@ -20,10 +20,10 @@ _log = logging.getLogger("metaeval")
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """A published model: its hub id and revision, the files needed with their SHA-256, and the size to be downloaded.
+    """A published model: its id and revision on the Hugging Face hub. sha256: hash of each file needed, by name.
 
-    package, folder: a distribution on the package index that carries the same bytes, and the folder in it. Only its
-    files are read, none of its code.
+    download: size and licence, in words. package, folder: a distribution on the package index that carries the same
+    files, and the folder in it; its code is not run.
     """
 
     hub_id: str
@@ -37,10 +37,8 @@ class ModelFiles:
 def locate(files: ModelFiles, folder: Path | None = None) -> dict[str, Path]:
     """Return the paths of the model's files by name, after a check of their SHA-256.
 
-    They come from `folder`; without one from the hub's cache, else from the hub at the pinned revision if it can be
-    reached, else from the package.
-
-    Raises `UserError` when none of these has them, or when a file is not the published one.
+    The files come from `folder`; without one from the hub's cache, else from the hub at the pinned revision if it can
+    be reached, else from the installed package. Raises `UserError` when none has them, or a file has another hash.
     """
     paths = _in_folder(files, folder) if folder else _in_cache(files) or _fetched(files)
     for name, path in paths.items():
@@ -48,7 +46,7 @@ def locate(files: ModelFiles, folder: Path | None = None) -> dict[str, Path]:
         if sha256 != files.sha256[name]:
             raise UserError(
                 f"{path} is not the published {name} of {files.hub_id} (SHA-256 {sha256}, expected "
-                f"{files.sha256[name]}): delete it and fetch it again."
+                f"{files.sha256[name]}): delete this file, and fetch it again."
             )
     return paths
 
@@ -63,7 +61,8 @@ def _in_folder(files: ModelFiles, folder: Path) -> dict[str, Path]:
     missing = [name for name, path in paths.items() if not path.is_file()]
     if missing:
         raise UserError(
-            f"{folder} lacks {', '.join(missing)} of {files.hub_id}: put the files there, or leave 'folder' out."
+            f"The folder {folder} lacks {', '.join(missing)} of the model {files.hub_id}: put the files there, or "
+            "leave the metric's option 'folder' out."
         )
     return paths
 
@@ -99,7 +98,7 @@ def _hub_answers() -> bool:
 
 
 def _fetched(files: ModelFiles) -> dict[str, Path]:
-    """Return the model's files from the hub, else from the package."""
+    """Return the paths of the model's files, by name, from the hub, else from the installed package."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
 
@@ -146,7 +145,7 @@ _SHAPE = {
 
 
 def load_encoder(folder: Path | None, max_tokens: int, batch_tokens: int, device: str) -> TextEncoder:
-    """Load the encoder in fp32; raises `UserError` if the files are not available or are not the published ones."""
+    """Load the encoder in fp32. folder: see `locate`, whose errors are raised. device: see `pick_device`."""
     chosen = pick_device(device)
     return TextEncoder(*_load(folder, chosen), max_tokens, batch_tokens, chosen)
 

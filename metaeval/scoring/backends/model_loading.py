@@ -89,7 +89,7 @@ def plain_gelus(model: Model) -> Model:
 
 
 def _gelu_behind(module: Any) -> tuple[str, str, str] | None:
-    """Return the names of a feed-forward block's linear layer and of the GELU after it, and GELU's form; or None."""
+    """Return the names of a module's linear layer and of the GELU after it, and its form ("none", "tanh"); or None."""
     for linear, activation in _ACTIVATED:
         module_behind = getattr(module, activation, None)
         form = _GELU.get(type(module_behind).__name__) or getattr(module_behind, "approximate", None)
@@ -121,8 +121,8 @@ def load_model(
 ) -> Any:
     """Load a transformers model in eval mode on `device`, with its CPU fp32 linear layers packed.
 
-    kind: the class (or Auto class) to load. unused: suffixes of weight names that the checkpoint may lack, because no
-    score depends on them. change: replaces modules before layers are packed. arguments: more of `from_pretrained`.
+    kind: the class (or Auto class) to load. unused: endings of names of weights that the checkpoint may lack, because
+    no score depends on them. change: replaces modules before layers are packed. arguments: more of `from_pretrained`.
 
     Raises `UserError` when the files are broken, lack weights that the score depends on, or do not fit into memory.
     """
@@ -137,7 +137,8 @@ def load_model(
     if lacking or report["mismatched_keys"]:
         named = ", ".join([*lacking, *map(str, report["mismatched_keys"])][:3])
         raise UserError(
-            f"The checkpoint in {files.folder} lacks weights that scores depend on ({named} ...): check the model id."
+            f"The checkpoint in {files.folder} lacks weights that scores depend on, or has them in another shape "
+            f"({named} ...): check the metric's options 'model' and 'folder'."
         )
     return settle(change(model) if change else model, dtype, device)
 
@@ -149,26 +150,27 @@ def settle(model: Any, dtype: DType, device: str) -> Any:
 
 
 def position_limit(config: Any) -> int:
-    """Return the longest input that a model's positions allow, with special tokens; 0 where it has none."""
+    """Return the most tokens of an input that a model's positions allow, special ones included; 0: no such limit."""
     positions = int(getattr(config, "max_position_embeddings", 0) or 0)
     reserved = int(config.pad_token_id or 0) + 1 if config.model_type in _OFFSET else 0
     return max(positions - reserved, 0)
 
 
 def load_tokenizer(files: ModelFolder, **arguments: Any) -> Any:
-    """Load the fast tokenizer of a model's folder."""
+    """Load the tokenizer in a model's folder, a fast one where there is one; raises `UserError` if it is broken."""
     from transformers import AutoTokenizer
 
     with quiet_transformers(), broken_files(files):
         return AutoTokenizer.from_pretrained(files.folder, **{**LOCAL, **arguments})
 
 
-FETCH_AGAIN = "if the model's files are broken, delete the folder and fetch it again"
+FETCH_AGAIN = "if the model's files are broken, delete this folder and fetch it again"
+"""Advice at the end of an error that names a model's folder."""
 
 
 @contextmanager
 def broken_files(files: ModelFolder) -> Iterator[None]:
-    """Turn an error while a model's files are read into a `UserError`."""
+    """Turn any exception in the with-block, which reads a model's files, into a `UserError`."""
     try:
         yield
     except UserError:
@@ -199,15 +201,15 @@ def quiet_transformers() -> Iterator[None]:
 
 
 def check_memory(files: ModelFolder, dtype: DType, device: str, size: int = 0) -> None:
-    """Raise `UserError` for a model that cannot fit, before the system kills the process for lack of memory.
+    """Raise `UserError` for a model that cannot fit into a device's free memory, before the system kills the process.
 
-    size: bytes of the weights in fp32, where the files hold more than weights.
+    size: bytes of the weights in fp32, if the files hold more than these (0: the size of the files of weights).
     """
     free = free_memory(device)
     # The number type in a file is not known before it is read: its size is a lower bound.
     need = (size or files.size) // (1 if dtype == "float32" else 2)
     if free is not None and need > free:
-        other = "dtype=bfloat16 (half; scores move), " if dtype == "float32" else ""
+        other = "the metric's option dtype=bfloat16 (half as much; scores change), " if dtype == "float32" else ""
         raise UserError(
             f"The model in {files.folder} needs about {need / 1e9:.1f} GB and {free / 1e9:.1f} GB are free on "
             f"{device!r}: try {other}another device, or a larger machine."
@@ -248,9 +250,9 @@ def pick_device(wish: str) -> str:
 
 @dataclass(frozen=True)
 class Device:
-    """A device that models can run on.
+    """A device that models can run on. name: torch's. what: the model of the device.
 
-    what: its model. free, total: bytes, None where the system does not report them.
+    free, total: bytes of memory; None where the system does not report them.
     """
 
     name: str
@@ -260,7 +262,7 @@ class Device:
 
 
 def devices() -> list[Device]:
-    """Return the devices of this machine, as torch sees them."""
+    """Return the CPU, then the CUDA devices that torch sees; a torch that cannot be imported is a device "torch"."""
     total = None
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -281,13 +283,13 @@ _COUNTS = {"T": 1e12, "B": 1e9, "M": 1e6}
 
 
 def model_bytes(parameters: str) -> int | None:
-    """Return the bytes in float32 of a number of parameters as a card has it ("110 M", "11.3 B"); None without one."""
+    """Return the bytes in float32 of the first number of parameters in a card's text ("110 M"); None without one."""
     count = re.search(r"(\d+(?:\.\d+)?)\s*([TBM])\b", parameters)
     return int(float(count[1]) * _COUNTS[count[2]] * 4) if count else None
 
 
 def devices_of(names: Sequence[str]) -> list[str]:
-    """Return the numbers of the named CUDA devices; `UserError` for one that is not there names the allowed ones."""
+    """Return the numbers of the named CUDA devices ("auto": of all); `UserError` for one that torch does not see."""
     if not names:
         return []
     count = 0
@@ -301,6 +303,6 @@ def devices_of(names: Sequence[str]) -> list[str]:
         if name == "auto" or int(name) >= count:
             allowed = f"0 to {count - 1}, or auto" if count else "none, since torch finds no CUDA device here"
             raise UserError(
-                f"executor.devices names {name}; allowed: {allowed}. Use executor.workers for CPU processes."
+                f"executor.devices names {name!r}; allowed: {allowed}. For processes on the CPU, set executor.workers."
             )
     return list(names)

@@ -18,7 +18,7 @@ MODULES = ("torch", "transformers", "tokenizers", "safetensors")
 
 
 def of_checkpoint(checkpoint: Checkpoint, **other: Any) -> dict[str, Any]:
-    """Return the card fields of a metric on a checkpoint, computed in fp32; `other` replaces some of them."""
+    """Return the card's fields, by name, of a metric on a checkpoint, in fp32; `other` adds or replaces fields."""
     return {
         "checkpoint": checkpoint.hub_id,
         "revision": checkpoint.revision,
@@ -31,7 +31,7 @@ def of_checkpoint(checkpoint: Checkpoint, **other: Any) -> dict[str, Any]:
 
 
 def probability(half: str = "") -> dict[str, Any]:
-    """Return the card fields of a score from 0 to 1. half: why 0.5 is its threshold; empty if it is not."""
+    """Return the card's fields of a score from 0 to 1. half: where its threshold 0.5 is from; "" if it has none."""
     supported = {"neutral": 0.5, "threshold": 0.5, "threshold_from": half} if half else {}
     return {"low": 0.0, "high": 1.0, **supported}
 
@@ -68,7 +68,7 @@ class ModelMetric(Metric):
 
     @cached_property
     def wanted(self) -> Checkpoint:
-        """Return the checkpoint that the options name."""
+        """Return the checkpoint that the options name; the metric's own if they name none."""
         return self.checkpoint.at(self.options.model, self.options.revision)
 
     @cached_property
@@ -90,12 +90,12 @@ class ModelMetric(Metric):
 
     @property
     def lacking_extra(self) -> str:
-        """Return what `lacking` does for files that do not belong to the checkpoint."""
+        """Return, as text, size and licence of files beside the checkpoint that must be downloaded; empty if none."""
         return ""
 
     @cached_property
     def device(self) -> str:
-        """Return the device's name in torch."""
+        """Return torch's name of the device that the options name; raises `UserError` if it is not available."""
         return pick_device(self.options.device)
 
     # Tokens of a batch on the CPU, which fit a core's cache; half as many keep a large model's states in it.
@@ -103,7 +103,7 @@ class ModelMetric(Metric):
 
     @property
     def batch_tokens(self) -> int:
-        """Return the number of tokens of a batch, padding included; more on a GPU, which would be idle otherwise."""
+        """Return the most tokens of a batch, padding included; more on a GPU, which would be idle otherwise."""
         return int(self.options.batch_tokens) or (self.cpu_batch if self.device == "cpu" else 32_768)
 
     @property
@@ -122,8 +122,8 @@ class ModelMetric(Metric):
         return {**identity, "weights": self.model_folder.fingerprint}
 
     def provenance(self) -> dict[str, str]:
-        """Return the signature's fields on the computation, with the checkpoint's fingerprint, the number type and the
-        identity's other fields, such as the splitter, the layer, the labels' order.
+        """Return the fields that describe the computation in a signature, by name: the checkpoint and its fingerprint,
+        the number type, and the identity's other fields, such as the splitter, the layer, the labels' order.
         """
         identity, folder = self.identity(), self.options.folder
         name = folder.name if folder and self.options.model is None else self.wanted.hub_id
@@ -147,7 +147,7 @@ class LoadedModelMetric(ModelMetric):
         """Return the model, loaded when first used."""
 
     def load(self, kind: Any, **arguments: Any) -> Any:
-        """Load the checkpoint as a class of transformers; arguments: those of `models.load_model`."""
+        """Return the checkpoint loaded as `kind`, a class of transformers; arguments: of `model_loading.load_model`."""
         return load_model(kind, self.model_folder, self.options.dtype, self.device, **arguments)
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:

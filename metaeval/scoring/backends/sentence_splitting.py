@@ -30,9 +30,9 @@ _DATA = "tokenizers/punkt_tab/english/"
 
 
 def find_splitter(wish: Wish = "auto") -> SentenceSplitter:
-    """Return NLTK's English punkt_tab, or the rules. `auto` is NLTK if package and data are installed.
+    """Return NLTK's English punkt_tab or the splitter by rules; "auto" is NLTK if its package and data are installed.
 
-    Raises `UserError` when `nltk` is chosen and its data are neither installed nor can be downloaded.
+    With "nltk" missing data are downloaded; raises `UserError` where that fails or the package is missing.
     """
     folder = None if wish == "rules" else _punkt_folder()
     if folder is None and wish != "nltk":
@@ -99,9 +99,9 @@ def _download() -> Path:
 
 
 def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """Return start and end of each piece of a text, in characters, ignoring white space between words.
+    """Return start and end of each piece in a text, in characters; white space between words may differ.
 
-    Each piece begins after the start of the one before; (0, 0) for a piece that the text does not hold.
+    Each piece is searched from behind the start of the one before; (0, 0) for a piece that is blank or not found.
     """
     spans = []
     start = 0
@@ -114,10 +114,10 @@ def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def best_pieces(source: str, statement: str, units: Sequence[str], claims: Sequence[str], values: Grid) -> list[Span]:
-    """Return the spans of each claim of the statement and of the unit of the source that supports it most.
+    """Return for each claim its span in the statement, then that of the unit of the source that supports it most.
 
-    units, claims: pieces of source and statement. values: (units, claims), clipped to [-1, 1]; of ties the first is
-    the best.
+    units, claims: pieces of source and statement. values: support, (n_units, n_claims); of ties the first unit is used.
+    Both spans have the value, clipped to [-1, 1], as weight. Pieces that their text does not hold have no span.
     """
     spans = []
     read, judged = places(source, units), places(statement, claims)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import torch
 from transformers.models.t5.modeling_t5 import T5Attention, T5LayerCrossAttention
 
-from metaeval.scoring.backends.batches import least_waste, length_batches, pad, run_batches
+from metaeval.scoring.backends.batches import allowed_waste, length_batches, pad, run_batches
 
 
 def lighten(model: Any) -> Any:
@@ -73,23 +73,24 @@ class EncodedPrompts:
         return len(self._states)
 
     def first(self) -> torch.Tensor:
-        """Return the logits of each answer's first token, (prompts, vocabulary), fp32 on the CPU."""
+        """Return the logits of the first token of each prompt's output, (n_prompts, vocabulary), fp32 on the CPU."""
         return self.after(range(len(self)), [()] * len(self))[:, 0]
 
     def after(self, rows: Sequence[int], prefixes: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Return the logits for each token of some prompts' (by number) answers so far, and for the next token.
+        """Return the logits for each token of the outputs so far of some prompts, and for the next token.
 
-        prefixes: token ids of each answer so far, of equal lengths. Shape: (rows, tokens + 1, vocabulary), fp32, CPU.
+        rows: numbers of the prompts. prefixes: ids of the output of each so far, n_tokens each. Shape: (n_rows,
+        n_tokens + 1, vocabulary), fp32, on the CPU.
         """
         chosen = slice(None) if list(rows) == list(range(len(self))) else list(rows)
         return self._owner.decode(self._states[chosen], self._mask[chosen], prefixes)
 
 
 class Seq2Seq:
-    """A transformers encoder-decoder over prompts of token ids; answers do not depend on the batch beyond 1e-5.
+    """A transformers encoder-decoder over prompts of token ids; logits do not depend on the batch beyond 1e-5.
 
-    model: on `device` (`settle`), with fast cross-attention (`lighten`). batch_tokens: tokens of a batch,
-    padding included.
+    model: on `device` (`model_loading.settle`), with fast cross-attention (`lighten`). batch_tokens: most tokens of a
+    batch, padding included.
     """
 
     def __init__(self, model: Any, batch_tokens: int, device: str) -> None:
@@ -99,7 +100,7 @@ class Seq2Seq:
         self._device = device
 
     def ask(self, prompts: Sequence[Sequence[int]], read: Callable[[EncodedPrompts], Sequence[Answer]]) -> list[Answer]:
-        """Return an answer per prompt, in order. read: returns the answers to a group of encoded prompts.
+        """Return one result per prompt, in order. read: returns the results for a group of encoded prompts.
 
         A group is several batches of the encoder: the decoder reads all its weights for a few tokens a prompt,
         and padding costs it almost nothing.
@@ -109,10 +110,10 @@ class Seq2Seq:
         return run_batches(prompts, len, lambda group: read(self._encode(group)), tokens, self._device, waste=1.0)
 
     def _encode(self, prompts: Sequence[Sequence[int]]) -> EncodedPrompts:
-        """Return a group of prompts encoded, longest prompt first, batch by batch."""
+        """Return a group of prompts, in order, encoded; batches with the longest prompts are encoded first."""
         lengths = [len(prompt) for prompt in prompts]
         states = mask = torch.empty(0)
-        for batch in length_batches(lengths, self._batch_tokens, least_waste(self._device)):
+        for batch in length_batches(lengths, self._batch_tokens, allowed_waste(self._device)):
             ids, batch_mask = pad([prompts[number] for number in batch], self._pad, self._device)
             encoded = self._model.get_encoder()(input_ids=ids, attention_mask=batch_mask).last_hidden_state
             if not len(mask):
@@ -122,9 +123,9 @@ class Seq2Seq:
         return EncodedPrompts(self, states, mask)
 
     def decode(self, states: torch.Tensor, mask: torch.Tensor, prefixes: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Return the logits of one decoder pass over the start token and prefixes, without a cache.
+        """Return the logits of one decoder pass over the start token and prefixes, as `EncodedPrompts.after` does.
 
-        states, mask: of the encoded prompts. See `EncodedPrompts.after`.
+        states: of the encoded prompts, (n_rows, n_prompt_tokens, width). mask: 1 for their tokens, 0 for padding.
         """
         start = self._model.config.decoder_start_token_id
         ids = torch.tensor([[start, *tokens] for tokens in prefixes], dtype=torch.long, device=self._device)

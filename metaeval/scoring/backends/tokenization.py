@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 from metaeval.errors import UserError
 
 Cut = Literal["source", "longest", "longest-tie-statement"]
-"""Which side is cut at its end beyond the limit: the source; the longer side, as fast tokenizers' `longest_first` does;
-or the longer side token by token, the statement when both are equally long (the original BERT code)."""
+"""Which side of a pair is cut at its end beyond the limit: the source; the longer side, as fast tokenizers'
+`longest_first` does; or the longer side token by token, the statement when both are equally long (the BERT code)."""
 
 _KEPT_TEXTS = 200_000  # texts whose ids are cached before the cache is emptied
 
@@ -27,9 +27,9 @@ class PairIds(NamedTuple):
 
 
 class TextTokens:
-    """A fast tokenizer without special tokens, padding or truncation; it tokenises each distinct text once.
+    """A fast tokenizer without special tokens, padding or truncation, whose last ids are cached.
 
-    `calls` counts the texts tokenised.
+    `calls` counts the texts that were tokenised.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -38,7 +38,7 @@ class TextTokens:
         self.calls = 0
 
     def ids(self, texts: Iterable[str]) -> dict[str, list[int]]:
-        """Return the ids of each distinct text."""
+        """Return the token ids of each distinct text, by text."""
         wanted = dict.fromkeys(texts)
         new = [text for text in wanted if text not in self._known]
         if len(self._known) + len(new) > _KEPT_TEXTS:
@@ -65,9 +65,9 @@ class PairTokens:
         self._shorten = _CUTS[cut]
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
-        """Return the ids of pairs, in order.
+        """Return the model's input for each pair, in order.
 
-        If a second text leaves no room for a source, both are cut, the longer one first.
+        With the cut "source", if a second text leaves no room for the first, both are cut, the longer one first.
         """
         known = self.texts.ids([*firsts, *seconds])
         return [self._pair(known[first], known[second]) for first, second in zip(firsts, seconds, strict=True)]
@@ -82,7 +82,7 @@ class PairTokens:
 
 
 class _Joints(NamedTuple):
-    """The special tokens before, between and after the two texts of a pair, and all segment ids."""
+    """Ids and segment ids of a pair's special tokens before, between and after its texts; segment ids of both texts."""
 
     ids: list[list[int]]
     segments: list[list[int]]
@@ -94,7 +94,7 @@ class _Joints(NamedTuple):
 
     @classmethod
     def learn(cls, tokenizer: Any, texts: TextTokens) -> _Joints:
-        """Return a tokenizer's special tokens, found by encoding a pair."""
+        """Return a tokenizer's special tokens, found by encoding a pair; `UserError` if it does not join two texts."""
         first, second = texts.ids(_PROBES).values()
         whole = tokenizer([_PROBES[0]], [_PROBES[1]], return_token_type_ids=True)
         ids, segments = list(whole["input_ids"][0]), list(whole["token_type_ids"][0])
@@ -116,10 +116,12 @@ def _joined(joints: list[list[int]], first: list[int], second: list[int]) -> lis
 
 
 def backend(tokenizer: Any) -> Any:
-    """Return the `tokenizers.Tokenizer` of a fast tokenizer of transformers, with truncation and padding off."""
+    """Return a fast tokenizer's `tokenizers.Tokenizer`, truncation and padding turned off; else raise `UserError`."""
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is None:
-        raise UserError(f"{type(tokenizer).__name__} is not a fast tokenizer: choose a model that has one.")
+        raise UserError(
+            f"The model's tokenizer, {type(tokenizer).__name__}, is not a fast one: choose a model that has one."
+        )
     fast.no_truncation()
     fast.no_padding()
     return fast
@@ -173,7 +175,7 @@ _FIELD = re.compile(r"\{(source|statement)\}")
 
 
 class PromptIds(NamedTuple):
-    """A model's input for a prompt: token ids, number of tokens, and how many of them were cut off.
+    """A model's input for a prompt: token ids, number of tokens before the cut, and how many of them were cut off.
 
     There are no ids where the limit leaves no room for the template and the statement.
     """
@@ -186,8 +188,9 @@ class PromptIds(NamedTuple):
 class PromptTokens:
     """An encoder of prompts: ids as `tokenizer(text)` of transformers gives them for the filled template.
 
-    tokenizer: a fast tokenizer of transformers. template: a text with `{source}` and `{statement}` in it, once each,
-    the second of them last. max_tokens: the limit, special tokens included (None: no limit); cut: see `PromptCut`.
+    tokenizer: a fast tokenizer of transformers. template: a text with `{source}` and `{statement}` in it, once each, in
+    either order; it ends with one of them (else `ValueError`). max_tokens: the limit, special tokens included (None: no
+    limit); cut: see `PromptCut`.
 
     A template is tokenised in two parts, each with one text in it. Where tokenizers split at white space first, the
     ids of the parts are those of the whole, unless a text begins or ends with a character that the tokenizer may join
@@ -209,7 +212,7 @@ class PromptTokens:
         )
 
     def encode(self, sources: Sequence[str], statements: Sequence[str]) -> list[PromptIds]:
-        """Return the ids of the prompts of pairs, in order."""
+        """Return the model's input for the prompt of each pair, in order."""
         ones, others = (sources, statements) if self._one == "source" else (statements, sources)
         self.texts.ids([*map(self._part, ones), *map(self._last, others)])  # all in one call, on all cores
         return [self._prompt(leading, trailing) for leading, trailing in zip(ones, others, strict=True)]
@@ -227,7 +230,7 @@ class PromptTokens:
         return PromptIds(ids, tokens, tokens - len(ids))
 
     def _without_source_end(self, leading: str, trailing: str) -> list[int]:
-        """Return the ids of the prompt with the end of the source cut to fit the limit; empty if it does not fit."""
+        """Return the ids of the prompt with the source cut at its end to fit the limit; [] if no cut makes it fit."""
         parts = [self._known(self._part(leading)), self._known(self._last(trailing))]
         side = 0 if self._one == "source" else 1
         excess = len(parts[0]) + len(parts[1]) + len(self._ends) - (self._limit or 0)

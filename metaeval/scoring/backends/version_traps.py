@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class TrapHere(NamedTuple):
-    """A known fault of an installed package ('transformers 5.23.0'), and why it does not affect metaeval's scores."""
+    """A fault (`what`) of an installed package ('transformers 5.23.0'), and why metaeval's scores are not affected."""
 
     package: str
     what: str
@@ -79,7 +79,7 @@ TRAPS: Mapping[tuple[str, tuple[int, ...], tuple[int, ...] | None], Sequence[tup
 
 
 def traps_here(versions: Mapping[str, str]) -> Iterator[TrapHere]:
-    """Yield the faults of installed versions; `versions` maps a package to its version."""
+    """Yield the known faults of installed packages; `versions` maps each package to its version."""
     for (package, since, until), known in TRAPS.items():
         version = versions.get(package)
         if version is None:

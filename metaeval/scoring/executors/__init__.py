@@ -1,1 +1,1 @@
-"""Where the blocks of a job are scored: in this process, or in several."""
+"""Executors, which score the blocks of a job: in this process, in several, or on a Ray cluster."""

@@ -26,7 +26,7 @@ class Context:
 class BlockTask(NamedTuple):
     """A block to score: its number in the plan, its pairs and their keys.
 
-    wanted: numbers of the metrics that lack one of these pairs, of those that share the job.
+    wanted: the metrics that lack a score of one of these pairs, as numbers in the list of metrics that share the job.
     """
 
     block: int
@@ -36,9 +36,9 @@ class BlockTask(NamedTuple):
 
 
 class ScoredBlock(NamedTuple):
-    """A scored block: one answer per pair for each wanted metric, in the order of `wanted`.
+    """A scored block. answers: for each metric in `task.wanted`, in that order, one result per pair.
 
-    device: model of the device of the worker that scored it; empty for this process. seconds: that scoring took.
+    device: model of the device of the worker that scored it; "" for this process. seconds: how long scoring it took.
     """
 
     task: BlockTask
@@ -48,7 +48,7 @@ class ScoredBlock(NamedTuple):
 
 
 Execute = Callable[[Context, Iterable[BlockTask]], Iterator[ScoredBlock]]
-"""Scores the tasks of one job and yields the blocks in any order. A task is drawn when a worker is free to begin it."""
+"""Scores the tasks of one job and yields the scored blocks in any order; takes a task when a worker can begin it."""
 
 
 @dataclass(frozen=True)
@@ -67,29 +67,28 @@ class WorkerRecipe:
 
 
 class Work:
-    """The metrics that score one job: several that share an observation, or one metric of any kind."""
+    """Scoring of one job in this process. metrics: several that share an observation, or one metric of any kind."""
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self.metrics = metrics
         self._prepared: Context | None = None
 
     def prepare(self, context: Context) -> None:
-        """Prepare the metrics for a job, unless they are prepared for it already."""
+        """Prepare the first metric, which makes the observations, unless that was done for this very `context`."""
         if self._prepared is not context:
             self.metrics[0].prepare(context.sources, context.statements)
             self._prepared = context
 
     def run(self, context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:
-        """Score tasks one after the other in this process, and yield the blocks."""
+        """Score tasks one after the other in this process, and yield the scored blocks."""
         for task in tasks:
             self.prepare(context)
             yield self.score(task)
 
     def score(self, task: BlockTask) -> ScoredBlock:
-        """Return a block scored by each wanted metric, all from one observation.
+        """Return the block scored by each wanted metric, all from the same observations.
 
-        Raises `UserError` when a plug-in breaks its contract (wrong number of answers, a score that is not a
-        number).
+        Raises `UserError` when a metric breaks its contract (wrong number of results, a score without the status OK).
         """
         began = time.monotonic()
         sources, statements = [source for source, _ in task.pairs], [statement for _, statement in task.pairs]

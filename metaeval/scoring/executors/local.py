@@ -1,4 +1,4 @@
-"""Several processes of this machine (`metaeval.runs.scoring_worker`) score blocks; only this one opens the store."""
+"""Worker processes on this machine (`metaeval.runs.scoring_worker`) score blocks; only this one opens the store."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ WORKER = "metaeval.runs.scoring_worker"
 
 @dataclass(frozen=True)
 class Place:
-    """The resources of a worker. environment: added to this process's. cores: numbers of CPU cores; empty for all."""
+    """The resources of a worker process. environment: added to this process's. cores: usable CPU cores; empty: all."""
 
     environment: Mapping[str, str]
     cores: frozenset[int]
 
 
 def places(workers: int, devices: Sequence[str] = ()) -> list[Place]:
-    """Return the resources of each worker: its share of the cores that this process may use, and its own device.
+    """Return the resources of each worker process: its share of the cores that this process may use, and a device.
 
-    devices: numbers of CUDA devices, as this process counts them.
+    workers: number of processes. devices: numbers of CUDA devices, as this process counts them, given out in turn.
     """
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     seen = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
@@ -47,7 +47,7 @@ def places(workers: int, devices: Sequence[str] = ()) -> list[Place]:
 
 
 class _Process:
-    """A running worker process; see `Child`."""
+    """A running worker process, which exchanges lines of JSON with this one; see `Child`."""
 
     def __init__(self, place: Place) -> None:
         self.pieces: deque[Piece] = deque()
@@ -85,7 +85,7 @@ class _Process:
         return [json.loads(line) for line in lines]
 
     def ending(self) -> tuple[str, str]:
-        """Return how the worker ended, with the last line of its standard error."""
+        """Return how the worker ended, with the last line of its standard error, and "" (no machine was lost)."""
         how = how_ended(self._process.wait())
         self._errors.seek(max(self._errors.seek(0, os.SEEK_END) - 2000, 0))
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
@@ -118,7 +118,7 @@ class ProcessPool(Pool):
         return f"{json.dumps(message, ensure_ascii=False)}\n".encode("utf-8", "surrogatepass")
 
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Wait for the processes' outputs, and return the numbers of those that have any."""
+        """Wait for output of the processes, and return the numbers of those that have any, or have ended."""
         with selectors.DefaultSelector() as selector:
             for number, child in children.items():
                 if isinstance(child, _Process):

@@ -18,27 +18,27 @@ from metaeval.scoring.executors.contract import BlockTask, Context, ScoredBlock,
 _log = logging.getLogger("metaeval")
 
 AHEAD = 2
-"""Most blocks that a worker has at a time, so that the next one is there when it has scored the one before."""
+"""Most blocks that a worker has at a time, so that it has the next block when it has scored one."""
 KILLS = 3
-"""Workers that may die over one block before it is halved, or in a row before one has begun the job."""
+"""Number of workers that die over one block before it is halved, or at their start before no more are started."""
 
 
 @dataclass
 class Piece:
-    """A block that a worker scores, or the part of one that makes workers die: its pairs `first` to `end` (excluded).
+    """A block to score, or a part of one over which workers died: the pairs numbered `first` to `end` (excluded).
 
-    kills: how many workers have died while scoring it.
+    work: the state of the whole block. kills: how many workers have died while they scored the piece.
     """
 
-    work: _Begun
+    work: _TaskState
     first: int
     end: int
     kills: int = 0
 
 
 @dataclass
-class _Begun:
-    """The state of a task: the answers to its pairs so far (one list per wanted metric), and how many are missing."""
+class _TaskState:
+    """The state of a task: results per wanted metric and pair (FAILED until they arrive); left: pairs without any."""
 
     task: BlockTask
     answers: list[list[PairScore]]
@@ -48,19 +48,19 @@ class _Begun:
 
 
 class Child(Protocol):
-    """A running worker. pieces: sent to it and not yet answered. device: its model, empty until it begins the job."""
+    """A running worker. pieces: sent to it and not scored yet. device: the model of its device; "" before it begins."""
 
     pieces: deque[Piece]
     device: str
 
     def send(self, packed: Any) -> None:
-        """Send a packed message; `receive` reports a worker that has ended."""
+        """Send a packed message; no error if the worker has ended, which `receive` reports."""
 
     def receive(self) -> list[dict[str, Any]] | None:
-        """Return the answers that have arrived; None when the worker has ended."""
+        """Return the messages that have arrived from the worker; None when it has ended."""
 
     def ending(self) -> tuple[str, str]:
-        """Return how the worker ended, as text, and the machine that was lost with all its workers, if one was."""
+        """Return how the worker ended, as text, and the name of the machine that was lost with it; "" if none was."""
 
     def stop(self) -> None:
         """End the worker; only its unfinished pieces are lost."""
@@ -69,7 +69,7 @@ class Child(Protocol):
 class Pool(ABC):
     """A pool of workers that score one job after the other; the first job starts them.
 
-    size: number of workers. most: largest number, of which those beyond `size` begin when they find a place; 0: `size`.
+    size: number of workers. most: largest number, of which those beyond `size` begin as machines join; 0: `size`.
     """
 
     def __init__(self, size: int, most: int = 0) -> None:
@@ -88,18 +88,18 @@ class Pool(ABC):
 
     @abstractmethod
     def pack(self, message: Mapping[str, Any]) -> Any:
-        """Return a message in the form that is sent to workers; a job's message is packed once for all of them."""
+        """Return a message in the form in which it is sent; a job's message is packed once for all workers."""
 
     @abstractmethod
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Wait until workers have answered or ended, and return their numbers; possibly none."""
+        """Wait until some of the workers (by number) have sent a message or ended, and return their numbers."""
 
     def run(self, recipe: WorkerRecipe, context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:
-        """Score tasks, and yield each block when its worker has scored it.
+        """Score tasks, and yield each block when it is scored.
 
-        A worker that dies is replaced, and its blocks are scored again; see `_give_up` for one that kills its workers.
-        A worker's error sentence is raised as it is. Workers end where there is nothing to score: runs that share a
-        store wait for each other, and need each other's room.
+        A worker that dies is replaced, and its blocks are scored again; a block that kills workers is halved (see
+        `_give_up`). A worker's error is raised as `UserError`, in its words. If there was nothing to score, all workers
+        are ended: runs that share a store wait for each other, and need each other's room.
         """
         if self._of is None or self._of[0] != recipe or self._of[1] is not context:
             self._of = recipe, context
@@ -131,7 +131,7 @@ class Pool(ABC):
         self._of = None
 
     def _begin(self, recipe: WorkerRecipe, context: Context) -> None:
-        """Send a new job to the running workers; those that start later get it then."""
+        """Send a new job to the running workers; workers that start later get it when they start."""
         texts = {"sources": context.sources, "statements": context.statements}
         self._numbers = [{text: number for number, text in enumerate(side)} for side in texts.values()]
         self._job = self.pack({"recipe": asdict(recipe), "path": sys.path, "context": texts})
@@ -140,10 +140,10 @@ class Pool(ABC):
             child.send(self._job)
 
     def _hand_out(self, drawn: Iterator[BlockTask], waiting: deque[Piece]) -> None:
-        """Send every worker that has begun the job up to `AHEAD` pieces, one to each before any gets a second.
+        """Give every worker that has begun the job up to `AHEAD` pieces, one to each before any gets a second.
 
-        Then start workers, as long as there are pieces. Each of the first `size` that start has a piece in `waiting`,
-        of which an idle worker may take it. drawn: the tasks still to begin.
+        Then start workers, as long as there are pieces; for each of the first `size` that start, a piece is put into
+        `waiting`, from which an idle worker may take it. drawn: tasks that are not begun. waiting: pieces to score.
         """
         ready = [child for _, child in sorted(self._children.items()) if child.device]
         starting = len(self._children) - len(ready)
@@ -170,18 +170,18 @@ class Pool(ABC):
         """Put the next task into `waiting`; return False if there is none."""
         for task in islice(drawn, 1):
             empty = [[PairScore(None, Status.FAILED)] * len(task.pairs) for _ in task.wanted]
-            waiting.append(Piece(_Begun(task, empty, len(task.pairs)), 0, len(task.pairs)))
+            waiting.append(Piece(_TaskState(task, empty, len(task.pairs)), 0, len(task.pairs)))
             return True
         return False
 
     def _order(self, piece: Piece) -> Any:
-        """Return a piece in the form that is sent to a worker, with texts as their numbers in the job."""
+        """Return the packed message by which a worker scores a piece; texts are given by their numbers in the job."""
         (sources, statements), task = self._numbers, piece.work.task
         pairs = [(sources[source], statements[statement]) for source, statement in task.pairs[piece.first : piece.end]]
         return self.pack({"pairs": pairs, "wanted": list(task.wanted)})
 
     def _listen(self, waiting: deque[Piece]) -> Iterator[ScoredBlock]:
-        """Yield the blocks that workers' messages complete; the pieces of dead workers are put back into `waiting`."""
+        """Yield the blocks that messages complete; put dead workers' pieces back; raise a worker's `UserError`."""
         error = ""
         for number in self.wait(self._children):
             child = self._children[number]
@@ -196,14 +196,14 @@ class Pool(ABC):
                 elif "device" in message:
                     child.device, self._deaths = message["device"], 0
                 else:
-                    done = _filled(child.pieces.popleft(), message, child.device)
+                    done = _store_results(child.pieces.popleft(), message, child.device)
                     if done is not None:
                         yield done
         if error:
             raise UserError(error)
 
     def _bury(self, number: int, waiting: deque[Piece]) -> bool:
-        """Put a dead worker's pieces into `waiting`; return whether the first of them has killed too many workers."""
+        """Put a dead worker's pieces into `waiting`; return whether its first piece has now killed `KILLS` workers."""
         child = self._children.pop(number)
         how, place = child.ending()
         child.stop()
@@ -233,7 +233,7 @@ class Pool(ABC):
     def _give_up(self, waiting: deque[Piece]) -> Iterator[ScoredBlock]:
         """Halve the first piece of `waiting`, which has killed too many workers; a single pair gets the status FAILED.
 
-        Yields the block that the pair completes.
+        Yields the block if this pair was the last that it lacked.
         """
         piece = waiting.popleft()
         middle = (piece.first + piece.end) // 2
@@ -249,13 +249,13 @@ class Pool(ABC):
             *(text if len(text) <= 60 else f"{text[:59]}…" for text in (source, statement)),
         )
         failed = [[[None, str(Status.FAILED), 0, 0]] for _ in piece.work.answers]
-        done = _filled(piece, {"answers": failed, "seconds": 0.0}, piece.work.device)
+        done = _store_results(piece, {"answers": failed, "seconds": 0.0}, piece.work.device)
         if done is not None:
             yield done
 
 
-def _filled(piece: Piece, message: Mapping[str, Any], device: str) -> ScoredBlock | None:
-    """Store the answers in a worker's message at their pairs, and return the block when it is complete."""
+def _store_results(piece: Piece, message: Mapping[str, Any], device: str) -> ScoredBlock | None:
+    """Store the results in a worker's message in the piece's block; return the block if it is complete, else None."""
     work = piece.work
     work.device, work.seconds = device, work.seconds + message["seconds"]
     for place, rows in zip(work.answers, message["answers"], strict=True):

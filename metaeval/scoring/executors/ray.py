@@ -1,4 +1,4 @@
-"""Actors on a Ray cluster: one of them for each worker, on whatever node has room. Needs the extra `ray`.
+"""A pool of workers that are actors on a Ray cluster, on whatever node has room. Needs the extra `ray`.
 
 The driver owns the texts and the store. Ray places the actors, and says how one ended: by itself or with its node.
 """
@@ -29,7 +29,7 @@ _TOKEN = secrets.token_hex(32)  # of clusters that this process starts; Ray's ow
 
 
 class _Actor:
-    """The Ray actor on a node: a `Scorer` that uses as many threads as Ray gives it cores."""
+    """The Ray actor on a node: a `Scorer` that uses as many threads as Ray gives it cores. folder: the driver's."""
 
     def __init__(self, folder: str) -> None:
         if os.path.isdir(folder):  # on a shared file system relative paths mean what they mean to the driver
@@ -45,14 +45,14 @@ class _Actor:
         return self._node
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer to one message."""
+        """Return the scorer's reply to one message (see `scoring_worker.Scorer.answer`)."""
         self._scorer = self._scorer or import_module(WORKER).Scorer()
         reply: dict[str, Any] = self._scorer.answer(message)
         return reply
 
 
 class _Remote:
-    """The driver's handle of an actor, which answers calls in order. asked: calls not answered yet."""
+    """The driver's handle of an actor. asked: calls without a reply, in order. silent: ids of nodes out of reach."""
 
     def __init__(self, ray: Any, actor: Any, silent: set[str]) -> None:
         self.pieces: deque[Piece] = deque()
@@ -69,14 +69,16 @@ class _Remote:
         self.asked.append(self._actor.answer.remote(packed))
 
     def receive(self) -> list[dict[str, Any]] | None:
-        """Return the next answer; None when the actor has ended, or was out of reach for a while."""
+        """Return the next reply in a list ([]: none yet); None when the actor has ended, or was out of reach."""
         failed = self._ray.exceptions
         try:
             answer = self._ray.get(self.asked.popleft())
         except failed.ActorUnavailableError as error:
             if self._node not in self._silent:
                 self._silent.add(self._node)
-                _log.warning("Node %s does not answer: Ray finds out whether it is lost.", self._node[:8])
+                _log.warning(
+                    "The Ray node %s does not answer: waiting until Ray says whether it is lost.", self._node[:8]
+                )
             self._error, self.asked = error, deque([self._where()])
             return []
         except (failed.RayActorError, failed.OutOfMemoryError, failed.ObjectLostError) as error:
@@ -90,7 +92,7 @@ class _Remote:
         return [answer]
 
     def ending(self) -> tuple[str, str]:
-        """Return how the actor ended, in Ray's words, and its node where that is lost or was out of reach."""
+        """Return how the actor ended, in Ray's words, and its node if that is lost or was out of reach, else ""."""
         failed, text = self._ray.exceptions, str(self._error).strip()
         how = Shown(text.splitlines()[-1 if isinstance(self._error, failed.ActorDiedError) else 0].strip()[:200])
         if isinstance(self._error, failed.ActorUnavailableError | failed.ObjectLostError):
@@ -106,7 +108,7 @@ class _Remote:
 
 
 def _reach(address: str) -> None:
-    """Raise `OSError` if nothing answers at HOST:PORT: Ray itself would try again for ever."""
+    """Raise `OSError` if nothing listens at an address HOST:PORT, where Ray itself would try for ever."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
@@ -140,8 +142,8 @@ def _joining(address: str) -> Iterator[None]:
         os.environ.update(environment)
 
 
-def _refused(address: str, error: Exception) -> UserError:
-    """Return the reason why a cluster cannot be joined: its token, or that there is none."""
+def _join_error(address: str, error: Exception) -> UserError:
+    """Return the error that says why a cluster cannot be joined: it asks for a token, or none answers."""
     if any(word in f"{error!r} {error.__cause__!r}" for word in ("AuthenticationError", "Unauthenticated")):
         return UserError(
             f"The Ray cluster at {address} asks for a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or the file "
@@ -154,7 +156,7 @@ def _refused(address: str, error: Exception) -> UserError:
 
 
 def share(nodes: Sequence[tuple[int, int]], workers: int) -> int:
-    """Return the largest number of cores that each of the workers can have; 0 where they do not fit.
+    """Return the largest number of cores that every worker can have; 0 where that many workers do not fit.
 
     nodes: (cores, GPUs) of each node; if any node has GPUs, each worker takes one.
     """
@@ -189,7 +191,7 @@ class RayPool(Pool):
                 with _joining(address):
                     ray.init(address=address or "local", logging_level="error", log_to_driver=False, **started)
             except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-                raise _refused(address, error) from error
+                raise _join_error(address, error) from error
             # Ray would print what nodes report on standard output, whatever it is told of logs.
             self._ray._private.worker._worker_logs_enabled = False
         alive = [node["Resources"] for node in ray.nodes() if node["Alive"]]
@@ -205,19 +207,19 @@ class RayPool(Pool):
         self._each = {"num_cpus": cores, "num_gpus": int(bool(gpus))}
         free = ray.available_resources()
         if free.get("CPU", 0) < cores or (gpus and free.get("GPU", 0) < 1):
-            _log.warning("The cluster is busy: workers wait until %s of its CPU cores, or a GPU, are free.", cores)
+            _log.warning("The Ray cluster is busy: workers wait until %s of its CPU cores, or a GPU, are free.", cores)
 
     def start(self, number: int) -> Child:
-        """Return a new actor; Ray places it where its cores, or its GPU, are free."""
+        """Return the handle of a new actor; Ray places it where its cores and its GPU, if any, are free."""
         kind = self._ray.remote(max_restarts=0, scheduling_strategy="SPREAD", **self._each)(_Actor)
         return _Remote(self._ray, kind.remote(os.getcwd()), self._silent)
 
     def pack(self, message: Mapping[str, Any]) -> Any:
-        """Return a message for actors; a job's texts go into the cluster's shared memory, so that blocks are small."""
+        """Return a message as a dict; that of a job as a reference to the cluster's memory, where its texts are put."""
         return self._ray.put(dict(message)) if "recipe" in message else dict(message)
 
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Wait for the next answer of each actor, and return the numbers of those that have one."""
+        """Wait until an actor has replied or ended, and return its number in a list."""
         calls = {number: child.asked for number, child in children.items() if isinstance(child, _Remote)}
         number_by_call = {waiting[0]: number for number, waiting in calls.items() if waiting}
         ready, _ = self._ray.wait(list(number_by_call), num_returns=1)

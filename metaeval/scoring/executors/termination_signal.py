@@ -1,4 +1,4 @@
-"""The signal of a batch system that a task will be ended: blocks that have begun are finished if there is time."""
+"""Handling of SIGTERM, by which a batch system asks a task to end: begun blocks are finished if there is time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _log = logging.getLogger("metaeval")
 GRACE = 20.0
 """Most seconds that a task goes on after SIGTERM where its end is not known: batch systems kill after 30."""
 EXIT_CODE = 75
-"""Exit code of a task that was ended in time and goes on when it is started again: EX_TEMPFAIL of sysexits.h."""
+"""Exit code of a task that ended on request, and goes on when it is started again: EX_TEMPFAIL of sysexits.h."""
 _SPARE = 10.0  # seconds that writing and leaving may take
 
 
@@ -29,7 +29,7 @@ class EndedError(Exception):
 
 
 class Notice:
-    """A request that the task end, sent as SIGTERM. given: whether it came."""
+    """The state of a task that SIGTERM may ask to end. given: whether the request came."""
 
     def __init__(self) -> None:
         self.given = False
@@ -39,7 +39,7 @@ class Notice:
 
     @contextmanager
     def job(self, keep: Callable[[], None]) -> Iterator[None]:
-        """Call `keep`, which writes the finished blocks of a job, after the request to end, and when the job ends."""
+        """Call `keep`, which writes a job's finished blocks, on the request to end, and when the with-block ends."""
         self._keep, self._in_hand, self._seconds = keep, 0, math.inf
         try:
             yield
@@ -56,7 +56,7 @@ class Notice:
 
     @contextmanager
     def writing(self, done: ScoredBlock) -> Iterator[None]:
-        """Delay signals while a scored block is stored; after the request to end, write each block at once."""
+        """Delay signals in the with-block, which stores a scored block; after the request to end, write it at once."""
         self._writing, self._seconds = True, done.seconds
         yield
         self._writing, self._in_hand = False, self._in_hand - 1
@@ -64,28 +64,30 @@ class Notice:
             self._keep()
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
-        """Handle the signal: go on if blocks have begun and there is time for one like the last one, else stop here."""
+        """Handle the signal: go on if blocks have begun and there is time for one like the last, else interrupt."""
         left = seconds_left()
         up, self.given = self.given or not self._in_hand or self._seconds > left, True
         if up and not self._writing:
             raise KeyboardInterrupt
         signal.setitimer(signal.ITIMER_REAL, 0.1 if up else max(left, 0.1))
         if not up:
-            _log.warning("Asked to end: the blocks in hand are finished first, if that takes at most %.0f s.", left)
+            _log.warning(
+                "Asked to end by SIGTERM: begun blocks are finished first, if that takes at most %.0f s.", left
+            )
         if not self._writing:
             self._keep()  # a kill before the announced end loses a block, and not a minute of blocks
 
 
 def seconds_left() -> float:
-    """Return the seconds until the end of the Slurm job, minus `_SPARE`, if that is near, else `GRACE`."""
+    """Return the seconds until the end of the Slurm job, minus `_SPARE`, if between 0 and 600; else `GRACE`."""
     end = os.environ.get("SLURM_JOB_END_TIME", "")
     left = float(end) - time.time() - _SPARE if end.isdecimal() else 0.0
     return left if 0 < left < 600 else GRACE  # a task that is ended long before its time is preempted, or cancelled
 
 
 @contextmanager
-def noticed() -> Iterator[Notice]:
-    """Treat SIGTERM in the with-block as a request to end; raises `EndedError` after the block if it came."""
+def sigterm_notice() -> Iterator[Notice]:
+    """Treat SIGTERM in the with-block as a request to end; raise `EndedError` after the block if it came."""
     notice = Notice()
     main = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
     if not main or signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:

@@ -48,7 +48,7 @@ def test_pickled_weights_are_taken_where_there_are_no_others(tmp_path):
 @pytest.mark.parametrize(
     ("files", "lacks"),
     [
-        ({"config.json": None}, "lacks config.json of someone/some-model"),
+        ({"config.json": None}, "lacks config.json of the model someone/some-model"),
         ({"model.safetensors": None}, "lacks its weights"),
         ({"model.safetensors.index.json": json.dumps({"weight_map": {"a": "m-1.safetensors"}})}, "lacks m-1.safet"),
     ],
@@ -199,7 +199,7 @@ def _api_at(endpoint):
 
 
 def test_a_name_that_cannot_be_a_model_id():
-    with pytest.raises(UserError, match="is not a model id"):
+    with pytest.raises(UserError, match="is not a model's id"):
         find_model(Checkpoint("a/b/c", ""))
 
 

@@ -124,7 +124,7 @@ def test_a_tokenizer_that_does_more_than_join_is_refused(tokenizers):
 
 
 def test_a_slow_tokenizer_is_refused():
-    with pytest.raises(UserError, match="is not a fast tokenizer"):
+    with pytest.raises(UserError, match="is not a fast one"):
         PairTokens(object(), 512, "source")
 
 

@@ -214,7 +214,7 @@ class TestRay:
         told(table, "node while it loads", whole, 1, 0)
         name = node.node_id[:8]
         lines = [line for line in said.splitlines() if name in line]
-        assert lines[0] == f"Node {name} does not answer: Ray finds out whether it is lost."
+        assert lines[0] == f"The Ray node {name} does not answer: waiting until Ray says whether it is lost."
         assert lines[1].startswith(f"Node {name} is lost (")
         assert len(lines) == 2
         assert "\x1b" not in said
@@ -278,7 +278,7 @@ class TestRay:
             time.sleep(5)
         run.send_signal(by)
         _, err = run.communicate(timeout=120)
-        busy = "The cluster is busy: workers wait until 1 of its CPU cores, or a GPU, are free.\n" if first else ""
+        busy = "The Ray cluster is busy: workers wait until 1 of its CPU cores, or a GPU, are free.\n" if first else ""
         assert (run.returncode, err.removeprefix(busy)) == (128 + by, STOPPED)
         assert not rows("s.sqlite")
         Path("load").unlink()

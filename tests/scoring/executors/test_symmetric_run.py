@@ -94,7 +94,7 @@ def test_two_nodes_score_one_plan_are_asked_to_end_and_go_on(folder, temporary):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert Path("codes").read_text() == "asked to end: 75\nagain: 0\n"
     assert "metaeval: ended as asked. Finished blocks are written; the same command goes on from there." in done.stderr
-    assert "Asked to end: the blocks in hand are finished first, if that takes at most 20 s." in done.stderr
+    assert "Asked to end by SIGTERM: begun blocks are finished first, if that takes at most 20 s." in done.stderr
     (state,) = shard_states(Path("shards"))
     kept = [block.number for note in part_notes(state.place).values() for block in note.blocks]
     assert sorted(kept) == [*range(state.note.blocks)]  # none lost, none kept twice
