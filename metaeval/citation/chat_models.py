@@ -1,7 +1,7 @@
-"""Options of chat models, and the sources of their answers: a model, the reply store, or a file of replies.
+"""Options of chat models, and the sources of their replies: a server, the reply store, or a file of recorded replies.
 
-A file of replies holds every request with its reply as sent and received, one JSON object per line, so that a whole
-pipeline can run again. A failed request is kept as failed.
+Such a file holds every distinct request as it was sent and its reply as it was received, one JSON object per line, so
+that a whole run can be repeated without the model. A failed request has its failure in place of a reply.
 
     {"request": {"model": ..., "messages": [...], ...}, "sample": 0, "reply": {"choices": [...], ...}}
     {"request": {...}, "sample": 0, "failure": {"cause": "refused", "detail": "..."}}
@@ -36,9 +36,10 @@ _HINT = "name a file that --record wrote"
 
 
 def recording(ask: Ask, path: Path) -> Ask:
-    """Return `ask` such that every request with its outcome is written into a file, in order, without duplicates.
+    """Return a function that asks as `ask` does, and records each distinct request and its outcome in a file.
 
-    The file is rewritten after each call with all calls so far; an existing file is replaced.
+    The outcome is the reply or the failure, the latest one if a request is repeated. Each call rewrites the file with
+    all requests so far, in the order in which they were first asked; the first call replaces an existing file.
     """
     lines: dict[bytes, str] = {}
 
@@ -61,9 +62,9 @@ def recording(ask: Ask, path: Path) -> Ask:
 
 
 class Replay:
-    """A source of replies that reads them from a file.
+    """A source of replies that takes them from a file of recorded replies.
 
-    Raises `UserError` when it cannot be read, and on a request that it does not hold.
+    Creating it raises `UserError` for a file that cannot be read, calling it for a request that was not recorded.
     """
 
     def __init__(self, path: Path) -> None:
@@ -72,38 +73,38 @@ class Replay:
         self._kept = {_key(_request(row)): _answer(row) for row in rows}
 
     def fitted(self, requests: Sequence[ChatRequest]) -> Sequence[ChatRequest]:
-        """Return the requests in the form in which they were recorded."""
+        """Return the requests, without the optional schema where a request was recorded only without it."""
         return [request.plain if self._is_plain(request) else request for request in requests]
 
     def _is_plain(self, request: ChatRequest) -> bool:
         return request.loose and _key(request) not in self._kept and _key(request.plain) in self._kept
 
     def holds(self, requests: Sequence[ChatRequest]) -> bool:
-        """Return whether every request has its reply in the file, in whatever form it was recorded."""
+        """Return whether each request was recorded, as it is or without its optional schema."""
         return all(_key(request) in self._kept or self._is_plain(request) for request in requests)
 
     def note(self) -> str:
-        """Return a line that says where the replies are from."""
+        """Return the line "replies from PATH"."""
         return f"replies from {self._path}"
 
     def __call__(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
-        """Return one answer per request, in order."""
+        """Return the recorded reply or failure of each request, in order."""
         missing = sum(_key(request) not in self._kept for request in requests)
         if missing:
             raise UserError(
-                f"{self._path} holds no reply to {missing:,} of {len(requests):,} requests: it was recorded "
-                "with another model, prompt, option or input. Use the same ones, or leave --replay out to "
+                f"{self._path} holds no reply to {missing:,} of {len(requests):,} requests: its replies were recorded "
+                "with another model, prompt, option or input. Give the same ones as then, or leave --replay out to "
                 "ask the model again."
             )
         return [self._kept[_key(request)] for request in requests]
 
 
 def replayed_model(path: Path) -> str:
-    """Return the model that a file of replies was recorded with; raises `UserError` for an empty file."""
+    """Return the name of the model in the first request of a file of replies; raises `UserError` for an empty file."""
     first = next(read_rows(path, _HINT, lone_surrogates=True), None)
     if first is None:
         raise UserError(
-            f"{path} holds no recorded replies, so the model cannot be taken from it: name the model with --model, "
+            f"{path} holds no recorded replies that would tell the model: name the model with --model, "
             "or record the file again."
         )
     return first.row("request").text("model")
@@ -134,7 +135,7 @@ def _answer(row: DataRow) -> Answer:
 
 
 ReplyForm = Literal["json", "json_schema"]
-"""A reply in JSON: only the prompt asks for it (json), or the server enforces a schema (json_schema)."""
+"""How replies in JSON are obtained: the prompt alone asks for JSON (json), or the server enforces a schema too."""
 Output = Literal["auto", "json", "json_schema", "text"]
 
 _OURS = frozenset(
@@ -143,7 +144,7 @@ _OURS = frozenset(
 
 
 def checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return further fields of a request's body. Raises ValueError for a field that another option sets."""
+    """Return `extra` (more fields of a request's body) unchanged; ValueError for a field that metaeval itself sets."""
     if taken := sorted(_OURS & extra.keys()):
         raise ValueError(f"extra may not set {', '.join(taken)}, which metaeval sets itself: leave it out of extra")
     return extra
@@ -152,10 +153,11 @@ def checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
 def chat_request(
     options: Any, content: str, form: dict[str, Any] | None = None, max_tokens: int | None = None
 ) -> ChatRequest:
-    """Return the request with this message (`content`).
+    """Return the request that sends one message, `content`, to the chat model.
 
-    options: with the fields of `ChatOptions`. form: a `response_format`, sent where a schema is enforced.
-    max_tokens: overrides the option.
+    options: a `ChatOptions`, or an object with its fields. form: the `response_format` that a reply should match: sent
+    if `options.output` is auto or json_schema, only kept with the request if it is json, dropped for every other value
+    (None: any reply will do). max_tokens: limit of the reply in place of the option's (None: the option's).
     """
     sampling = {"temperature": options.temperature, "top_p": options.top_p, "seed": options.seed}
     form = None if options.output == "text" else form
@@ -196,10 +198,10 @@ class ChatOptions(ModelOptions):
     none."""
 
     def identity(self) -> dict[str, Any]:
-        """Return the options in use that can change a reply, for a signature.
+        """Return the options that are set and can change a reply, by name, for a signature; temperature even if None.
 
-        The address is left out: a file of replies does not hold it, and a replay has to give the same signature as the
-        run. The replies name the model that answered.
+        The server's address is left out: a file of replies does not hold it, and a replay has to give the same
+        signature as the run.
         """
         values: dict[str, Any] = self.model_dump(mode="json", exclude={"base_url", "server", *ENDPOINT_OPTIONS})
         return {name: value for name, value in values.items() if value not in (None, {}) or name == "temperature"}
@@ -208,13 +210,16 @@ class ChatOptions(ModelOptions):
 Options = TypeVar("Options", bound=ChatOptions)
 
 ChatProgress = Callable[[str, int, int], None]
-"""Called while the model answers with "asking MODEL" (and ", round 2" for later requests), the number of requests
-answered so far, and the number of requests."""
+"""Called while the model replies with "asking MODEL" (and ", round 2" in the second batch of requests, and so on), the
+number of requests of the batch that are done, and the number of requests in the batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Tokens of some replies, as the server counted them; uncounted: number of replies without counts."""
+    """Tokens read and written for some replies, summed as the server counted them.
+
+    uncounted: number of replies that lack either count; a missing count adds 0.
+    """
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -222,9 +227,10 @@ class Spent:
 
 
 class Chat:
-    """A source of replies: a chat model, or a file of recorded replies. heard: every reply, in the requests' order.
+    """A source of replies: a chat model, or a file of recorded replies.
 
-    superseded: replies to requests that were sent twice, where the other reply was used.
+    heard: the reply or failure that was used for each request so far, in the requests' order. superseded: of each
+    request that was sent twice (`ask_again`), the outcome that was not used.
     """
 
     def __init__(self, source: Replay | _Asker, ask: Ask, ask_again: Literal["unparsed"] | None) -> None:
@@ -235,7 +241,11 @@ class Chat:
         self._form: ReplyForm | None = None
 
     def ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
-        """Return one answer per request, in order; malformed replies are asked for again if the options say so."""
+        """Return the reply or failure of each request, in order.
+
+        With ask_again="unparsed", a request with a malformed reply is sent once more; its second reply is used if it is
+        well-formed, else the first.
+        """
         loose = [request.loose for request in requests]
         requests = self._source.fitted(requests)
         if self._form is None and any(loose):
@@ -253,12 +263,15 @@ class Chat:
         return answers
 
     def note(self) -> str:
-        """Return one line with the number of requests and the cost so far."""
+        """Return one line for the screen: the source and number of the replies, their cost, and how many came again.
+
+        Of a file of recorded replies, it names the file alone.
+        """
         again = f"; {len(self.superseded):,} unparsed replies asked for again, {self._read:,} of them read then"
         return self._source.note() + (again if self.superseded else "")
 
     def settled(self, options: Options) -> Options:
-        """Return the options with `auto` replaced by the form of the replies."""
+        """Return the options, with output="auto" replaced by the form in use ("json_schema" before any request)."""
         if options.output != "auto":
             return options
         return options.model_copy(update={"output": self._form or "json_schema"})
@@ -277,12 +290,13 @@ def open_chat(
     progress: ChatProgress | None = None,
     requests: Path | None = None,
 ) -> Iterator[Chat]:
-    """Open a source of answers for the length of the block; the budget is for all requests in it.
+    """Open a source of replies for the length of the block; the budget is for all requests in it.
 
     Every reply is kept in the reply store as it arrives: an interrupted run continues where it stopped, and a run with
     all replies in the store needs no key, no server, and none of the client's packages. record: also write all requests
-    and outcomes to this file. replay: take all answers from such a file. requests: send nothing, write the first
-    requests without a reply to this file as a batch, and raise `RequestsWritten`.
+    and outcomes to this file. replay: take all outcomes from such a file, and ignore record and requests. requests:
+    send nothing; the first call of `ask` with requests that lack a reply writes these to this file as a batch, and
+    raises `RequestsWritten`.
 
     Raises `UserError` for one price without the other, a budget without prices, and a file that cannot be replayed;
     asking raises it without a key, for missing packages, and where continuing is pointless (see `ChatClient.ask`).
@@ -302,7 +316,7 @@ def open_chat(
 
 
 def estimate_for(requests: Iterable[ChatRequest], options: ChatOptions) -> Estimate:
-    """Return the estimated cost of the requests that lack a reply; sends nothing, and needs no key."""
+    """Return the estimated cost of the requests that lack a stored reply; sends nothing, and needs no key."""
     with ReplyStore(replies_path(options.replies)) as store:
         listed = list(requests)
         first = next((request for request in listed if request.loose), None)
@@ -315,26 +329,26 @@ def _in_form(requests: Sequence[ChatRequest], form: ReplyForm | None) -> list[Ch
 
 
 def _known_form(request: ChatRequest, server: str, store: ReplyStore) -> ReplyForm | None:
-    """Return the form of the stored replies to requests like this one; json_schema where both forms are stored."""
+    """Return the form of stored replies to requests with these settings: json_schema if both occur, None if neither."""
     if store.knows(request.settings(server)):
         return "json_schema"
     return "json" if store.knows(request.plain.settings(server)) else None
 
 
 def cost_of(spent: Spent, options: ChatOptions) -> float | None:
-    """Return the cost of the replies in USD; None where prices or token counts are not known."""
+    """Return the cost of the tokens in USD; None without prices, or if a reply lacks a token count."""
     if options.prices is None or spent.uncounted:
         return None
     return options.prices.cost(spent.tokens_in, spent.tokens_out)
 
 
 def reply_texts(answers: Iterable[Answer]) -> list[str]:
-    """Return the texts of the replies among some answers, malformed ones included."""
+    """Return the text of each reply, malformed ones included; failures are left out."""
     return [answer.content for answer in answers if isinstance(answer, Reply)]
 
 
 def spent_on(answers: Iterable[Answer]) -> Spent:
-    """Return the tokens of the replies among some answers, those of earlier runs included."""
+    """Return the tokens of all replies, also of those that earlier runs stored; failures are left out."""
     replies = [answer for answer in answers if isinstance(answer, Reply)]
     return Spent(
         sum(reply.tokens_in or 0 for reply in replies),
@@ -346,7 +360,7 @@ def spent_on(answers: Iterable[Answer]) -> Spent:
 class _Asker:
     """A source of replies that opens a chat session only when a request has no stored reply.
 
-    requests: file to which such requests are written instead of being sent.
+    requests: file to which such requests are written instead of being sent (None: they are sent).
     """
 
     def __init__(
@@ -379,14 +393,21 @@ class _Asker:
         return session.ask(requests, lambda done, total: progress(name, done, total))
 
     def fitted(self, requests: Sequence[ChatRequest]) -> Sequence[ChatRequest]:
-        """Return the requests in the form that the endpoint accepts: with a schema, unless it refuses schemas."""
+        """Return the requests; all without their optional schemas if stored replies came so, or the endpoint refuses.
+
+        Where no reply is stored, the first request with an optional schema is sent to find out.
+        """
         first = next((request for request in requests if request.loose), None)
         if first is not None and self._form is None:
             self._form = _known_form(first, self._options.server_name, self._store) or self._tried(first)
         return _in_form(requests, self._form)
 
     def _tried(self, request: ChatRequest) -> ReplyForm:
-        """Return the form of replies that the endpoint supports, after sending it the first request with its schema."""
+        """Return the form of replies that the endpoint supports: json if it refuses this request with its schema.
+
+        Nothing is sent where requests are written to a file, or a batch is read: json then only if the batch holds the
+        request without its schema alone.
+        """
         if self._requests is not None or self._options.batch is not None:
             session = None if self._options.batch is None else self._open()
             plain = isinstance(session, BatchSession) and session.holds(request.plain) and not session.holds(request)
@@ -430,9 +451,10 @@ _CUT = "cut at the token limit"
 
 
 def why_unread(answers: Sequence[Answer], max_tokens: int) -> str:
-    """Return the end of an error about unreadable replies: how many there are of each kind, and what to do.
+    """Return the end of an error about unreadable replies: how many there are by cause, how one begins, what to do.
 
-    max_tokens: the limit of the requests; a higher one is advised only where a reply was cut at it.
+    answers: the replies and failures. max_tokens: the limit of the requests, which is advised to be raised only if a
+    reply reached it.
     """
     ended = Counter(map(_ended, answers))
     came = ", ".join(f"{times:,} {name}" for name, times in ended.items())

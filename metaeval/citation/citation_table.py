@@ -1,6 +1,6 @@
-"""The citation table, with one line for each citation of each answer, from which every pipeline computes its values.
+"""The citation table, from which ALCE and ALiiCE compute recall and precision: one line for each citation of a claim.
 
-The verdicts on all claims are asked for in three batches.
+A claim without citations has one line too. The verdicts on all claims are asked for in at most three batches.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ Untitled = Literal["text only", "title line"]
 def find_place(
     number: int | None, passages: int, zero: Zero = "out of range", bound: int | None = None
 ) -> tuple[int | None, MarkProblem | None]:
-    """Return the index of the passage that a number cites (None: no such passage), and the number's problem.
+    """Return (index from 0 of the passage that a number cites, the number's problem); either can be None.
 
-    passages: the number of passages. bound: the highest number that is read (None: any). Zero is a problem even where
-    it is read as the last passage.
+    number: None if the mark is unparsable. passages: the number of passages. bound: the highest number that is read
+    (None: the number of passages). Zero is a problem even where it is read as the last passage.
     """
     if number is None:
         return None, "unparsable"
@@ -50,7 +50,10 @@ def find_place(
 
 
 def premise(passages: Sequence[Passage], untitled: Untitled = "text only") -> str:
-    """Return the passages joined to one premise: a title line and the text of each, with line breaks between."""
+    """Return one premise of all passages: a line "Title: ..." and the text of each, joined by line breaks.
+
+    untitled: whether a passage without a title has such a line, too.
+    """
     return "\n".join(
         f"Title: {passage.title}\n{passage.text}" if passage.title or untitled == "title line" else passage.text
         for passage in passages
@@ -66,7 +69,10 @@ class ClaimQuestion:
     cited: tuple[int, ...]
 
     def pair(self, indices: Iterable[int], untitled: Untitled) -> NliPair:
-        """Return the premise of the passages at these indices, and the claim."""
+        """Return (premise of the passages at these indices, claim).
+
+        The premise is `UNKNOWN_TEXT` if each of them has a source and no text.
+        """
         cited = [self.passages[index] for index in indices]
         if all(passage.source and not passage.text for passage in cited):
             return UNKNOWN_TEXT, self.claim
@@ -77,8 +83,8 @@ class ClaimQuestion:
 class Judgement:
     """The verdicts on one claim; None where no verdict was needed.
 
-    joint: of all cited passages together. alone, rest: of each cited passage by itself, and of the others without it,
-    in the order of the marks.
+    joint: on all cited passages together. alone: on each cited passage by itself. rest: on all other cited passages
+    together, without that one. alone and rest have one entry per cited passage, in the order of the marks.
     """
 
     joint: Verdict | None
@@ -87,11 +93,11 @@ class Judgement:
 
 
 def judge(questions: Sequence[ClaimQuestion], entails: Entails, untitled: Untitled = "text only") -> list[Judgement]:
-    """Return the verdicts on all questions, from three calls of `entails` without duplicate pairs.
+    """Return the verdicts on each question, from at most three calls of `entails` without duplicate pairs.
 
     The first call is for every joint verdict; the second for each passage alone, where several marks jointly entail
-    the claim; the third for the other passages, where the passage alone does not entail it. So exactly the pairs
-    that ALCE's rule needs are judged. A question without a cited passage needs no verdict.
+    the claim; the third for the other passages, where the passage alone does not entail it or has no verdict. So only
+    the pairs that ALCE's rule needs are judged. A question without a cited passage needs no verdict.
     """
     joint = [question.pair(question.cited, untitled) if question.cited else None for question in questions]
     known = verdicts_on(joint, entails)
@@ -119,9 +125,10 @@ def judge(questions: Sequence[ClaimQuestion], entails: Entails, untitled: Untitl
 
 
 def needed(alone: Verdict | None, rest: Verdict | None) -> bool | None:
-    """Return whether a citation of a jointly entailed claim is needed: False if it does not entail but the rest does.
+    """Return whether a claim that all its citations together support needs this one; None where a verdict is missing.
 
-    None where a deciding verdict is missing.
+    alone: verdict on its passage. rest: verdict on the other passages. It is not needed if its passage does not entail
+    the claim and the others do; it is needed if its passage does or the others do not.
     """
     by_itself = None if alone is None else alone.entailed
     without = None if rest is None else rest.entailed
@@ -131,9 +138,9 @@ def needed(alone: Verdict | None, rest: Verdict | None) -> bool | None:
 
 
 def verdicts_on(pairs: Iterable[NliPair | None], entails: Entails) -> dict[NliPair, Verdict]:
-    """Return the verdict on each distinct pair from one call of `entails`, or from none without a pair.
+    """Return the verdict on each distinct pair, by pair, from one call of `entails` (none if no pair is to be judged).
 
-    A premise of unknown text has no verdict.
+    None among the pairs is ignored. A pair with the premise `UNKNOWN_TEXT` is not judged: its status is `NO_TEXT`.
     """
     distinct = list(dict.fromkeys(pair for pair in pairs if pair is not None))
     known = [pair for pair in distinct if pair[0] != UNKNOWN_TEXT]
@@ -144,10 +151,11 @@ def verdicts_on(pairs: Iterable[NliPair | None], entails: Entails) -> dict[NliPa
 MarkState = Literal["judged", "unjudged", "uncited", "fails", "over the limit", "repeated", "no statement", "not read"]
 """State of a citation.
 
-judged: its precision is known. unjudged: the backend gave no deciding score; `reason` says why. uncited: the line is of
-a claim without citations. fails: it cites no passage, or is beside such a citation and the profile lets the whole claim
-fail. over the limit: beyond the number of citations that the profile reads. repeated: a duplicate in its group. no
-statement: its sentence holds no words. not read: the profile does not read such marks, or that part of the answer.
+judged: its precision is known. unjudged: a verdict that decides on it is missing; `reason` says why. uncited: the line
+is of a claim without citations. fails: it cites no passage, or is beside such a citation and the profile lets the whole
+claim fail. over the limit: beyond the number of citations that the profile reads. repeated: its statement cites the
+number before. no statement: its sentence holds no words. not read: the profile does not read such marks, or that part
+of the answer.
 """
 
 
@@ -155,13 +163,15 @@ statement: its sentence holds no words. not read: the profile does not read such
 class CitationLine:
     """One citation of one claim; a claim without citations has one line without a citation.
 
-    sentence, claim_number: from 1 within the answer; None where a mark is in no sentence that was read. citation: the
+    answer, group, system: see `answer_cells`. sentence, claim_number: from 1 within the answer; None for a mark in no
+    sentence that was read, and claim_number also for a claim that is in no share. made_by: see `Claim`. citation: the
     cited number (1 is the first passage; None: none, or unparsable). start, end: the mark's offsets in the answer;
-    sentence_start, sentence_end: its sentence's. joint: whether the claim's passages together entail it; alone, rest:
-    whether this passage does, and the others without it (None: not asked, or no answer). score: the backend's joint
-    score. recall: of the claim, 0 or 1, on each of its lines. precision: of the citation, 0 or 1. Both are None where
-    undefined, and degrees of support from 0 to 1 for a soft backend (`metaeval.citation.measures.soften`).
-    cut: a premise of this line was longer than the backend's limit.
+    sentence_start, sentence_end: its sentence's. joint: whether the claim's cited passages together entail the claim;
+    alone, rest: whether this passage does, and the other cited ones without it (None: not judged, or no verdict).
+    score: the backend's score of joint. recall: of the claim, 0 or 1, on each of its lines. precision: of the citation,
+    0 or 1. Recall and precision are None where undefined, and degrees of support from 0 to 1 for a soft backend
+    (`metaeval.citation.measures.soften`). problem: see `find_place`. reason: why a verdict is missing, else empty. cut:
+    a premise of this line was longer than the backend's limit.
     """
 
     answer: str
@@ -189,7 +199,7 @@ class CitationLine:
 
 
 def claims_of(lines: Sequence[CitationLine]) -> list[CitationLine]:
-    """Return the first line of each claim, in order; recall is computed over these."""
+    """Return the first line of each claim that has a number, in order; recall is computed over these lines."""
     first: dict[tuple[str, int], CitationLine] = {}
     for line in lines:
         if line.claim_number is not None:
@@ -198,14 +208,15 @@ def claims_of(lines: Sequence[CitationLine]) -> list[CitationLine]:
 
 
 def unjudged(lines: Sequence[CitationLine]) -> list[CitationLine]:
-    """Return the lines whose recall or precision has no value because a verdict is missing."""
+    """Return the lines with a `reason`: those whose recall or precision has no value because a verdict is missing."""
     return [line for line in lines if line.reason]
 
 
 def counts(lines: Sequence[CitationLine]) -> Mapping[str, int]:
     """Return the number of claims and of citation marks in a citation table, and of the marks by state and by problem.
 
-    Every mark has exactly one state, so that the counts of the states add up to `marks`.
+    Keys: "claims", "claims uncited", "marks", and "marks: STATE" and "problem: PROBLEM" of those that occur. Every mark
+    has exactly one state, so that the counts of the states add up to "marks".
     """
     marks = [line for line in lines if line.start is not None]
     states = Counter(line.state for line in marks)
@@ -221,15 +232,15 @@ def counts(lines: Sequence[CitationLine]) -> Mapping[str, int]:
 
 
 def unjudged_claim(line: CitationLine) -> bool:
-    """Return whether a claim lacks the verdict that its recall needs."""
+    """Return whether the claim of this line lacks the verdict that its recall needs; False if recall leaves it out."""
     left_out = line.state == "uncited" or (line.state == "fails" and line.precision is None)
     return line.recall is None and not left_out
 
 
 def sentence_rows(lines: Sequence[CitationLine]) -> list[dict[str, str | int | None]]:
-    """Return one row per sentence with a claim: its numbers of claims and citations, and how many are supported.
+    """Return one row (by column) per sentence with a claim: its offsets, and counts of its claims and citation marks.
 
-    A claim or citation without a verdict is counted, but neither as supported nor as precise.
+    Claims are counted in all, as supported and as unjudged, marks in all, as precise and as unjudged.
     """
     claims: dict[tuple[str, int | None], list[CitationLine]] = defaultdict(list)
     citations: dict[tuple[str, int | None], list[CitationLine]] = defaultdict(list)
@@ -260,7 +271,7 @@ def sentence_rows(lines: Sequence[CitationLine]) -> list[dict[str, str | int | N
 class CitedMark:
     """One citation mark of a claim: the index of the cited passage (place), its problem, and its state.
 
-    state: "judged" where the passage is part of the premises.
+    state: before judging; "judged" if the passage is to be part of the premises.
     """
 
     mark: Mark
@@ -271,9 +282,9 @@ class CitedMark:
 
 @dataclass(frozen=True, slots=True)
 class CitedStatement:
-    """A claim and its marks, before it is judged. number: in the table; None: the claim is in no share.
+    """A claim and its marks, before it is judged. number: of the claim in its answer; None: the claim is in no share.
 
-    counts: whether recall counts the claim. failing: precision of marks that fail.
+    counts: whether recall counts the claim. failing: precision of marks in state "fails" (None: it leaves them out).
     """
 
     claim: Claim
@@ -284,7 +295,7 @@ class CitedStatement:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The indices of the passages in the claim's premise."""
+        """The indices of the passages in the claim's premise, in the order of the marks."""
         return tuple(mark.place for mark in self.cited if mark.state == "judged" and mark.place is not None)
 
 
@@ -295,13 +306,14 @@ def judged_lines(
     untitled: Untitled,
     reason_on_all: bool = False,
 ) -> list[CitationLine]:
-    """Return one line for each mark and each uncited statement, by answer and in the order of the text.
+    """Return one line for each mark and each numbered statement without marks, by answer, in the order of the text.
 
     Recall of a statement: 1 if its cited passages together entail it, else 0; undefined where it does not count.
     Precision of a citation: 0 if recall is 0, or if it alone does not entail the statement and the others do; else 1.
-    Marks in no statement come last, so that every mark in the text has a line.
+    Marks in no statement come last in their answer, so that every mark in the text has a line.
 
-    reason_on_all: marks that fail also get the reason why their statement's verdict is missing.
+    stated: the statements of each answer. reason_on_all: each mark of a statement that recall counts, also one that
+    fails, gets the reason why the statement's joint verdict is missing.
     """
     questions = [
         ClaimQuestion(statement.claim.text, answer.passages, statement.places)
@@ -358,16 +370,17 @@ def _lines(
 
 
 def _recall(joint: Verdict | None) -> int | None:
-    """Return the recall of a claim by its joint verdict: 0 without a passage; None where the verdict is missing."""
+    """Return the recall of a claim: 0 if joint is None, for want of a cited passage; None for a missing decision."""
     if joint is None:
         return 0
     return None if joint.entailed is None else int(joint.entailed)
 
 
 def mark_precision(joint: Verdict, alone: Verdict | None, rest: Verdict | None, cited: int) -> tuple[int | None, str]:
-    """Return the precision of one citation, and why it is missing. cited: number of the claim's citations.
+    """Return (precision of one citation, ""), or (None, why it is missing).
 
-    joint, alone, rest: verdicts on the claim's passages together, on this one, and on the others.
+    joint, alone, rest: verdicts on all cited passages of the claim together, on this one, and on the others without it.
+    cited: number of the passages behind joint.
     """
     if joint.entailed is None:
         return None, joint.status
@@ -378,12 +391,12 @@ def mark_precision(joint: Verdict, alone: Verdict | None, rest: Verdict | None, 
 
 
 def _reason(*verdicts: Verdict | None) -> str:
-    """Return the status of the first verdict without a decision, as the reason why a verdict is missing."""
+    """Return the status of the first verdict without a decision, as the reason why it is missing; else empty."""
     return next((verdict.status for verdict in verdicts if verdict is not None and verdict.entailed is None), "")
 
 
 def _not_read(answer: Answer, read: Sequence[Mark]) -> Iterator[CitationLine]:
-    """Yield a line for each of the answer's marks that is in no claim."""
+    """Yield a line for each of the answer's marks that is not among those of its claims (`read`)."""
     for mark in unread(find_marks(answer.text, first=answer.first), read):
         yield CitationLine(
             **answer_cells(answer),

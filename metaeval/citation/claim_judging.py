@@ -45,11 +45,11 @@ WITHIN = "cites_within"
 """Measure of an ALiiCE answer: 1 if a citation is between two words of a sentence, else 0."""
 
 TEXT_MEASURES = (*correctness.MEASURES, *correctness.READER_MEASURES)
-"""Measures of an answer's text, named as in the released ALCE code; those of a reader are computed on request only."""
+"""Measures of an answer's text, named as in the released ALCE code; `READER_MEASURES` are computed on request only."""
 
 CLAIM_RECALL = "claims_nli"
 MAUVE = "mauve"
-"""A measure of all answers of a system together, without values of single answers and without an interval."""
+"""Name of a measure of all answers of a system together, without values of single answers and without an interval."""
 
 _WORD = re.compile(r"\w")
 
@@ -57,17 +57,18 @@ _COUNTED = ("statements", "sentences", "length", "num_preds", "claims_per_senten
 """Measures with values above 1; the others are shares."""
 
 ValuesByMeasure = Mapping[str, Sequence[float | None]]
-"""Values of each answer, by measure."""
+"""By measure, the value of each answer, in order; None where undefined."""
 
 Whole = Callable[[Sequence[Answer]], float | None]
 
 
 @dataclass(frozen=True, eq=False)
 class PipelineJudgement:
-    """The verdicts of one backend (a metric) on all answers. lines: the citation table. recall, precision: by answer.
+    """The verdicts of one backend (a metric) on all answers. lines: the citation table.
 
-    degrees: the lines with degrees of support, for a soft backend. claim_recalls: the share of the reference's claims
-    that each answer entails; None where they were not computed.
+    recall, precision: citation recall and precision of each answer, in order. degrees: the lines with degrees of
+    support, for a soft backend, else empty. claim_recalls: for each answer, the share of its reference's claims that
+    it entails; None where they were not computed.
     """
 
     lines: Sequence[CitationLine]
@@ -78,13 +79,13 @@ class PipelineJudgement:
 
     @property
     def statistics(self) -> dict[str, Statistic]:
-        """Recall, precision and F1 of all answers, and their claim recall where it was computed."""
+        """Return `headlines` of all answers, and their mean claim recall (`CLAIM_RECALL`) where it was computed."""
         claims = {} if self.claim_recalls is None else {CLAIM_RECALL: measures.means(self.claim_recalls)}
         return headlines(self.recall, self.precision) | claims
 
 
 def headlines(recall: Sequence[AnswerShare], precision: Sequence[AnswerShare]) -> dict[str, Statistic]:
-    """Return macro-averaged recall and precision over answers, and their harmonic mean."""
+    """Return "recall" and "precision", the means over the answers that have a value, and "f1", their harmonic mean."""
     of_recall, of_precision = measures.macro(recall), measures.macro(precision)
     return {"recall": of_recall, "precision": of_precision, "f1": measures.harmonic(of_recall, of_precision)}
 
@@ -93,11 +94,11 @@ def headlines(recall: Sequence[AnswerShare], precision: Sequence[AnswerShare]) -
 class PipelineReading:
     """Answers as a citation pipeline reads them, ready to be judged.
 
-    fields: of the signature. lines: makes the citation table of all answers from a backend's verdicts. by_group:
-    average an answer's precision over its citation groups instead of its citations. undefined_is_zero: the precision
-    of an answer that cites nothing is 0. values: measures of each answer that need no verdict. pooled: statistics that
-    are not means of these. claim_recalls: see `PipelineJudgement`; None where no reference holds claims. wholes:
-    measures of a system's answers together (MAUVE).
+    fields: of the results' signature. lines: makes the citation table of all answers from a backend's verdicts.
+    by_group, undefined_is_zero: see `citation_shares`. untitled, zero: see `Untitled` and `Zero`. values: measures of
+    each answer that need no verdict. pooled: further statistics, by name, that are not means of values. claim_recalls:
+    computes `PipelineJudgement.claim_recalls`; None where no reference holds claims, or they are not wanted. wholes: by
+    name, functions that compute a measure of a system's answers together (MAUVE).
     """
 
     name: ClaimPipelineName
@@ -115,12 +116,12 @@ class PipelineReading:
 
     @property
     def statistics(self) -> dict[str, Statistic]:
-        """Statistics of all answers that need no verdict."""
+        """Return the statistics that need no verdict, by name: the means of `values`, and `pooled`."""
         ranges = {key: COUNTS if key in _COUNTED else SHARES for key in self.values}
         return {**{key: measures.means(values, ranges[key]) for key, values in self.values.items()}, **self.pooled}
 
     def judge(self, entails: Entails, soft: bool) -> PipelineJudgement:
-        """Return the verdicts of a backend on the answers."""
+        """Return the verdicts of a backend on the answers. soft: take its scores instead, without claim recall."""
         lines = self.lines(entails)
         if soft:
             degrees = measures.soften(self.answers, lines, entails, self.untitled, self.zero)
@@ -132,10 +133,10 @@ class PipelineReading:
     def bounds(
         self, judged: PipelineJudgement, panel: SystemPanel, system: int
     ) -> dict[str, tuple[float | None, float | None]]:
-        """Return the lowest and highest possible recall and precision of a system.
+        """Return (lowest, highest) possible macro-average of a system as "recall" and as "precision".
 
-        Missing verdicts are set to negative and to positive, missing soft scores to 0 and to 1. Empty where nothing of
-        the system is missing.
+        Missing verdicts are set to negative and to positive, missing soft scores to 0 and to 1. Empty where the system
+        lacks no verdict. system: its index in `panel.systems`.
         """
         rows = panel.rows(system)
         ids = {self.answers[row].id for row in rows}
@@ -153,7 +154,9 @@ class PipelineReading:
 
 
 def answer_rows(reading: PipelineReading, judged: PipelineJudgement) -> list[dict[str, str | float | None]]:
-    """Return one row per answer: recall, precision, F1, counts of missing verdicts, and text measures."""
+    """Return one row (by column) per answer: recall, precision, F1, numbers of claims and of claims and citations
+    without a verdict, and the measures of `reading.values`; None where undefined.
+    """
     answers = zip(reading.answers, judged.recall, judged.precision, strict=True)
     return [
         {
@@ -182,18 +185,19 @@ def read_claims(
     mauve_model: str = MAUVE_MODEL,
     changes: Mapping[str, Any] = MappingProxyType({}),
 ) -> PipelineReading:
-    """Return the answers as a pipeline reads them: sentences, and for ALiiCE their parses and claims.
+    """Return the answers as a pipeline reads them: statements for ALCE; sentences, their parses and claims for ALiiCE.
 
-    name: "alce" or "aliice". units: sentences, or list items (ALCE on QAMPARI). measures: names of the text
-    measures to compute; by default all that need no model. reader, mauve_model: hub ids or folders, for QA-EM and
-    QA-F1, and for MAUVE. changes: options of the profile to change. Raises `UserError` for an unknown pipeline,
+    name: "alce" or "aliice". parser: of ALiiCE alone. units: sentences, or list items (ALCE on QAMPARI). measures:
+    names of the text measures to compute; by default all that need no model. reader, mauve_model: hub ids or folders of
+    the models for `READER_MEASURES` and for MAUVE. changes: options of the profile to change, by name. Raises
+    `UserError` for an unknown pipeline,
     profile, parser, splitter, unit, measure or option, and for a model that is not available or cannot be used.
     """
     cutter = find_sentence_splitter(splitter)
     known = (*TEXT_MEASURES, MAUVE)
     for measure in measures:
         if measure not in known:
-            raise unknown("measure", measure, known, "Recall, precision and F1 are always there.")
+            raise unknown("measure", measure, known, "Recall, precision and F1 are always computed.")
     for what, value, allowed in (("pipeline", name, NAMES), ("units", units, UNITS)):
         if value not in allowed:
             raise unknown(what, value, allowed)
@@ -295,9 +299,9 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
 
 
 def _within(read: AnswerClaims) -> bool:
-    """Return whether any citation mark is between two words of a sentence.
+    """Return whether any citation mark of the answer is between two words of its sentence.
 
-    A mark that opens a sentence belongs to the sentence before.
+    Marks that the profile moves to the sentence before (`leading`) count there.
     """
     return any(
         _WORD.search(MARK.sub("", text[: mark.start()])) and _WORD.search(MARK.sub("", text[mark.end() :]))

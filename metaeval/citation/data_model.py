@@ -20,7 +20,7 @@ MarkProblem = Literal["out of range", "zero", "unparsable"]
 class Passage:
     """One document of the model's input; answers cite it by its position, from 1. source: its id or address.
 
-    snippet, summary: shorter texts of it that the file holds.
+    snippet, summary: shorter texts of the document that the answer file holds; empty if it holds none.
     """
 
     text: str
@@ -35,10 +35,10 @@ class Answer:
     """One model answer with the passages that it can cite.
 
     group: the unit of resampling, where the file names it; empty: the question (see `group_of`). system: the generator.
-    reference: for measures of correctness, by the published field names (answer, qa_pairs, annotations, claims,
-    answers), unchanged; levels of support (`metaeval.citation.support.levels_in_files`). first: the number by which the
-    text cites the first passage; 0 in some published sets. Numbers everywhere else are from 1. sample: the number of
-    the answer among several that one system gave to the question, from 0 (None: there is only one).
+    reference: what the file holds for measures of correctness, by the published field names (answer, qa_pairs,
+    annotations, claims, answers), unchanged, and levels of support (`metaeval.citation.support.levels_in_files`).
+    first: the number by which the text cites the first passage; 0 in some published sets. Numbers everywhere else are
+    from 1. sample: the number of the answer among several by one system to the question, from 0 (None: only one).
     """
 
     id: str
@@ -52,7 +52,7 @@ class Answer:
     sample: int | None = None
 
     def in_sample(self, sample: int) -> Answer:
-        """Return the answer as a sample of its question, with the number behind its id (q1#0)."""
+        """Return the answer with this number of the sample, which is also appended to its id (q1#0)."""
         return replace(self, id=f"{self.id}#{sample}", sample=sample)
 
     @property
@@ -72,13 +72,13 @@ def writable(text: str) -> str:
 
 
 def answer_cells(answer: Answer) -> dict[str, Any]:
-    """Return the first cells of a table row about an answer, by column."""
+    """Return the first cells of a table row about an answer: its id as "answer", its "system" and its "group"."""
     return {"answer": answer.id, "system": answer.system, "group": group_of(answer)}
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One citation mark in the text: start and end offsets, and its number (None: unparsable)."""
+    """One citation mark in a text: start and end offsets, and the number that it cites (None: unparsable)."""
 
     start: int
     end: int
@@ -87,11 +87,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim that the passages of one citation group should entail.
+    """A claim that the passages which its marks cite should together entail.
 
-    marks: of its citation group; empty: the claim is uncited. sentence: number of the sentence in the answer. made_by:
-    the rule that made the claim ("sentence", "tree", or "fallback: ..." with its reason). start, end: offsets of the
-    sentence.
+    marks: those that count, of its citation group (ALiiCE) or its sentence (ALCE); empty: the claim is uncited.
+    sentence: number of the sentence in the answer, from 1. made_by: the rule that made the claim ("sentence", "tree",
+    or "fallback: ..." with its reason). start, end: offsets of the sentence in the answer.
     """
 
     text: str
@@ -123,7 +123,7 @@ class Verdict:
 
 
 def check_ids(ids: Iterable[str], what: str, where: object) -> None:
-    """Raise `UserError` for duplicate ids. what: noun for the message ("answers"). where: source for the message."""
+    """Raise `UserError` for duplicate ids. what: their owners, in the plural ("answers"). where: file that has them."""
     repeated = [name for name, times in Counter(ids).items() if times > 1]
     if repeated:
         raise UserError(f"{where}: two {what} have the id {shown(repeated[0])}; give each its own id.")
@@ -142,7 +142,7 @@ Entails = Callable[[Sequence[NliPair]], Sequence[Verdict]]
 
 
 def fingerprint(answers: Sequence[Answer]) -> str:
-    """Return a hash of all that the pipelines read of the answers."""
+    """Return the SHA-256 of all that the pipelines read of the answers, in order."""
     rows = []
     for answer in answers:
         passages = [[passage.title, passage.text] for passage in answer.passages]

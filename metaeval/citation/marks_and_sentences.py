@@ -54,12 +54,12 @@ UNCLOSED = MarkStyles(lists=False, ranges=False, carets=False, corners=False, un
 """The marks that the released ALCE code reads."""
 
 PLAIN = MarkStyles(lists=False, ranges=False, carets=False)
-"""[1] alone is a mark, as the released ALiiCE code has it."""
+"""Only [1] and 【1】 are marks, for the profiles that follow the released ALiiCE code."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkGroup:
-    """Adjacent marks with only white space between them: start and end offsets, marks in order."""
+    """Marks with nothing or white space between them. start, end: offsets of the whole group. marks: in order."""
 
     start: int
     end: int
@@ -67,7 +67,7 @@ class MarkGroup:
 
 
 def find_marks(text: str, styles: MarkStyles | None = None, first: int = 1) -> list[Mark]:
-    """Return every mark in the text, in order; a mark that the styles (default: all) cannot read has no number.
+    """Return every mark in the text, in order; one that the styles (default: `MarkStyles()`) cannot read has no number.
 
     The marks of one bracket (`[1, 2]`) share its offsets. first: the number by which the text cites the first passage;
     numbers are shifted so that it is 1.
@@ -107,7 +107,10 @@ def unread(every: Sequence[Mark], read: Sequence[Mark]) -> list[Mark]:
 
 
 def brackets(text: str, styles: MarkStyles, first: int = 1) -> Iterator[tuple[int, int, list[int]]]:
-    """Yield the brackets that hold a digit: start and end offsets, and their numbers, from 1; empty if unreadable."""
+    """Yield (start, end, numbers) of each bracket with a digit; numbers: empty if the styles cannot read the bracket.
+
+    first: the number by which the text cites the first passage; numbers are shifted so that it is 1.
+    """
     if styles.unclosed:
         for match in _UNCLOSED.finditer(text):
             yield match.start(), match.end(), _items(match[1], styles, first)
@@ -121,7 +124,7 @@ def brackets(text: str, styles: MarkStyles, first: int = 1) -> Iterator[tuple[in
 
 
 def _items(body: str, styles: MarkStyles, first: int) -> list[int]:
-    """Return the numbers in a bracket's text; empty where any part of it is unreadable."""
+    """Return the numbers in a bracket's text, shifted by `first`; empty where any part of the text is unreadable."""
     items = re.split(r"[,;]", body)
     if len(items) > 1 and not styles.lists:
         return []
@@ -152,7 +155,7 @@ _ADDED = -1
 
 @dataclass(frozen=True, slots=True)
 class LocatedText:
-    """Text with the offset of each of its characters in the answer, (len(text),); -1: not in the answer."""
+    """A text and, in `at`, the offset of each of its characters in the answer, (len(text),); -1: not in the answer."""
 
     text: str
     at: tuple[int, ...]
@@ -175,12 +178,12 @@ class LocatedText:
         return LocatedText("".join(self.text[index] for index in kept), tuple(self.at[index] for index in kept))
 
     def span(self) -> tuple[int, int]:
-        """Return the start and end in the answer, by its first and last character there; 0 and 0 if none is there."""
+        """Return the smallest span (start, end) of the answer that holds all characters from it; (0, 0) without any."""
         offsets = [offset for offset in self.at if offset != _ADDED]
         return (min(offsets), max(offsets) + 1) if offsets else (0, 0)
 
     def marks(self, styles: MarkStyles | None = None, first: int = 1) -> list[Mark]:
-        """Return its marks with their offsets in the answer; marks in added text are left out."""
+        """Return the text's marks with their offsets in the answer; marks in added text are left out."""
         marks: list[Mark] = []
         for mark in find_marks(self.text, styles, first):
             start, last = self.at[mark.start], self.at[mark.end - 1]
@@ -195,7 +198,7 @@ class LocatedText:
 
 
 def whole(text: str) -> LocatedText:
-    """Return a text with the offset of each character, for an answer's whole text."""
+    """Return the text of a whole answer with the offset of each character: 0, 1, 2 and so on."""
     return LocatedText(text, tuple(range(len(text))))
 
 
@@ -217,10 +220,10 @@ _WISHES: tuple[Literal["auto", "nltk", "rules"], ...] = ("auto", "nltk", "rules"
 
 
 def find_sentence_splitter(wish: str = "auto") -> SentenceSplitter:
-    """Return the sentence splitter that `wish` names: NLTK's punkt or the rules.
+    """Return the sentence splitter that `wish` names: NLTK's punkt (nltk) or the project's rules (rules).
 
-    "auto" is punkt where its data are installed. Raises `UserError` for another name than auto, nltk and rules, and
-    for nltk without punkt's data.
+    "auto" is punkt where its data are installed, else the rules. Raises `UserError` for another name, and for nltk
+    without punkt's data.
     """
     from metaeval.scoring.backends.sentence_splitting import find_splitter
 
@@ -231,9 +234,9 @@ def find_sentence_splitter(wish: str = "auto") -> SentenceSplitter:
 
 
 def prepare(text: str, lines: Literal["first", "all"] = "all") -> LocatedText:
-    """Return the text without white space at its ends ("all"), or cut at the first line break ("first", as ALCE does).
+    """Return an answer's text with its offsets, without white space at its ends and without the token <|im_end|>.
 
-    Both delete the end-of-turn token that some generators leave.
+    lines: keep all lines, or only the first one, as ALCE does. Some generators leave the end-of-turn token <|im_end|>.
     """
     reading = whole(text).stripped()
     if lines == "first":

@@ -1,6 +1,7 @@
 """Shares of each answer from the citation table, and statistics of a set of answers with intervals.
 
-Resampling draws questions, never sentences or citations. Soft verdicts are means of scores, without a threshold.
+Resampling draws groups of answers (by default those to a question), never sentences or citations. Of a soft backend,
+recall and precision are means of scores, without a threshold.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class AnswerShare:
         return self.hits / self.total if self.total else None
 
     def filled(self, hit: bool) -> AnswerShare:
-        """Return the share with every missing verdict as a hit, or as a miss, which is its highest or lowest value."""
+        """Return the share with every missing verdict as a hit (its highest value), or as a miss (its lowest value)."""
         return AnswerShare(self.hits + self.open * hit, self.total + self.open)
 
 
@@ -45,7 +46,8 @@ class Statistic:
     """A statistic of a set of answers that is a function of sums over answers, so that resampling only weights groups.
 
     moments: (n, K) contributions of the answers to K sums. of: maps sums (K, R) to values (R,), NaN where undefined.
-    counts: (n,) number of units of each answer that the value is a mean over. ends: the range of the value.
+    counts: (n,) number of units of each answer that the value is a mean over. ends: the lowest and the highest value
+    that there can be, for intervals.
     """
 
     moments: Floats
@@ -64,7 +66,7 @@ class ValueInterval:
 
     @property
     def ends(self) -> tuple[float | None, float | None, float | None]:
-        """The value and the ends of its interval."""
+        """Return (value, low, high)."""
         return self.value, self.low, self.high
 
     def named(self, name: str) -> dict[str, float | None]:
@@ -74,9 +76,10 @@ class ValueInterval:
 
 @dataclass(frozen=True, slots=True)
 class SystemEstimate:
-    """A value of a set of answers with its interval, which is None where undefined or for a single group.
+    """A value of a set of answers with its interval; None where undefined, and without an interval (`interval_over`).
 
-    answers: number with a value; undefined: number without, left out. groups: number of groups with a value.
+    answers: number of answers with a value; undefined: number without, which are left out. groups: number of groups
+    with a value.
     """
 
     value: float | None
@@ -90,7 +93,7 @@ class SystemEstimate:
 def citation_shares(
     answers: Sequence[Answer], lines: Sequence[CitationLine], by_group: bool = False, undefined_is_zero: bool = False
 ) -> tuple[list[AnswerShare], list[AnswerShare]]:
-    """Return citation recall and precision of each answer; lines without a verdict are left out.
+    """Return (citation recall, citation precision), each of every answer in order; missing verdicts are left out.
 
     by_group: average an answer's precision over its citation groups, as in ALiiCE's paper, instead of its citations.
     undefined_is_zero: see `zero_where_undefined`.
@@ -116,7 +119,7 @@ def precisions(answers: Sequence[Answer], lines: Sequence[CitationLine]) -> list
 def mean_of_groups(answers: Sequence[Answer], lines: Sequence[CitationLine]) -> list[AnswerShare]:
     """Return citation precision of each answer, averaged over the means of its claims.
 
-    Citations without a precision and citations of no claim are left out.
+    Citations without a precision and citations of no claim are left out, and not counted as `open`.
     """
     groups: dict[tuple[str, int], list[float]] = {}
     for line in lines:
@@ -126,10 +129,10 @@ def mean_of_groups(answers: Sequence[Answer], lines: Sequence[CitationLine]) -> 
 
 
 def sum_up(answers: Sequence[Answer], values: Iterable[tuple[str, float | None, bool]]) -> list[AnswerShare]:
-    """Return the share of each answer, summed over (answer id, value, whether a verdict is missing).
+    """Return the share of each answer, in order, from values: (answer id, value, whether its verdict is missing).
 
-    Only a value that is None can be missing. Raises ValueError if two answers share an id, and for a value of an
-    unknown answer.
+    A value of None adds nothing, or 1 to `open` if its verdict is missing. Raises ValueError if two answers share an
+    id, and for a value of an unknown answer.
     """
     sums = {answer.id: [0.0, 0, 0] for answer in answers}
     if len(sums) != len(answers):
@@ -169,20 +172,20 @@ def filled(line: CitationLine, verdict: int) -> CitationLine:
 
 
 def f1(precision: float | None, recall: float | None) -> float | None:
-    """Return the harmonic mean; 0 where both are 0, None where either is undefined."""
+    """Return the harmonic mean of precision and recall; 0 where both are 0, None where either is None."""
     if precision is None or recall is None:
         return None
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def means(values: Sequence[float | None], ends: Ends | None = SHARES) -> Statistic:
-    """Return the mean over the answers that have a value. ends: the range of the values."""
+    """Return the mean over the answers whose value is not None, as a statistic. ends: the range of the values."""
     known = np.array([value is not None for value in values], dtype=np.float64)
     return _ratio(np.array([0.0 if value is None else value for value in values], dtype=np.float64), known, ends)
 
 
 def macro(shares: Sequence[AnswerShare]) -> Statistic:
-    """Return the macro-average: the mean of the answers' shares."""
+    """Return the macro-average: the mean of the answers' shares, over the answers that have one."""
     return means([share.value for share in shares])
 
 
@@ -196,7 +199,7 @@ def micro(shares: Sequence[AnswerShare], ends: Ends = SHARES) -> Statistic:
 
 
 def harmonic(recall: Statistic, precision: Statistic) -> Statistic:
-    """Return F1, the harmonic mean of two ratios; 0 where both are 0."""
+    """Return F1, the harmonic mean of two ratios (means); 0 where both are 0, undefined where either is."""
 
     def of(sums: Floats) -> Floats:
         first, second = ratio(sums[0], sums[1]), ratio(sums[2], sums[3])
@@ -208,7 +211,10 @@ def harmonic(recall: Statistic, precision: Statistic) -> Statistic:
 
 
 def variation(numbers: Sequence[Sequence[float]]) -> Statistic:
-    """Return the coefficient of variation (population) of numbers pooled over answers."""
+    """Return the population standard deviation over the mean of all answers' numbers, pooled.
+
+    numbers: those of each answer, not negative. Undefined without numbers, and for a mean of 0.
+    """
     pooled = [x for row in numbers for x in row]
     # Squares of the distances from the pooled mean: with squares of the numbers, most digits would cancel.
     pivot = sum(pooled) / len(pooled) if pooled else 0.0
@@ -232,7 +238,7 @@ def value_of(statistic: Statistic, rows: Ints | None = None) -> float | None:
 def bounds(
     shares: Sequence[AnswerShare], average: Callable[[Sequence[AnswerShare]], Statistic], rows: Ints | None = None
 ) -> tuple[float | None, float | None]:
-    """Return the lowest and highest possible average: with every missing verdict negative, and positive.
+    """Return (lowest, highest) possible average: with every missing verdict negative, and positive; None: undefined.
 
     average: `macro` or `micro`. rows: indices of the averaged answers; all if None.
     """
@@ -251,13 +257,13 @@ def group_codes(answers: Sequence[Answer]) -> tuple[Ints, int]:
 
 
 def system_codes(answers: Sequence[Answer]) -> tuple[list[str], Ints]:
-    """Return the systems, sorted, and the code of each answer's system, (n,)."""
+    """Return the names of the systems, sorted, and the index of each answer's system among them, (n,)."""
     names = [answer.system for answer in answers]
     return sorted(set(names)), codes_of(names)
 
 
 def replicates(statistic: Statistic, rows: Ints, group: Ints, draws: Draws) -> Floats:
-    """Return the value over some answers under each weighting of the groups, (R,), the input itself first.
+    """Return the value over some answers under each of the R weightings of `draws`, (R,), the input itself first.
 
     rows: indices of the answers. group: (n,) codes of all answers.
     """
@@ -287,7 +293,7 @@ def groups_with_value(statistic: Statistic, rows: Ints, group: Ints) -> int:
 def interval_over(
     statistic: Statistic, rows: Ints, group: Ints, n_groups: int, resampling: Resampling
 ) -> ValueInterval:
-    """Return the value over some answers; without an interval where fewer than two groups have a value.
+    """Return the value over some answers with its interval (low and high None if fewer than two groups have a value).
 
     rows: indices of the answers. group: (n,) codes of all answers. n_groups: number of codes.
     """
@@ -299,18 +305,19 @@ def interval_over(
 def interval_by(
     run: Callable[[Draws], Floats], rows: Ints, resampling: Resampling, ends: Ends | None = None
 ) -> list[ValueInterval]:
-    """Return the intervals of values that `run` computes under each weighting of the groups.
+    """Return one or several values with their intervals; see `metaeval.stats.intervals.intervals`.
 
-    rows: (groups,) number of rows of each group. ends: the range of the values. See
-    `metaeval.stats.intervals.intervals`.
+    run: computes the values under each weighting of the groups, (R,), or (K, R) for K values. rows: (groups,) number of
+    rows of each group. ends: the range of the values.
     """
     return [ValueInterval(*interval[:3]) for interval in intervals(run, rows, resampling, ends)]
 
 
 def interval_of(values: Floats, level: float) -> ValueInterval:
-    """Return the first value (of the input) with the percentile interval of the others (of the resamples).
+    """Return values[0] (of the input) with the percentile interval of values[1:] (of the resamples).
 
-    It is for discrete measures.
+    There is none without resamples, or if fewer than half of them are defined. For discrete measures, such as numbers
+    of flips.
     """
     if np.isnan(values[0]):
         return ValueInterval(None)
@@ -319,7 +326,7 @@ def interval_of(values: Floats, level: float) -> ValueInterval:
 
 
 def estimate(statistic: Statistic, group: Ints, n_groups: int, resampling: Resampling = DEFAULT) -> SystemEstimate:
-    """Return the value over all answers with its cluster interval; group: (n,) codes.
+    """Return the value over all answers with its cluster interval. group: (n,) code of each answer's group.
 
     Raises ValueError if the lengths differ.
     """
@@ -333,7 +340,7 @@ def estimate(statistic: Statistic, group: Ints, n_groups: int, resampling: Resam
 
 
 def _by_group(statistic: Statistic, rows: Ints, group: Ints, n_groups: int) -> Floats:
-    """Return the sums of some answers in each group, (n_groups, K)."""
+    """Return the moments of some answers summed within each group, (n_groups, K)."""
     return np.stack([group_totals(moment[rows], group[rows], n_groups) for moment in statistic.moments.T], axis=1)
 
 
@@ -348,11 +355,11 @@ _OPEN = "ok"
 def soften(
     answers: Sequence[Answer], lines: Sequence[CitationLine], entails: Entails, untitled: Untitled, zero: Zero
 ) -> list[CitationLine]:
-    """Return the lines of a pipeline with degrees of support in [0, 1] in place of verdicts, for a soft backend.
+    """Return the lines of a pipeline with a soft backend's degrees of support in [0, 1] as recall and precision.
 
     A claim's recall is the score of its passages together, a citation's precision the score of its passage alone,
-    from one more call of `entails`. Lines that need no verdict (a mark without a passage, an uncited claim) and the
-    states of lines are unchanged: see `settled`.
+    from one more call of `entails`. Lines that need no verdict (a mark without a passage, an uncited claim) are
+    unchanged, as are the states of all lines (see `settled`).
     """
     passages = {answer.id: answer.passages for answer in answers}
     pairs: list[NliPair | None] = []
@@ -367,7 +374,10 @@ def soften(
 
 
 def settled(line: CitationLine, degrees: CitationLine) -> CitationLine:
-    """Return a line of a soft backend for the citation table: without a verdict, but judged where it has degrees."""
+    """Return a line of a soft backend for the citation table: "unjudged" becomes "judged" if its degrees are known.
+
+    line: without degrees; degrees: the same line from `soften`, whose reason it gets.
+    """
     judged = line.state == "unjudged" and not degrees.reason
     return replace(line, state="judged" if judged else line.state, reason=degrees.reason)
 

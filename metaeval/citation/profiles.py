@@ -16,24 +16,24 @@ Options = TypeVar("Options", bound="DataclassInstance")
 
 
 def by_profile(default: T, **others: T) -> T:
-    """Declare a dataclass field with its default, and its values in the profiles that change it."""
+    """Declare a dataclass field with its default, and its value in each profile (PROFILE=VALUE) that changes it."""
     return field(default=default, metadata=others)
 
 
 def profile_of(owner: type[Options], profile: str, **overrides: Any) -> Options:
-    """Return the options as a profile sets them."""
+    """Return options of the class `owner`, set by a profile, and by `overrides` for fields that it leaves alone."""
     preset = {option.name: option.metadata[profile] for option in fields(owner) if profile in option.metadata}
     return owner(**preset, **overrides)
 
 
 def differing(options: DataclassInstance, base: DataclassInstance) -> list[str]:
-    """Return NAME=VALUE of each option that differs from the base."""
+    """Return "NAME=VALUE" of each option whose value differs from that in base, in the order of the fields."""
     values = {option.name: getattr(options, option.name) for option in fields(options)}
     return [f"{name}={value}" for name, value in values.items() if value != getattr(base, name)]
 
 
 def check_limits(options: DataclassInstance, *names: str) -> None:
-    """Raise `UserError` for an option of these that is a number below 1."""
+    """Raise `UserError` if one of the options `names` is a number below 1; None is allowed."""
     for name in names:
         if (value := getattr(options, name)) is not None and value < 1:
             raise UserError(f"{name} is {value}; allowed: a whole number from 1, or none.")
@@ -42,7 +42,10 @@ def check_limits(options: DataclassInstance, *names: str) -> None:
 def changed_profile(
     profiles: Mapping[str, Options], profile: str, changes: Mapping[str, Any], pipeline: str
 ) -> Options:
-    """Return a profile with some options changed. Raises `UserError` for an unknown profile or option."""
+    """Return a profile with some options changed. Raises `UserError` for an unknown profile or option.
+
+    pipeline: its name, for the error.
+    """
     if profile not in profiles:
         raise unknown("profile", profile, profiles)
     known = [option.name for option in fields(profiles[profile]) if option.name != "name"]

@@ -1,4 +1,4 @@
-"""Compare systems: values with intervals, ranks under several backends, rank reversals and their causes."""
+"""Compare systems: values with intervals, ranks under several backends, flips (rank reversals) and their causes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from metaeval.stats.resampling import Draws, bootstrap
 class SystemPanel:
     """Answers of one or more systems, with what is needed to resample statistics of them; it holds no statistics.
 
-    systems: names, sorted. system, group: (n,) codes of each answer. n_groups: number of groups, which resampling
-    draws. resampling: number of resamples, seed, and level of the intervals.
+    systems: names, sorted. system: (n,) index of each answer's system in systems. group: (n,) code of each answer's
+    group. n_groups: number of groups, which resampling draws. resampling: settings of resamples and intervals.
     """
 
     answers: Sequence[Answer]
@@ -41,24 +41,24 @@ class SystemPanel:
         return np.flatnonzero(self.system == system)
 
     def values(self, statistic: measures.Statistic, system: int) -> Floats:
-        """Return a statistic of one system under each weighting, (R,), the input itself first."""
+        """Return a statistic of one system on the input and in each resample, (R,), in this order."""
         return measures.replicates(statistic, self.rows(system), self.group, self.draws)
 
     def ends(
         self, statistics: Mapping[str, measures.Statistic], system: int
     ) -> dict[str, tuple[float | None, float | None, float | None]]:
-        """Return statistics of one system, each with the ends of its interval, by name."""
+        """Return (value, low, high) of each statistic of one system, by name."""
         rows = self.rows(system)
         return {name: self.interval_over(statistic, rows).ends for name, statistic in statistics.items()}
 
     def interval_over(self, statistic: measures.Statistic, rows: Ints) -> measures.ValueInterval:
-        """Return a statistic of some answers; without an interval where fewer than two groups have a value."""
+        """Return a statistic of the answers at these indices; see `measures.interval_over`."""
         return measures.interval_over(statistic, rows, self.group, self.n_groups, self.resampling)
 
     def of_samples(self, rows: Ints, value: Callable[[Ints], float | None]) -> list[float]:
-        """Return the value of these answers in each sample that has one; empty for fewer than two samples.
+        """Return the value of each sample (`Answer.sample`) of the answers at `rows` that has one.
 
-        value: returns that of some of the answers, by their indices.
+        Empty for fewer than two samples. value: computes the value of the answers at some indices; None: undefined.
         """
         by_sample: dict[int | None, list[int]] = {}
         for row in rows.tolist():
@@ -73,9 +73,10 @@ def panel_of(answers: Sequence[Answer], resampling: Resampling) -> SystemPanel:
 
 
 def values_of(panel: SystemPanel, statistics: Sequence[measures.Statistic], alone: bool = True) -> Floats:
-    """Return statistics of every system under each weighting, (statistics, systems, R).
+    """Return statistics of every system on the input and in each resample, (statistics, systems, R), the input first.
 
-    alone: keep the resamples where only one group has a value, all of which equal that value; otherwise they are NaN.
+    alone: where fewer than two groups have a value, keep the resamples, which then all equal the value; else set them
+    to NaN.
     """
     systems = range(len(panel.systems))
     values = np.array([[panel.values(statistic, system) for system in systems] for statistic in statistics])
@@ -89,9 +90,9 @@ def values_of(panel: SystemPanel, statistics: Sequence[measures.Statistic], alon
 class Rankings:
     """Values of systems under several backends.
 
-    values: (backends, systems, R) under each weighting, by measure. labels: of the measures. shares: each answer's
-    share under each backend, for measures that are means over answers. by_pair: list the agreement of rankings by
-    pairs of backends, not by measure.
+    values: by measure, (backends, systems, R) on the input and in each resample. labels: by measure, its name in
+    tables. shares: by measure, under each backend the share of each answer, for measures that are means over answers.
+    by_pair: list the agreement of rankings by pairs of backends, not by measure.
     """
 
     panel: SystemPanel
@@ -103,15 +104,15 @@ class Rankings:
 
     @property
     def comparable(self) -> bool:
-        """Whether there are two backends, two systems and a value."""
+        """Whether there are at least two backends, two systems and one measure."""
         return len(self.backends) > 1 and len(self.panel.systems) > 1 and bool(self.values)
 
 
 @dataclass(frozen=True)
 class BackendAgreement:
-    """Agreement of two backends' rankings under one measure. tau: Kendall's tau-b. flips: number of pairs that flip.
+    """Agreement of the rankings of systems by one measure under two backends, `first` and `second`.
 
-    pairs: number of pairs of systems.
+    tau: Kendall's tau-b. flips: number of pairs of systems that flip. pairs: number of pairs of systems.
     """
 
     measure: str
@@ -124,7 +125,10 @@ class BackendAgreement:
 
 @dataclass(frozen=True)
 class FlipCause:
-    """An answer's contribution to a flip (adds), in the measure's units, and its values under the two backends."""
+    """An answer's contribution to a flip (adds), in the measure's units.
+
+    value_one, value_other: the answer's value under the first and under the second backend; None where undefined.
+    """
 
     answer: str
     system: str
@@ -138,8 +142,9 @@ class Flip:
     """Two systems, `ahead` better than `behind` under the first backend, and worse under the second.
 
     lead, reversed_lead: ahead's value minus behind's under the first and the second backend. share_of_resamples: share
-    of resamples in which the two flip (None without resamples). causes: the five answers that add most to
-    lead - reversed_lead, which is the sum over all answers; empty for a measure that is not a mean over answers.
+    of resamples in which the two flip (None without resamples). causes: at most five answers, those that
+    add most to lead - reversed_lead, which is the sum over all answers of the two systems; empty for a measure that is
+    not a mean over answers.
     """
 
     measure: str
@@ -154,7 +159,7 @@ class Flip:
 
     @property
     def pair(self) -> dict[str, str]:
-        """The measure, the two backends and the two systems, under their names in files."""
+        """The measure, the backends (as "one" and "other") and the systems ("ahead", "behind"), as files name them."""
         backends = {"one": self.first, "other": self.second}
         return {"measure": self.measure, **backends, "ahead": self.ahead, "behind": self.behind}
 
@@ -177,7 +182,7 @@ def agreements(rankings: Rankings) -> list[BackendAgreement]:
 
 
 def flips(rankings: Rankings) -> list[Flip]:
-    """Return the pairs of systems that two backends order in opposite ways; empty for one backend or one system."""
+    """Return each pair of systems that two backends order in opposite ways, for each pair of backends and measure."""
     if not rankings.comparable:
         return []
     reversals = []
@@ -198,9 +203,10 @@ def flips(rankings: Rankings) -> list[Flip]:
 
 
 def parts(rankings: Rankings, measure: str, backends: tuple[int, int], systems: tuple[int, int]) -> list[FlipCause]:
-    """Return each answer's contribution to a flip, largest first: the change of its term in its system's mean.
+    """Return the contribution of each answer of the two systems to a flip, largest first; empty without shares.
 
-    backends, systems: numbers of the two of each. Empty for a measure without shares.
+    It is the change of the answer's term in its system's mean from the first backend to the second, in favour of the
+    system behind. backends, systems: the indices of the first and second backend, and of the systems ahead and behind.
     """
     if measure not in rankings.shares:
         return []

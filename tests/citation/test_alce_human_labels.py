@@ -117,14 +117,14 @@ def _with(field, value):
         (_without("sentences"), r"asqa, model_a, 7: field 'sentences' is missing"),
         (_with("automatic_recall_scores", [1]), r"field 'automatic_recall_scores' is \[1\]; allowed: a list of 2"),
         (_with("sentences", [{"sentence_recall_score": 3, "citations": []}]), "'sentence_recall_score' is 3; allowed"),
-        ([1, 2], "of objects nested as data set, model, id, item"),
+        ([1, 2], "of objects nested as data set, model, question.s id, labelled answer"),
         (
             {"id": "a", "text": "It rained [1]."},
-            "does not have the layout of ALCE's human labels: give one as ALCE's human_eval_citations_completed.json",
+            "does not have the layout of ALCE's human labels: give a file such as ALCE's human_eval_citations",
         ),
         (
             {"asqa": {"model_a": 1}},
-            "does not have the layout of ALCE's human labels: give one as ALCE's human_eval_citations_completed.json",
+            "does not have the layout of ALCE's human labels: give a file such as ALCE's human_eval_citations",
         ),
         ({"asqa": {"model_a": {"overall_results": {}}}}, "holds no labelled answer"),
     ],

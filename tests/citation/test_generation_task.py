@@ -43,7 +43,7 @@ def test_more_documents_than_there_are_is_one_sentence():
         task(numbered(1), numbered(2, count=3), documents=5)
     assert str(caught.value) == (
         'documents=5 asks for more documents than there are: 1 of 2 questions have fewer, "q2" has 3: '
-        "set a smaller number."
+        "set documents lower."
     )
 
 
@@ -149,7 +149,7 @@ def test_options_that_contradict_each_other_are_refused(options, says):
 
 
 def test_a_question_without_a_citing_text_has_no_oracle():
-    with pytest.raises(UserError, match='"q1" has no text that cites a document, which oracle and negatives need'):
+    with pytest.raises(UserError, match='"q1" has no text that cites one of its documents, and oracle and negatives'):
         task(numbered(text=""), oracle=True)
 
 

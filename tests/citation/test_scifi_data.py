@@ -211,7 +211,7 @@ def test_training_samples_are_messages(tmp_path, monkeypatch):
     assert user["content"].count("Text ") == 2
     assert "Text 2." in user["content"]
     assert assistant["content"] in ("Text 2 [1].", "Text 2 [2].")
-    with pytest.raises(UserError, match='"b" has no text that cites a document'):
+    with pytest.raises(UserError, match='"b" has no text that cites one of its documents'):
         data.export("c.jsonl", negatives=1, output="out.jsonl")
     with pytest.raises(UserError, match="A training sample needs a question"):
         data.export("b.jsonl", output="out.jsonl")

@@ -400,7 +400,7 @@ def test_agreement_with_people(ran, write, tmp_path):
 @pytest.mark.parametrize(
     ("value", "options", "says"),
     [
-        (ITEMS, (), "of objects nested as data set, model, id, item"),
+        (ITEMS, (), "of objects nested as data set, model, question's id, labelled answer"),
         (HUMAN, ("--nli", "overlap", "--threshold", "soft"), "Agreement needs decisions"),
         (HUMAN, ("--nli", "overlpa"), "Did you mean 'overlap'"),
     ],

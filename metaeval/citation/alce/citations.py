@@ -111,7 +111,7 @@ def alce_options(profile: str = "paper", **changes: Any) -> AlceOptions:
 
 
 def alce_signature(profile: str, options: AlceOptions) -> str:
-    """Return the profile's name, and every option that differs from it but the unit of a claim."""
+    """Return "PROFILE|NAME=VALUE|...", of each option that differs from the profile, but for `statements`."""
     return "|".join([profile, *differing(options, replace(PROFILES[profile], statements=options.statements))])
 
 
@@ -119,7 +119,7 @@ _WORD = re.compile(r"\w")
 
 
 def statements(answer: Answer, options: AlceOptions, splitter: SentenceSplitter = RULES) -> list[CitedStatement]:
-    """Return the statements of one answer, in order."""
+    """Return the statements of one answer, each with all of its marks, in the order of the text."""
     reading = prepare(answer.text, options.lines)
     if options.statements == "list items":
         units = list(_items(reading, answer, options))
@@ -171,7 +171,7 @@ def _statement(unit: LocatedText, number: int, answer: Answer, options: AlceOpti
 
 
 def _cited(unit: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[CitedMark]:
-    """Yield the marks that the options read in a statement, each with its state (limit, repeats, range of numbers)."""
+    """Yield every mark of a statement with its state: judged, fails, repeated, over the limit, or not read."""
     seen: set[int] = set()
     cited: list[CitedMark] = []
     for mark in unit.marks(options.styles, answer.first):
@@ -196,7 +196,7 @@ def _cited(unit: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[
 
 
 def clean(unit: LocatedText, answer: Answer, options: AlceOptions) -> LocatedText:
-    """Return a unit (sentence or list item) without its citation marks, removed as `options.cleaning` says."""
+    """Return a unit (sentence, list item or whole answer) without its marks, removed as `options.cleaning` says."""
     if options.cleaning == "pattern":
         # The released code makes four replacements in this order: each can create matches of the next.
         for pattern in (r" \[\d+", r"\[\d+", r" \|", r"\]"):
@@ -212,10 +212,10 @@ def alce_lines(
     splitter: SentenceSplitter = RULES,
     stated: Sequence[Sequence[CitedStatement]] | None = None,
 ) -> list[CitationLine]:
-    """Return the citation table of all answers (`judged_lines`); the option `uncited` decides on uncited statements.
+    """Return the citation table of all answers (see `judged_lines`), read with these options.
 
-    entails: gives the verdicts. stated: the `statements` of each answer, if they are already known; by default they
-    are computed with the splitter.
+    entails: gives the verdicts. stated: the `statements` of each answer, if they are already known (None: they are
+    computed with the splitter).
     """
     stated = stated or [statements(answer, options, splitter) for answer in answers]
     return judged_lines(answers, stated, entails, options.untitled)

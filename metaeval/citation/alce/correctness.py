@@ -1,8 +1,8 @@
-"""ALCE's measures of correctness: short answers (by string match, and by a reader model), lists, claims, ROUGE-Lsum,
-length, and MAUVE of all answers together.
+"""ALCE's measures of correctness: short answers (by string match, and by a question-answering model), lists, claims,
+ROUGE-Lsum, length, and MAUVE of all answers together.
 
-Functions that take a text expect the answer's text without its marks (`clean_answer`). Values are in [0, 1]; None where
-the reference lacks what the measure needs.
+Functions that take a text expect the answer's text without its marks (`clean_answer`). Values are counts, or shares in
+[0, 1]; None where the reference lacks what the measure needs.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _TOP = 5
 _LISTS = ("num_preds", "qampari_prec", "qampari_rec", "qampari_rec_top5", "qampari_f1", "qampari_f1_top5")
 
 MEASURES = ("str_em", "str_hit", "rougeLsum", "rougeL", "claims_nli", *_LISTS, "length")
-"""The measures under the released code's names, in the order of tables."""
+"""The measures of a single answer but `READER_MEASURES`, as the released code names them, in the order of tables."""
 
 
 def clean_answer(answer: Answer, options: AlceOptions = PAPER) -> str:
-    """Return the part of the answer that the options say to read, without its marks."""
+    """Return the answer's text without its marks; only the first line if options.lines is "first"."""
     return clean(prepare(answer.text, options.lines), answer, options).text
 
 
@@ -49,11 +49,11 @@ def normalise(text: str) -> str:
 
 
 def short_answers(text: str, wanted: Sequence[Sequence[str]]) -> AnswerShare | None:
-    """Count the sub-questions (ASQA) of which a short answer occurs in the text, both in normal form.
+    """Return the number of sub-questions (ASQA) of which a short answer occurs in the text, out of all of them.
 
-    wanted: the short answers of each sub-question. `str_em` is the mean of `value` over answers, `str_hit` the
-    share of answers whose value is 1. None without sub-questions. An alias that is empty in normal form occurs in
-    every text, as in the released code.
+    wanted: the short answers (aliases) of each sub-question. Text and aliases are compared in normal form; an alias
+    that is empty in normal form occurs in every text, as in the released code. None without sub-questions. `str_em` is
+    the mean of the share over answers, `str_hit` the part of the answers whose share is 1.
     """
     if not wanted:
         return None
@@ -64,16 +64,17 @@ def short_answers(text: str, wanted: Sequence[Sequence[str]]) -> AnswerShare | N
 
 
 def short_answers_of(answer: Answer) -> list[list[str]]:
-    """Return the short answers of each question of an ASQA answer; empty without questions."""
+    """Return the short answers of each sub-question of an ASQA answer; empty without sub-questions."""
     return [list(pair["short_answers"]) for pair in answer.reference.get("qa_pairs") or ()]
 
 
 def list_scores(text: str, wanted: Sequence[Sequence[str]]) -> dict[str, float | None]:
     """Return the scores of a comma-separated list of answers (QAMPARI), compared with the gold answers.
 
-    wanted: the aliases of each gold answer. The scores are the number of items, precision, recall, recall of five
-    gold answers at most, and F1 with either recall; empty without gold answers. Items and aliases are compared in
-    normal form; items that are empty in it are left out. A gold answer counts once, however many items name it.
+    wanted: the aliases of each gold answer. Keys: `num_preds` (number of items), `qampari_prec`, `qampari_rec`,
+    `qampari_rec_top5` (recall of which five hits are the most that counts), and F1 with either recall (`qampari_f1`,
+    `qampari_f1_top5`); empty without gold answers. Items and aliases are compared in normal form; items that are empty
+    in it are left out. For recall a gold answer counts once, however many items name it.
     """
     if not wanted:
         return {}
@@ -91,7 +92,7 @@ def list_scores(text: str, wanted: Sequence[Sequence[str]]) -> dict[str, float |
 def claim_recalls(answers: Sequence[Answer], entails: Entails, options: AlceOptions = PAPER) -> list[float | None]:
     """Return the share of the reference's claims (ELI5) that each answer's text entails, from one call of `entails`.
 
-    None without claims; claims without a verdict are left out.
+    Claims without a verdict are left out; None for an answer without any other claim.
     """
     texts = [clean_answer(answer, options) for answer in answers]
     claims = [answer.reference.get("claims") or () for answer in answers]
@@ -124,8 +125,8 @@ def rouge_lsum(
     Texts are lower-cased and stemmed (Porter), one sentence a line. The value depends on the splitter; the project's
     rules split no text in small letters, since none of their sentences opens with one.
 
-    split_on: split before lower-casing, or as the released code does after it. kind: ROUGE-L instead, of the whole
-    texts, for which sentences make no difference.
+    split_on: split into sentences before lower-casing ("text as written"), or after it, as the released code does
+    ("small letters"). kind: "rougeL" for ROUGE-L of the whole texts, for which sentences make no difference.
     """
     from rouge_score.rouge_scorer import RougeScorer
 
@@ -144,7 +145,7 @@ def rouge_lsum(
 
 
 ROUGE: tuple[Literal["rougeLsum", "rougeL"], ...] = ("rougeLsum", "rougeL")
-"""The two kinds of ROUGE: of sentences, which the released codes compute, and of whole texts."""
+"""The two kinds of ROUGE: of sentences (ROUGE-Lsum, which the released codes compute), and of whole texts."""
 
 MeasureValues = Mapping[str, Sequence[float | None]]
 """The values of each measure, one for each answer in order; None where an answer has no value."""
@@ -153,9 +154,9 @@ MeasureValues = Mapping[str, Sequence[float | None]]
 def answer_values(
     answers: Sequence[Answer], options: AlceOptions = PAPER, splitter: SentenceSplitter = RULES
 ) -> MeasureValues:
-    """Return the measures of correctness and length under the released code's names, as shares in [0, 1] and counts.
+    """Return the values of `MEASURES` but `claims_nli`, by name: shares in [0, 1] and counts, one per answer.
 
-    A measure without a value for any answer is left out; `claim_recalls` computes the recall of claims.
+    A measure that has no value for any answer is left out; `claim_recalls` computes `claims_nli`.
     """
     texts = [clean_answer(answer, options) for answer in answers]
     short = [short_answers(text, short_answers_of(answer)) for answer, text in zip(answers, texts, strict=True)]
@@ -173,14 +174,15 @@ def answer_values(
 
 
 QaReader = Callable[[Sequence[tuple[str, str]]], Sequence[str]]
-"""Reads pairs of question and context and returns short answers, in order; empty where the context holds none."""
+"""Maps (question, context) pairs to short answers, in order; an empty text where the context holds none."""
 
 READER_MEASURES = ("qa_em", "qa_f1", "qa_hit")
-"""Exact match and token F1 with the best short answer, means over an answer's sub-questions; 1 where all match."""
+"""Exact match and token F1 with the best short answer, each the mean over an answer's sub-questions, and whether all
+of them match exactly (1 or 0)."""
 
 
 def exact_match(gold: str, prediction: str) -> bool:
-    """Whether gold answer and prediction are equal in SQuAD's normal form."""
+    """Return whether gold answer and prediction are equal in SQuAD's normal form."""
     return normalise(gold) == normalise(prediction)
 
 
@@ -197,10 +199,9 @@ def token_f1(gold: str, prediction: str) -> float:
 
 
 def reader_scores(gold: Sequence[Sequence[str]], predictions: Sequence[str]) -> dict[str, float]:
-    """Return the `READER_MEASURES` of one answer from the reader's predictions; empty without sub-questions.
+    """Return the `READER_MEASURES` of one answer, by name; empty without sub-questions.
 
-    gold: the short answers of each sub-question.
-
+    gold: the short answers of each sub-question. predictions: the question-answering model's short answer to each.
     Raises ValueError if the lengths differ, or a sub-question has no short answer.
     """
     if not gold:
@@ -216,10 +217,10 @@ def reader_scores(gold: Sequence[Sequence[str]], predictions: Sequence[str]) -> 
 def reader_values(
     answers: Sequence[Answer], reader: QaReader, options: AlceOptions = PAPER
 ) -> dict[str, list[float | None]]:
-    """Return the `READER_MEASURES` of each answer, from its text without marks; None without sub-questions.
+    """Return the values of each of `READER_MEASURES`, one per answer; None for an answer without sub-questions.
 
-    The reader is called once, with the sub-questions of all answers; as in the released code it reads an empty text as
-    a space.
+    reader: finds short answers to sub-questions in the answers' texts without marks, in one call for all answers. As in
+    the released code, an empty text is replaced by a space.
     """
     pairs: list[tuple[str, str]] = []
     for answer in answers:
@@ -238,7 +239,10 @@ _KINDS = ("gpt2", "bert")
 
 
 def answers_mauve(answers: Sequence[Answer], model: str = MAUVE_MODEL, options: AlceOptions = PAPER) -> float | None:
-    """Return MAUVE of the answers, without marks, and their reference answers; answers without one are left out."""
+    """Return MAUVE of the answers, without marks, and their reference answers; see `mauve`.
+
+    Answers without a reference answer are left out.
+    """
     referenced = [answer for answer in answers if answer.reference.get("answer")]
     return mauve(
         [answer.question for answer in referenced],
@@ -257,10 +261,11 @@ def mauve(
 ) -> float | None:
     """Return MAUVE (Pillutla et al. 2021) of all texts and all references, in [0, 1], as ALCE computes it.
 
-    None if all of them are the same text, or there is none. ALCE's maintainers call it unstable: it depends on the
-    number of answers, their length and the seed of its clustering. It is a measure of all answers together.
+    None if the texts or the references are all empty, or all texts and references are the same. ALCE's maintainers call
+    MAUVE unstable: it depends on the number of answers, their length and the seed of its clustering.
 
-    model: a hub id, or a folder with 'gpt2' or 'bert' in its path, from which the package recognises the kind of model.
+    questions: each is put before its text and its reference. model: a hub id, or a folder, with 'gpt2' or 'bert' in it,
+    from which the package recognises the kind of model.
 
     Raises `UserError` if the package mauve-text is not installed, or cannot use the model.
     """
@@ -294,7 +299,7 @@ def mauve(
 
 
 def mauve_text(question: str, text: str) -> str:
-    """Return the text that MAUVE compares: the first 100 words of question and text, without final punctuation."""
+    """Return what MAUVE compares: the first 100 words of question and text together, without final punctuation."""
     words = f"{question} {text.strip()}".split()[:100]
     return " ".join(words).rstrip(string.punctuation)
 

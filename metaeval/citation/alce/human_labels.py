@@ -1,4 +1,4 @@
-"""Human labels of the sentences and citations of answers, as ALCE publishes them, compared with verdicts."""
+"""Human labels of the sentences and citations of answers, as ALCE publishes them, compared with backends' verdicts."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ MISSING = -1
 """The label of a unit that a rater did not label."""
 
 PUBLISHED = "automatic, as published"
+"""Name of the rater whose labels are those of the automatic evaluation in ALCE's file."""
 
 _WHOLE: Mapping[Any, int] = {0: 0, 1: 1}
 _PARTIAL: Mapping[Any, int] = {0: 0, 1: 1, 2: 1}
@@ -45,7 +46,7 @@ class LabelledAnswer:
     """An answer with the labels of its sentences and of the citations in each: 1 for support, 0 for none.
 
     recall: one label a sentence. precision: one label a citation, by sentence; 0 where the sentence is not supported.
-    automatic_recall, automatic_precision: the same from the automatic evaluation in the file; None if it has none.
+    automatic_recall, automatic_precision: the same by the automatic evaluation in the file; None if the file has none.
     """
 
     answer: Answer
@@ -58,9 +59,12 @@ class LabelledAnswer:
 def read_labels(path: Path) -> list[LabelledAnswer]:
     """Return every labelled answer, in the file's order; its system is the model, its group the data set's question.
 
-    Raises `UserError` with item and field where the file has another layout.
+    Raises `UserError`, with the item and its field, where the file has another layout, and without labelled answers.
     """
-    layout = "give one as ALCE's human_eval_citations_completed.json, of objects nested as data set, model, id, item"
+    layout = (
+        "give a file such as ALCE's human_eval_citations_completed.json, of objects nested as data set, model, "
+        "question's id, labelled answer"
+    )
     content = DataRow(f"{path}", read_object(path, layout))
     for models in content.fields.values():
         if not isinstance(models, dict) or not all(isinstance(items, dict) for items in models.values()):
@@ -104,7 +108,8 @@ def _gated(
 ) -> tuple[tuple[int, ...], ...]:
     """Return citation labels as 0 or 1, with 0 for all citations of a sentence that is not supported.
 
-    recall: labels of the sentences. scores: labels of the citations in each, as in the file.
+    name: the field of `item` that holds the labels, for errors. recall: labels of the sentences. scores: labels of the
+    citations of each sentence, as in the file; those of supported sentences have to be 0, 1 (partial) or 2 (full).
     """
     return tuple(
         tuple(_level(item, name, value, _PARTIAL) if supported else 0 for value in sentence_scores)
@@ -118,9 +123,10 @@ def _level(item: DataRow, name: str, value: Any, allowed: Mapping[Any, int]) -> 
 
 @dataclass(frozen=True, eq=False)
 class UnitLabels:
-    """Labels of the same units by people and by every other rater, (n,) each: 1 support, 0 none, or MISSING.
+    """Labels of the same n units (sentences or citations) by people and by every other rater: 1 support, 0 none.
 
-    group: (n,) codes of the questions.
+    human: (n,). raters: (n,) of each other rater, by name, with MISSING where there is no label. group: (n,) codes of
+    the questions.
     """
 
     human: Ints
@@ -132,7 +138,8 @@ class UnitLabels:
 class RaterAgreement:
     """Agreement of one rater with the people, on the units that both judged.
 
-    supported: the shares of these units that the people and the rater judged as supported.
+    units: number of these units. missing: number of units without a label by the rater. supported: the shares of these
+    units that (people, the rater) judged as supported.
     """
 
     rater: str
@@ -146,10 +153,11 @@ class RaterAgreement:
 def gather_labels(
     labelled: Sequence[LabelledAnswer], backends: Mapping[str, Entails], splitter: SentenceSplitter
 ) -> dict[str, UnitLabels]:
-    """Return the labels of sentences and of citations, by unit.
+    """Return the labels of all sentences ("sentence") and of all citations ("citation"), by people and other raters.
 
-    Backends judge the sentences of the released ALCE code, which are those that people labelled. Where the number of
-    sentences in an answer, or of citations in a sentence, differs from the number of labels, a rater's are MISSING.
+    The raters are the backends, by name, and `PUBLISHED` if the file has its labels. Backends judge the sentences of
+    the released ALCE code, which are those that people labelled. Where the number of sentences in an answer, or of
+    citations in a sentence, differs from the number of human labels, the rater's labels there are MISSING.
     """
     raters = {PUBLISHED: _published(labelled)} if any(answer.automatic_recall for answer in labelled) else {}
     answers = [answer.answer for answer in labelled]
@@ -171,7 +179,7 @@ def gather_labels(
 
 
 _RaterLabels = dict[str, list[int]]
-"""A rater's labels of all units, by kind of unit; MISSING where there is none."""
+"""A rater's labels of all units, by kind of unit ("sentence", "citation"); MISSING where there is none."""
 
 
 def _published(labelled: Sequence[LabelledAnswer]) -> _RaterLabels:
@@ -204,7 +212,7 @@ def _aligned(labelled: Sequence[LabelledAnswer], lines: Sequence[CitationLine]) 
 
 
 def agreement(labels: UnitLabels, n_groups: int, resampling: Resampling) -> list[RaterAgreement]:
-    """Return accuracy and Cohen's kappa of every rater with the people; n_groups: the number of questions."""
+    """Return the agreement of every rater with the people. n_groups: the number of questions."""
     agreements = []
     for name, ratings in labels.raters.items():
         both = ratings != MISSING
@@ -221,7 +229,10 @@ def agreement(labels: UnitLabels, n_groups: int, resampling: Resampling) -> list
 
 
 def fleiss(labels: UnitLabels) -> float | None:
-    """Return Fleiss' kappa of people and raters on the units that all judged; None for fewer than three raters."""
+    """Return Fleiss' kappa of people and raters on the units that all judged; None if undefined.
+
+    It is undefined, too, for fewer than two raters beside the people.
+    """
     columns = np.stack([labels.human, *labels.raters.values()])
     if columns.shape[0] < 3:
         return None

@@ -1,4 +1,4 @@
-"""Extract short answers with a question-answering model: windows of a long context, and the best span of each."""
+"""Extract short answers from contexts with a question-answering model, from the best span of each context's windows."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _CLOSED = np.float32(-10000.0)
 class ContextWindow(NamedTuple):
     """A window of a context, with the question before it.
 
-    encoding: its tokens, an `Encoding` of the tokenizers library. open: (tokens,) where an answer may begin and end,
-    the classification token among them: it stands for "no answer".
+    encoding: tokens of the window, an `Encoding` of the tokenizers library. open: (tokens,) True where a short answer
+    may begin and end: at tokens of the context, and at the classification token, which stands for "no answer".
     """
 
     encoding: Any
@@ -34,7 +34,9 @@ class ContextWindow(NamedTuple):
 
 
 class AnswerSpan(NamedTuple):
-    """The best answer of a window: its first and last token, its probability, and the probability of no answer."""
+    """The best short answer of a window: indices of its first and last token, its probability (score), and that of
+    no answer (none).
+    """
 
     first: int
     last: int
@@ -54,8 +56,8 @@ def extractive_reader(model: Any, tokenizer: Any) -> QaReader:
     """
     if not tokenizer.is_fast or tokenizer.padding_side != "right":
         raise UserError(
-            f"{type(tokenizer).__name__} cannot be used to extract answers: choose a model with a fast tokenizer "
-            "that pads on the right."
+            f"The tokenizer {type(tokenizer).__name__} cannot be used to extract answers: choose a model with a fast "
+            "tokenizer that pads on the right."
         )
 
     def read(pairs: Sequence[tuple[str, str]]) -> list[str]:
@@ -70,10 +72,11 @@ def extractive_reader(model: Any, tokenizer: Any) -> QaReader:
 
 
 def best_span(start: Float32s, end: Float32s, open: Bools) -> AnswerSpan:
-    """Return the best answer of one window; of equally good ones the first.
+    """Return the best answer of one window, of at most 15 tokens; of equally good ones the first.
 
-    start, end: the model's logits, (tokens,). Probabilities are over the open tokens. The probability of no answer
-    is that of the first token as beginning and end, so that token takes no part in the search for an answer.
+    start, end: the model's logits, (tokens,). open: see `ContextWindow`. Probabilities are over the open tokens. The
+    probability of no answer is that of the first token as beginning and end, so that token takes no part in the search
+    for an answer.
     """
     begins, ends = _softmax(start, open), _softmax(end, open)
     none = float(begins[0] * ends[0])
@@ -92,7 +95,7 @@ def _softmax(logits: Float32s, open: Bools) -> Float32s:
 
 
 def _answer(context: str, spans: Sequence[tuple[ContextWindow, AnswerSpan]]) -> str:
-    """Return the best window's answer; empty if every window finds "no answer" more probable."""
+    """Return the most probable answer of all windows; empty if every window finds "no answer" more probable than it."""
     window, best = max(spans, key=lambda pair: pair[1].score)
     if min(span.none for _, span in spans) > best.score:
         return ""
@@ -101,7 +104,7 @@ def _answer(context: str, spans: Sequence[tuple[ContextWindow, AnswerSpan]]) -> 
 
 
 def _characters(encoding: Any, span: AnswerSpan) -> tuple[int, int]:
-    """Return the first and last character of an answer, extended to the whole words at its ends."""
+    """Return the offsets (start, end) of an answer in its context, extended to the whole words at either end."""
     words = encoding.token_to_word(span.first), encoding.token_to_word(span.last)
     first, last = (None if word is None else encoding.word_to_chars(word, 1) for word in words)
     if first is None or last is None:  # a token outside all words of the context has its offsets alone
@@ -116,8 +119,9 @@ def _windows(tokenizer: Any, question: str, context: str) -> list[ContextWindow]
     question_tokens = len(tokenizer(question, "")["input_ids"])
     if question_tokens + stride >= limit and len(tokenizer(question, context)["input_ids"]) > limit:
         raise UserError(
-            f"The question {question[:60]!r} ... is too long for the reader: it has {question_tokens} "
-            f"tokens, and fewer than {limit - stride} leave room for its context. Shorten the question."
+            f"The question {question[:60]!r} ... is too long for the question-answering model: it has "
+            f"{question_tokens} tokens, and fewer than {limit - stride} leave room for its context. Shorten the "
+            "question."
         )
     encoded = tokenizer(
         question,
@@ -155,7 +159,7 @@ def _best_spans(model: Any, tokenizer: Any, windows: Sequence[ContextWindow]) ->
 
 
 def _tensors(encodings: Sequence[Any], tokenizer: Any, device: Any) -> dict[str, Any]:
-    """Return the model's inputs, padded on the right: (encodings, longest) each."""
+    """Return the model's inputs by name, padded on the right: (encodings, tokens of the longest one) each."""
     import torch
     from torch.nn.utils.rnn import pad_sequence
 

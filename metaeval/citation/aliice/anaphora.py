@@ -1,4 +1,4 @@
-"""What a sentence names only by pointing: marks in the place of nouns, and words for what stands before it."""
+"""Names for what a sentence only points to: marks that stand for a noun, and pronouns for nouns of sentences before."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SPECIFIC = frozenset({"amod", "compound", "poss", "nmod", "prep", "nummod"})
 _NOUNS = frozenset({"nsubj", "nsubjpass", "dobj", "pobj", "attr", "conj"})
 _GENERIC = frozenset("approach framework method model system technique tool algorithm scheme dataset strategy".split())
 REACH = 3
-"""Sentences before one that it can point to."""
+"""Number of sentences before a sentence that its pronouns can point to."""
 
 _LONGEST_NAME = 14  # tokens
 
@@ -40,7 +40,10 @@ _NOUN_MARKS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SentenceContext:
-    """What stands around a sentence. titles: of the passages, in order; before: the sentences before it, with marks."""
+    """What else is known of a sentence's answer. titles: of all passages of the answer, in order.
+
+    before: the sentences before it, with marks, in the order of the text.
+    """
 
     titles: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
@@ -50,9 +53,10 @@ NOTHING = SentenceContext()
 
 
 def noun_marks(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, int, str]]:
-    """Yield marks in the place of a noun ("Paper [4] shows", "[2] proposes"): start, end, first mark, and their name.
+    """Yield (start, end, offset of first mark, name) of marks in place of a noun: "Paper [4] shows", "[2] proposes".
 
-    The name holds the titles of the passages; without a title it is "the cited source".
+    The name, to be written from start to end, is such as 'the paper “TITLE”', and "the cited paper" where a title is
+    missing; where the text gives no kind, "source". titles: of the answer's passages, in order.
     """
     for match in _NOUN_MARKS.finditer(text):
         group = next(name for name in ("named", "subject", "object") if match[name])
@@ -69,9 +73,10 @@ def noun_marks(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, int
 
 
 def _is_dispensable(text: str, start: int, end: int, known: bool) -> bool:
-    """Return whether a sentence can do without a preposition and its marks, or they are marks like any other.
+    """Return whether a sentence loses nothing without a preposition and the marks behind it, which then need no name.
 
-    "as shown in [2]" at its end says nothing more; without a title, nor do "In [2]," and "proposed by [2]".
+    "as shown in [2]" at the end says nothing more; without a title, nor do "In [2]," and "proposed by [2]". start, end:
+    offsets of preposition and marks. known: whether a cited passage has a title.
     """
     before, is_last = text[:start], not re.match(r"\s*,|\s+\w", text[end:])
     shown = re.search(r"\b(?:\w+ed|shown|given|seen)\s+\Z", before) is not None
@@ -81,20 +86,20 @@ def _is_dispensable(text: str, start: int, end: int, known: bool) -> bool:
 
 
 def points(text: str) -> bool:
-    """Return whether a word of the text can point to a sentence before it."""
+    """Return whether the text holds a pronoun or a demonstrative, which can point to a sentence before."""
     return any(word.lower() in _POINTING for word in re.findall(r"\w+", text))
 
 
 Prior = tuple[Tree, Callable[[Sequence[int]], str]]
-"""A parsed sentence, and the function that writes words of it."""
+"""The tree of a sentence, and the function that writes its tokens at some indices as text."""
 
 
 def resolved(tree: Tree, priors: Sequence[Prior]) -> dict[int, str]:
-    """Return names for words that point to a sentence before: a name by place, empty for a word that the name holds.
+    """Return the name of the word of a sentence that points to a sentence before, by token index; mostly empty.
 
-    Only what is unambiguous has a name: a pronoun without a noun before it is the subject of the sentence before, if
-    the two agree in number; "this method" is the last method that was described.
-    priors: the sentences before, the nearest first.
+    Only one word is named, without a noun before it, and only where its meaning is unambiguous: a pronoun by the
+    subject of the sentence before, if the two agree in number; "this" in "this method" by the last method that was
+    described, and "method" then by an empty text. priors: the sentences before, the nearest first.
     """
     names: dict[int, str] = {}
     for place, token in enumerate(tree.tokens):
@@ -121,7 +126,10 @@ def resolved(tree: Tree, priors: Sequence[Prior]) -> dict[int, str]:
 
 
 def _is_empty(tree: Tree, pronoun: int) -> bool:
-    """Return whether "it" stands for a clause behind it ("It is known that ...", "It is hard for us to ...")."""
+    """Return whether the pronoun is an "it" that stands for a clause behind it, as in "It is known that ...".
+
+    So is "it" before seems, appears and takes.
+    """
     verb = tree.heads[pronoun]
     if tree.tokens[pronoun].lower() != "it" or tree.tokens[verb].lower() in ("seems", "appears", "takes"):
         return tree.tokens[pronoun].lower() == "it"
@@ -133,9 +141,10 @@ def _is_empty(tree: Tree, pronoun: int) -> bool:
 
 
 def _last_subject(pronoun: str, priors: Sequence[Prior]) -> str:
-    """Return the subject of the sentence before, or of the one before that where it is the same pronoun; or nothing.
+    """Return the subject that a pronoun stands for, as a name; empty if it is not unambiguous.
 
-    It is the only subject in its sentence that agrees with the pronoun.
+    It is the subject of the sentence before, or of the nearest one before whose subject is not the same pronoun. It has
+    to be the only subject of its sentence that agrees with the pronoun.
     """
     for tree, write in priors:
         subjects = subjects_of(tree, tree.root)
@@ -154,7 +163,9 @@ def _last_subject(pronoun: str, priors: Sequence[Prior]) -> str:
 
 
 def _last_described(noun: str, priors: Sequence[Prior]) -> str:
-    """Return the last noun phrase with the same noun and words that say which; or the last subject, if it is a name."""
+    """Return what "this NOUN" stands for, from the sentence before: the last phrase with the noun and words that say
+    which one; else, for a general noun such as "method", the subject if it is a name; else empty.
+    """
     for tree, write in priors[:1]:
         for place in reversed(range(len(tree.tokens))):
             of_kind = [child for child in tree.children(place) if tree.labels[child] in _SPECIFIC]
@@ -170,7 +181,10 @@ def _last_described(noun: str, priors: Sequence[Prior]) -> str:
 
 
 def _name(tree: Tree, noun: int, write: Callable[[Sequence[int]], str], joined: bool = True) -> str:
-    """Return a noun phrase as it was written, without clauses; nothing if it points elsewhere itself or is long."""
+    """Return the phrase of a noun as it was written, without clauses; empty if it holds a pronoun, or over 14 tokens.
+
+    joined: include what is joined to a plural noun by "and".
+    """
     behind = (c for c in tree.children(noun) if tree.tokens[c - 1] == "," and tree.labels[c] not in ("conj", "punct"))
     loose = [*tree.joints(noun, ("relcl", "appos", "preconj", "punct")), *(c for c in behind if c > noun)]
     if not joined or not is_plural(tree, noun):
@@ -189,12 +203,12 @@ def _name(tree: Tree, noun: int, write: Callable[[Sequence[int]], str], joined: 
 
 
 def subjects_of(tree: Tree, node: int) -> list[int]:
-    """Return the subjects of a verb, in order."""
+    """Return the token indices of the subjects of a verb, in order."""
     return [child for child in tree.children(node) if tree.labels[child] in SUBJECTS]
 
 
 def is_plural(tree: Tree, noun: int) -> bool:
-    """Return whether a noun looks like a plural, or is joined to another."""
+    """Return whether a noun looks like a plural by its ending, or has a conjunct ("A and B")."""
     word = tree.tokens[noun].lower()
     joined = any(tree.labels[child] == "conj" for child in tree.children(noun))
     return joined or (word.endswith("s") and not word.endswith(("ss", "us", "is")))

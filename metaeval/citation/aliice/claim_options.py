@@ -1,4 +1,4 @@
-"""Profiles: every choice on which the paper and its released code differ, as a named option."""
+"""ALiiCE's options and profiles: every choice on which the paper and its released code differ is a named option."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Profile:
 
     @property
     def signature(self) -> str:
-        """Return the name, and every option that differs from the profile of that name."""
+        """Return "NAME|OPTION=VALUE|...", of each option that differs from the profile with the name."""
         base = replace(PROFILES.get(self.name, PAPER), name=self.name)
         return "|".join([self.name, *differing(self, base)])
 

@@ -23,13 +23,14 @@ from metaeval.llm.budget import Estimate
 from metaeval.llm.messages import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
 
 RewritingState = Literal["rewritten", "unparsed", "failed", "too long"]
-"""State of a claim: rewritten; the reply cannot be used; no reply; the request was refused as too long."""
+"""State of a claim. unparsed: the reply cannot be used; failed: there is none; too long: the request was refused as
+too long."""
 
 PLACES = ("sentence", "claim")
-"""The places that a prompt must have; it may also have {reply}, for the form of the reply."""
+"""The placeholders that a prompt must have; a prompt may also have {reply}, for the form of the reply."""
 
 Measured = tuple[str, ValueInterval, int]
-"""Name of a measure, its value, and the number of claims behind it."""
+"""(name of a measure, its value with an interval if it has one, number of claims that the value is computed from)."""
 
 _REPLY = 'Reply with one JSON object and nothing else, of this form: {"claim": "the claim as one complete sentence"}'
 _TEXT_REPLY = "Reply with the claim as one complete sentence on one line, and with nothing else."
@@ -43,7 +44,7 @@ TEXT_RULE = "replies in plain text: their only line, without a label (Modified s
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A claim that was cut out of a sentence. answer, number: indices of the answer, and of the claim among its claims.
+    """A claim that was cut out of a sentence. answer: index of the answer. number: index of the claim in the answer.
 
     sentence: the sentence without its marks.
     """
@@ -56,7 +57,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A claim cut out of its sentence, and the chat model's rewrite of it; text: None unless it is "rewritten"."""
+    """A claim cut out of its sentence, and the chat model's rewrite of it (text); None unless state is "rewritten"."""
 
     fragment: Fragment
     state: RewritingState
@@ -64,15 +65,15 @@ class Rewriting:
 
     @property
     def new_words(self) -> tuple[str, ...]:
-        """The case-folded words, in order, that the new wording has, and neither the sentence nor the old wording."""
+        """The distinct case-folded words, in order, that only the new wording has, not the sentence or the old one."""
         old = _WORD.findall(f"{self.fragment.sentence} {self.fragment.claim}".casefold())
         return tuple(dict.fromkeys(word for word in _WORD.findall((self.text or "").casefold()) if word not in old))
 
 
 def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Fragment]:
-    """Return the claims that the parse tree gave and that omit a part of their sentence, in order.
+    """Return the claims that were made by the parse tree and omit a part of their sentence, in order.
 
-    whole: include claims that are whole sentences (those of sentences with one citation group).
+    whole: also those that omit nothing (of sentences with one citation group).
     """
     cut = []
     for place, each in enumerate(read):
@@ -93,7 +94,7 @@ def request_for(fragment: Fragment, prompt: Prompt, chat: ChatOptions) -> ChatRe
 
 
 def rewrite(cut: Sequence[Fragment], ask: Ask, prompt: Prompt, chat: ChatOptions) -> list[Rewriting]:
-    """Return the model's rewording of each claim, from one call of `ask` (which sends requests and returns replies)."""
+    """Return the model's rewriting of each claim, in order, from one call of `ask`, also where a reply is missing."""
     answers = ask([request_for(each, prompt, chat) for each in cut])
     read = [read_answer(answer, read_line if chat.output == "text" else read_claim) for answer in answers]
     return [
@@ -125,7 +126,7 @@ def _checked(claim: str) -> str | None:
 
 
 def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting]) -> list[AnswerClaims]:
-    """Return the answers with the new wordings of claims; a claim without one stays as it is."""
+    """Return the answers with the new wordings as the texts of their claims; a claim without one stays as it is."""
     new = {
         (rewriting.fragment.answer, rewriting.fragment.number): rewriting.text
         for rewriting in rewritings
@@ -143,7 +144,7 @@ def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting
 
 
 def _letters(text: str) -> str:
-    """Return the case-folded characters of a text that cleaning and spacing do not change."""
+    """Return the case-folded letters and digits of a text, which cleaning and spacing do not change."""
     return re.sub(r"[\W_]+", "", text).casefold()
 
 
@@ -157,7 +158,7 @@ class RewriteOptions(ChatOptions):
     """Most tokens in a reply, reasoning included; a reply that reaches it is unparsed."""
 
     def identity(self) -> dict[str, Any]:
-        """Return the options in use that can change a claim, and the fingerprint of the prompt."""
+        """Return `ChatOptions.identity`, and as "prompt" whether it is our own or a file's, and its fingerprint."""
         wording = f"{'file' if self.prompt_file else 'own'}@{prompt_of(self).fingerprint}"
         used = {name: value for name, value in super().identity().items() if name != "prompt_file"}
         return {**used, "prompt": wording}
@@ -168,7 +169,7 @@ PROMPT = Path(__file__).parent / "prompts" / "rewriting.txt"
 
 
 def prompt_of(options: RewriteOptions) -> Prompt:
-    """Return the project's prompt, or that of `prompt_file`; `UserError` if it cannot be read or lacks a place."""
+    """Return our own prompt, or that of `prompt_file`; `UserError` if that is unreadable or lacks a placeholder."""
     return read_prompt(options.prompt_file or PROMPT, PLACES)
 
 
@@ -184,9 +185,10 @@ ClaimKey = tuple[str, int]
 
 @dataclass(frozen=True, eq=False)
 class Rejudged:
-    """Claims judged in their old and in their new wordings. read: the answers with their claims.
+    """Claims judged in their old and in their new wordings. read: the answers with their claims, as first worded.
 
-    before, after: the citation tables of the old and of the new wordings. by_group: see `citation_shares`.
+    rewritings: of the claims that were sent to the model. before, after: the citation tables of all claims with the old
+    and with the new wordings. by_group: see `citation_shares`.
     """
 
     read: Sequence[AnswerClaims]
@@ -196,37 +198,37 @@ class Rejudged:
     by_group: bool
 
     def key(self, rewriting: Rewriting) -> ClaimKey:
-        """Return the key of a claim in the citation tables."""
+        """Return the key in the citation tables of the claim that was rewritten."""
         return self.read[rewriting.fragment.answer].answer.id, rewriting.fragment.number + 1
 
     @cached_property
     def joints(self) -> Mapping[ClaimKey, tuple[CitationLine, CitationLine]]:
-        """Return the first citation line of each claim, before and after rewriting."""
+        """Return the first citation line of each claim (before, after rewriting), by the claim's key."""
         pairs = zip(claims_of(self.before), claims_of(self.after), strict=True)
         return {_key(old): (old, new) for old, new in pairs}
 
     @cached_property
     def left_out(self) -> frozenset[ClaimKey]:
-        """Return the claims that cannot be compared: the new wording is missing, or the verdict on either wording.
+        """Return the claims that cannot be compared: the new wording is missing, or a verdict on either wording.
 
-        A claim that needs no verdict, since its marks cite no passage, needs no new wording.
+        A claim without a joint verdict before, such as one whose marks cite no passage, needs no new wording.
         """
         not_rewritten = {self.key(rewriting) for rewriting in self.rewritings if rewriting.text is None}
         missing = {key for key in not_rewritten if self.joints[key][0].joint is not None}
         return frozenset(missing | {_key(line) for line in unjudged([*self.before, *self.after])})
 
     def verdicts(self, rewriting: Rewriting) -> tuple[bool | None, bool | None]:
-        """Return whether the claim's passages together entail its old and its new wording; None if unknown."""
+        """Return whether the claim's passages together entail (its old wording, its new wording); None if unknown."""
         old, new = self.joints[self.key(rewriting)]
         return old.joint, None if rewriting.text is None else new.joint
 
     def shares(self, lines: Sequence[CitationLine]) -> tuple[list[AnswerShare], list[AnswerShare]]:
-        """Return recall and precision of each answer over the claims that can be compared."""
+        """Return (recall, precision) of each answer over the lines of claims that can be compared (not `left_out`)."""
         kept = [line for line in lines if _key(line) not in self.left_out]
         return citation_shares([each.answer for each in self.read], kept, self.by_group)
 
     def row(self, rewriting: Rewriting) -> dict[str, Any]:
-        """Return a claim with its sentence, both wordings, and the joint verdict and score of each."""
+        """Return a table row (by column) of a claim: its sentence, both wordings, joint verdict and score of each."""
         fragment = rewriting.fragment
         claim = self.read[fragment.answer].claims[fragment.number]
         old, new = self.joints[self.key(rewriting)]
@@ -249,7 +251,9 @@ class Rejudged:
         }
 
     def wordings(self) -> list[Measured]:
-        """Return shares of the claims that were sent to the model, by how it replied."""
+        """Return shares of the claims that were sent to the model, by state, and of those that were rewritten, the
+        shares that stayed as they were and that have new words.
+        """
         states, sent = Counter(rewriting.state for rewriting in self.rewritings), len(self.rewritings)
         done = [rewriting for rewriting in self.rewritings if rewriting.text is not None]
         unchanged = sum(rewriting.text == rewriting.fragment.claim for rewriting in done)
@@ -262,7 +266,7 @@ class Rejudged:
         ]
 
     def compared(self, panel: SystemPanel) -> list[Measured]:
-        """Return measures of how verdicts on the two wordings differ, over the claims that have both."""
+        """Return how joint verdicts on old and new wordings agree and differ, over the claims that have both."""
         rows = [(*self.verdicts(rewriting), panel.group[rewriting.fragment.answer]) for rewriting in self.rewritings]
         before, after, group = np.array([row for row in rows if None not in row], dtype=np.int64).reshape(-1, 3).T
         # The verdicts on the old wordings take the place of the human labels.
@@ -278,7 +282,10 @@ class Rejudged:
         ]
 
     def bounds(self) -> dict[str, tuple[float | None, float | None]]:
-        """Return the lowest and highest possible "same verdict" and "recall after", over all missing verdicts."""
+        """Return (lowest, highest) possible "same verdict" and "recall after", with missing verdicts set either way.
+
+        Recall is the macro-average over answers.
+        """
         left = Counter(answer for answer, _ in self.left_out)
         verdicts = [self.verdicts(rewriting) for rewriting in self.rewritings]
         known = [pair for pair in verdicts if None not in pair]

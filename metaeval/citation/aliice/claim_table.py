@@ -1,4 +1,4 @@
-"""The citation table of answers by their claims."""
+"""The citation table of answers from their ALiiCE claims."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metaeval.citation.data_model import Answer, Claim, Entails
 
 
 def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profile) -> list[CitationLine]:
-    """Return the citation table of all answers (`judged_lines`); an uncited claim has no recall."""
+    """Return the citation table of all answers (see `judged_lines`); a claim without a citation has no recall."""
     stated = [
         [_statement(claim, each.answer, number, profile) for number, claim in enumerate(each.claims, start=1)]
         for each in read

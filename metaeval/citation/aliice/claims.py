@@ -1,4 +1,4 @@
-"""The claims of answers and their citation table: marks and their positions, parsed sentences, words of claims."""
+"""Extract the claims of answers: find the marks of sentences, parse these, and cut the claim of each citation group."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ _UNREAD = re.compile(
 _PART = re.compile(rf"(?P<mark>{MARK.pattern})|(?P<word>(?:(?!{MARK.pattern})\S)+)")
 
 STANDING = "Paper"
-"""The word that the parser reads in the place of marks that are a noun."""
+"""The word that the parser reads in place of marks that stand for a noun."""
 
 MarkSpan = tuple[int, int, int]
-"""A mark of a sentence: start and end offsets in it, and the number."""
+"""A mark of a sentence: (start, end, cited number), with its offsets in the sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class CitationGroup:
-    """Adjacent citation marks, with or without white space between them. word: index of the word that they follow."""
+    """Adjacent citation marks. word: index of the word that they follow; later of the token that they hang on."""
 
     word: int
     marks: tuple[MarkSpan, ...]
@@ -68,12 +68,12 @@ def has_mark(text: str) -> bool:
 
 
 def marks_of(reading: LocatedText) -> tuple[MarkSpan, ...]:
-    """Return all marks of a cleaned sentence, with their offsets in the original sentence."""
-    return tuple(_found(reading, match) for match in MARK.finditer(reading.text))
+    """Return all marks [n] of a cleaned sentence, with their offsets in the sentence before cleaning."""
+    return tuple(_mark_span(reading, match) for match in MARK.finditer(reading.text))
 
 
 def without_marks(sentence: str) -> str:
-    """Return the sentence as ALCE gives it to the NLI model: without marks and without closing brackets."""
+    """Return the sentence as released ALCE gives it to the NLI model: without marks, " |", and closing brackets."""
     return re.sub(r"\[\d+", "", re.sub(r" \[\d+", "", sentence)).replace(" |", "").replace("]", "")
 
 
@@ -91,17 +91,17 @@ def words_and_groups(clean: LocatedText, profile: Profile) -> tuple[tuple[str, .
             words.append(unit["word"].strip(string.punctuation) if profile.strip_words else unit["word"])
             new_group = True
             continue
-        mark = _found(clean, unit)
+        mark = _mark_span(clean, unit)
         if new_group:
             groups.append(CitationGroup(max(len(words) - 1, 0), (mark,)))
         else:
             groups[-1] = CitationGroup(groups[-1].word, (*groups[-1].marks, mark))
         new_group = False
-    return tuple(words), gathered(groups, profile)
+    return tuple(words), by_word(groups, profile)
 
 
-def gathered(groups: list[CitationGroup], profile: Profile) -> tuple[CitationGroup, ...]:
-    """Merge groups at the same word: return one group per word, in order of first appearance; see `merge_groups`."""
+def by_word(groups: list[CitationGroup], profile: Profile) -> tuple[CitationGroup, ...]:
+    """Return one group per word, in order of first appearance: a word's groups merged, or its last (`merge_groups`)."""
     at: dict[int, CitationGroup] = {}
     for group in groups:
         before = at[group.word].marks if profile.merge_groups and group.word in at else ()
@@ -109,12 +109,12 @@ def gathered(groups: list[CitationGroup], profile: Profile) -> tuple[CitationGro
     return tuple(at.values())
 
 
-def _found(reading: LocatedText, match: re.Match[str]) -> MarkSpan:
+def _mark_span(reading: LocatedText, match: re.Match[str]) -> MarkSpan:
     return reading.at[match.start()], reading.at[match.end() - 1] + 1, int(match[0][1:-1])
 
 
 AppliedRule = tuple[int, int | None, str]
-"""(i, j, rule); j is None for a group that is not in the tree."""
+"""(token of the claim's group, token of another group, or None if the first is not in the tree, name of the rule)."""
 
 UNMATCHED = "fallback: citation matches no word of the parse"
 UNREACHED = "fallback: citation outside the parse tree"
@@ -126,7 +126,7 @@ TOO_LONG = "fallback: sentence too long to parse"
 class Stated:
     """A claim of a sentence: its text, its citation marks, and the rule by which it was made (`Claim.made_by`).
 
-    places: indices of its words in the parse; empty if the claim is the whole sentence.
+    places: indices of its tokens in the parse; empty if the claim is the whole sentence by a fallback or unparsed.
     """
 
     text: str
@@ -144,8 +144,8 @@ class Stated:
 class PreparedSentence:
     """A sentence prepared for the parser. clean: without what disturbs the parser. words, groups: of `clean`.
 
-    text: what the parser reads; None if the claims (`stated`) need no parse. located: the same with its offsets in the
-    sentence, if claims are written by them. names: of marks in the place of a noun, by their offset in the sentence.
+    text: what the parser reads; None if the claims (`stated`) need no parse. located: the same text with its offsets in
+    the sentence, under the expanded rules alone. names: of marks in place of a noun, by their offset in the sentence.
     """
 
     sentence: str
@@ -162,8 +162,9 @@ class PreparedSentence:
 class SentenceClaims:
     """The claims of one sentence.
 
-    kind: "fallback" where one claim is the whole sentence, as for an uncited one. nodes: (token index,
-    citations) of each group. lost: citation groups without a claim. trace: the positional rules that were applied.
+    kind: "fallback" where the whole sentence is the only claim, because it was not parsed or its tree not used. nodes:
+    (token index, cited numbers) of each group. lost: cited numbers of each group without a claim. trace: the positional
+    rules that were applied, in order.
     """
 
     sentence: str
@@ -179,7 +180,8 @@ def read_sentences(
 ) -> list[SentenceClaims]:
     """Return the claims of every sentence, in order; equal texts are parsed once, all in one batch.
 
-    contexts: of the sentences, for the expanded rules; a sentence in them without a stored parse gives no names.
+    contexts: of each sentence, for the expanded rules (empty: none). A sentence of a context that the parser does not
+    know, and those before it, give no names.
     """
     around = contexts or [NOTHING] * len(sentences)
     drafts = [draft(sentence, profile, each.titles) for sentence, each in zip(sentences, around, strict=True)]
@@ -196,7 +198,7 @@ def read_sentences(
 
 
 def _before(ready: PreparedSentence, context: SentenceContext, profile: Profile) -> list[PreparedSentence]:
-    """Return the sentences before one that can point to them, the nearest first."""
+    """Return the (at most 3) sentences before one, the nearest first; empty unless its words can point to them."""
     if ready.located is None or not points(ready.located.text):
         return []
     return [_located(sentence, profile, context.titles) for sentence in context.before[: -REACH - 1 : -1]]
@@ -214,9 +216,9 @@ def _priors(before: Sequence[PreparedSentence], parses: Mapping[str, Parse]) -> 
 
 
 def draft(sentence: str, profile: Profile, titles: Sequence[str] = ()) -> PreparedSentence:
-    """Return a sentence prepared for the parser, or with its claims where these need no parse.
+    """Return a sentence prepared for the parser, or with its claim if it has no mark or is too long to parse.
 
-    titles: of the passages, for marks in the place of a noun.
+    titles: of the answer's passages, which name marks in place of a noun.
     """
     as_is = whole(sentence)
     if not has_mark(sentence):
@@ -235,7 +237,7 @@ def draft(sentence: str, profile: Profile, titles: Sequence[str] = ()) -> Prepar
 
 
 def _located(sentence: str, profile: Profile, titles: Sequence[str]) -> PreparedSentence:
-    """Return a sentence for the expanded rules: without marks, but for a word in the place of those that are nouns."""
+    """Return a sentence prepared for the expanded rules: without marks, and `STANDING` where they stand for a noun."""
     clean = whole(sentence).without([match.span() for match in _DELETED[profile.cleaning].finditer(sentence)])
     words, groups = words_and_groups(clean, profile)
     names: dict[int, str] = {}
@@ -262,7 +264,7 @@ def read(ready: PreparedSentence, parse: Parse, profile: Profile, priors: Sequen
         lost = tuple(group.citations for group in ready.groups)
         return SentenceClaims(ready.sentence, (Stated(ready.clean.text, (), UNMATCHED),), "fallback", lost=lost)
     matched = zip(ready.groups, places, strict=True)
-    nodes = gathered([CitationGroup(place, group.marks) for group, place in matched if place is not None], profile)
+    nodes = by_word([CitationGroup(place, group.marks) for group, place in matched if place is not None], profile)
     at = tuple((node.word, node.citations) for node in nodes)
     tree, sentence = tree_of(parse), without_marks(ready.clean.text)
     glued = _glued(parse, ready.text or "") if profile.spacing == "written" else frozenset[int]()
@@ -290,10 +292,10 @@ def read(ready: PreparedSentence, parse: Parse, profile: Profile, priors: Sequen
 def _read_expanded(
     ready: PreparedSentence, located: LocatedText, parse: Parse, profile: Profile, priors: Sequence[Prior]
 ) -> SentenceClaims:
-    """Return the claims of a sentence by the expanded rules, as it was written; see `expanded`."""
+    """Return the claims of a sentence by the expanded rules (see `expanded`), spelt as in the sentence."""
     starts = [start for start, _ in token_starts(parse, located.text)]
     names, tree = _names(ready, parse), tree_of(parse)
-    nodes = gathered(_hanging(ready, located, parse, starts), profile)
+    nodes = by_word(_token_groups(ready, located, parse, starts), profile)
     names |= {} if tree is None else resolved(tree, priors)
     stated: list[Stated] = []
     for node in nodes:
@@ -310,8 +312,10 @@ def _read_expanded(
     return SentenceClaims(ready.sentence, tuple(stated), "claims", at)
 
 
-def _hanging(ready: PreparedSentence, located: LocatedText, parse: Parse, starts: Sequence[int]) -> list[CitationGroup]:
-    """Return the groups at the last word before each; one in the place of a noun has the words up to the next."""
+def _token_groups(
+    ready: PreparedSentence, located: LocatedText, parse: Parse, starts: Sequence[int]
+) -> list[CitationGroup]:
+    """Return each group with its token: the last word before it, or, if it stands for a noun, before the next group."""
     words = [place for place, token in enumerate(parse.tokens) if starts[place] >= 0 and re.search(r"\w", token)]
     hanging: list[CitationGroup] = []
     for number, group in enumerate(ready.groups):
@@ -326,14 +330,14 @@ def _hanging(ready: PreparedSentence, located: LocatedText, parse: Parse, starts
 
 
 def _names(ready: PreparedSentence, parse: Parse) -> dict[int, str]:
-    """Return the names of marks in the place of a noun, by the token that stands for each."""
+    """Return the names of marks in place of a noun, by the index of the token that stands for each."""
     at = ready.located.at if ready.located is not None else ()
     starts = enumerate(start for start, _ in token_starts(parse, ready.text or ""))
     return {place: ready.names[at[start]] for place, start in starts if start >= 0 and at[start] in ready.names}
 
 
 def _torn(parse: Parse, starts: Sequence[int], places: Sequence[int]) -> str:
-    """Return a fault if the places hold a part of a word, such as one side of a hyphen; else empty."""
+    """Return a fault if the tokens at `places` hold only a part of a word, such as one side of a hyphen; else empty."""
     kept = set(places)
     for place in range(1, len(starts)):
         joined = starts[place] == starts[place - 1] + len(parse.tokens[place - 1])
@@ -344,9 +348,9 @@ def _torn(parse: Parse, starts: Sequence[int], places: Sequence[int]) -> str:
 
 
 def _written(text: str, parse: Parse, names: Mapping[int, str], places: Sequence[int]) -> str:
-    """Return the tokens at these indices as the text has them, and a space wherever it goes on elsewhere.
+    """Return the tokens at these indices with the text's own spacing, and a space wherever an index is passed over.
 
-    names: what stands for a token; empty for one that is left out.
+    names: what is written for a token, by index; empty for a token that is left out.
     """
     written, last, starts = "", -1, [start for start, _ in token_starts(parse, text)]
     for place in places:
@@ -362,7 +366,7 @@ def _written(text: str, parse: Parse, names: Mapping[int, str], places: Sequence
 
 
 def _node_of(group: CitationGroup, words: tuple[str, ...], parse: Parse) -> int | None:
-    """Return the nearest token that contains a group's word or is contained in it; of equally near ones the first."""
+    """Return the index of the nearest token that holds a group's word or is held by it; the first of two; else None."""
     if group.word >= len(words):
         return None
     word = words[group.word]
@@ -371,7 +375,7 @@ def _node_of(group: CitationGroup, words: tuple[str, ...], parse: Parse) -> int 
 
 
 def _nodes_by_offset(ready: PreparedSentence, parse: Parse) -> list[int | None]:
-    """Return, for each group, the last token of its word, without punctuation at the word's end."""
+    """Return, for each group, the index of the last token of its word, punctuation left out; None without a token."""
     starts = zip(token_starts(parse, ready.text or ""), parse.tokens, strict=True)
     spans = [(start, start + len(token) if start >= 0 else start) for (start, _), token in starts]
     ends = list(accumulate(len(word) + 1 for word in ready.words))
@@ -387,9 +391,9 @@ def _nodes_by_offset(ready: PreparedSentence, parse: Parse) -> list[int | None]:
 
 
 def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace: list[AppliedRule]) -> tuple[int, ...]:
-    """Return the token indices of node i's claim, without what belongs to the claims of other nodes.
+    """Return the token indices of node i's claim, without what belongs to the claims of the other `nodes`.
 
-    nodes: of all groups. The rules that were applied are appended to `trace`.
+    trace: an output, to which the rules that were applied are appended.
     """
     others = [node for node in nodes if node != i]
     for j in others:
@@ -403,7 +407,7 @@ def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace:
 
 
 def _text(parse: Parse, places: Sequence[int], glued: frozenset[int]) -> str:
-    """Return the tokens at these indices joined by spaces, except before a glued token that follows its neighbour."""
+    """Return the tokens at these indices joined by spaces; none before `glued` ones behind a neighbour, or commas."""
     written = ""
     for at, place in enumerate(places):
         follows = places[at - 1] == place - 1 or parse.tokens[place] == ","
@@ -418,7 +422,7 @@ def _glued(parse: Parse, text: str) -> frozenset[int]:
 
 
 def token_starts(parse: Parse, text: str) -> list[tuple[int, int]]:
-    """Return the start of each token in the text (-1 if not found), and the end of the token before it."""
+    """Return, for each token, its start in the text (-1 if not found) and the end of the token before it (0: none)."""
     starts, end = [], 0
     for token in parse.tokens:
         start = text.find(token, end)
@@ -437,7 +441,7 @@ class AnswerClaims:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Return the sentences, with their marks."""
+        """Return the texts of the sentences, with their marks."""
         return tuple(sentence.sentence for sentence in self.sentences)
 
 
@@ -465,7 +469,7 @@ def read_answers(
 
 
 def contexts_of(answer: Answer, sentences: Sequence[str]) -> list[SentenceContext]:
-    """Return the context of each sentence of an answer."""
+    """Return the context of each of an answer's sentences: the passages' titles, and up to 3 sentences before."""
     titles = tuple(passage.title for passage in answer.passages)
     return [
         SentenceContext(titles, tuple(sentences[max(0, number - REACH) : number])) for number in range(len(sentences))
@@ -473,7 +477,7 @@ def contexts_of(answer: Answer, sentences: Sequence[str]) -> list[SentenceContex
 
 
 def in_one_form(answer: Answer, profile: Profile) -> LocatedText:
-    """Return the answer with each mark of the profile's styles rewritten as [n], with numbers from 1."""
+    """Return the answer with each mark that the profile reads rewritten as [n], from 1 on (lower numbers as [0])."""
     text = whole(answer.text)
     pieces: list[LocatedText] = []
     end = 0

@@ -1,4 +1,4 @@
-"""Positions of citation marks in sentences: their coefficient of variation (CVCP), and offsets."""
+"""Positions of citation marks in sentences: their coefficient of variation (CVCP), and their relative offsets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from metaeval.citation.aliice.claims import MARK
 
 
 def group_positions(sentence: str) -> tuple[int, ...]:
-    """Return the positions of the citation groups, from 1, among the words and groups of the sentence."""
+    """Return the position of each citation group, from 1, when words and groups of the sentence are counted alike.
+
+    Text without a letter or digit is not counted.
+    """
     positions, place = [], 0
     for unit in re.finditer(r"(?P<group>\[\d+\](?:\s*\[\d+\])*)|(?P<word>(?:(?!\[\d+\])\S)+)", sentence):
         if unit["group"] is None and not re.search(r"\w", unit["word"]):
@@ -23,7 +26,7 @@ def group_positions(sentence: str) -> tuple[int, ...]:
 
 
 def sentence_cvcp(sentence: str) -> float | None:
-    """Return the population standard deviation of the groups' positions over their mean; None without a citation.
+    """Return the population standard deviation of `group_positions` over their mean; None without a citation.
 
     The paper divides positions by the sentence's length first, which cancels.
     """
@@ -34,7 +37,7 @@ def sentence_cvcp(sentence: str) -> float | None:
 def answer_cvcp(sentences: Sequence[str], uncited_is_zero: bool = False) -> float | None:
     """Return the mean of `sentence_cvcp` over an answer's cited sentences (Equation 4); None if nothing is cited.
 
-    uncited_is_zero: over all sentences, those without a citation as 0; None without a sentence.
+    uncited_is_zero: take the mean over all sentences, those without a citation as 0; None only without a sentence.
     """
     values = [0.0 if value is None and uncited_is_zero else value for value in map(sentence_cvcp, sentences)]
     known = [value for value in values if value is not None]
@@ -42,5 +45,5 @@ def answer_cvcp(sentences: Sequence[str], uncited_is_zero: bool = False) -> floa
 
 
 def mark_offsets(sentences: Sequence[str]) -> list[float]:
-    """Return the character offset of each mark over the length of its sentence; the released code pools all answers."""
+    """Return the character offset of each mark over the length of its sentence, as one list for all sentences."""
     return [mark.start() / len(sentence) for sentence in sentences for mark in MARK.finditer(sentence)]

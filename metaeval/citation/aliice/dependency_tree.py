@@ -22,10 +22,11 @@ NOWHERE = -1
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The nodes of a dependency tree below `root`; a node not reachable from it is no longer part of the tree.
+    """A dependency tree: `root` and all nodes below; a token that is not below the root is no longer part of the tree.
 
-    tokens, labels, heads: by token index; a subtree that was cut off keeps its indices and loses its head. doubled:
-    a child that is under the root twice, because the released code moved it there (see `separated`).
+    tokens, labels, heads: one entry per token of the parse; nodes are token indices. A subtree that was cut off keeps
+    its indices, and its top has the head `NOWHERE`. doubled: a child that is under the root twice, because the released
+    code moved it there (see `separated`); else `NOWHERE`.
     """
 
     tokens: tuple[str, ...]
@@ -50,7 +51,7 @@ class Tree:
         return tuple(place for place, head in enumerate(self.heads) if head == node and place != self.root)
 
     def joints(self, node: int, labels: Collection[str]) -> list[int]:
-        """Return the node's children that are commas or have one of the labels, such as those of conjunctions."""
+        """Return the node's children that are commas or have one of the labels, in the order of the sentence."""
         return [child for child in self.children(node) if self.tokens[child] == "," or self.labels[child] in labels]
 
     def subtree(self, node: int) -> tuple[int, ...]:
@@ -61,12 +62,12 @@ class Tree:
         return tuple(sorted(below))
 
     def lca(self, node: int, other: int) -> int:
-        """Return the lowest common ancestor of two nodes of the tree."""
+        """Return the lowest common ancestor of two nodes of the tree, which can be one of the two."""
         above = set(self.path(node))
         return next(node for node in self.path(other) if node in above)
 
     def child_towards(self, node: int, below: int) -> int:
-        """Return the child of `node` whose subtree holds `below`."""
+        """Return the child of `node` whose subtree holds the node `below`, which may be the child itself."""
         path = self.path(below)
         return path[path.index(node) - 1]
 
@@ -79,13 +80,13 @@ class Tree:
         return replace(self, heads=with_changes(self.heads, {node: NOWHERE}), root=node, doubled=NOWHERE)
 
     def lifted(self, node: int, over: int) -> Tree:
-        """Return the tree with `node`, unlabelled, in place of `over`, whose other children are cut off."""
+        """Return the tree with `node`, unlabelled, in place of `over` (not the root), which is cut off as a whole."""
         heads = with_changes(self.heads, {node: self.heads[over], over: NOWHERE})
         return replace(self, heads=heads, labels=with_changes(self.labels, {node: ""}))
 
 
 def tree_of(parse: Parse) -> Tree | None:
-    """Return the tree of the last root, as the released code does; None for a parse without tokens."""
+    """Return the tree below the last root of a parse, as the released code does; None for a parse without tokens."""
     if not parse.tokens:
         return None
     roots = [place for place in parse.roots if parse.labels[place] == ROOT] or list(parse.roots)
@@ -94,7 +95,7 @@ def tree_of(parse: Parse) -> Tree | None:
 
 
 def with_changes(values: tuple[T, ...], changes: Mapping[int, T]) -> tuple[T, ...]:
-    """Return the values with those at some places changed."""
+    """Return the values with new ones at some indices. changes: new values by index."""
     return tuple(changes.get(place, value) for place, value in enumerate(values))
 
 
@@ -108,9 +109,9 @@ Step = tuple[Tree, str]
 
 
 def separated(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
-    """Return the tree without what belongs to the claim of node j, for the claim of node i, and the rule applied.
+    """Return the tree for the claim of node i, without what belongs to the claim of node j, and the rule applied.
 
-    Both are nodes of the tree. replace_root: see `Profile`.
+    i, j: nodes of the tree. replace_root: see `Profile`.
     """
     lca = tree.lca(i, j)
     if tree.doubled in tree.path(lca):
@@ -145,8 +146,8 @@ def separated(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
 def as_printed(tree: Tree, i: int, j: int) -> Step:
     """Return the tree after one step of the paper's Algorithm 1, read with section 3.2, and the step's name.
 
-    Neither knows conjunctions or kinds of dependencies. Where the two print Ti for the subtree that is removed, Tj is
-    meant: without its own node, node i would have no claim.
+    Algorithm and section look neither at conjunctions nor at labels. Where they print Ti for the subtree that is
+    removed, Tj is meant: without its own node, node i would have no claim.
     """
     lca = tree.lca(i, j)
     ti, tj = (node if node == lca else tree.child_towards(lca, node) for node in (i, j))
@@ -162,5 +163,5 @@ def coordinations_between(tree: Tree, lca: int, ti: int, tj: int) -> tuple[int, 
 
 
 def opens_sentence(tree: Tree, node: int) -> bool:
-    """Whether the node is a prepositional phrase or an adverbial clause that holds the first token."""
+    """Return whether the node is a prepositional phrase or an adverbial clause that holds the parse's first token."""
     return tree.labels[node] in CLAUSES and 0 in tree.subtree(node)

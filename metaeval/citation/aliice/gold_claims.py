@@ -1,6 +1,6 @@
-"""The claims of answers against claims that people wrote, which no paper does: a measure of the parser and its rules.
+"""Compare claims of answers with claims that people wrote: this project's own measure of the parser and the rules.
 
-An answer's reference holds them in its field `gold_claims`; `cited` may be left out:
+An answer's reference holds the gold claims in its field `gold_claims`; `cited` may be left out:
 
     {"gold_claims": [{"text": "Cups can be made of glass", "cited": [1]}]}
 """
@@ -21,11 +21,12 @@ EXACT, TOKEN_F1 = "claims_exact", "claims_token_f1"
 
 
 def gold_values(read: Sequence[AnswerClaims]) -> Mapping[str, list[float | None]]:
-    """Return, for each answer, the share of its gold claims that a claim equals, and the mean F1 of their words.
+    """Return, for each answer, the share of its gold claims that equal a claim (`EXACT`), and the mean `TOKEN_F1`.
 
-    A gold claim is compared with the claims that cite the same passages, or with all where it names none; the most
-    similar counts, and it is 0 without one. Words are compared without case and punctuation. None for an answer
-    without gold claims; empty where no answer has any. Raises `UserError` for gold claims of another form.
+    A gold claim is compared with the claims that cite the same passages, or with all if it has no `cited`. The F1 of
+    its words is that with the most similar claim; without a claim to compare with, it is 0. Words are compared without
+    case and punctuation. None for an answer without gold claims; an empty dict where no answer has any. Raises
+    `UserError` for gold claims of another form.
     """
     pairs = [_best(each) for each in read]
     if not any(pairs):
@@ -37,7 +38,7 @@ def gold_values(read: Sequence[AnswerClaims]) -> Mapping[str, list[float | None]
 
 
 def _best(each: AnswerClaims) -> list[float]:
-    """Return the similarity of each gold claim to the most similar claim: 1 if equal, else below 1."""
+    """Return the similarity of each gold claim to the most similar claim; 0 without a claim to compare with."""
     row = DataRow(f"answer {each.answer.id}, reference", each.answer.reference)
     return [
         max((_similarity(claim.text, gold) for claim in each.claims if _cites(claim, cited)), default=0.0)
@@ -54,7 +55,7 @@ def _cites(claim: Claim, cited: frozenset[int] | None) -> bool:
 
 
 def _similarity(claim: str, gold: str) -> float:
-    """Return the F1 of the words; 1 for the same words in the same order alone."""
+    """Return the F1 of the words of two claims; 1 only for the same words in the same order, else slightly less."""
     words, wanted = (re.findall(r"\w+", text.casefold()) for text in (claim, gold))
     shared = (Counter(words) & Counter(wanted)).total()
     value = f1(shared / max(len(words), 1), shared / max(len(wanted), 1)) or 0.0

@@ -44,9 +44,9 @@ _PARTICIPLES = ("ed", "en", "wn", "t", "ne", "de", "ld", "id", "nd", "un", "on",
 
 @dataclass(frozen=True, slots=True)
 class ClaimCut:
-    """A claim cut out of a tree. places: its tokens in the claim's order. fault: why it is not one, else empty.
+    """A claim cut out of a tree. places: its token indices, in the order of the claim's words.
 
-    words: written for a token in its place.
+    fault: why they are not a claim that stands alone; empty if they are. words: what is written for a token, by index.
     """
 
     places: tuple[int, ...]
@@ -56,10 +56,11 @@ class ClaimCut:
 
 @dataclass(slots=True)
 class _Work:
-    """A tree that is being cut. nodes: of all groups. owner: of each token, None where groups share it.
+    """A tree that is being cut for the group at node i; the functions below change it. nodes: of all groups.
 
-    nouns: places of a pronoun's noun, by the place of the pronoun. words: written for a token in its place.
-    finite: the participle that was made a finite verb.
+    owner: of each token, the node of the group that owns it; None where groups share it. nouns: by the index of a
+    pronoun, the indices of the noun that replaces it. words: what is written for a token, by index. finite: the
+    participle that was made a finite verb. fault: why there is no claim; empty so far.
     """
 
     tree: Tree
@@ -76,18 +77,18 @@ class _Work:
         return self.owner[node] not in (None, self.i)
 
     def needed(self) -> list[int]:
-        """Return the tokens of the group, without what joins them to the words before."""
+        """Return the tokens that the group i owns, without what joins them to the words before (and, that, commas)."""
         tree = self.tree
         owned = [node for node, owner in enumerate(self.owner) if owner == self.i]
         return [node for node in owned if not any(tree.labels[above] in _JOINING for above in tree.path(node))]
 
     def cites(self, node: int) -> bool:
-        """Return whether another group cites a word of the node's subtree."""
+        """Return whether the node of another group is in the node's subtree."""
         return any(node in self.tree.path(cited) for cited in self.nodes if cited != self.i)
 
 
 def whole_claim(tree: Tree) -> tuple[int, ...]:
-    """Return the claim of a sentence with one citation group: all of it but for a heading."""
+    """Return the token indices of the claim of a sentence with one citation group: the sentence but for a heading."""
     bare, nouns = without_heading(tree)
     return tuple(place for node in bare.subtree(bare.root) for place in nouns.get(node, (node,)))
 
@@ -111,7 +112,7 @@ def expanded(tree: Tree, i: int, others: Iterable[int]) -> ClaimCut:
 
 
 def _opening(work: _Work) -> int:
-    """Return where the words of the first group end, if they are a sentence as they stand; else 0."""
+    """Return the index behind the last token of the first group, if its words are a sentence as they stand; else 0."""
     tree = work.tree
     end = max(place for place, owner in enumerate(work.owner) if owner == work.i) + 1
     inside = [node for node in range(end) if node in tree]
@@ -121,9 +122,9 @@ def _opening(work: _Work) -> int:
 
 
 def _owners(tree: Tree, nodes: Sequence[int]) -> list[int | None]:
-    """Return the group that owns each token; None: behind the last mark.
+    """Return the node of the group that owns each token: the group of the next mark; None behind the last one.
 
-    A phrase that goes on behind a mark belongs to it up to the next comma or conjunction.
+    A phrase that goes on behind a mark belongs to that mark's group up to the next comma or conjunction.
     """
     owner: list[int | None] = [None] * len(tree.tokens)
     start = 0
@@ -139,14 +140,14 @@ def _owners(tree: Tree, nodes: Sequence[int]) -> list[int | None]:
 
 
 def _opens(tree: Tree, place: int, node: int) -> bool:
-    """Return whether a new part can start at the place, behind a mark at the node."""
+    """Return whether a new part of the sentence can start at the token `place`, behind the mark at `node`."""
     if tree.labels[place] in _JOINING or tree.tokens[place].lower() in _RELATIVES:
         return True
     return place == node + 1 and tree.labels[place] in ("prep", "advcl", "acl", "agent", "advmod", "conj")
 
 
 def _lift(work: _Work, needed: Sequence[int]) -> None:
-    """Go from the root down to the words of the group: leave words of other groups behind where that is possible."""
+    """Cut other groups' words above the group's own out of the tree, from the root down, where that is possible."""
     top = needed[0]
     for node in needed[1:]:
         top = work.tree.lca(top, node)
@@ -165,14 +166,16 @@ def _lift(work: _Work, needed: Sequence[int]) -> None:
 
 
 def _is_alike(tree: Tree, node: int, conjunct: int) -> bool:
-    """Return whether both words or neither are participles in -ing, so that one can take the place of the other."""
+    """Return whether the conjunct can take the node's place: a noun's always, else if both or neither end in -ing."""
     return tree.labels[node] in _NOUNS or tree.tokens[node].lower().endswith("ing") == tree.tokens[
         conjunct
     ].lower().endswith("ing")
 
 
 def _is_apart(work: _Work, child: int) -> bool:
-    """Return whether a node can stand without the one above it: a mark is between, or it is a clause or joined."""
+    """Return whether a node can stand without its head: a mark is between the two, the node is a conjunct or an
+    apposition, or no other group owns it.
+    """
     tree, label = work.tree, work.tree.labels[child]
     if label in ("conj", "appos") or not work.foreign(child):
         return True
@@ -180,7 +183,7 @@ def _is_apart(work: _Work, child: int) -> bool:
 
 
 def _leave_behind(work: _Work, above: int, child: int) -> None:
-    """Take the child instead of the node above it, which another group owns."""
+    """Put the child into the place of the node above it, which another group owns, or record a fault."""
     tree, label = work.tree, work.tree.labels[child]
     if label in _CLAUSES and subjects_of(tree, child):
         _stand_alone(work, child, above)
@@ -203,7 +206,7 @@ def _leave_behind(work: _Work, above: int, child: int) -> None:
 
 
 def _make_finite(work: _Work, clause: int, above: int) -> None:
-    """Give a participle the subject of the clause above it: of "X rose, reaching Y", that X was reaching Y."""
+    """Give a participle the subject of the clause above ("X rose, reaching Y": X was reaching Y), or record a fault."""
     tree, word = work.tree, work.tree.tokens[clause].lower()
     verb = _main_verb(tree, above)
     marked = any(tree.labels[child] in _AUXILIARIES | {"mark"} for child in tree.children(clause))
@@ -231,7 +234,9 @@ def _make_finite(work: _Work, clause: int, above: int) -> None:
 
 
 def _main_verb(tree: Tree, node: int) -> int | None:
-    """Return the highest verb with a subject above a node, up to the next clause that is joined to another."""
+    """Return the highest verb with a subject among a node and its ancestors, up to the first that is a conjunct or
+    parataxis; None if there is none.
+    """
     verb = None
     for above in tree.path(node):
         if subjects_of(tree, above):
@@ -266,9 +271,10 @@ def _likeness(tree: Tree, node: int, other: int) -> int:
 
 
 def without_heading(tree: Tree) -> tuple[Tree, dict[int, tuple[int, ...]]]:
-    """Return the tree without a heading and its colon ("Llama 3: Llama 3 uses ..."), and nouns for pronouns.
+    """Return the tree without a heading and its colon ("Llama 3: Llama 3 uses ..."), and `_Work.nouns`.
 
-    A pronoun that opens the sentence behind the heading stands for it.
+    These give the heading's tokens for a pronoun that opens the sentence behind it; else they are empty. The tree is
+    unchanged if there is no heading.
     """
     colon = next((place for place, token in enumerate(tree.tokens) if token == ":"), NOWHERE)
     subjects = subjects_of(tree, tree.root)
@@ -281,13 +287,16 @@ def without_heading(tree: Tree) -> tuple[Tree, dict[int, tuple[int, ...]]]:
 
 
 def _is_conjunct(tree: Tree, node: int, left: int) -> bool:
-    """Return whether an adverbial clause is a conjunct that the parser did not see: a finite verb behind a comma."""
+    """Return whether an adverbial clause is a conjunct that the parser missed: behind `left`, unmarked, not in -ing."""
     marked = any(tree.labels[child] in ("mark", "aux") for child in tree.children(node))
     return node > left and not marked and not tree.tokens[node].lower().endswith("ing")
 
 
 def _stand_alone(work: _Work, clause: int, above: int) -> None:
-    """Make the clause the root, without what joins it to the words above it, and with nouns for its pronouns."""
+    """Make the clause the root, without what joins it to the words above it, and with nouns for its pronouns.
+
+    Records a fault if a pronoun has no noun, or the clause is a condition.
+    """
     tree = work.tree
     alone = tree.rooted_at(clause)
     first = min(subjects_of(alone, clause))
@@ -312,7 +321,7 @@ def _stand_alone(work: _Work, clause: int, above: int) -> None:
 
 
 def _name_subject(work: _Work, pronoun: int, above: int) -> None:
-    """Replace a clause's pronoun by the subject of the clause above it, where the two agree in number."""
+    """Replace a clause's pronoun by the subject of the clause above it; a fault if the two differ in number."""
     tree, word = work.tree, work.tree.tokens[pronoun].lower()
     if word not in SINGULAR | PLURAL or tree.labels[pronoun] == "expl":
         return
@@ -326,7 +335,7 @@ def _name_subject(work: _Work, pronoun: int, above: int) -> None:
 
 
 def _bare(tree: Tree, noun: int) -> tuple[int, ...]:
-    """Return the noun with what belongs to it, without clauses and all that is joined to it."""
+    """Return the token indices of the noun and what belongs to it, without clauses and what is joined to it."""
     return tree.without(*tree.joints(noun, ("relcl", "appos", "conj", "cc", "punct"))).subtree(noun)
 
 
@@ -353,19 +362,19 @@ def _can_go(work: _Work, node: int, held: Collection[int]) -> bool:
 
 
 def _is_repeated(tree: Tree, node: int, held: Collection[int]) -> bool:
-    """Return whether the claim has an adjunct of its own with the same preposition."""
+    """Return whether the node's head has another adjunct with the same preposition that is kept (in `held`)."""
     same = (child for child in tree.joints(tree.heads[node], ("prep",)) if child in held)
     return any(tree.tokens[child].lower() == tree.tokens[node].lower() for child in same)
 
 
 def _is_loose(tree: Tree, node: int) -> bool:
-    """Return whether an adjunct can go: one of a verb, one behind a comma, or an example."""
+    """Return whether an adjunct can go: one of a verb, behind a comma, dash or bracket, or of examples ("such as")."""
     listed = tree.tokens[node].lower() in _LISTS or any(tree.tokens[c].lower() in _LISTS for c in tree.children(node))
     return listed or _is_verb(tree, tree.heads[node]) or (node > 0 and tree.tokens[node - 1] in ",—–(")
 
 
 def _agree(work: _Work, kept: int, gone: int) -> None:
-    """Write a verb in the singular where one subject of two is left."""
+    """Write the verb in the singular where `kept` is the only one left of two subjects, without `gone`."""
     tree = work.tree
     left = kept if tree.labels[kept] in SUBJECTS else gone
     if tree.labels[left] in SUBJECTS and not is_plural(tree.without(*tree.joints(kept, ("conj",)), gone), kept):
@@ -415,7 +424,7 @@ def _is_verb(tree: Tree, node: int) -> bool:
 
 
 def _without_loose(tree: Tree, kept: set[int]) -> list[int]:
-    """Return the places in order, without the commas and conjunctions that join nothing and brackets without a pair."""
+    """Return the kept tokens in order, without signs and conjunctions that join nothing, and unpaired brackets."""
     for node in sorted(kept):
         pairs = tree.labels[node] in (*COORDINATIONS, "preconj") or tree.tokens[node].lower() in ("both", "either")
         within = (
@@ -466,7 +475,10 @@ def _is_word(tree: Tree, node: int) -> bool:
 
 
 def _fault(work: _Work, kept: Collection[int], needed: Sequence[int], several: bool) -> str:
-    """Return why the places are not a claim of their own; empty if they are."""
+    """Return why the kept tokens are not a claim that stands alone; empty if they are.
+
+    needed: tokens that the claim must hold. several: whether the sentence has more than one group.
+    """
     tree = work.tree
     words = [node for node in range(len(tree.tokens)) if _is_word(tree, node)]
     if several and set(words) <= set(kept):

@@ -25,8 +25,8 @@ from metaeval.llm.messages import Ask
 T = TypeVar("T")
 
 Fate = Literal["changed", "unchanged", "not judged", "marks not found"]
-"""Outcome of a statement. not judged: it has citations, and the judge gave no edits. marks not found: its marks in the
-answer differ from those of the statement, which was joined from several lines."""
+"""Outcome of a statement. not judged: it has citations, and the judge gave no edits of it. marks not found: the marks
+in its span of the answer are not those of the statement, which was joined from several lines."""
 
 _SEPARATOR = re.compile(r"\s*[,;]\s*")
 _FINAL = re.compile(r"""\s*(?:[.!?…]+["'”’»)\]]*|[。！？।॥۔؟]+[」』”’）]*)\Z""")
@@ -37,9 +37,9 @@ _CLOSING = frozenset(".,;:!?…)]}»”’。，；：！？、）」』।॥۔
 class Improved:
     """The answer after the edits.
 
-    done: the applied edits, in order; fates: their outcomes; both by a statement's number.
-
-    problems: counts of skipped edits by reason, and of "own knowledge", which adds no mark.
+    done: by a statement's number, its applied edits in order; absent if it was not judged or its marks not found.
+    fates: by a statement's number, its outcome. problems: counts of skipped edits by problem (see `EditProblem`), and
+    of edits that add the model's "own knowledge", which add no mark.
     """
 
     answer: Answer
@@ -50,11 +50,11 @@ class Improved:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """All answers of a round, and the judge's verdicts on them; round 0 is before any edit.
+    """All answers of a round and, for each, its statements, the judge's values of it, and the answer after its edits.
 
-    edits: each answer after the judge's edits, as in the next round. changed: indices of the answers that changed since
-    the round before. recut: indices of the answers whose statements have other texts than before, because a mark moved
-    the end of a sentence.
+    answers: as they are judged; round 0 is before any edit. edits: each answer after the judge's edits, as in the next
+    round. changed: indices of the answers that changed since the round before. recut: indices of the answers whose
+    statements have other texts than in the round before, because a mark moved the end of a sentence.
     """
 
     answers: Sequence[Answer]
@@ -66,7 +66,7 @@ class Round:
 
     @property
     def moving(self) -> frozenset[int]:
-        """Indices of the answers whose text the edits change."""
+        """Indices of the answers whose text the edits of this round change."""
         pairs = enumerate(zip(self.answers, self.edits, strict=True))
         return frozenset(number for number, (old, new) in pairs if new.answer.text != old.text)
 
@@ -78,9 +78,9 @@ _Change = tuple[int, int, str]
 def improved(
     answer: Answer, split: Split, edits: Mapping[int, Sequence[Edit]], options: CiteEvalOptions = PAPER
 ) -> Improved:
-    """Apply edits to an answer; edits: by a statement's number, absent where missing.
+    """Return the answer after the judge's edits. edits: by a statement's number; absent where the judge gave none.
 
-    split: of the answer, with the same options. Raises ValueError for the style of unclosed marks.
+    split: the answer's statements, by the same options. Raises ValueError for the style of unclosed marks.
     """
     if options.styles.unclosed:
         raise ValueError("marks without a closing bracket cannot be edited")
@@ -110,7 +110,10 @@ def improved(
 def judged_round(
     answers: Sequence[Answer], splits: Sequence[Split], ask: Ask, asking: Asking, options: CiteEvalOptions = PAPER
 ) -> Round:
-    """Judge the citations of some answers, apply the judge's edits, and return both."""
+    """Return a round: the answers, the judge's values and edits of their citations, and the answers after the edits.
+
+    splits: the statements of each answer.
+    """
     results = evaluate(answers, splits, ask, asking, options).results
     edits = [
         improved(answer, split, result.judged.edits, options)
@@ -124,8 +127,8 @@ def further_rounds(
 ) -> tuple[list[Round], frozenset[int]]:
     """Edit and judge until no edit changes an answer, for at most `most` rounds after the first.
 
-    Only changed answers are judged again. Returns the rounds, the first included, and the indices of the answers whose
-    edits were skipped because they restore an earlier text.
+    Only changed answers are judged again. Returns (the rounds, the first included; the indices of the answers whose
+    last edits were not applied because they restore an earlier text).
     """
     rounds = [first]
     seen = [{answer.text} for answer in first.answers]
@@ -144,9 +147,9 @@ def further_rounds(
 
 
 def _after(last: Round, moving: Sequence[int], again: Round) -> Round:
-    """Return the next round.
+    """Return the round after `last`: the answers at the indices `moving` from `again`, all others from `last`.
 
-    again: the judgement of the answers that changed (indices `moving`); all others are as in `last`.
+    again: a round of only the answers that changed, in the order of `moving`.
     """
 
     def texts(split: Split) -> list[str]:
@@ -172,7 +175,7 @@ def _after(last: Round, moving: Sequence[int], again: Round) -> Round:
 def _changes(
     answer: Answer, statement: ResponseStatement, wanted: Sequence[int], styles: MarkStyles
 ) -> list[_Change] | None:
-    """Return the text changes that turn a statement's citations into `wanted`; None if its marks are not found."""
+    """Return the text changes that turn a statement's citations into `wanted`; None if the answer lacks its marks."""
     gone = set(statement.citations) - set(wanted)
     come = [number for number in wanted if number not in statement.citations]
     text = answer.text[statement.start : statement.end]
@@ -196,10 +199,11 @@ def _changes(
 
 
 def _rewritten(bracket: str, gone: Set[int], come: Sequence[int], styles: MarkStyles, first: int) -> str:
-    """Return a bracket without the numbers `gone` and with the numbers `come`; empty where none is left.
+    """Return a bracket without the numbers `gone` and with the numbers `come`; empty if no number is left.
 
-    The rest of the bracket is unchanged. Added numbers go into a list, or into brackets of their own behind any other
-    bracket. A range that loses a number becomes its remaining numbers.
+    The rest of the bracket is unchanged. Added numbers join a list ([1, 2]); behind any other bracket each gets its
+    own. A range that loses a number becomes its remaining numbers. first: the number by which the text cites the first
+    passage; gone and come are from 1.
     """
     opening, body, closing = bracket[0], bracket[1:-1].strip(), bracket[-1]
     items, separator = _SEPARATOR.split(body), _SEPARATOR.search(body)
@@ -227,7 +231,7 @@ def _marks(opening: str, closing: str, caret: str, numbers: Sequence[int], first
 
 
 def _applied(text: str, changes: Sequence[_Change]) -> str:
-    """Return the text with the changes applied, without the white space that becomes superfluous around brackets."""
+    """Return the text with the changes, without the white space that becomes superfluous around removed brackets."""
     joined: list[_Change] = []
     for start, end, new in sorted(changes):
         # Removed brackets with only white space between them are removed as one.
@@ -256,9 +260,10 @@ def _with_space(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def counts_of(before: Round, after: Round | None, numbers: Sequence[int]) -> dict[str, int]:
-    """Return counts of the edits between two rounds over some answers, whose indices are `numbers`.
+    """Return counts of the edits from one round to the next over the answers with the indices `numbers`, by name.
 
-    after=None: the edits that the last round proposes, which are not applied.
+    They are of changed answers, statements by outcome, applied edits by action and reason, and skipped edits. after:
+    the next round; None: count the edits that the last round proposes, which are not applied.
     """
     changed = before.moving if after is None else after.changed
     changed_answers = [n for n in numbers if n in changed]

@@ -1,8 +1,8 @@
 """Baselines that CiteEval is compared with: AutoAIS by a metric; LQAC and AttrScore by a chat model, which judges one
 statement at a time.
 
-A value that lacks a verdict is None with its lowest and highest possible value, and with a point estimate between them
-from comparable values.
+A value that lacks a verdict is None with its lowest and highest possible value, and with a point estimate between the
+two from comparable values.
 
 LQAC (LongBench-Cite, arXiv 2409.02897) asks whether a statement is supported and whether each citation is relevant. The
 released code asks for a rating in ten tokens, up to five times and later at random; here each question is asked once,
@@ -38,7 +38,8 @@ BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 class Open:
     """A value in [0, 1] that may be unknown: None with bounds where a verdict is missing, without bounds if undefined.
 
-    point: the value, or a point estimate between its bounds (see `supposed`); None without an estimate.
+    least, most: its lowest and highest possible value, both equal to a known value. point: the value, or a point
+    estimate between its bounds (see `supposed`); None without an estimate.
     """
 
     value: float | None
@@ -48,7 +49,7 @@ class Open:
 
 
 def known(value: float) -> Open:
-    """Return a value without missing verdicts."""
+    """Return an `Open` for a known value, which is also its bounds and its point estimate."""
     return Open(value, value, value, value)
 
 
@@ -62,7 +63,7 @@ def known_or_missing(value: float | None) -> Open:
 
 
 def between(least: float, most: float, point: float | None = None) -> Open:
-    """Return a value between bounds, with a point estimate; it is known where the bounds are equal."""
+    """Return an unknown value with its bounds, and the point estimate moved between these; known if they are equal."""
     if least == most:
         return known(least)
     return Open(None, least, most, None if point is None else min(max(point, least), most))
@@ -75,9 +76,10 @@ TRIPLE = ("precision", "recall", "f1")
 
 
 def triple(precision: Open, recall: Open) -> Triple:
-    """Return precision, recall and F1, each with the bounds that missing verdicts leave.
+    """Return precision, recall and their F1, each with the bounds that missing verdicts leave.
 
-    F1 grows with both, so that its bounds are the F1 of their lower and of their upper bounds.
+    F1 grows with precision and recall, so that its bounds are the F1 of their lower and of their upper bounds. All
+    three are undefined if precision or recall is.
     """
     if precision.least is None or precision.most is None or recall.least is None or recall.most is None:
         return dict.fromkeys(TRIPLE, UNDEFINED)
@@ -91,7 +93,7 @@ def triple(precision: Open, recall: Open) -> Triple:
 
 
 def autoais(responses: Sequence[Response], splits: Sequence[Split], entails: Entails) -> list[list[Triple]]:
-    """Return AutoAIS of each statement of each response, from entailment verdicts in three batches.
+    """Return AutoAIS of each statement, by response, from entailment verdicts in at most three batches.
 
     Recall: 1 if the cited passages together entail the statement, else 0. Precision: the mean over its citations of
     1 if recall is 1 and the citation is needed (see `citation_table.needed`), else 0. Both are 0 without a
@@ -125,7 +127,7 @@ def response_triple(triples: Sequence[Triple], cited: Sequence[bool], scenario: 
 
 
 def mean(values: Sequence[Open]) -> Open:
-    """Return the mean; missing if a value is missing, undefined without values or if a value is undefined."""
+    """Return the mean; unknown (with bounds) if a value is unknown, undefined without values or if one is undefined."""
     least = [value.least for value in values if value.least is not None]
     most = [value.most for value in values if value.most is not None]
     if not values or len(least) < len(values) or len(most) < len(values):
@@ -137,10 +139,10 @@ def mean(values: Sequence[Open]) -> Open:
 
 
 def supposed(values: Sequence[Sequence[Open]], kinds: Sequence[Sequence[Hashable]]) -> list[list[Open]]:
-    """Add a point estimate to unknown values: the mean over known values of the same kind, within their bounds.
+    """Return the values, unknown ones with a point estimate: the mean point of their kind, moved between their bounds.
 
-    values: of the statements, or citations, of each response; kinds: of each of these values. Values of a kind without
-    points stay without one. Raises ValueError if the lengths differ.
+    values: of each response, those of its statements or citations. kinds: the kind of each value, in the same layout.
+    A value of a kind of which no value has a point stays without one. Raises ValueError if the lengths differ.
     """
     points: dict[Hashable, list[float]] = {}
     pairs = [list(zip(row, row_kinds, strict=True)) for row, row_kinds in zip(values, kinds, strict=True)]
@@ -173,14 +175,14 @@ def _triple(statement: ResponseStatement, judgement: Judgement) -> Triple:
 
 
 MakeRequest = Callable[[str, dict[str, Any]], ChatRequest]
-"""Makes the request with a message and a `response_format`."""
+"""Returns the chat request with a message (str) and the `response_format` of its reply."""
 
 
 @dataclass(frozen=True)
 class QuestionKind:
-    """A kind of question to the judge. name: of its prompt's file and form. field: of the reply, with one of `choices`.
+    """A kind of question to the judge. name: of the file of its prompt (without .txt), and of its `response_format`.
 
-    places: placeholders that its prompt must contain.
+    field: of the reply's JSON object, whose value is one of `choices`. places: placeholders that the prompt contains.
     """
 
     name: str
@@ -190,7 +192,7 @@ class QuestionKind:
 
     @property
     def form(self) -> dict[str, Any]:
-        """The `response_format` of a request: an object of the model's reasoning, followed by the choice."""
+        """The `response_format` of a request: an object with the model's reasoning ("thinking") before the choice."""
         choice = {"type": "string", "enum": list(self.choices)}
         return reply_form(self.name, **{"thinking": {"type": "string"}, self.field: choice})
 
@@ -211,7 +213,7 @@ def prompts_of(kinds: Iterable[QuestionKind]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A question about a statement, by indices, with its chat request. citation: None if about no single citation."""
+    """A question about a statement, or one of its citations (None: no single one), by indices, with its request."""
 
     kind: QuestionKind
     response: int
@@ -221,14 +223,14 @@ class Inquiry:
 
 
 def citable(statement: ResponseStatement, response: Response) -> list[tuple[int, Passage]]:
-    """Return (index, passage) for each citation of the statement whose passage has a text or a title."""
+    """Return (index in the statement's citations, passage) of each citation whose passage has a text or a title."""
     cited = [(place, n) for place, n in enumerate(statement.citations) if 1 <= n <= len(response.passages)]
     passages = [(place, response.passages[n - 1]) for place, n in cited]
     return [(place, passage) for place, passage in passages if passage.text.strip() or passage.title.strip()]
 
 
 SUPPORT: Mapping[str, float] = {"full": 1.0, "partial": 0.5, "none": 0.0}
-"""Support of a cited statement by its passages, and its recall."""
+"""Recall of a cited statement, by how far its passages together support it."""
 
 RECALL = QuestionKind("lqac_recall", "support", tuple(SUPPORT))
 NEED = QuestionKind("lqac_need", "needs_citation", ("yes", "no"), ("query", "answer", "statement"))
@@ -244,10 +246,10 @@ LqacAggregation = Literal["statements", "response"]
 
 @dataclass(frozen=True)
 class LqacStatement:
-    """A model's verdict on a statement, and its values.
+    """A chat model's verdicts on a statement, and the statement's precision, recall and F1 (values).
 
-    verdict: "full", "partial" or "none" if cited, "needs a citation" or "needs none" if without citations; None if
-    missing. relevance: 1 or 0 for each citation, in order. states: counts of the outcomes of the questions.
+    verdict: "full", "partial" or "none" (support) if it has citations, else "needs a citation" or "needs none"; None if
+    missing. relevance: 1 or 0 for each citation, in order. states: numbers of the questions about it, by outcome.
     """
 
     values: Triple
@@ -257,20 +259,20 @@ class LqacStatement:
     states: Counter[State] = field(default_factory=Counter)
 
     def with_values(self, recall: Open, relevance: Sequence[Open]) -> LqacStatement:
-        """Return the statement with values computed from a recall and the relevance of its citations."""
+        """Return the statement with this recall and relevance of its citations, and with values from these."""
         precision = mean(relevance) if relevance else known(0.0)
         return replace(self, values=triple(precision, recall), recall=recall, relevance=tuple(relevance))
 
     @property
     def relevant(self) -> tuple[bool | None, ...]:
-        """Whether each citation is relevant, in order; None: missing."""
+        """Whether each citation is relevant, in order; None: the verdict is missing."""
         return tuple(None if value.value is None else value.value == 1.0 for value in self.relevance)
 
 
 def lqac_inquiries(responses: Sequence[Response], splits: Sequence[Split], make: MakeRequest) -> list[Inquiry]:
     """Return the questions of LQAC, one per request, by response and in the order of its statements.
 
-    make: returns the chat request of a message. About a cited statement: how far its passages together support it,
+    About a cited statement: how far its passages together support it,
     and whether each is relevant. About an uncited one: whether it needs a citation. No questions are about citations
     without a passage or with an empty one, and about responses that say that they found no answer. Raises
     ValueError if the lengths differ.
@@ -292,7 +294,7 @@ def lqac_inquiries(responses: Sequence[Response], splits: Sequence[Split], make:
 def _lqac_questions(
     statement: ResponseStatement, response: Response
 ) -> list[tuple[QuestionKind, int | None, list[Passage]]]:
-    """Return the kinds of questions about a statement, each with its citation and the passages in the prompt."""
+    """Return (kind, index of the citation or None, passages in the prompt) of each question about a statement."""
     if not statement.citations:
         return [(NEED, None, [])]
     cited = citable(statement, response)
@@ -303,11 +305,11 @@ def _lqac_questions(
 def lqac(
     responses: Sequence[Response], splits: Sequence[Split], answers: Sequence[tuple[Inquiry, Answer]]
 ) -> list[list[LqacStatement]]:
-    """Return LQAC of each statement of each response. answers: to each question of `lqac_inquiries`.
+    """Return LQAC of each statement, by response. answers: each question of `lqac_inquiries` with its reply.
 
-    Recall: 1, 0.5 or 0 for full, partial or no support; 1 for a statement without citations that needs none, else 0.
-    Precision: the share of its citations that are relevant, 0 without one. A citation without a text supports nothing
-    and is irrelevant.
+    Recall: 1, 0.5 or 0 for full, partial or no support; without citations, 1 if the statement needs none, else 0.
+    Precision: the share of its citations that are relevant, 0 without citations. A citation whose passage does not
+    exist or is empty supports nothing and is irrelevant.
     """
     choices: dict[_Question, tuple[str | None, State]] = {}
     for inquiry, answer in answers:
@@ -371,7 +373,7 @@ def _statement(
 
 
 def _counted(states: Iterable[State | None]) -> Counter[State]:
-    """Return the number of questions by outcome; None: the question was not asked."""
+    """Return the number of questions by outcome, without those that were not asked (None)."""
     return Counter(state for state in states if state is not None)
 
 
@@ -381,7 +383,7 @@ MODES: tuple[Mode, ...] = ("strict", "relaxed")
 LABEL = QuestionKind("attrscore", "label", ("Attributable", "Contradictory", "Extrapolatory"))
 
 NO_PASSAGE = "No passage"
-"""In place of a label: the citation has no text, and the value 0."""
+"""In place of a label: the citation's passage does not exist or is empty, and its value is 0."""
 
 UNREAD = "?"
 """In place of a label: the judge's reply holds none of the three."""
@@ -392,12 +394,12 @@ _Where = tuple[int, int, int]
 _LABEL_VALUES: Mapping[str, float] = {"Attributable": 1.0, "Contradictory": 0.0, NO_PASSAGE: 0.0}
 
 LabelPairs = Callable[[Sequence[NliPair]], Sequence[str | None]]
-"""Maps (reference, claim) pairs to labels, None for a missing label."""
+"""Maps (passage as a premise, statement) pairs to labels; None for a missing label."""
 
 
 @dataclass(frozen=True)
 class AttrStatement:
-    """The labels of a statement's citations, in order; None: missing. states: counts of the questions' outcomes."""
+    """The labels of a statement's citations, in order; None: missing. states: numbers of questions by outcome."""
 
     labels: tuple[str | None, ...]
     states: Counter[State] = field(default_factory=Counter)
@@ -406,22 +408,19 @@ class AttrStatement:
 def attrscore(labels: Sequence[str | None], mode: Mode = "strict", otherwise: Otherwise = "missing") -> Open:
     """Return AttrScore of a statement: the mean value of its citations' labels, and 0 without a citation.
 
-    Attributable has the value 1, Contradictory 0, Extrapolatory 0 (strict) or 0.5 (relaxed). None, a label that was
-    never received, leaves the value missing for either choice of `otherwise`.
+    Attributable has the value 1, Contradictory 0, Extrapolatory 0 (strict) or 0.5 (relaxed). `UNREAD` is missing, or
+    has the value 1 with otherwise="attributable". None, a label that was never received, is missing with either.
     """
     return mean([_label_value(label, mode, otherwise) for label in labels]) if labels else known(0.0)
 
 
 def modes_of(labels: Sequence[str | None], otherwise: Otherwise = "missing") -> dict[str, Open]:
-    """Return AttrScore of a statement in both modes."""
+    """Return AttrScore of a statement as "strict" and as "relaxed"."""
     return {mode: attrscore(labels, mode, otherwise) for mode in MODES}
 
 
 def attrscore_inquiries(responses: Sequence[Response], splits: Sequence[Split], make: MakeRequest) -> list[Inquiry]:
-    """Return the questions of AttrScore, one for each citation of a passage with a text or a title.
-
-    make: returns the chat request of a message. Raises ValueError if the lengths differ.
-    """
+    """Return the questions of AttrScore, one for each citation of a passage with a text or a title."""
     prompt = LABEL.prompt()
     inquiries: list[Inquiry] = []
     for where, response, statement, passage in _cited_passages(responses, splits):
@@ -433,7 +432,7 @@ def attrscore_inquiries(responses: Sequence[Response], splits: Sequence[Split], 
 
 
 def attrscore_by_model(splits: Sequence[Split], answers: Sequence[tuple[Inquiry, Answer]]) -> list[list[AttrStatement]]:
-    """Return AttrScore's labels as given by a chat model. answers: to each question of `attrscore_inquiries`."""
+    """Return AttrScore's labels by a chat model, by response. answers: each of its questions with the reply."""
     labels: dict[_Where, str | None] = {}
     states: dict[_Where, State] = {}
     for inquiry, answer in answers:
@@ -447,9 +446,9 @@ def attrscore_by_model(splits: Sequence[Split], answers: Sequence[tuple[Inquiry,
 def attrscore_by_metric(
     responses: Sequence[Response], splits: Sequence[Split], label: LabelPairs
 ) -> list[list[AttrStatement]]:
-    """Return AttrScore's labels as given by a metric, in one batch; a passage is read below its title.
+    """Return AttrScore's labels by a metric, by response; a passage is read below its title.
 
-    label: returns the labels of pairs. Raises ValueError if the lengths differ.
+    label: called once, with all distinct pairs. Raises ValueError if the lengths differ.
     """
     cited = _cited_passages(responses, splits)
     pairs = {where: (premise([passage]), statement.text) for where, _, statement, passage in cited}
@@ -468,7 +467,7 @@ def most_probable_label(ways: ThreeWay | None) -> str | None:
 def _cited_passages(
     responses: Sequence[Response], splits: Sequence[Split]
 ) -> Iterator[tuple[_Where, Response, ResponseStatement, Passage]]:
-    """Yield each citation of a passage with a text or a title: its indices, response, statement and passage."""
+    """Yield (indices, response, statement, passage) of each citation whose passage has a text or a title."""
     for number, (response, split) in enumerate(zip(responses, splits, strict=True)):
         for place, statement in enumerate(split.statements):
             for citation, passage in citable(statement, response):
@@ -478,7 +477,7 @@ def _cited_passages(
 def _labelled(
     splits: Sequence[Split], labels: Mapping[_Where, str | None], states: Mapping[_Where, State]
 ) -> list[list[AttrStatement]]:
-    """Return the labels of every statement's citations, and the outcomes of the questions about them."""
+    """Return the labels of each statement's citations (`NO_PASSAGE` where absent), and counts of their states."""
 
     def of(number: int, place: int, statement: ResponseStatement) -> AttrStatement:
         keys = [(number, place, citation) for citation in range(len(statement.citations))]

@@ -1,7 +1,7 @@
 """A judge's edits of the citations of a statement, their validity, and the edit distance.
 
-Coefficients of the edit distance are stored in a file, which `cite refit` writes and `cite citeeval` reads; made holds
-the data and options of the fit:
+Coefficients of the edit distance are stored in a file, which `cite refit` writes and `cite citeeval` reads; its field
+"made" holds the data and options of the fit:
 
     {"schema": "metaeval-coefficients/1", "action": {"KEEP": 1.0, ...}, "intercept": 0.0, "made": {...}}
 """
@@ -31,14 +31,14 @@ REASONS: Mapping[Action, tuple[str, str, str]] = {
 """Reasons for deleting or adding a citation, numbered from 1."""
 
 OWN_KNOWLEDGE = 0
-"""The number of the model's own knowledge where a source is added."""
+"""In an edit that adds a citation, the number of the model's own knowledge in place of a passage's."""
 
 EditProblem = Literal["not cited", "cited already", "no such passage"]
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One edit of a citation by the judge: action, reason (1 to 3, see `REASONS`), and the citation's number."""
+    """One edit of a citation by the judge: action, reason (1 to 3, see `REASONS`), and the cited passage's number."""
 
     action: Action
     reason: int
@@ -53,10 +53,10 @@ class Edit:
 def edit_problems(
     citations: Collection[int], edits: Sequence[Edit], passages: Collection[int] | None = None
 ) -> list[EditProblem]:
-    """Return the problems of the edits, one entry for each invalid edit.
+    """Return the problems of the edits, one entry for each invalid edit, in order; empty if all are valid.
 
-    citations: of the statement. passages: numbers of the passages; None: any. Edits are applied in sequence, so that a
-    later edit can undo an earlier one.
+    citations: numbers that the statement cites. passages: numbers of all passages (None: any number is one). Edits are
+    checked in sequence, so that a later edit can undo an earlier one.
     """
     standing = set(citations)
     problems: list[EditProblem] = []
@@ -77,10 +77,10 @@ def edit_problems(
 def apply_edits(
     citations: Sequence[int], edits: Sequence[Edit], passages: Collection[int]
 ) -> tuple[tuple[int, ...], list[Edit], list[EditProblem]]:
-    """Return the citations after the edits, the valid edits, and the problems of the invalid ones, one entry each.
+    """Return (the citations after the edits, the valid edits, the problem of each invalid edit).
 
-    Kept citations are in order, and before added ones. Invalid edits are skipped. Adding the model's own knowledge
-    changes no citation: it is neither valid nor a problem.
+    Kept citations are in order, and before added ones. Invalid edits are skipped. An edit that adds the model's own
+    knowledge changes no citation: it is neither among the valid edits nor a problem.
     """
     standing = dict.fromkeys(citations)
     done: list[Edit] = []
@@ -108,7 +108,7 @@ ACTIONS = (KEEP, "DELETE_1", "DELETE_2", "DELETE_3", "ADD_1", "ADD_2", "ADD_3")
 
 @dataclass(frozen=True)
 class Coefficients:
-    """The coefficient of each of `ACTIONS`, and the intercept."""
+    """The coefficient of each of `ACTIONS` in the edit distance, and its intercept."""
 
     action: Mapping[str, float]
     intercept: float
@@ -130,11 +130,11 @@ PUBLISHED = Coefficients(
 
 
 def actions(citations: Sequence[int], edits: Sequence[Edit], index_shift: bool = False) -> tuple[str, ...]:
-    """Return the action of `ACTIONS` taken on each citation of the statement and each added one.
+    """Return the one of `ACTIONS` taken on each citation of the statement, in order, and then on each added one.
 
     A citation that is deleted and added again is kept, one that is added and deleted again is ignored, and so is a
     deletion of a citation that does not exist. The first of two additions of a citation counts, and the last of two
-    deletions. index_shift: the statement's own citations count one too high.
+    deletions. index_shift: compare edits with the statement's own citations plus 1, as the released code does.
     """
     shift = 1 if index_shift else 0
     cited = [citation + shift for citation in citations]
@@ -157,7 +157,7 @@ def edit_distance(
 ) -> float:
     """Return the mean coefficient of the statement's `actions`, plus the intercept; 1 without edits or actions.
 
-    Higher is better. Not clipped: with the published coefficients it lies between -0.0109 and 0.992, or is 1.
+    Higher is better. Values are not clipped: the published coefficients give -0.0109 to 0.992, or 1.
     """
     taken = actions(citations, edits, index_shift)
     if not edits or not taken:
@@ -168,7 +168,7 @@ def edit_distance(
 def refit(taken: Sequence[Sequence[str]], ratings: Sequence[float]) -> Coefficients:
     """Fit coefficients for another judge: least squares of human ratings on the share of each action.
 
-    taken: the `actions` of each statement; ratings: its human rating in [0, 1]. Of several solutions, the nearest to
+    taken: the `actions` of each statement. ratings: its human rating, in [0, 1]. Of several solutions, the nearest to
     the published coefficients is returned, so that an action without statements keeps its published coefficient. The
     intercept is the published one: the shares of a statement add up to 1, so that any other intercept gives the same
     fit with other coefficients.
@@ -200,7 +200,7 @@ SCHEMA = "metaeval-coefficients/1"
 
 
 def coefficients_text(coefficients: Coefficients, facts: Mapping[str, Any]) -> str:
-    """Return the text of a file of coefficients; facts: the data and options of the fit."""
+    """Return the JSON text of a file of coefficients. facts: the data and options of the fit, its field "made"."""
     content = {
         "schema": SCHEMA,
         "action": {name: coefficients.action[name] for name in ACTIONS},
@@ -211,7 +211,7 @@ def coefficients_text(coefficients: Coefficients, facts: Mapping[str, Any]) -> s
 
 
 def read_coefficients(path: Path, index_shift: bool = False) -> Coefficients:
-    """Read the coefficients in a file.
+    """Return the coefficients in a file. index_shift: of this run (see `actions`).
 
     Raises `UserError` for another file, for an action without a finite number, and for coefficients that were fitted
     with another `index_shift`.
@@ -223,8 +223,8 @@ def read_coefficients(path: Path, index_shift: bool = False) -> Coefficients:
     shifted = bool(facts.get("index_shift")) if isinstance(facts, dict) else False
     if shifted != index_shift:
         raise UserError(
-            f"{path} was fitted with index_shift={str(shifted).lower()}, and this run uses another value: "
-            f"give --set index_shift={str(shifted).lower()}, or fit again with 'metaeval cite refit'."
+            f"The coefficients file {path} was fitted with index_shift={str(shifted).lower()}, and this run uses "
+            f"another value: give --set index_shift={str(shifted).lower()}, or fit again with 'metaeval cite refit'."
         )
     values = {**content["action"], "intercept": content.get("intercept")}
     for name in (*ACTIONS, "intercept"):
@@ -235,5 +235,5 @@ def read_coefficients(path: Path, index_shift: bool = False) -> Coefficients:
 
 
 def fingerprint(coefficients: Coefficients) -> str:
-    """Return a hash of the coefficients, 12 hex digits."""
+    """Return the first 12 hex digits of a SHA-256 of the coefficients."""
     return sha256_json([[coefficients.action[name] for name in ACTIONS], coefficients.intercept])[:12]

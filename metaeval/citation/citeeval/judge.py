@@ -1,7 +1,6 @@
-"""The judge: its prompts, one request per response (or part) and module, and the strict parser of its replies.
+"""CiteEval's judge: its prompts, one request per response (or part) and module, and the strict parser of its replies.
 
-Replies are JSON, or tags as in the official prompts, for users of an official prompt file. Source: the released code's
-stored inputs and outputs.
+Replies are JSON, or tags for users of an official prompt file. Source: the released code's stored inputs and outputs.
 """
 
 from __future__ import annotations
@@ -31,7 +30,8 @@ from metaeval.llm.messages import Answer, ChatRequest, Prompt, read_answer, read
 T = TypeVar("T")
 
 Module = Literal["attribution", "editing"]
-"""The two questions about a response."""
+"""The two questions about a response: what each statement rests on (attribution), and how to edit and to rate its
+citations (editing)."""
 
 _CONTEXT_NUMBERS = {name: number for number, name in CONTEXTS.items()}
 
@@ -45,14 +45,14 @@ _SPOKEN_OF = {"id": {"type": "integer"}, "thinking": {"type": "string"}}
 _EDITED = {"edits": {"type": "array", "items": _EDIT_SCHEMA}, "rating": {"type": "integer", "enum": list(STARS)}}
 _RATING = {"rating": _EDITED["rating"]}
 JudgeMode = Literal["edits", "cot", "vanilla"]
-"""What the judge gives beside a rating: edits before it, as CiteEval's IterCoE; reasoning (IterCoT); nothing."""
+"""What the judge gives before a rating: edits, as CiteEval's IterCoE (edits), reasoning (cot, IterCoT), or nothing."""
 
 _EDITING: Mapping[JudgeMode, tuple[str, dict[str, Any]]] = {
     "edits": ("editing", messages.object_schema(**_SPOKEN_OF, **_EDITED)),
     "cot": ("rating_cot", messages.object_schema(**_SPOKEN_OF, **_RATING)),
     "vanilla": ("rating_vanilla", messages.object_schema(id=_SPOKEN_OF["id"], **_RATING)),
 }
-"""The prompt's file and the form of an entry of the module "editing", by mode."""
+"""(name of the prompt's file, JSON schema of a statement's entry in the reply) of the module "editing", by mode."""
 
 _ATTRIBUTION = messages.object_schema(**_SPOKEN_OF, context={"type": "string", "enum": list(CONTEXTS.values())})
 
@@ -72,10 +72,10 @@ _LONGEST_NUMBER = 9  # digits; nothing that is numbered here has more, and Pytho
 
 @dataclass(frozen=True)
 class ParsedReply:
-    """A judge's verdicts on statements, by number: contexts (1 to 4), edits, stars (1 to 5).
+    """What a judge's reply says of statements, by their number: contexts (keys of `CONTEXTS`), edits, stars (1 to 5).
 
-    problems: counts of "out of schema" (an unreadable entry), "no such statement", and "said twice" (both entries
-    are ignored). Statements that the judge skipped are not counted.
+    problems: counts of "out of schema" (an unreadable entry), "no such statement", and "said twice" (all entries of
+    the statement are ignored). Statements that the judge skipped are not counted.
     """
 
     contexts: Mapping[int, int] = field(default_factory=dict)
@@ -87,15 +87,15 @@ class ParsedReply:
 def reply_schema(module: Module, mode: JudgeMode = "edits") -> dict[str, Any]:
     """Return the `response_format` of a chat request of a module (attribution or editing).
 
-    Both are {"statements": [one object per statement]}, in which the reasoning precedes the judgement.
+    It is {"statements": [one object per statement]}; in an object, reasoning, if any, precedes the judgement.
     """
     return messages.reply_form(module, statements={"type": "array", "items": _entry(module, mode)})
 
 
 def read_json(text: str, module: Module, numbers: Collection[int], mode: JudgeMode = "edits") -> ParsedReply | None:
-    """Read a reply in JSON; None for a malformed reply. numbers: of the statements in the request.
+    """Return what a reply in JSON says; None for a malformed reply. numbers: of the statements that are to be judged.
 
-    An entry that breaks the schema anywhere is counted and ignored as a whole.
+    An entry that breaks the schema anywhere is counted as a problem, and ignored as a whole.
     """
     body = messages.read_object(text, reply_schema(module, mode), any_entries=True)
     if body is None:
@@ -123,13 +123,13 @@ def _edit_in_json(edit: Mapping[str, Any]) -> Edit:
 def read_tags(
     text: str, module: Module, numbers: Collection[int], tag: str = "attribution", stops: bool = False
 ) -> ParsedReply | None:
-    """Read a reply in tags; None for a reply without any block of the right name.
+    """Return what a reply in tags says; None for one without any block of the right name. numbers: see `read_json`.
 
     Contexts: `<attribution sentence_id="1"> 2 </attribution>`; tag: the name in place of attribution. Edits and
     ratings: `<editing sentence_id="1"> <DELETE citation="6"> DELETE REASON 1 </DELETE> </editing>` and
     `<rating sentence_id="1"> 4 </rating>`. An empty block of edits, or `N/A`, gives an empty tuple; other words may
-    mean an edit, and are out of schema, as is a whole block with an unreadable edit. stops: an unknown reason raises
-    `UserError`.
+    mean an edit, and are out of schema, as is a whole block with an unreadable edit. stops: an edit with an unknown
+    reason raises `UserError` instead.
     """
     spoken = _THINKING.sub("", text)
     problems: Counter[str] = Counter()
@@ -150,7 +150,7 @@ def read_tags(
 
 
 def _once(entries: Sequence[tuple[int, T]], numbers: Collection[int], problems: Counter[str]) -> dict[int, T]:
-    """Return the entries by statement, for requested statements that occur once; count the others in `problems`."""
+    """Return the entries by statement, of statements in `numbers` that occur once; add the others to `problems`."""
     times = Counter(number for number, _ in entries)
     problems["no such statement"] += sum(number not in numbers for number, _ in entries)
     problems["said twice"] += sum(number in numbers and count > 1 for number, count in times.items())
@@ -263,10 +263,11 @@ def load_prompts(asking: Asking) -> dict[Module, Prompt]:
 def asked_fields(
     asking: Asking, models: Sequence[str], prompts: Sequence[str] | None = None, *, unset: bool = False, **instead: Any
 ) -> dict[str, str]:
-    """Return the fields of a signature: model, prompts and options; models: the model names in the replies.
+    """Return the fields of a signature: "model", "answered_as", "prompts" and "asking" (all other options).
 
-    prompts: NAME@FINGERPRINT of other prompts than CiteEval's; options of CiteEval's questions are then left out.
-    unset: also name the option `statements_per_request` where it is not set. instead: values that override options.
+    models: the model names in the replies. prompts: NAME@FINGERPRINT of other prompts than CiteEval's; options of
+    CiteEval's questions are then left out. unset: also name the option `statements_per_request` where it is not set.
+    instead: values that are named in place of the options' own.
     """
     fields = {name: value for name, value in asdict(asking).items() if name != "model" and not name.endswith("_file")}
     if prompts is not None:
@@ -291,13 +292,13 @@ def asked_fields(
 
 
 def parts(statements: Sequence[ResponseStatement], asking: Asking) -> list[Sequence[ResponseStatement]]:
-    """Return the statements in parts of at most `statements_per_request`; one part without this option."""
+    """Return the statements in parts of at most `statements_per_request`; all in one part without this option."""
     size = asking.statements_per_request or max(len(statements), 1)
     return [statements[start : start + size] for start in range(0, len(statements), size)]
 
 
 def part_prompt() -> Prompt:
-    """Return the text that is added to a prompt where a response is judged in parts."""
+    """Return the prompt that is added to a module's prompt where a response is judged in parts."""
     return read_prompt(PROMPTS / "part.txt", ("first", "last"))
 
 
@@ -309,9 +310,9 @@ def request_for(
     asking: Asking,
     part: Sequence[ResponseStatement] | None = None,
 ) -> ChatRequest:
-    """Return the request of a module for a response; the statements' citations are shown only for editing.
+    """Return the request of a module for a response; it tells the statements' citations only for editing.
 
-    part: the statements to judge; None: all of them.
+    statements: all of the response, which are shown. part: those to judge (None: all of them).
     """
     is_whole = part is None or len(part) == len(statements)
     numbers = set() if part is None or is_whole else {statement.number for statement in part}
@@ -336,16 +337,16 @@ def shown(text: str) -> str:
 
 
 def shown_passage(passage: Passage, number: int | None = None) -> str:
-    """Return a passage in tags, with its number if there is one."""
+    """Return a passage in tags, with its title if it has one, and with the number if one is given."""
     title = f"<title>{shown(passage.title)}</title>" if passage.title else ""
     identifier = "" if number is None else f' id="{number}"'
     return f"<passage{identifier}>{title}<text>{shown(passage.text)}</text></passage>"
 
 
 QuestionState = Literal["read", "not asked", "unparsed", "failed", "too long", "in part"]
-"""Outcome of a question: read, perhaps not completely; not asked; malformed reply; no reply; refused as too long.
+"""Outcome of a question. read: perhaps not completely. unparsed: malformed reply. failed: no reply. too long: refused.
 
-In part: the response was judged in parts, and not all replies were read.
+in part: the response was judged in parts, and only some of the replies were read.
 """
 
 
@@ -353,9 +354,9 @@ In part: the response was judged in parts, and not all replies were read.
 class ResponseJudgement:
     """A judge's verdicts on a response. contexts, edits, stars: by a statement's number, absent where missing.
 
-    attribution, editing: outcomes of the two questions. problems: counts of problems in the replies, with "not judged"
-    for statements without a judgement. states: counts of the requests' outcomes, and "not asked" for a question that
-    needs no request.
+    attribution, editing: outcomes of the two questions. problems: those of the replies (see `ParsedReply`), and as "not
+    judged" the number of statements that a reply should have judged and did not. states: numbers of requests by
+    outcome, and "not asked" for a question that needs no request.
     """
 
     attribution: QuestionState
@@ -370,7 +371,7 @@ class ResponseJudgement:
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:
-    """A request of a module about the statements of a part of a response. response: its index."""
+    """A request of a module about the statements of a part of a response. response: index of the response."""
 
     response: int
     module: Module
@@ -379,10 +380,10 @@ class JudgeQuestion:
 
 
 def questions_of(responses: Sequence[Response], splits: Sequence[Split], asking: Asking) -> Iterator[JudgeQuestion]:
-    """Yield the questions, response by response.
+    """Yield the questions, response by response, and of each those of attribution before those of editing.
 
-    There are none about a response without statements or without an answer; only parts with citations are edited.
-    Raises ValueError if the lengths differ.
+    There are none about a response without statements, or that says that it found no answer. Editing is asked for parts
+    with a citation, attribution as the option `contexts` says. Raises ValueError if the lengths differ.
     """
     prompts = load_prompts(asking)
     for index, (response, split) in enumerate(zip(responses, splits, strict=True)):
@@ -399,7 +400,7 @@ def judge_responses(
     asking: Asking,
     options: CiteEvalOptions = PAPER,
 ) -> list[ResponseJudgement]:
-    """Return the judge's verdicts on each response. answers: to each question of `questions_of`.
+    """Return the judge's verdicts on each response. answers: each question of `questions_of` with its reply.
 
     A reply that was refused, cut short, or is malformed is "unparsed" as a whole.
     """
@@ -419,7 +420,7 @@ def _needed(module: Module, part: Sequence[ResponseStatement], asking: Asking) -
 
 
 def _read(text: str, question: JudgeQuestion, asking: Asking, options: CiteEvalOptions) -> ParsedReply | None:
-    """Return the verdicts in a reply; statements outside the question's part count as unknown."""
+    """Return the verdicts in a reply; a statement outside the question's part is a problem, "no such statement"."""
     numbers = {statement.number for statement in question.part}
     if asking.output == "tags":
         return read_tags(text, question.module, numbers, asking.attribution_tag, options.stops)
@@ -462,5 +463,5 @@ def _judged(
 
 
 def _together(states: Sequence[QuestionState]) -> QuestionState:
-    """Return the outcome of a question from those of its parts: the first, or "in part" if only some were read."""
+    """Return the outcome of a question from those of its parts: "in part" if only some were read, else the first."""
     return "in part" if "read" in states and len(set(states)) > 1 else states[0]

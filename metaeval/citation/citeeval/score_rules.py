@@ -1,6 +1,6 @@
-"""Options for what CiteEval's paper leaves open or its released code decides, with two profiles as presets.
+"""CiteEval's options and profiles, and its values, in [0, 1], of statements, and of responses in both scenarios.
 
-Also the values, in [0, 1], of statements, and of responses in both scenarios, with bounds where verdicts are missing.
+Values have bounds where verdicts are missing. Options are what the paper leaves open or the released code decides.
 """
 
 from __future__ import annotations
@@ -99,14 +99,14 @@ def citeeval_options(profile: str = "paper", **changes: Any) -> CiteEvalOptions:
 
 
 def changed_options(profile: str, options: CiteEvalOptions) -> str:
-    """Return the options that differ from the profile, for a signature."""
+    """Return "NAME=VALUE,..." of the options that differ from the profile, or "as the profile", for a signature."""
     preset = asdict(PROFILES[profile])
     changed = [f"{name}={value}" for name, value in asdict(options).items() if value != preset[name]]
     return ",".join(changed) or "as the profile"
 
 
 def baseline_options(profile: str = "paper", **changes: Any) -> BaselineOptions:
-    """Return the baselines' options of a profile, with some changed. Raises `UserError` for an unknown profile."""
+    """Return the baselines' options of a profile, with some changed. Raises `UserError` for an unknown name."""
     presets = {name: profile_of(BaselineOptions, name) for name in PROFILES}
     return changed_profile(presets, profile, changes, "CiteEval's baselines")
 
@@ -121,7 +121,7 @@ RETRIEVAL = 2
 
 
 def context_of(judged: int | None, options: CiteEvalOptions = PAPER) -> int | None:
-    """Return the context of a statement, as judged or as the options fill it in; None: missing."""
+    """Return the context of a statement: the judged one, or, where that is None, the option's (None: missing)."""
     return RETRIEVAL if judged is None and options.missing_context == "retrieval" else judged
 
 
@@ -132,11 +132,11 @@ StatementState = Literal["rated", "lacks a citation", "needs none", "missing"]
 
 @dataclass(frozen=True, slots=True)
 class StatementValue:
-    """The value of one statement, in [0, 1]; None if it needs no citation and has none, or if it is missing.
+    """The value of one statement, in [0, 1]; None if it needs no citation and has none, or if its verdict is missing.
 
     state: "rated" for a statement with citations; "lacks a citation" for one that gets 0 for lacking it; "needs none"
-    for one that is left out of the mean; "missing" where the judge's verdict is missing.
-    least, most: lowest and highest possible value; a least without a most: this value, or left out of the mean.
+    for one that is left out of the mean; "missing" where the judge's verdict is missing. least, most: lowest and
+    highest possible value; where only most is None, the statement has the value least or is left out of the mean.
     """
 
     value: float | None
@@ -146,7 +146,7 @@ class StatementValue:
 
 
 def rated(value: float) -> StatementValue:
-    """Return a known value."""
+    """Return a known value of a statement with citations."""
     return StatementValue(value, "rated", value, value)
 
 
@@ -157,7 +157,7 @@ UNDECIDED = StatementValue(None, "missing", 0.0, None)  # uncited, and whether i
 
 
 def unit_rating(stars: int) -> float:
-    """Return a rating from 1 to 5 on the scale [0, 1]. Raises ValueError for any other number."""
+    """Return a rating from 1 to 5 on the scale from 0 (for 1) to 1 (for 5). Raises ValueError for another number."""
     if stars not in STARS:
         raise ValueError(f"rating is {stars}; allowed: {', '.join(map(str, STARS))}")
     return (stars - 1) / 4
@@ -166,7 +166,10 @@ def unit_rating(stars: int) -> float:
 def by_rating(
     citations: Sequence[int], context: int | None, stars: int | None, options: CiteEvalOptions = PAPER
 ) -> StatementValue:
-    """Return IterCoE: the judge's rating of a statement's citations, given after its edits."""
+    """Return IterCoE: the judge's rating (stars; None: missing) of a statement's citations.
+
+    Without citations, it is the statement's value by its context: see `_uncited`.
+    """
     if not citations:
         return _uncited(context, options)
     if stars is None:
@@ -182,10 +185,10 @@ def by_edits(
     passages: int | None = None,
     coefficients: Coefficients = PUBLISHED,
 ) -> StatementValue:
-    """Return EditDist: the value of a statement's citations by the judge's edits.
+    """Return EditDist: the edit distance of a statement's citations; without any, its value by its context.
 
-    edits: None where the judge gave none, empty where it would change nothing. passages: the number of passages; None:
-    not known, and additions of any passage are allowed.
+    edits: None where the judge gave none, empty where it would change nothing. passages: the number of passages (None:
+    not known, and additions of any passage are allowed).
     """
     if not citations:
         return _uncited(context, options)
@@ -198,9 +201,9 @@ def by_edits(
 
 
 def both(rating: StatementValue, edits: StatementValue, weight: float = 0.5) -> StatementValue:
-    """Return CiteEval-Auto: the weighted mean of a statement's rating and edit distance.
+    """Return CiteEval-Auto: the weighted mean of a statement's rating and edit distance; missing if either is.
 
-    Missing if either is missing.
+    weight: of the rating. A statement without citations has the value of its rating.
     """
     if rating.state != "rated" and rating.state != "missing":
         return rating
@@ -211,12 +214,14 @@ def both(rating: StatementValue, edits: StatementValue, weight: float = 0.5) -> 
 
 
 def _uncited(context: int | None, options: CiteEvalOptions) -> StatementValue:
-    """Return the value of a statement without citations, which needs one if it rests on the passages."""
+    """Return the value of a statement without citations: 0 if it rests on the passages, none if on anything else, and
+    `UNDECIDED` if its context is missing.
+    """
     return {None: UNDECIDED, RETRIEVAL: LACKS}.get(context_of(context, options), NEEDS_NONE)
 
 
 def _open(coefficients: Coefficients) -> StatementValue:
-    """Return a missing edit distance with the bounds that the coefficients give; it is 1 without an edit."""
+    """Return a missing edit distance with the bounds that the coefficients and 1 (its value without edits) give."""
     worths = [worth + coefficients.intercept for worth in coefficients.action.values()]
     return StatementValue(None, "missing", min(1.0, *worths), max(1.0, *worths))
 
@@ -230,15 +235,15 @@ CitedScenario = Literal["full", "cited"]
 
 
 ValueBounds = tuple[float, float | None]
-"""Lowest and highest possible value; a highest of None: the value is the lowest, or is left out of the mean."""
+"""(lowest, highest) possible value; a highest of None: the value is the lowest, or is left out of the mean."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseValue:
-    """The mean over the statements of a response with a value; None: undefined, or all verdicts are missing.
+    """The mean over the statements of a response that have a value; None: undefined, or all verdicts are missing.
 
-    rated: number of statements with a value. missing: number without a verdict; least, most: lowest and highest
-    possible value. A least without a most: the value is the least, or undefined.
+    rated: number of statements with a value. missing: number of statements without a verdict. least, most: lowest and
+    highest possible value; where only most is None, the value is least, or undefined.
     """
 
     value: float | None
@@ -249,9 +254,9 @@ class ResponseValue:
 
 
 def in_scenario(values: Sequence[T], cited: Sequence[bool], scenario: CitedScenario, mask: T) -> list[T]:
-    """Return the values with `mask` in place of those of statements without citations, in the scenario "cited".
+    """Return the values, in the scenario "cited" with `mask` in place of those of statements without citations.
 
-    "full" masks none. cited: which statements have citations. Raises ValueError if the lengths differ.
+    cited: whether each statement has citations. Raises ValueError if the lengths differ.
     """
     pairs = zip(values, cited, strict=True)
     return [value if has_citation or scenario == "full" else mask for value, has_citation in pairs]
@@ -263,11 +268,11 @@ def response_value(
     scenario: CitedScenario = "full",
     options: CiteEvalOptions = PAPER,
 ) -> ResponseValue:
-    """Return the value of a response; values, cited: of its statements, in order.
+    """Return the value of a response: the mean over its statements that have one.
 
-    A response whose statements all need no rating is undefined or gets full marks, as the options say. In the scenario
-    "cited", a response without citations is 0 if one of its statements needs a citation, and missing if the judge's
-    verdict on that is missing.
+    values, cited: of each statement, its value and whether it has citations. A response whose statements all need no
+    rating is undefined or gets full marks, as the options say. In the scenario "cited", a response without citations
+    is 0 if one of its statements needs a citation, and missing if the judge's verdict on that is missing.
     """
     used = in_scenario(values, cited, scenario, NEEDS_NONE)
     known = [value.value for value in used if value.value is not None]
@@ -283,7 +288,7 @@ def response_value(
 
 
 def mean_bounds(ends: Sequence[ValueBounds]) -> tuple[float | None, float | None]:
-    """Return the lowest and highest possible mean, from the bounds of each value (`ends`); None without values.
+    """Return (lowest, highest) possible mean of values, from the bounds of each (`ends`); (None, None) without values.
 
     Values that may be left out are included where they lower the lowest or raise the highest mean.
     """
@@ -295,7 +300,7 @@ def mean_bounds(ends: Sequence[ValueBounds]) -> tuple[float | None, float | None
 
 
 def _nothing_rated(values: Sequence[StatementValue], options: CiteEvalOptions) -> ResponseValue:
-    """Return the value of a response none of whose statements counts in the scenario."""
+    """Return the value of a response none of whose statements counts in the scenario. values: in the scenario full."""
     # A masked statement that lacks a citation counts as 0 in the full scenario.
     if any(value.state == "lacks a citation" for value in values):
         return ResponseValue(0.0, 0, 0, 0.0, 0.0)
@@ -306,7 +311,7 @@ def _nothing_rated(values: Sequence[StatementValue], options: CiteEvalOptions) -
 
 
 def _full_marks(options: CiteEvalOptions) -> float | None:
-    """Return the value of a response without statements to rate."""
+    """Return the value of a response without statements to rate: 1, or None (undefined), as the options say."""
     return 1.0 if options.nothing_rated == "full marks" else None
 
 

@@ -29,8 +29,9 @@ class ResponseStatement:
     """One sentence of a response without its marks, and its citations.
 
     number: in the response, from 1. citations: passage numbers from 1 without duplicates, in the order of the marks.
-    unread: marks that cite nothing, because no passage has their number or they are unparsable. start, end: offsets of
-    the sentence in the response. id: in a published file; empty for statements that we split.
+    unread: marks that cite nothing, because no passage has their number, they are above the highest number that is
+    read, or they are unparsable. start, end: offsets of the sentence in the response. id: in a published file; empty
+    for statements that we split.
     """
 
     number: int
@@ -47,7 +48,8 @@ class Split:
     """The statements of a response.
 
     no_answer: the response says that it found no answer; `NO_ANSWER` then stands for it as the only statement.
-    unread: marks that belong to no statement: before all statements, or in a response without an answer.
+    unread: marks that belong to no statement: before all statements, dropped as in the released code, or in a response
+    that says that it found no answer.
     """
 
     statements: tuple[ResponseStatement, ...]
@@ -58,9 +60,9 @@ class Split:
 def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: SentenceSplitter = RULES) -> Split:
     """Return the statements of a response, split into lines and then sentences.
 
-    Marks that open a sentence go to the sentence before. A block of reasoning that opens the response is left out.
-    A sentence that holds only marks is dropped: its marks go to the sentence before, and are unread without one.
-    Raises `UserError` on an empty line if the options say that the run stops there.
+    Marks that open a sentence go to the sentence before (see the option `leading`). A block of reasoning that opens the
+    response is left out. A sentence that holds only marks is dropped: its marks go to the sentence before, and are
+    unread without one. Raises `UserError` on an empty line with the option stops=true.
     """
     reading = whole(answer.text)
     if match := _THINKING.match(answer.text):
@@ -82,7 +84,7 @@ def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: S
 def _sentences(
     reading: LocatedText, answer: Answer, options: CiteEvalOptions, splitter: SentenceSplitter
 ) -> tuple[list[LocatedText], list[LocatedText]]:
-    """Return the sentences, and the marks outside them: before the first one, or dropped by the released code."""
+    """Return (sentences, pieces of text with the marks outside them: before the first one, or dropped as released)."""
     cut = [split(line, splitter) for line in _lines(reading, answer, options)]
     if options.leading == "released":
         placed, alone = _moved_as_released(cut, answer, options)
@@ -106,7 +108,7 @@ def _sentences(
 def _moved_as_released(
     lines: Sequence[Sequence[LocatedText]], answer: Answer, options: CiteEvalOptions
 ) -> tuple[list[tuple[LocatedText, bool]], list[LocatedText]]:
-    """Return the sentences, each with whether it ends a line other than the last, and the marks that are dropped.
+    """Return (sentences, each with whether it ends a line other than the last; pieces with the dropped marks).
 
     Adjacent marks that open a sentence, possibly behind punctuation, go to the sentence before, in any line; those of
     the first sentence go to its own end. A sentence left without words is dropped with its other marks. A sentence is
@@ -134,7 +136,7 @@ def _moved_as_released(
 
 
 def _lines(reading: LocatedText, answer: Answer, options: CiteEvalOptions) -> Iterator[LocatedText]:
-    """Yield the lines with text; two adjacent line breaks count as one, and a third makes an empty line."""
+    """Yield the lines with text; two adjacent line breaks count as one, a third makes an empty line (see `stops`)."""
     start, breaks = 0, 0
     for match in re.finditer(r"\n|\Z", reading.text):
         line = reading.part(start, match.start())
@@ -145,7 +147,9 @@ def _lines(reading: LocatedText, answer: Answer, options: CiteEvalOptions) -> It
             continue
         breaks += 1
         if options.stops and reading.text and (breaks > 1 or line.text):
-            raise UserError(f"Answer {answer.id} has an empty line, on which the released code fails: set stops=false.")
+            raise UserError(
+                f"Answer {answer.id} has an empty line, on which the released code fails: set stops=false to skip it."
+            )
 
 
 def _statement(number: int, sentence: LocatedText, answer: Answer, options: CiteEvalOptions) -> ResponseStatement:

@@ -1,6 +1,6 @@
-"""Compute CiteEval's values of statements and responses in both scenarios, and their means.
+"""Compute CiteEval's values of statements and responses in both scenarios, and their means over responses.
 
-The baselines that the same chat model judges are asked in the same call.
+The questions of baselines that the same chat model judges are asked in the same call.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ MEASURES: tuple[CiteEvalMeasure, ...] = ("rating", "edits", "auto")
 
 
 def measures_of(mode: JudgeMode) -> tuple[CiteEvalMeasure, ...]:
-    """Return the measures that a judge's mode gives: all with "edits", the rating alone without."""
+    """Return the measures that a judge's mode gives: all for "edits", the rating alone for any other mode."""
     return MEASURES if mode == "edits" else ("rating",)
 
 
@@ -73,14 +73,15 @@ SCENARIOS: tuple[CitedScenario, ...] = ("full", "cited")
 Cell = bool | int | float | str | None
 
 _COLUMNS: Mapping[str, CiteEvalMeasure] = {"auto": "auto", "rating": "rating", "edit_distance": "edits"}
-"""The measures by column of the tables."""
+"""The measures, by their column in tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatementValues:
     """A statement, the judge's verdicts on it, and its values.
 
-    context: name of the context used for the values; None: missing. edits, stars: None where the judge gave none.
+    context: name of the context used for the values, as judged or filled in by the options; None: missing. edits,
+    stars: None where the judge gave none. values: by measure.
     """
 
     statement: ResponseStatement
@@ -96,7 +97,7 @@ class StatementValues:
 
     @property
     def row(self) -> dict[str, Cell]:
-        """The values as cells of a table, by column."""
+        """The statement, the verdicts on it and its values as cells of a table, by column."""
         statement, main = self.statement, self.values[self.main]
         return {
             "statement": statement.number,
@@ -119,7 +120,7 @@ class StatementValues:
 class ResponseValues:
     """A response: its statements, its values by measure and scenario, and the judge's verdicts.
 
-    unread: marks that belong to no statement.
+    answer: id of the response. passages: number of its passages. unread: marks that belong to no statement.
     """
 
     answer: str
@@ -131,7 +132,7 @@ class ResponseValues:
     unread: tuple[Mark, ...] = ()
 
     def row(self, scenario: CitedScenario) -> dict[str, Cell]:
-        """Return the values in a scenario as cells of a table, by column."""
+        """Return the values in a scenario, and counts and outcomes, as cells of a table, by column."""
         measures, judged = measures_of(self.judged.mode), self.judged
         main = self.values[measures[-1], scenario]
         return {
@@ -150,9 +151,9 @@ class ResponseValues:
 
 @dataclass(frozen=True)
 class CiteEvalResults:
-    """Values of each response by CiteEval and by each baseline (None: not requested).
+    """Values of each response by CiteEval, and of each statement by response by each baseline (None: not requested).
 
-    replies: the answers to all requests about each response, in the order of the requests.
+    replies: of each response, the reply or failure of all requests about it, in the order of the requests.
     """
 
     results: Sequence[ResponseValues]
@@ -168,9 +169,10 @@ def questions(
     baselines: Collection[Baseline] = (),
     options: BaselineOptions | None = None,
 ) -> list[JudgeQuestion | Inquiry]:
-    """Return the questions to the judge of CiteEval, and to the baselines (as `options` say).
+    """Return the questions to CiteEval's judge, and then those of the baselines.
 
-    splits: the statements of each response. Raises ValueError if the lengths differ.
+    splits: the statements of each response. options: of the baselines (None: the defaults). Raises ValueError if the
+    lengths differ.
     """
     return [
         *questions_of(responses, splits, asking),
@@ -186,9 +188,9 @@ def ask_baselines(
     baselines: Collection[Baseline],
     options: BaselineOptions,
 ) -> dict[str, list[list[Mapping[str, Open]]]]:
-    """Ask the questions of LQAC and AttrScore alone, and return the values of each statement, by baseline.
+    """Ask the questions of the baselines alone, and return by baseline, for each response, its statements' values.
 
-    LQAC's values are precision, recall and F1, AttrScore's are strict and relaxed.
+    A statement's values are "precision", "recall" and "f1" of LQAC, "strict" and "relaxed" of AttrScore.
     """
     inquiries = inquiries_of(responses, splits, asking, baselines, options)
     answers = [*zip(inquiries, ask([inquiry.request for inquiry in inquiries]), strict=True)]
@@ -209,7 +211,7 @@ def inquiries_of(
     baselines: Collection[Baseline] = (),
     options: BaselineOptions | None = None,
 ) -> list[Inquiry]:
-    """Return the questions to the baselines, as `options` say. Raises ValueError if the lengths differ."""
+    """Return the questions of the baselines. options: None: the defaults. Raises ValueError if the lengths differ."""
     make = partial(chat_request, asking, max_tokens=(options or BaselineOptions()).baseline_max_tokens)
     return [
         *(lqac_inquiries(responses, splits, make) if "lqac" in baselines else ()),
@@ -229,9 +231,8 @@ def evaluate(
 ) -> CiteEvalResults:
     """Ask all questions in one call of `ask`, and return CiteEval's and the baselines' values of the responses.
 
-    splits: the statements of each response. asking: options of the judge's requests. A `ChatSession` keeps every
-    reply as it arrives: an interrupted run continues where it stopped, and asks only the requests again that
-    failed.
+    splits: the statements of each response. asking: options of the judge's requests. If `ask` is that of a
+    `ChatSession`, an interrupted run continues where it stopped, and asks again only the requests that failed.
     """
     all_questions = questions(responses, splits, asking, baselines, baseline_options)
     replies: list[list[Answer]] = [[] for _ in splits]
@@ -276,7 +277,7 @@ def estimates(
     scenario: CitedScenario = "full",
     resampling: Resampling = DEFAULT,
 ) -> dict[CiteEvalMeasure, SystemEstimate]:
-    """Return the mean of each measure over the responses with a value; resampling draws groups."""
+    """Return the mean of each measure over the responses that have a value, with its cluster interval, by measure."""
     measures = measures_of(results[0].judged.mode if results else "edits")
     values = {key: [result.values[key, scenario].value for result in results] for key in measures}
     return {key: estimate(means(column), *group_codes(answers), resampling) for key, column in values.items()}
@@ -285,7 +286,7 @@ def estimates(
 def bounds(
     results: Sequence[ResponseValues], measure: CiteEvalMeasure, scenario: CitedScenario = "full"
 ) -> tuple[float | None, float | None]:
-    """Return the lowest and highest possible mean over responses; None: undefined.
+    """Return (lowest, highest) possible mean of a measure over responses; None: undefined.
 
     The mean of the known values can lie outside: it is over fewer responses, or over fewer of their statements.
     """
@@ -294,9 +295,9 @@ def bounds(
 
 
 def counts(results: Sequence[ResponseValues]) -> dict[str, int]:
-    """Return the number of questions by outcome, and of problems in the replies, including those of edits.
-
-    See `edit_problems`; for marks that cite nothing see `unread_marks`.
+    """Return, by name, the number of questions by outcome ("questions: ..."), of problems in replies ("problems: ...")
+    and of invalid edits ("edits: ...", see `edit_problems`), of responses without an answer, and of statements missing
+    a value. Counts of 0 are left out. `unread_marks` lists the marks that cite nothing.
     """
     totals: Counter[str] = Counter()
     for result in results:
@@ -329,7 +330,7 @@ def _statement(
 
 
 Why = Literal["out of range", "zero", "unparsable", "of no statement"]
-"""of no statement: before all statements, or in a response that says that it found no answer."""
+"""Why a mark cites nothing. of no statement: see `Split.unread`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Answers that a chat model writes by a strategy: the results, their counts, and the requests for an estimate."""
+"""Let a chat model write answers by a strategy: results, their counts, requests for an estimate, training messages."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from metaeval.llm.messages import Ask, ChatRequest
 
 @dataclass(frozen=True)
 class Generated:
-    """The answer generated for a question. answer: None where the `stage` failed with the `trouble`.
+    """The answer generated for a question (sample). answer: None where the `stage` failed with the `trouble`.
 
-    shown: the numbers of the documents that the model saw. problems: the number of problems by kind, among them marks
-    that cite no shown document. unread: the reply of the stage that failed. steps, summaries: of an answer that was
-    written sentence by sentence, the choices, and the summaries by which they were made.
+    shown: the numbers of the documents that the model saw when it wrote. problems: the number of problems by kind,
+    among them marks that cite no shown document. unread: the reply or failure that ended the stage. steps, summaries:
+    of an answer that was written sentence by sentence, the choices of documents, and the summaries they were made by.
     """
 
     question: Answer
@@ -47,7 +47,10 @@ class Generated:
 
 
 def counts_of(results: Sequence[Generated]) -> dict[str, dict[str, float | None]]:
-    """Return counts under "answers", "marks" (as the pipelines read them) and "on the way" (problems by kind)."""
+    """Return counts and means by name, under "answers", "marks" (as pipelines read them) and "on the way" (problems).
+
+    results: one or more, at least one with an answer.
+    """
     answers = [result.answer for result in results if result.answer is not None]
     shown = [len(result.shown) for result in results if result.answer is not None]
     words = [len(without_marks(answer.text, ScifiOptions()).split()) for answer in answers]
@@ -86,10 +89,10 @@ def generate(
     system: str = "",
     shots: Sequence[Answer] = (),
 ) -> list[Generated]:
-    """Return one result for each question, in order; the question's own text, reference marks and `first` are ignored.
+    """Return one result for each question, in order; the question's own text and its `first` are ignored.
 
-    system: the name of the answers' generator. shots: worked examples. A reply that was refused, truncated or empty
-    gives a result whose `answer` is None.
+    system: name of the generator, for the answers. shots: worked examples. Where a request fails, or its reply is
+    refused, truncated or unreadable, the result's `answer` is None.
     """
     setup = Setup(options, chat, shots)
     add_examples(ask, setup)
@@ -119,7 +122,7 @@ def _generated(draft: Draft, system: str) -> Generated:
 def first_requests(
     questions: Sequence[Answer], options: GenerationOptions, chat: ChatOptions, shots: Sequence[Answer] = ()
 ) -> list[ChatRequest]:
-    """Return the requests of the first stage, for an estimate."""
+    """Return the requests of the strategy's first stage, for an estimate; of the answer, if that is the first."""
     first = STAGES[options.strategy][0]
     if first == "answer":
         return largest_requests(questions, options, chat, shots)
@@ -132,9 +135,10 @@ def first_requests(
 def largest_requests(
     questions: Sequence[Answer], options: GenerationOptions, chat: ChatOptions, shots: Sequence[Answer] = ()
 ) -> list[ChatRequest]:
-    """Return the requests of later stages at their likely largest: all documents selected, summaries at full length.
+    """Return the requests that write the answers at their likely largest, for an estimate.
 
-    In the strategy two-stage an answer of full length is written in as many sentences as are allowed.
+    All documents are selected, summaries have full length. In the strategy two-stage there are also the requests for
+    choices, and an answer of full length is written in as many sentences as are allowed.
     """
     setup = _estimated(options, chat, shots)
     if options.strategy != "two-stage":
@@ -154,9 +158,9 @@ def largest_requests(
 def training_messages(answers: Sequence[Answer], options: GenerationOptions, chat: ChatOptions) -> list[Messages]:
     """Return the messages of user and assistant by which a model would learn to write these answers.
 
-    There is a pair for each request of the strategy: one or two an answer, in two-stage two for each sentence with a
-    mark and the end. Summaries are those of the file; requests for summaries are not taught. Raises `UserError` where a
-    passage has no summary that the strategy shows.
+    There is one list, of a user's message and the reply, for each request of the strategy: one or two an answer, in
+    two-stage two for each sentence with a mark, and one for the end. Summaries are those of the file; requests for
+    summaries are not taught. Raises `UserError` where a passage has no summary that the strategy shows.
     """
     setup = Setup(options, chat)
     rows = []

@@ -1,4 +1,4 @@
-"""Options of generation: the strategies, the documents of a question, and how they are shown to the model."""
+"""Options of generation: the strategies, the documents of a question, and how the model is shown the documents."""
 
 from __future__ import annotations
 
@@ -116,7 +116,9 @@ class GenerationOptions:
         if self.context_tokens is not None and (words := [name for name in _WORDS if self._changed(name)]):
             raise UserError(f"context_tokens replaces {words[0]}: give only one of the two.")
         if self.tokenizer is not None and self.context_tokens is None:
-            raise UserError("tokenizer counts the tokens of context_tokens, which is not set: set it, or leave it out.")
+            raise UserError(
+                "tokenizer counts the tokens of context_tokens, which is not set: set it, or leave tokenizer out."
+            )
 
     def _numbers(self) -> dict[str, int]:
         values = {option.name: getattr(self, option.name) for option in fields(self)}
@@ -126,23 +128,23 @@ class GenerationOptions:
         return bool(getattr(self, name) != next(option.default for option in fields(self) if option.name == name))
 
     def shared_by(self, shown: int) -> GenerationOptions:
-        """Return the options for one of so many questions that are shown in one request: its share of the context."""
+        """Return the options for each of `shown` questions in one request: with an equal share of the context."""
         name = "context_words" if self.context_tokens is None else "context_tokens"
         return replace(self, **{name: max(1, getattr(self, name) // shown)})
 
     @property
     def focus(self) -> Focus:
-        """What a summary is for: the question, or the document alone."""
+        """What a summary is for: "question", or "document" (the document alone, so that it serves all questions)."""
         return self.summary_focus or ("document" if self.strategy == "two-stage" else "question")
 
     @property
     def beginning(self) -> int:
-        """Number of words of a document's beginning, or of its summary, in the strategy's first showing of it."""
+        """Number of words of a document's beginning, or of its summary, where the strategy first shows the document."""
         return int(getattr(self, _SIZE[self.strategy]))
 
     @property
     def in_use(self) -> dict[str, Any]:
-        """Return the numbers of words that the strategy uses, and the other settings that are not at their default."""
+        """Return the limits that the strategy uses, and other settings that are not at their default, by name."""
         names = ["context_words", _SIZE[self.strategy]]
         names += ["most_sentences" if self.strategy == "two-stage" else "answer_words"]
         if self.context_tokens is not None:
@@ -151,7 +153,10 @@ class GenerationOptions:
 
     @property
     def condition(self) -> str:
-        """Return how the documents differ from the default, as a part of the system's name; empty if they do not."""
+        """Return their number, their text and "oracle", joined by "-", as far as documents differ from the default.
+
+        It is a part of the system's name.
+        """
         parts = [
             str(self.documents or ""),
             "" if self.document_text == "text" else self.document_text,

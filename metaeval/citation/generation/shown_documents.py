@@ -25,7 +25,7 @@ class ShownDocument:
 
 
 def whole_documents(passages: Sequence[Passage], text: Text = "text") -> list[ShownDocument]:
-    """Return every document in full, as shown in a request. text: the field to show; where it is empty, the text."""
+    """Return every document in full, numbered from 1. text: the field to show; where that is empty, the text."""
     return [
         ShownDocument(number, passage.title, getattr(passage, text) or passage.text)
         for number, passage in enumerate(passages, start=1)
@@ -33,27 +33,30 @@ def whole_documents(passages: Sequence[Passage], text: Text = "text") -> list[Sh
 
 
 def in_words(text: str) -> int:
-    """Return the number of words."""
+    """Return the number of words of a text."""
     return len(text.split())
 
 
 def in_tokens(text: str) -> int:
-    """Return the number of tokens, estimated from the number of characters."""
+    """Return the number of tokens of a text, estimated as a quarter of its characters, rounded up."""
     return ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
 def token_counter(tokenizer: str | None) -> Callable[[str], int]:
-    """Return the function that counts tokens (None: `in_tokens`). Raises `UserError` for one that cannot be loaded."""
+    """Return the function that counts tokens of a text with a tokenizer (hub id, folder or "words"; None: `in_tokens`).
+
+    Raises `UserError` for a tokenizer that cannot be loaded.
+    """
     return in_tokens if tokenizer is None else counter(tokenizer, "tokenizer")
 
 
 def fitted(
     documents: Sequence[ShownDocument], total: int, each: int | None = None, size: Callable[[str], int] = in_words
 ) -> list[ShownDocument]:
-    """Return the documents cut to a total size, and to `each` at most. size: returns the size of a text.
+    """Return the documents cut to the size `total` together, and to `each` at most. size: returns the size of a text.
 
-    Long documents are cut to one limit, short ones stay whole. Where there are more documents than words, each keeps
-    one word.
+    Long documents are cut to one limit (see `cut`), short ones stay whole. Every document keeps at least its first
+    word, even if total is exceeded.
     """
     limit = level([size(document.text) for document in documents], total)
     limit = limit if each is None else min(limit, each)
@@ -61,7 +64,7 @@ def fitted(
 
 
 def fit(documents: Sequence[ShownDocument], options: GenerationOptions, each: int | None = None) -> list[ShownDocument]:
-    """Return the documents cut to the options' context.
+    """Return the documents cut so that together they fit the options' context_words or context_tokens.
 
     each: largest number of words of a document (None: no limit); ignored in the strategy truncated where the context
     is counted in tokens.
@@ -74,7 +77,7 @@ def fit(documents: Sequence[ShownDocument], options: GenerationOptions, each: in
 
 
 def level(lengths: Sequence[int], total: int) -> int:
-    """Return the greatest size, from 1, to which documents can be cut so that they fit `total`."""
+    """Return the greatest limit, at least 1, for which documents of these lengths, cut to it, fit `total` together."""
     left, open_ = total, len(lengths)
     for length in sorted(lengths):
         if length * open_ > left:
@@ -84,9 +87,10 @@ def level(lengths: Sequence[int], total: int) -> int:
 
 
 def cut(text: str, limit: int, size: Callable[[str], int] = in_words) -> str:
-    """Return the first whole sentences of a text up to a size, verbatim.
+    """Return as many whole sentences from the beginning of a text, verbatim, as fit the size `limit`.
 
-    A first sentence that is longer is cut after its last word that fits; its first word always stays.
+    If the first sentence is longer, it is cut after the last word that fits; its first word always stays. size: returns
+    the size of a text.
     """
     if size(text) <= limit:
         return text
@@ -103,7 +107,7 @@ def cut(text: str, limit: int, size: Callable[[str], int] = in_words) -> str:
 
 
 def in_json(documents: Sequence[ShownDocument]) -> str:
-    """Return the documents as JSON, one a line."""
+    """Return the documents as JSON objects (document, title if there is one, text), one a line."""
     return "\n".join(
         quoted({"document": each.number, **({"title": each.title} if each.title else {}), "text": each.text})
         for each in documents

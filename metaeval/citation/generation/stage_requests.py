@@ -1,4 +1,4 @@
-"""What a chat model is asked on the way to an answer: the stages, their prompts and requests, and their replies."""
+"""The stages in which a chat model is asked for an answer: their prompts, their requests, and how replies are read."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ STAGES: Mapping[Strategy, tuple[Stage, ...]] = {
     "two-stage": ("summary", "choice", "sentence"),
     "select-then-write": ("selection", "answer"),
 }
-"""The requests of each strategy, in order; two-stage repeats "choice" and "sentence" for every sentence."""
+"""The stages of each strategy, in order; two-stage repeats "choice" and "sentence" for every sentence."""
 
 PROMPTS = Path(__file__).parent / "prompts"
-"""The project's own prompts, by stage; overview.txt asks for a summary that is for no question."""
+"""Folder of the project's own prompts, a file for each stage; overview.txt asks for a summary for no question."""
 
 _PLACES: Mapping[Stage, tuple[str, ...]] = {
     "summary": (),
@@ -79,16 +79,16 @@ class SentenceStep:
 
 
 def prompt_names(options: GenerationOptions) -> dict[Stage, str]:
-    """Return the names of the prompts of the strategy's stages."""
+    """Return the name of the prompt of each stage of the strategy: the stage's, or overview (see `PROMPTS`)."""
     overview = options.focus == "document"
     return {stage: "overview" if stage == "summary" and overview else stage for stage in STAGES[options.strategy]}
 
 
 def load_prompts(options: GenerationOptions, chat: ChatOptions | None = None) -> dict[Stage, Prompt]:
-    """Return the prompts of the strategy's stages: the project's, or those of the options' files.
+    """Return the prompt of each stage of the strategy: the project's, or that of a file which the options name.
 
-    The project's speak of JSON only where the layout and the form of the replies (chat) are JSON. Raises `UserError`
-    when a file cannot be read or lacks a place.
+    The project's prompts ask for JSON, or for plain text if chat.output is "text", and mention JSON documents only in
+    the layout json. Raises `UserError` for a file that cannot be read or lacks a placeholder.
     """
     prompts = {}
     for stage, name in prompt_names(options).items():
@@ -107,9 +107,10 @@ def load_prompts(options: GenerationOptions, chat: ChatOptions | None = None) ->
 class Setup:
     """The options and prompts of a strategy, from which requests are made, and the worked examples (shots).
 
-    options: with the share of the context that is left beside the worked examples; whole: with all of it. examples: by
-    stage, prompts with the replies that are wanted. read_summary, read_selection: read replies; None for one of another
-    form. Raises `UserError` as `load_prompts` does.
+    options: with the share of the context that is left beside the worked examples. whole: the same with all of the
+    context. examples: by stage, the messages of worked examples, each with the wanted reply; empty before
+    `add_examples`. read_summary, read_selection: parse a reply; None for one of another form. Raises `UserError` as
+    `load_prompts` and `token_counter` do.
     """
 
     def __init__(self, options: GenerationOptions, chat: ChatOptions, shots: Sequence[Answer] = ()) -> None:
@@ -131,8 +132,9 @@ class Setup:
         steps: Sequence[SentenceStep] = (),
         written: str = "",
     ) -> ChatRequest:
-        """Return the request of a stage for a question; a summary takes one document. The question's sample sets the
-        seed, except for summaries.
+        """Return the request of a stage for a question, behind the stage's worked examples. See `content`.
+
+        The question's sample sets the seed, except for summaries.
         """
         content = self.content(stage, question.question, documents, steps, written)
         if examples := self.examples.get(stage):
@@ -140,11 +142,11 @@ class Setup:
         return self._sampled(stage, content, 0 if stage == "summary" else question.sample or 0)
 
     def example(self, reply: str, *shown: Any) -> str:
-        """Return a worked example: the message of `content` with the arguments `shown`, and its reply."""
+        """Return a worked example as text: the message of `content` with the arguments `shown`, then its reply."""
         return f"{_cued(self.content(*shown))} {reply}"
 
     def _sampled(self, stage: Stage, content: str, sample: int) -> ChatRequest:
-        """Return the request with this message; each sample after the first has a seed of its own."""
+        """Return the request of a stage with this message; each sample after the first (0) has a seed of its own."""
         changes: dict[str, Any] = {"seed": (self._chat.seed or 0) + sample} if sample else {}
         if stage == "summary" and self.options.summary_model:
             changes["model"] = self.options.summary_model
@@ -159,7 +161,11 @@ class Setup:
         steps: Sequence[SentenceStep] = (),
         written: str = "",
     ) -> str:
-        """Return the message of a stage, without examples."""
+        """Return the message of a stage, without worked examples.
+
+        documents: those to show, exactly one for a summary. steps: earlier choices, for the stage choice. written: the
+        answer so far, for choice and sentence.
+        """
         shown = in_plain_text(documents) if self._plain else in_json(documents)
         texts = {
             "question": question if self._plain else quoted(question),
@@ -181,20 +187,20 @@ class Setup:
         return quoted({"answer": step.written, "documents": list(step.documents)})
 
     def requests(self, stage: Stage, questions: Sequence[Answer], words: int | None) -> list[ChatRequest]:
-        """Return one request for each question, with its documents cut to `words` words each (None: to the total)."""
+        """Return one request for each question, which shows its `documents` with this limit of words."""
         return [self.request(stage, question, self.documents(question, words)) for question in questions]
 
     def documents(self, question: Answer, words: int | None = None) -> tuple[ShownDocument, ...]:
-        """Return the question's documents, cut to so many words each, and in total to the options' context."""
+        """Return the question's documents, each cut to `words` (None: no limit), all to the options' context."""
         return tuple(fit(whole_documents(question.passages, self.options.document_text), self.options, words))
 
     def numbers(self, documents: Sequence[int]) -> str:
-        """Return numbers of documents as a reply gives them; without numbers, the reply that ends an answer."""
+        """Return the reply that selects documents by these numbers; without numbers, the one that ends an answer."""
         return (bracketed(documents) or "[STOP]") if self._as_text else quoted({"documents": list(documents)})
 
 
 def _cued(text: str) -> str:
-    """Return a prompt that ends with a colon, behind which its reply stands."""
+    """Return a prompt that ends with a colon, before its reply: unchanged if it does so already."""
     return text if text.endswith(":") else f"{text}\n\nReply:"
 
 
@@ -204,19 +210,19 @@ def bracketed(numbers: Sequence[int]) -> str:
 
 
 def spoken(text: str) -> tuple[str, bool]:
-    """Return a reply without a block of thinking before it, stripped, and whether there was one."""
+    """Return (a reply's text, stripped, without a block of thinking before it; whether there was such a block)."""
     match = _THINKING.match(text)
     return text[match.end() if match else 0 :].strip(), match is not None
 
 
 def read_summary(text: str) -> str | None:
-    """Return the summary in a reply, empty where the document says nothing; None for a reply of another form."""
+    """Return the summary in a reply in JSON, which can be empty; None for a reply of another form."""
     body = read_object(text, _SUMMARY)
     return body["summary"].strip() if body else None
 
 
 def read_selection(text: str) -> list[int] | None:
-    """Return the distinct numbers in a reply, sorted; None for a reply of another form."""
+    """Return the distinct numbers of documents in a reply in JSON, sorted; None for a reply of another form."""
     body = read_object(text, _SELECTION)
     return sorted(set(body["documents"])) if body else None
 
@@ -228,7 +234,7 @@ def summary_in_text(text: str) -> str | None:
 
 
 def selection_in_text(text: str) -> list[int] | None:
-    """Return the distinct numbers in a reply such as [2][5], sorted, empty for [STOP] and [NONE]; None for others."""
+    """Return the distinct numbers in a plain reply such as [2][5], sorted, empty for [STOP] or [NONE]; else None."""
     reply, _ = spoken(text)
     if _NO_NUMBERS.fullmatch(reply):
         return []

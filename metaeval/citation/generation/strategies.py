@@ -18,15 +18,17 @@ from metaeval.llm.messages import Answer as Reply
 from metaeval.llm.messages import Ask, ChatRequest, State, read_answer, text_of
 
 Trouble = State | Literal["stopped at once"]
-"""Why there is no answer: the state of a request, or the model chose no document for a first sentence."""
+"""Why there is no answer: the outcome of a request, or the model chose no document for the first sentence."""
 
 
 @dataclass
 class Draft:
     """An answer in the making.
 
-    documents: those that the model is shown. shown: the numbers of those that it was shown for its text. stage,
-    trouble, unread: the stage that failed, why, and the reply that caused it. problems: the number of problems by kind.
+    documents: those that the model is shown first (beginnings, summaries, or the selected ones). text: the answer so
+    far. shown: the numbers of the documents that the model was shown when it wrote text. steps: the sentences of
+    two-stage. stage, trouble, unread: the stage that failed, why, and the reply or failure that caused it. problems:
+    the number of problems by kind. complete: whether text is the whole answer.
     """
 
     question: Answer
@@ -46,24 +48,24 @@ class Draft:
         return not self.complete and self.trouble is None
 
     def fail(self, stage: Stage, trouble: Trouble, reply: Reply | None) -> None:
-        """Record why there is no answer."""
+        """Record why there will be no answer."""
         self.stage, self.trouble, self.unread = stage, trouble, reply
 
 
 Show = Callable[[Sequence[Draft], Ask, Setup], None]
-"""Gives each draft the documents that the model is shown, or its trouble. ask: sends requests and returns replies."""
+"""Sets the documents of each draft that the model is shown, or the draft's trouble."""
 
 
 def truncated(drafts: Sequence[Draft], _: Ask, setup: Setup) -> None:
-    """Show the beginning of every document; documents get an equal share of the context."""
+    """Show the beginning of every document; long documents get an equal share of the context."""
     for draft in drafts:
         draft.documents = setup.documents(draft.question, setup.options.beginning)
 
 
 def summarised(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
-    """Show the model's summary of every document; those that say nothing are left out.
+    """Show the model's summary of every document; documents with an empty summary are left out.
 
-    An answer with a missing summary fails: it would be that of a model that saw less.
+    A draft fails if any of its summaries is missing, so that no answer is written from fewer documents.
     """
     requests = summary_requests([draft.question for draft in drafts], setup)
     summaries: list[list[ShownDocument]] = [[] for _ in drafts]
@@ -88,7 +90,7 @@ def summarised(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
 
 
 def selected(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
-    """Show the documents that the model selects from previews, whole up to the context.
+    """Show the documents that the model selects by their beginnings, in full as far as they fit the context.
 
     Selected numbers that no document has are counted as problems.
     """
@@ -104,15 +106,15 @@ def selected(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
 
 
 def originals(question: Answer, numbers: Sequence[int], setup: Setup) -> list[ShownDocument]:
-    """Return the question's documents with these numbers, whole up to the context."""
+    """Return the question's documents with these numbers, in full as far as they fit the context."""
     documents = whole_documents(question.passages, setup.options.document_text)
     return fit([document for document in documents if document.number in numbers], setup.options)
 
 
 def summary_requests(questions: Sequence[Answer], setup: Setup) -> list[tuple[int, ShownDocument, ChatRequest]]:
-    """Return (index of the question, document, request) for every document that has a text.
+    """Return (index of the question, document, request) for a summary of every document that has a text.
 
-    A summary that is for no question does not depend on the document's number either, and serves all questions.
+    For a summary that is for no question, the document has number 1, so that its request is the same for all questions.
     """
     requests = []
     for place, question in enumerate(questions):
@@ -125,7 +127,7 @@ def summary_requests(questions: Sequence[Answer], setup: Setup) -> list[tuple[in
 
 
 def written_at_once(show: Show, drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
-    """Ask for whole answers, from the documents that `show` shows."""
+    """Ask for the whole answer of each draft in one request, from the documents that `show` sets."""
     show(drafts, ask, setup)
     going = [draft for draft in drafts if draft.is_open]
     requests = [setup.request("answer", draft.question, draft.documents) for draft in going]
@@ -138,7 +140,8 @@ def written_at_once(show: Show, drafts: Sequence[Draft], ask: Ask, setup: Setup)
 def written_by_sentences(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
     """Let the model choose documents by their summaries, write one sentence from their texts, and so on until it stops.
 
-    The model is told the answer so far, and all earlier choices. Answers that `most_sentences` ends are counted.
+    Requests for a choice tell the answer so far and earlier choices, those for a sentence only the answer so far.
+    Answers that `most_sentences` ends are counted as problems.
     """
     summarised(drafts, ask, setup)
     for _ in range(setup.options.most_sentences):
@@ -150,7 +153,11 @@ def written_by_sentences(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> Non
 
 
 def choose(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
-    """Ask which documents the next sentence needs; a draft without any is complete."""
+    """Ask which documents the next sentence of each draft needs, and add a step.
+
+    If it needs none, the draft is complete, or fails if it has no sentence yet. It also fails for an unreadable reply,
+    and for numbers none of which it has been shown.
+    """
     requests = [setup.request("choice", draft.question, draft.documents, draft.steps, draft.text) for draft in drafts]
     for draft, reply in zip(drafts, ask(requests) if requests else [], strict=True):
         numbers, state = read_answer(reply, setup.read_selection)
@@ -168,7 +175,7 @@ def choose(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
 
 
 def write(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
-    """Ask for the next sentence of each draft; of a longer reply the first sentence is taken, and this is counted."""
+    """Ask for the next sentence of each draft; of a longer reply only the first is taken, and the rest is counted."""
     requests = [
         setup.request(
             "sentence", draft.question, originals(draft.question, draft.steps[-1].documents, setup), (), draft.text
@@ -189,7 +196,7 @@ def write(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
 
 
 def _text(draft: Draft, stage: Stage, reply: Reply) -> str:
-    """Return the text of a reply; for a reply without one, the draft fails."""
+    """Return the text of a reply without a block of thinking; if there is none, fail the draft and return ""."""
     text, state = read_answer(reply, lambda content: spoken(content)[0] or None)
     if text is None:
         draft.fail(stage, state, reply)
@@ -199,7 +206,7 @@ def _text(draft: Draft, stage: Stage, reply: Reply) -> str:
 
 
 def sentences_of(text: str) -> list[str]:
-    """Return the sentences of a text, verbatim; marks behind a full stop belong to its sentence."""
+    """Return the sentences of a text, verbatim; marks behind a full stop belong to the sentence that it ends."""
     sentences = move_leading(split(whole(text)), "move all")
     spans = [sentence.span() for sentence in sentences if sentence.text.strip()]
     return [text[start:end].strip() for start, end in spans]
@@ -214,12 +221,12 @@ WRITING: Mapping[Strategy, Callable[[Sequence[Draft], Ask, Setup], None]] = {
 
 
 def add_examples(ask: Ask | None, setup: Setup) -> None:
-    """Make the worked examples of every stage from the shots, whose documents are shown as those of the questions.
+    """Set `setup.examples` from its shots, whose documents are shown as those of the questions; without shots, nothing.
 
-    ask: sends requests and returns replies; None, for an estimate: beginnings of documents stand for summaries.
-
-    Selections are the documents that a shot's text cites, or its next sentence. The example of a next sentence is the
-    last one with a mark. Raises `UserError` as `ask` does.
+    ask: sends the requests for summaries; None for an estimate, where beginnings of documents stand for summaries.
+    The selected documents of an example are those that the shot's text, or its next sentence, cites. The example of a
+    choice is the one that ends the answer, that of a sentence the last one with a mark. Raises `UserError` as `ask`
+    does, and if a summary is missing.
     """
     if not setup.shots:
         return
@@ -238,15 +245,15 @@ def add_examples(ask: Ask | None, setup: Setup) -> None:
 
 
 def _examples(draft: Draft, setup: Setup) -> dict[Stage, str]:
-    """Return the worked example of each stage: the last one of its kind."""
+    """Return the worked example of each stage: the last lesson of the stage."""
     return {stage: setup.example(reply, stage, *shown) for stage, shown, reply in lessons(draft, setup)}
 
 
 def lessons(draft: Draft, setup: Setup) -> Iterator[tuple[Stage, tuple[Any, ...], str]]:
-    """Yield what a model would have been asked for an existing answer, and what it should have replied.
+    """Yield what a model would have been asked to write the text of the draft's question, and what it should reply.
 
-    Each is a stage, the arguments of `Setup.content` behind it, and the reply. draft: with its documents as they are
-    shown first. In two-stage a sentence without a mark is part of the answer so far, and has no lesson of its own.
+    Each is (stage, the further arguments of `Setup.content`, the reply). draft: with its documents as they are shown
+    first. In two-stage a sentence without a mark is part of the answer so far, and has no lesson of its own.
     """
     shot, question, text = draft.question, draft.question.question, draft.question.text
     if setup.options.strategy == "two-stage":
@@ -267,7 +274,7 @@ def lessons(draft: Draft, setup: Setup) -> Iterator[tuple[Stage, tuple[Any, ...]
 
 
 def stored_summaries(question: Answer, setup: Setup) -> Sequence[ShownDocument]:
-    """Return a question's documents by the summaries that its file holds. Raises `UserError` where one is missing."""
+    """Return a question's documents with the summaries in its file as texts; `UserError` where one is missing."""
     if lacking := next((n for n, passage in enumerate(question.passages, start=1) if not passage.summary), None):
         raise UserError(
             f"Passage {lacking} of {shown(question.id)} has no summary, which the strategy {setup.options.strategy} "
@@ -277,7 +284,7 @@ def stored_summaries(question: Answer, setup: Setup) -> Sequence[ShownDocument]:
 
 
 def steps_of(text: str) -> list[SentenceStep]:
-    """Return the steps in which an answer could have been written: its sentences up to the last that cites."""
+    """Return the steps by which two-stage could have written a text: its sentences up to the last one with a mark."""
     steps, written = [], ""
     for sentence in sentences_of(text):
         steps.append(SentenceStep(written, cited(sentence), sentence))

@@ -21,9 +21,9 @@ _IRRELEVANT = "irrelevant"
 
 @dataclass(frozen=True)
 class GenerationTask:
-    """The questions as they are asked, one for each sample, with their documents, and the worked examples.
+    """The questions as they are asked, once for each sample, with their documents, and the worked examples (shots).
 
-    notes: how often documents were left out or filled up, by a description.
+    notes: by description, how often documents of questions were left out or added.
     """
 
     questions: Sequence[Answer]
@@ -32,7 +32,10 @@ class GenerationTask:
 
 
 def task_of(questions: Sequence[Answer], options: GenerationOptions) -> GenerationTask:
-    """Return the task of a run. Raises `UserError` where the questions lack what the options ask for."""
+    """Return the task of a run: documents chosen and ordered by the options, which also name the worked examples.
+
+    Raises `UserError` where questions or worked examples lack what the options ask for.
+    """
     shots = [] if options.shots is None else read_shots(options.shots, questions)
     notes, of_shots = Counter[str](), Counter[str]()
     if options.document_text != "text":
@@ -51,9 +54,10 @@ def task_of(questions: Sequence[Answer], options: GenerationOptions) -> Generati
 
 
 def read_shots(path: Path, questions: Sequence[Answer]) -> list[Answer]:
-    """Return the worked examples of a file of answers.
+    """Return the worked examples in a file of answers. questions: those of the run.
 
-    Raises `UserError` for an example without a question or a mark, and for one that is also a question of the run.
+    Raises `UserError` for an example without a question or a mark, with a mark that cites none of its documents, or
+    that numbers documents from 0, and for one that is also a question of the run.
     """
     shots, ids = read_answers(path), {question.question.strip(): question.id for question in questions}
     for shot in shots:
@@ -76,15 +80,15 @@ def _check_number(questions: Sequence[Answer], documents: int) -> None:
     if short:
         raise UserError(
             f"documents={documents} asks for more documents than there are: {len(short):,} of {len(questions):,} "
-            f"questions have fewer, {shown(short[0].id)} has {len(short[0].passages)}: set a smaller number."
+            f"questions have fewer, {shown(short[0].id)} has {len(short[0].passages)}: set documents lower."
         )
 
 
 def _shortened(questions: Sequence[Answer], options: GenerationOptions, notes: Counter[str]) -> list[Answer]:
     """Return the questions with only the documents that have the short text (snippet or summary), as in ALCE's code.
 
-    Documents whose short text calls them irrelevant are left out too. A question that loses all of its documents keeps
-    the first, of which the text is shown.
+    Documents whose short text says "irrelevant" are left out too. A question that loses all of its documents keeps the
+    first. notes: an output, to which counts are added. Raises `UserError` if no document has the short text.
     """
     name, most = options.document_text, options.documents
     if not any(getattr(passage, name) for question in questions for passage in question.passages):
@@ -105,10 +109,11 @@ def _shortened(questions: Sequence[Answer], options: GenerationOptions, notes: C
 
 
 def around_cited(answers: Sequence[Answer], negatives: int, seed: int, notes: Counter[str]) -> list[Answer]:
-    """Return the answers with the documents that their texts cite and random others, and their marks renumbered.
+    """Return the answers with only the documents that their texts cite and random others, and their marks renumbered.
 
-    negatives: number of others, of the answer's own documents, filled up from those of other answers. seed: of drawing.
-    notes: counts what is filled up. Raises `UserError` for an answer that cites nothing, and for too few others.
+    negatives: number of other documents, drawn from the answer's own, and, if these are too few, from those of other
+    answers. seed: of drawing. notes: an output, to which the number from other answers is added. Raises `UserError` for
+    an answer that cites none of its documents, and where there are too few others.
     """
     kept = []
     for answer in answers:
@@ -116,8 +121,8 @@ def around_cited(answers: Sequence[Answer], negatives: int, seed: int, notes: Co
         positive = {*cited(answer.text, answer.first)} & {*places}
         if not positive:
             raise UserError(
-                f"Question {shown(answer.id)} has no text that cites a document, which oracle and negatives need: "
-                "give SCiFi's samples, or answers with marks."
+                f"Question {shown(answer.id)} has no text that cites one of its documents, and oracle and negatives "
+                "choose documents by such citations: give SCiFi's samples, or answers with marks."
             )
         draw = random.Random(f"{seed} negatives {answer.id}")
         uncited = [place for place in places if place not in positive]
@@ -127,8 +132,9 @@ def around_cited(answers: Sequence[Answer], negatives: int, seed: int, notes: Co
             others = _of_others(answer, answers)
             if len(others) < missing:
                 raise UserError(
-                    f"negatives={negatives} asks for more documents than there are: {shown(answer.id)} has "
-                    f"{len(drawn)} uncited ones, and other questions have {len(others)}: set a smaller number."
+                    f"negatives={negatives} asks for more documents than there are: question "
+                    f"{shown(answer.id)} has {len(drawn)} uncited ones, and other questions have {len(others)}: set "
+                    "negatives lower."
                 )
             more = draw.sample(others, missing)
             notes["negatives from other questions"] += missing
@@ -137,16 +143,16 @@ def around_cited(answers: Sequence[Answer], negatives: int, seed: int, notes: Co
 
 
 def shuffled(answer: Answer, seed: int) -> Answer:
-    """Return an answer with its documents in another order, and its marks renumbered."""
+    """Return an answer with its documents in a random order, and its marks renumbered. seed: combined with its id."""
     order = list(range(1, len(answer.passages) + 1))
     random.Random(f"{seed} order {answer.id}").shuffle(order)
     return _with_documents(answer, order)
 
 
 def _with_documents(answer: Answer, order: Sequence[int], more: Sequence[Passage] = ()) -> Answer:
-    """Return an answer with its documents in `order` (numbers from 1), followed by more, and its marks renumbered.
+    """Return an answer with its documents in `order` (numbers from 1), then the passages `more`, and marks renumbered.
 
-    Marks of documents that are left out stay as they are.
+    Marks of documents that are left out keep their number. All readable marks are written as [n].
     """
     renumbered = {old: new for new, old in enumerate(order, start=1)}
     text, end = "", 0
