@@ -216,10 +216,7 @@ number of requests of the batch that are done, and the number of requests in the
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Tokens read and written for some replies, summed as the server counted them.
-
-    uncounted: number of replies that lack either count; a missing count adds 0.
-    """
+    """Tokens in and out of some replies, summed as the server counted; uncounted: number of replies without counts."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -243,8 +240,7 @@ class Chat:
     def ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
         """Return the reply or failure of each request, in order.
 
-        With ask_again="unparsed", a request with a malformed reply is sent once more; its second reply is used if it is
-        well-formed, else the first.
+        With ask_again="unparsed", a request with a malformed reply is sent twice; the second is used if well-formed.
         """
         loose = [request.loose for request in requests]
         requests = self._source.fitted(requests)
@@ -263,10 +259,7 @@ class Chat:
         return answers
 
     def note(self) -> str:
-        """Return one line for the screen: the source and number of the replies, their cost, and how many came again.
-
-        Of a file of recorded replies, it names the file alone.
-        """
+        """Return one line for the screen: number, cost and errors of the replies (of a file: its path only)."""
         again = f"; {len(self.superseded):,} unparsed replies asked for again, {self._read:,} of them read then"
         return self._source.note() + (again if self.superseded else "")
 
@@ -393,7 +386,7 @@ class _Asker:
         return session.ask(requests, lambda done, total: progress(name, done, total))
 
     def fitted(self, requests: Sequence[ChatRequest]) -> Sequence[ChatRequest]:
-        """Return the requests; all without their optional schemas if stored replies came so, or the endpoint refuses.
+        """Return the requests; all without their optional schemas if stored replies came so, or the server refuses.
 
         Where no reply is stored, the first request with an optional schema is sent to find out.
         """

@@ -50,10 +50,7 @@ def find_place(
 
 
 def premise(passages: Sequence[Passage], untitled: Untitled = "text only") -> str:
-    """Return one premise of all passages: a line "Title: ..." and the text of each, joined by line breaks.
-
-    untitled: whether a passage without a title has such a line, too.
-    """
+    """Return one premise of all passages: of each a title line (see `Untitled`) and the text, on lines of their own."""
     return "\n".join(
         f"Title: {passage.title}\n{passage.text}" if passage.title or untitled == "title line" else passage.text
         for passage in passages
@@ -69,10 +66,7 @@ class ClaimQuestion:
     cited: tuple[int, ...]
 
     def pair(self, indices: Iterable[int], untitled: Untitled) -> NliPair:
-        """Return (premise of the passages at these indices, claim).
-
-        The premise is `UNKNOWN_TEXT` if each of them has a source and no text.
-        """
+        """Return (premise of these passages, or `UNKNOWN_TEXT` if each has a source and no text; the claim)."""
         cited = [self.passages[index] for index in indices]
         if all(passage.source and not passage.text for passage in cited):
             return UNKNOWN_TEXT, self.claim

@@ -125,7 +125,7 @@ class PipelineReading:
         lines = self.lines(entails)
         if soft:
             degrees = measures.soften(self.answers, lines, entails, self.untitled, self.zero)
-            table = [measures.settled(*both) for both in zip(lines, degrees, strict=True)]
+            table = [measures.judged_by_degrees(*both) for both in zip(lines, degrees, strict=True)]
             return PipelineJudgement(table, *self._shares(degrees), degrees)
         claims = self.claim_recalls(entails) if self.claim_recalls else None
         return PipelineJudgement(lines, *self._shares(lines), claim_recalls=claims)

@@ -89,9 +89,9 @@ class Mark:
 class Claim:
     """A claim that the passages which its marks cite should together entail.
 
-    marks: those that count, of its citation group (ALiiCE) or its sentence (ALCE); empty: the claim is uncited.
-    sentence: number of the sentence in the answer, from 1. made_by: the rule that made the claim ("sentence", "tree",
-    or "fallback: ..." with its reason). start, end: offsets of the sentence in the answer.
+    marks: of its citation group (ALiiCE), or those of its sentence that cite a passage and count (ALCE). sentence:
+    number of the sentence in the answer, from 1. made_by: the rule that made the claim ("sentence", "tree", or
+    "fallback: ..." with its reason). start, end: offsets of the sentence in the answer.
     """
 
     text: str

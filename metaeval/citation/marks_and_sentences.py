@@ -264,8 +264,8 @@ def move_leading(
 
     Written after the full stop, such marks belong to that sentence. "move first" is the released ALiiCE rule: if a
     sentence opens with a bracket, its first plain mark is cut out and appended without a space, even if it does not
-    open the sentence; further marks stay. "move all" moves the whole group that opens the sentence. An emptied
-    sentence stays in the list.
+    open the sentence; further marks stay. "move all" moves the whole group that opens the sentence, "keep" nothing. An
+    emptied sentence stays in the list, and so do marks that open the first sentence.
     """
     moved: list[LocatedText] = []
     for sentence in sentences:

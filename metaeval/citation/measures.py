@@ -104,7 +104,7 @@ def citation_shares(
 
 
 def recalls(answers: Sequence[Answer], lines: Sequence[CitationLine]) -> list[AnswerShare]:
-    """Return citation recall of each answer over its claims; claims without a verdict are left out."""
+    """Return citation recall of each answer over its claims; claims without a verdict count only as `open`."""
     return sum_up(
         answers,
         ((line.answer, line.recall, citation_table.unjudged_claim(line)) for line in citation_table.claims_of(lines)),
@@ -112,7 +112,7 @@ def recalls(answers: Sequence[Answer], lines: Sequence[CitationLine]) -> list[An
 
 
 def precisions(answers: Sequence[Answer], lines: Sequence[CitationLine]) -> list[AnswerShare]:
-    """Return citation precision of each answer over its citations; those without a verdict are left out."""
+    """Return citation precision of each answer over its citations; those without a verdict count only as `open`."""
     return sum_up(answers, ((line.answer, line.precision, line.state == "unjudged") for line in lines))
 
 
@@ -211,10 +211,7 @@ def harmonic(recall: Statistic, precision: Statistic) -> Statistic:
 
 
 def variation(numbers: Sequence[Sequence[float]]) -> Statistic:
-    """Return the population standard deviation over the mean of all answers' numbers, pooled.
-
-    numbers: those of each answer, not negative. Undefined without numbers, and for a mean of 0.
-    """
+    """Return the population standard deviation over the mean of all answers' numbers, pooled; undefined for mean 0."""
     pooled = [x for row in numbers for x in row]
     # Squares of the distances from the pooled mean: with squares of the numbers, most digits would cancel.
     pivot = sum(pooled) / len(pooled) if pooled else 0.0
@@ -293,7 +290,7 @@ def groups_with_value(statistic: Statistic, rows: Ints, group: Ints) -> int:
 def interval_over(
     statistic: Statistic, rows: Ints, group: Ints, n_groups: int, resampling: Resampling
 ) -> ValueInterval:
-    """Return the value over some answers with its interval (low and high None if fewer than two groups have a value).
+    """Return the value over some answers and its interval, if there is one; it takes at least two groups with a value.
 
     rows: indices of the answers. group: (n,) codes of all answers. n_groups: number of codes.
     """
@@ -314,10 +311,9 @@ def interval_by(
 
 
 def interval_of(values: Floats, level: float) -> ValueInterval:
-    """Return values[0] (of the input) with the percentile interval of values[1:] (of the resamples).
+    """Return values[0] (of the input) with the percentile interval of values[1:] (of the resamples), if there is one.
 
-    There is none without resamples, or if fewer than half of them are defined. For discrete measures, such as numbers
-    of flips.
+    It is for discrete measures, such as numbers of flips.
     """
     if np.isnan(values[0]):
         return ValueInterval(None)
@@ -359,7 +355,7 @@ def soften(
 
     A claim's recall is the score of its passages together, a citation's precision the score of its passage alone,
     from one more call of `entails`. Lines that need no verdict (a mark without a passage, an uncited claim) are
-    unchanged, as are the states of all lines (see `settled`).
+    unchanged, as are the states of all lines (see `judged_by_degrees`).
     """
     passages = {answer.id: answer.passages for answer in answers}
     pairs: list[NliPair | None] = []
@@ -373,11 +369,8 @@ def soften(
     return [_soft(line, None if pair is None else known[pair]) for line, pair in zip(lines, pairs, strict=True)]
 
 
-def settled(line: CitationLine, degrees: CitationLine) -> CitationLine:
-    """Return a line of a soft backend for the citation table: "unjudged" becomes "judged" if its degrees are known.
-
-    line: without degrees; degrees: the same line from `soften`, whose reason it gets.
-    """
+def judged_by_degrees(line: CitationLine, degrees: CitationLine) -> CitationLine:
+    """Return a soft backend's line with the reason of its `degrees` (from `soften`), "judged" if these are known."""
     judged = line.state == "unjudged" and not degrees.reason
     return replace(line, state="judged" if judged else line.state, reason=degrees.reason)
 

@@ -42,10 +42,7 @@ def check_limits(options: DataclassInstance, *names: str) -> None:
 def changed_profile(
     profiles: Mapping[str, Options], profile: str, changes: Mapping[str, Any], pipeline: str
 ) -> Options:
-    """Return a profile with some options changed. Raises `UserError` for an unknown profile or option.
-
-    pipeline: its name, for the error.
-    """
+    """Return a profile with some options changed; `UserError` for an unknown profile, or option of the pipeline."""
     if profile not in profiles:
         raise unknown("profile", profile, profiles)
     known = [option.name for option in fields(profiles[profile]) if option.name != "name"]

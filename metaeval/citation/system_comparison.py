@@ -196,13 +196,17 @@ def flips(rankings: Rankings) -> list[Flip]:
             lead, turned = (float(values[backend, ahead, 0] - values[backend, behind, 0]) for backend in (i, j))
             resampled = signs[pair, 1:] * others[pair, 1:]
             share = float(np.mean(resampled < 0)) if resampled.size else None
-            causes = tuple(cause for cause in parts(rankings, measure, (i, j), (ahead, behind))[:5] if cause.adds > 0)
+            causes = tuple(
+                cause for cause in flip_causes(rankings, measure, (i, j), (ahead, behind))[:5] if cause.adds > 0
+            )
             named = (measure, backends[i], backends[j], systems[ahead], systems[behind])
             reversals.append(Flip(*named, lead, turned, share, causes))
     return reversals
 
 
-def parts(rankings: Rankings, measure: str, backends: tuple[int, int], systems: tuple[int, int]) -> list[FlipCause]:
+def flip_causes(
+    rankings: Rankings, measure: str, backends: tuple[int, int], systems: tuple[int, int]
+) -> list[FlipCause]:
     """Return the contribution of each answer of the two systems to a flip, largest first; empty without shares.
 
     It is the change of the answer's term in its system's mean from the first backend to the second, in favour of the

@@ -12,7 +12,7 @@ from metaeval.citation.generation.generate import first_requests, generate
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.shown_documents import cut, fit, in_plain_text, in_tokens, whole_documents
 from metaeval.citation.generation.stage_requests import Setup
-from metaeval.citation.generation.task import around_cited, shuffled, task_of
+from metaeval.citation.generation.task import cited_and_negatives, shuffled, task_of
 from metaeval.citation.readers.answer_files import read_answers, read_questions
 from metaeval.citation.readers.answers_jsonl import lines_of, own_lines, own_row
 from metaeval.errors import UserError
@@ -88,11 +88,11 @@ def test_negatives_that_a_question_lacks_come_from_other_questions():
 
 def test_documents_around_the_cited_ones_are_drawn_and_marks_renumbered():
     answer = numbered(text="One [8] and two [3][8], both [3, 8], none [10].")
-    (fewer,) = around_cited([answer], 0, 0, Counter())
+    (fewer,) = cited_and_negatives([answer], 0, 0, Counter())
     # The third document is now the first, and the eighth the second; no tenth is there, before or after.
     assert (fewer.text, places(fewer)) == ("One [2] and two [1][2], both [1][2], none [10].", [3, 8])
     for seed in range(8):
-        (drawn,) = around_cited([answer], 3, seed, Counter())
+        (drawn,) = cited_and_negatives([answer], 3, seed, Counter())
         drawn = shuffled(drawn, seed)
         numbers = [int(number) for number in re.findall(r"\[(\d+)\]", drawn.text)]
         assert [places(drawn)[number - 1] for number in numbers[:-1]] == [8, 3, 8, 3, 8]
@@ -100,7 +100,7 @@ def test_documents_around_the_cited_ones_are_drawn_and_marks_renumbered():
 
 
 def test_marks_that_count_from_zero_are_renumbered_from_one():
-    (kept,) = around_cited([replace(numbered(), first=0)], 0, 0, Counter())  # they mean the third and the fifth
+    (kept,) = cited_and_negatives([replace(numbered(), first=0)], 0, 0, Counter())  # they mean the third and the fifth
     assert (kept.text, kept.first, places(kept)) == ("They say [1][2].", 1, [3, 5])
 
 

@@ -259,5 +259,5 @@ def test_the_other_strategies_teach_what_they_ask(tmp_path, monkeypatch):
     assert (chosen, written) == ('{"documents": [1, 3]}', WRITTEN)
     assert "Text 2." in selection
     assert "Text 2." not in answer
-    with pytest.raises(UserError, match='Passage 1 of "a" has no summary, which the strategy summary shows'):
+    with pytest.raises(UserError, match='Passage 1 of answer "a" has no summary, which the strategy summary shows'):
         messages("summary", passages=PASSAGES)

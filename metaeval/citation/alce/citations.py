@@ -148,7 +148,7 @@ def _items(reading: LocatedText, answer: Answer, options: AlceOptions) -> Iterat
 
 
 def _statement(unit: LocatedText, number: int, answer: Answer, options: AlceOptions) -> CitedStatement:
-    cited = tuple(_cited(unit, answer, options))
+    cited = tuple(_marks_with_states(unit, answer, options))
     text = clean(unit, answer, options).text.strip()
     # The question in front of a list item is not a part of the answer.
     begin = next((index for index, offset in enumerate(unit.at) if offset >= 0), len(unit.text))
@@ -170,7 +170,7 @@ def _statement(unit: LocatedText, number: int, answer: Answer, options: AlceOpti
     return CitedStatement(claim, cited, number, counts, failing=None)
 
 
-def _cited(unit: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[CitedMark]:
+def _marks_with_states(unit: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[CitedMark]:
     """Yield every mark of a statement with its state: judged, fails, repeated, over the limit, or not read."""
     seen: set[int] = set()
     cited: list[CitedMark] = []

@@ -239,10 +239,7 @@ _KINDS = ("gpt2", "bert")
 
 
 def answers_mauve(answers: Sequence[Answer], model: str = MAUVE_MODEL, options: AlceOptions = PAPER) -> float | None:
-    """Return MAUVE of the answers, without marks, and their reference answers; see `mauve`.
-
-    Answers without a reference answer are left out.
-    """
+    """Return `mauve` of the answers, without marks, and their reference answers; answers without one are left out."""
     referenced = [answer for answer in answers if answer.reference.get("answer")]
     return mauve(
         [answer.question for answer in referenced],

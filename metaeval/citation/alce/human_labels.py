@@ -229,10 +229,7 @@ def agreement(labels: UnitLabels, n_groups: int, resampling: Resampling) -> list
 
 
 def fleiss(labels: UnitLabels) -> float | None:
-    """Return Fleiss' kappa of people and raters on the units that all judged; None if undefined.
-
-    It is undefined, too, for fewer than two raters beside the people.
-    """
+    """Return Fleiss' kappa of people and raters on the units that all judged; None if undefined, or with one rater."""
     columns = np.stack([labels.human, *labels.raters.values()])
     if columns.shape[0] < 3:
         return None

@@ -34,9 +34,7 @@ class ContextWindow(NamedTuple):
 
 
 class AnswerSpan(NamedTuple):
-    """The best short answer of a window: indices of its first and last token, its probability (score), and that of
-    no answer (none).
-    """
+    """The best short answer of a window: indices of its first and last token, its probability and that of no answer."""
 
     first: int
     last: int

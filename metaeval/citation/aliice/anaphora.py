@@ -40,10 +40,7 @@ _NOUN_MARKS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SentenceContext:
-    """What else is known of a sentence's answer. titles: of all passages of the answer, in order.
-
-    before: the sentences before it, with marks, in the order of the text.
-    """
+    """The titles of an answer's passages, in order, and the sentences before a sentence, with marks, in order."""
 
     titles: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
@@ -56,7 +53,7 @@ def noun_marks(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, int
     """Yield (start, end, offset of first mark, name) of marks in place of a noun: "Paper [4] shows", "[2] proposes".
 
     The name, to be written from start to end, is such as 'the paper “TITLE”', and "the cited paper" where a title is
-    missing; where the text gives no kind, "source". titles: of the answer's passages, in order.
+    missing; where the text names no kind of source, it is "source". titles: of the answer's passages, in order.
     """
     for match in _NOUN_MARKS.finditer(text):
         group = next(name for name in ("named", "subject", "object") if match[name])
@@ -95,7 +92,7 @@ Prior = tuple[Tree, Callable[[Sequence[int]], str]]
 
 
 def resolved(tree: Tree, priors: Sequence[Prior]) -> dict[int, str]:
-    """Return the name of the word of a sentence that points to a sentence before, by token index; mostly empty.
+    """Return a name for the word of a sentence that points to a sentence before, by the word's token index, if any.
 
     Only one word is named, without a noun before it, and only where its meaning is unambiguous: a pronoun by the
     subject of the sentence before, if the two agree in number; "this" in "this method" by the last method that was
@@ -126,10 +123,7 @@ def resolved(tree: Tree, priors: Sequence[Prior]) -> dict[int, str]:
 
 
 def _is_empty(tree: Tree, pronoun: int) -> bool:
-    """Return whether the pronoun is an "it" that stands for a clause behind it, as in "It is known that ...".
-
-    So is "it" before seems, appears and takes.
-    """
+    """Return whether the pronoun is an "it" for a later clause: "It is known that", or before seems, appears, takes."""
     verb = tree.heads[pronoun]
     if tree.tokens[pronoun].lower() != "it" or tree.tokens[verb].lower() in ("seems", "appears", "takes"):
         return tree.tokens[pronoun].lower() == "it"
@@ -141,7 +135,7 @@ def _is_empty(tree: Tree, pronoun: int) -> bool:
 
 
 def _last_subject(pronoun: str, priors: Sequence[Prior]) -> str:
-    """Return the subject that a pronoun stands for, as a name; empty if it is not unambiguous.
+    """Return the subject that a pronoun stands for, as a name; empty if that is ambiguous.
 
     It is the subject of the sentence before, or of the nearest one before whose subject is not the same pronoun. It has
     to be the only subject of its sentence that agrees with the pronoun.
@@ -163,8 +157,8 @@ def _last_subject(pronoun: str, priors: Sequence[Prior]) -> str:
 
 
 def _last_described(noun: str, priors: Sequence[Prior]) -> str:
-    """Return what "this NOUN" stands for, from the sentence before: the last phrase with the noun and words that say
-    which one; else, for a general noun such as "method", the subject if it is a name; else empty.
+    """Return what "this NOUN" stands for in the sentence before: the last phrase with NOUN and words that say which
+    one; else, for a general noun such as "method", the subject if it is a name; else empty.
     """
     for tree, write in priors[:1]:
         for place in reversed(range(len(tree.tokens))):

@@ -250,10 +250,8 @@ class Rejudged:
             "score_after": None if rewriting.text is None else new.score,
         }
 
-    def wordings(self) -> list[Measured]:
-        """Return shares of the claims that were sent to the model, by state, and of those that were rewritten, the
-        shares that stayed as they were and that have new words.
-        """
+    def reply_shares(self) -> list[Measured]:
+        """Return shares of the claims that were sent to the model, by state, and of the rewritten ones, by wording."""
         states, sent = Counter(rewriting.state for rewriting in self.rewritings), len(self.rewritings)
         done = [rewriting for rewriting in self.rewritings if rewriting.text is not None]
         unchanged = sum(rewriting.text == rewriting.fragment.claim for rewriting in done)
@@ -265,7 +263,7 @@ class Rejudged:
             _share("with new words", sum(bool(rewriting.new_words) for rewriting in done), len(done)),
         ]
 
-    def compared(self, panel: SystemPanel) -> list[Measured]:
+    def verdict_changes(self, panel: SystemPanel) -> list[Measured]:
         """Return how joint verdicts on old and new wordings agree and differ, over the claims that have both."""
         rows = [(*self.verdicts(rewriting), panel.group[rewriting.fragment.answer]) for rewriting in self.rewritings]
         before, after, group = np.array([row for row in rows if None not in row], dtype=np.int64).reshape(-1, 3).T
@@ -282,10 +280,7 @@ class Rejudged:
         ]
 
     def bounds(self) -> dict[str, tuple[float | None, float | None]]:
-        """Return (lowest, highest) possible "same verdict" and "recall after", with missing verdicts set either way.
-
-        Recall is the macro-average over answers.
-        """
+        """Return (lowest, highest) possible "same verdict" and macro-averaged "recall after", over missing verdicts."""
         left = Counter(answer for answer, _ in self.left_out)
         verdicts = [self.verdicts(rewriting) for rewriting in self.rewritings]
         known = [pair for pair in verdicts if None not in pair]

@@ -78,7 +78,7 @@ def without_marks(sentence: str) -> str:
 
 
 def words_and_groups(clean: LocatedText, profile: Profile) -> tuple[tuple[str, ...], tuple[CitationGroup, ...]]:
-    """Split a cleaned sentence into words and citation groups.
+    """Return (words, citation groups) of a cleaned sentence, in order.
 
     A group belongs to the word before it; at the start of the sentence to the first word (index 0, even if there is no
     word). `merge_groups` decides what happens to two groups of one word.
@@ -348,7 +348,7 @@ def _torn(parse: Parse, starts: Sequence[int], places: Sequence[int]) -> str:
 
 
 def _written(text: str, parse: Parse, names: Mapping[int, str], places: Sequence[int]) -> str:
-    """Return the tokens at these indices with the text's own spacing, and a space wherever an index is passed over.
+    """Return the tokens at these indices with the text's own spacing; across a gap, a space, but for closing signs.
 
     names: what is written for a token, by index; empty for a token that is left out.
     """

@@ -11,10 +11,7 @@ from metaeval.citation.aliice.claims import MARK
 
 
 def group_positions(sentence: str) -> tuple[int, ...]:
-    """Return the position of each citation group, from 1, when words and groups of the sentence are counted alike.
-
-    Text without a letter or digit is not counted.
-    """
+    """Return the position of each citation group, from 1, among the sentence's words (signs left out) and groups."""
     positions, place = [], 0
     for unit in re.finditer(r"(?P<group>\[\d+\](?:\s*\[\d+\])*)|(?P<word>(?:(?!\[\d+\])\S)+)", sentence):
         if unit["group"] is None and not re.search(r"\w", unit["word"]):

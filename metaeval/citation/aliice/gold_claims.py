@@ -55,7 +55,7 @@ def _cites(claim: Claim, cited: frozenset[int] | None) -> bool:
 
 
 def _similarity(claim: str, gold: str) -> float:
-    """Return the F1 of the words of two claims; 1 only for the same words in the same order, else slightly less."""
+    """Return the F1 of the words of two claims; just below 1 for the same words in another order."""
     words, wanted = (re.findall(r"\w+", text.casefold()) for text in (claim, gold))
     shared = (Counter(words) & Counter(wanted)).total()
     value = f1(shared / max(len(words), 1), shared / max(len(wanted), 1)) or 0.0

@@ -173,9 +173,7 @@ def _is_alike(tree: Tree, node: int, conjunct: int) -> bool:
 
 
 def _is_apart(work: _Work, child: int) -> bool:
-    """Return whether a node can stand without its head: a mark is between the two, the node is a conjunct or an
-    apposition, or no other group owns it.
-    """
+    """Return whether a node can stand without its head: as a conjunct, an own word, or where a mark is between both."""
     tree, label = work.tree, work.tree.labels[child]
     if label in ("conj", "appos") or not work.foreign(child):
         return True
@@ -234,9 +232,7 @@ def _make_finite(work: _Work, clause: int, above: int) -> None:
 
 
 def _main_verb(tree: Tree, node: int) -> int | None:
-    """Return the highest verb with a subject among a node and its ancestors, up to the first that is a conjunct or
-    parataxis; None if there is none.
-    """
+    """Return the highest verb with a subject among a node and its ancestors, up to the first conjunct; None: none."""
     verb = None
     for above in tree.path(node):
         if subjects_of(tree, above):
@@ -293,10 +289,7 @@ def _is_conjunct(tree: Tree, node: int, left: int) -> bool:
 
 
 def _stand_alone(work: _Work, clause: int, above: int) -> None:
-    """Make the clause the root, without what joins it to the words above it, and with nouns for its pronouns.
-
-    Records a fault if a pronoun has no noun, or the clause is a condition.
-    """
+    """Make the clause the root, without what joins it to words above, with nouns for pronouns; or record a fault."""
     tree = work.tree
     alone = tree.rooted_at(clause)
     first = min(subjects_of(alone, clause))
@@ -455,7 +448,7 @@ def _comma(tree: Tree, node: int) -> bool:
 
 
 def _unpaired(tree: Tree, signs: Iterable[int], words: Sequence[int]) -> set[int]:
-    """Return the brackets and quotation marks without a pair, and the pairs without a word between them."""
+    """Return the indices of brackets and quotation marks without a pair, and of pairs without a word between them."""
     opened: list[int] = []
     loose: set[int] = set()
     for node in signs:
@@ -475,10 +468,7 @@ def _is_word(tree: Tree, node: int) -> bool:
 
 
 def _fault(work: _Work, kept: Collection[int], needed: Sequence[int], several: bool) -> str:
-    """Return why the kept tokens are not a claim that stands alone; empty if they are.
-
-    needed: tokens that the claim must hold. several: whether the sentence has more than one group.
-    """
+    """Return why the kept tokens are not a claim that stands alone; empty if they are. needed: all must be kept."""
     tree = work.tree
     words = [node for node in range(len(tree.tokens)) if _is_word(tree, node)]
     if several and set(words) <= set(kept):

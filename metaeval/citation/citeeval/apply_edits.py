@@ -37,7 +37,7 @@ _CLOSING = frozenset(".,;:!?…)]}»”’。，；：！？、）」』।॥۔
 class Improved:
     """The answer after the edits.
 
-    done: by a statement's number, its applied edits in order; absent if it was not judged or its marks not found.
+    done: by a statement's number, its applied edits in order; absent without edits, or if its marks were not found.
     fates: by a statement's number, its outcome. problems: counts of skipped edits by problem (see `EditProblem`), and
     of edits that add the model's "own knowledge", which add no mark.
     """
@@ -110,10 +110,7 @@ def improved(
 def judged_round(
     answers: Sequence[Answer], splits: Sequence[Split], ask: Ask, asking: Asking, options: CiteEvalOptions = PAPER
 ) -> Round:
-    """Return a round: the answers, the judge's values and edits of their citations, and the answers after the edits.
-
-    splits: the statements of each answer.
-    """
+    """Return a round: the answers, the judge's values and edits of their citations, and the answers after the edits."""
     results = evaluate(answers, splits, ask, asking, options).results
     edits = [
         improved(answer, split, result.judged.edits, options)
@@ -143,10 +140,10 @@ def further_rounds(
         for number, answer in zip(moving, moved, strict=True):
             seen[number].add(answer.text)
         splits = [split_response(answer, options, splitter) for answer in moved]
-        rounds.append(_after(last, moving, judged_round(moved, splits, ask, asking, options)))
+        rounds.append(_next_round(last, moving, judged_round(moved, splits, ask, asking, options)))
 
 
-def _after(last: Round, moving: Sequence[int], again: Round) -> Round:
+def _next_round(last: Round, moving: Sequence[int], again: Round) -> Round:
     """Return the round after `last`: the answers at the indices `moving` from `again`, all others from `last`.
 
     again: a round of only the answers that changed, in the order of `moving`.

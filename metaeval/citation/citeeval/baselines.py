@@ -38,8 +38,8 @@ BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 class Open:
     """A value in [0, 1] that may be unknown: None with bounds where a verdict is missing, without bounds if undefined.
 
-    least, most: its lowest and highest possible value, both equal to a known value. point: the value, or a point
-    estimate between its bounds (see `supposed`); None without an estimate.
+    least, most: its lowest and highest possible value, both the value if that is known. point: the value, or a point
+    estimate between its bounds (see `with_point_estimates`); None without an estimate.
     """
 
     value: float | None
@@ -112,8 +112,8 @@ def autoais(responses: Sequence[Response], splits: Sequence[Split], entails: Ent
 def response_value(values: Sequence[Open], cited: Sequence[bool], scenario: CitedScenario = "full") -> Open:
     """Return the value of a response: the mean over all its statements, or over those with citations.
 
-    Missing if one of them is missing, undefined without statements; in the scenario "cited", a response without
-    citations is 0, as CiteEval publishes. Raises ValueError if the lengths differ.
+    It is unknown, with bounds, if one of them is, and undefined without statements; in the scenario "cited", a response
+    without citations is 0, as CiteEval publishes. Raises ValueError if the lengths differ.
     """
     used = [value for value, has in zip(values, cited, strict=True) if has or scenario == "full"]
     if not used:
@@ -138,7 +138,7 @@ def mean(values: Sequence[Open]) -> Open:
     return between(sum(least) / len(least), sum(most) / len(most), point)
 
 
-def supposed(values: Sequence[Sequence[Open]], kinds: Sequence[Sequence[Hashable]]) -> list[list[Open]]:
+def with_point_estimates(values: Sequence[Sequence[Open]], kinds: Sequence[Sequence[Hashable]]) -> list[list[Open]]:
     """Return the values, unknown ones with a point estimate: the mean point of their kind, moved between their bounds.
 
     values: of each response, those of its statements or citations. kinds: the kind of each value, in the same layout.
@@ -322,9 +322,9 @@ def lqac(
             judged.append(_statement(number, place, statement, split.no_answer, choices))
             # Point estimates are by system, and separate for cited and uncited statements, whose questions differ.
             kinds.append((response.system, bool(statement.citations)))
-    (recalls,) = supposed([[statement.recall for statement in judged]], [kinds])
+    (recalls,) = with_point_estimates([[statement.recall for statement in judged]], [kinds])
     relevance_kinds = [[kind] * len(statement.relevance) for statement, kind in zip(judged, kinds, strict=True)]
-    relevance = supposed([statement.relevance for statement in judged], relevance_kinds)
+    relevance = with_point_estimates([statement.relevance for statement in judged], relevance_kinds)
     valued = map(LqacStatement.with_values, judged, recalls, relevance)
     return [[next(valued) for _ in split.statements] for split in splits]
 
@@ -458,7 +458,7 @@ def attrscore_by_metric(
 
 
 def most_probable_label(ways: ThreeWay | None) -> str | None:
-    """Return AttrScore's label of a metric's most probable class (support, neither, against), the first of equals."""
+    """Return AttrScore's label of the most probable class, the first of equals. ways: (support, neither, against)."""
     attributable, contradictory, extrapolatory = LABEL.choices
     labels = (attributable, extrapolatory, contradictory)
     return None if ways is None else labels[max(range(3), key=lambda place: ways[place])]

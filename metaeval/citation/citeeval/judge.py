@@ -45,7 +45,7 @@ _SPOKEN_OF = {"id": {"type": "integer"}, "thinking": {"type": "string"}}
 _EDITED = {"edits": {"type": "array", "items": _EDIT_SCHEMA}, "rating": {"type": "integer", "enum": list(STARS)}}
 _RATING = {"rating": _EDITED["rating"]}
 JudgeMode = Literal["edits", "cot", "vanilla"]
-"""What the judge gives before a rating: edits, as CiteEval's IterCoE (edits), reasoning (cot, IterCoT), or nothing."""
+"""What the judge gives before a rating: edits (CiteEval's IterCoE), reasoning (cot: IterCoT), or nothing (vanilla)."""
 
 _EDITING: Mapping[JudgeMode, tuple[str, dict[str, Any]]] = {
     "edits": ("editing", messages.object_schema(**_SPOKEN_OF, **_EDITED)),
@@ -107,7 +107,7 @@ def read_json(text: str, module: Module, numbers: Collection[int], mode: JudgeMo
         and all(edit["reason"] in REASONS[edit["action"]] and edit["citation"] >= 0 for edit in entry.get("edits", ()))
     ]
     problems = Counter({"out of schema": len(body["statements"]) - len(entries)})
-    by_number = _once(entries, numbers, problems)
+    by_number = _single_entries(entries, numbers, problems)
     if module == "attribution":
         contexts = {number: _CONTEXT_NUMBERS[entry["context"]] for number, entry in by_number.items()}
         return ParsedReply(contexts, problems=+problems)
@@ -139,7 +139,7 @@ def read_tags(
         blocks = [(_number(match["number"]), value(match["body"])) for match in matches]
         entries = [(number, content) for number, content in blocks if content is not None]
         problems["out of schema"] += len(blocks) - len(entries)
-        return _once(entries, numbers, problems)
+        return _single_entries(entries, numbers, problems)
 
     if module == "attribution":
         reply = ParsedReply(contexts=read(tag, lambda body: _one_of(CONTEXTS, body)), problems=+problems)
@@ -149,7 +149,7 @@ def read_tags(
     return reply if reply != ParsedReply() else None
 
 
-def _once(entries: Sequence[tuple[int, T]], numbers: Collection[int], problems: Counter[str]) -> dict[int, T]:
+def _single_entries(entries: Sequence[tuple[int, T]], numbers: Collection[int], problems: Counter[str]) -> dict[int, T]:
     """Return the entries by statement, of statements in `numbers` that occur once; add the others to `problems`."""
     times = Counter(number for number, _ in entries)
     problems["no such statement"] += sum(number not in numbers for number, _ in entries)

@@ -166,10 +166,7 @@ def unit_rating(stars: int) -> float:
 def by_rating(
     citations: Sequence[int], context: int | None, stars: int | None, options: CiteEvalOptions = PAPER
 ) -> StatementValue:
-    """Return IterCoE: the judge's rating (stars; None: missing) of a statement's citations.
-
-    Without citations, it is the statement's value by its context: see `_uncited`.
-    """
+    """Return IterCoE: the judge's rating (stars) of a statement's citations; without any, its value by its context."""
     if not citations:
         return _uncited(context, options)
     if stars is None:
@@ -193,10 +190,10 @@ def by_edits(
     if not citations:
         return _uncited(context, options)
     if edits is None:
-        return rated(1.0) if options.missing_edits == "none" else _open(coefficients)
+        return rated(1.0) if options.missing_edits == "none" else _missing_distance(coefficients)
     numbers = None if passages is None else range(1, passages + 1)
     if options.bad_edits == "unscored" and edit_problems(citations, edits, numbers):
-        return _open(coefficients)
+        return _missing_distance(coefficients)
     return rated(edit_distance(citations, edits, coefficients, options.index_shift))
 
 
@@ -214,13 +211,11 @@ def both(rating: StatementValue, edits: StatementValue, weight: float = 0.5) -> 
 
 
 def _uncited(context: int | None, options: CiteEvalOptions) -> StatementValue:
-    """Return the value of a statement without citations: 0 if it rests on the passages, none if on anything else, and
-    `UNDECIDED` if its context is missing.
-    """
+    """Return the value of a statement without citations: 0 if it rests on the passages, none if on something else."""
     return {None: UNDECIDED, RETRIEVAL: LACKS}.get(context_of(context, options), NEEDS_NONE)
 
 
-def _open(coefficients: Coefficients) -> StatementValue:
+def _missing_distance(coefficients: Coefficients) -> StatementValue:
     """Return a missing edit distance with the bounds that the coefficients and 1 (its value without edits) give."""
     worths = [worth + coefficients.intercept for worth in coefficients.action.values()]
     return StatementValue(None, "missing", min(1.0, *worths), max(1.0, *worths))

@@ -47,10 +47,7 @@ class Generated:
 
 
 def counts_of(results: Sequence[Generated]) -> dict[str, dict[str, float | None]]:
-    """Return counts and means by name, under "answers", "marks" (as pipelines read them) and "on the way" (problems).
-
-    results: one or more, at least one with an answer.
-    """
+    """Return counts and means, by name, of "answers", "marks" (as pipelines read them) and problems "on the way"."""
     answers = [result.answer for result in results if result.answer is not None]
     shown = [len(result.shown) for result in results if result.answer is not None]
     words = [len(without_marks(answer.text, ScifiOptions()).split()) for answer in answers]
@@ -122,7 +119,7 @@ def _generated(draft: Draft, system: str) -> Generated:
 def first_requests(
     questions: Sequence[Answer], options: GenerationOptions, chat: ChatOptions, shots: Sequence[Answer] = ()
 ) -> list[ChatRequest]:
-    """Return the requests of the strategy's first stage, for an estimate; of the answer, if that is the first."""
+    """Return the requests of the strategy's first stage, for an estimate."""
     first = STAGES[options.strategy][0]
     if first == "answer":
         return largest_requests(questions, options, chat, shots)

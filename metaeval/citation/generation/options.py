@@ -111,13 +111,13 @@ class GenerationOptions:
         if self.documents is not None and (self.oracle or self.negatives is not None):
             raise UserError(
                 "documents takes the first documents of the file, and oracle and negatives take those that its text "
-                "cites: give only one of them."
+                "cites: give only one of these options."
             )
         if self.context_tokens is not None and (words := [name for name in _WORDS if self._changed(name)]):
             raise UserError(f"context_tokens replaces {words[0]}: give only one of the two.")
         if self.tokenizer is not None and self.context_tokens is None:
             raise UserError(
-                "tokenizer counts the tokens of context_tokens, which is not set: set it, or leave tokenizer out."
+                "tokenizer counts the tokens of context_tokens, which is not set: set that, or leave tokenizer out."
             )
 
     def _numbers(self) -> dict[str, int]:
@@ -153,10 +153,7 @@ class GenerationOptions:
 
     @property
     def condition(self) -> str:
-        """Return their number, their text and "oracle", joined by "-", as far as documents differ from the default.
-
-        It is a part of the system's name.
-        """
+        """Return how the documents differ from the default ("10-snippet"), for the system's name; else empty."""
         parts = [
             str(self.documents or ""),
             "" if self.document_text == "text" else self.document_text,

@@ -43,10 +43,7 @@ def in_tokens(text: str) -> int:
 
 
 def token_counter(tokenizer: str | None) -> Callable[[str], int]:
-    """Return the function that counts tokens of a text with a tokenizer (hub id, folder or "words"; None: `in_tokens`).
-
-    Raises `UserError` for a tokenizer that cannot be loaded.
-    """
+    """Return the function that counts a text's tokens (None: `in_tokens`); `UserError` if it cannot be loaded."""
     return in_tokens if tokenizer is None else counter(tokenizer, "tokenizer")
 
 

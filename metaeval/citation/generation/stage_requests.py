@@ -70,7 +70,7 @@ _THINKING = re.compile(r"\s*<(think|thinking)>.*?</\1>", re.DOTALL)
 class SentenceStep:
     """One sentence of an answer that is written sentence by sentence, and the numbers of the documents chosen for it.
 
-    written: the answer before it.
+    written: the answer before it. sentence: empty as long as it is not written.
     """
 
     written: str
@@ -161,10 +161,9 @@ class Setup:
         steps: Sequence[SentenceStep] = (),
         written: str = "",
     ) -> str:
-        """Return the message of a stage, without worked examples.
+        """Return the message of a stage, without worked examples; a summary takes one document.
 
-        documents: those to show, exactly one for a summary. steps: earlier choices, for the stage choice. written: the
-        answer so far, for choice and sentence.
+        steps: earlier choices, for the stage choice. written: the answer so far, for choice and sentence.
         """
         shown = in_plain_text(documents) if self._plain else in_json(documents)
         texts = {

@@ -156,7 +156,7 @@ def choose(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
     """Ask which documents the next sentence of each draft needs, and add a step.
 
     If it needs none, the draft is complete, or fails if it has no sentence yet. It also fails for an unreadable reply,
-    and for numbers none of which it has been shown.
+    and if it has been shown none of the documents that the reply names.
     """
     requests = [setup.request("choice", draft.question, draft.documents, draft.steps, draft.text) for draft in drafts]
     for draft, reply in zip(drafts, ask(requests) if requests else [], strict=True):
@@ -237,8 +237,8 @@ def add_examples(ask: Ask | None, setup: Setup) -> None:
         summarised(drafts, ask, setup)
     if failed := next((draft for draft in drafts if not draft.is_open), None):
         raise UserError(
-            f"The worked example {shown(failed.question.id)} cannot be shown, because a request for a summary of its "
-            f"documents is {failed.trouble}: ask again, or name another summary_model."
+            f"The worked example {shown(failed.question.id)} cannot be shown, because a summary of its documents is "
+            f"missing (outcome of the request: {failed.trouble}): ask again, or name another summary_model."
         )
     stages = [_examples(draft, setup) for draft in drafts]
     setup.examples = {stage: [examples[stage] for examples in stages] for stage in stages[0]}
@@ -277,8 +277,8 @@ def stored_summaries(question: Answer, setup: Setup) -> Sequence[ShownDocument]:
     """Return a question's documents with the summaries in its file as texts; `UserError` where one is missing."""
     if lacking := next((n for n, passage in enumerate(question.passages, start=1) if not passage.summary), None):
         raise UserError(
-            f"Passage {lacking} of {shown(question.id)} has no summary, which the strategy {setup.options.strategy} "
-            "shows: write it into the passage's field 'summary'."
+            f"Passage {lacking} of answer {shown(question.id)} has no summary, which the strategy "
+            f"{setup.options.strategy} shows: write it into the passage's field 'summary'."
         )
     return fit(whole_documents(question.passages, "summary"), setup.options, setup.options.beginning)
 
@@ -295,5 +295,5 @@ def steps_of(text: str) -> list[SentenceStep]:
 
 
 def cited(text: str, first: int = 1) -> tuple[int, ...]:
-    """Return the distinct numbers that a text cites, sorted. first: the number by which it cites the first passage."""
+    """Return the distinct numbers that a text cites, sorted. first: its number of the first passage, to be 1."""
     return tuple(sorted({mark.number for mark in find_marks(text, first=first) if mark.number is not None}))

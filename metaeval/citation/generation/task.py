@@ -32,10 +32,7 @@ class GenerationTask:
 
 
 def task_of(questions: Sequence[Answer], options: GenerationOptions) -> GenerationTask:
-    """Return the task of a run: documents chosen and ordered by the options, which also name the worked examples.
-
-    Raises `UserError` where questions or worked examples lack what the options ask for.
-    """
+    """Return the task of a run, as the options say; `UserError` where questions lack what the options ask for."""
     shots = [] if options.shots is None else read_shots(options.shots, questions)
     notes, of_shots = Counter[str](), Counter[str]()
     if options.document_text != "text":
@@ -46,8 +43,8 @@ def task_of(questions: Sequence[Answer], options: GenerationOptions) -> Generati
     if options.documents is not None:
         questions = [replace(question, passages=question.passages[: options.documents]) for question in questions]
     if options.oracle or options.negatives is not None:
-        questions = around_cited(questions, options.negatives or 0, options.shuffle or 0, notes)
-        shots = around_cited(shots, options.negatives or 0, options.shuffle or 0, of_shots)
+        questions = cited_and_negatives(questions, options.negatives or 0, options.shuffle or 0, notes)
+        shots = cited_and_negatives(shots, options.negatives or 0, options.shuffle or 0, of_shots)
     if options.shuffle is not None:
         questions, shots = ([shuffled(each, options.shuffle) for each in answers] for answers in (questions, shots))
     return GenerationTask(list(_samples(questions, options.samples)), shots, notes)
@@ -94,7 +91,7 @@ def _shortened(questions: Sequence[Answer], options: GenerationOptions, notes: C
     if not any(getattr(passage, name) for question in questions for passage in question.passages):
         raise UserError(
             f"No document has the field for document_text={name}: give a file such as ALCE's, whose documents have the "
-            "fields 'summary' and 'extraction' (or 'snippet'), or show the text."
+            "fields 'summary' and 'extraction' (or 'snippet'), or set document_text=text."
         )
     kept = []
     for question in questions:
@@ -108,7 +105,7 @@ def _shortened(questions: Sequence[Answer], options: GenerationOptions, notes: C
     return kept
 
 
-def around_cited(answers: Sequence[Answer], negatives: int, seed: int, notes: Counter[str]) -> list[Answer]:
+def cited_and_negatives(answers: Sequence[Answer], negatives: int, seed: int, notes: Counter[str]) -> list[Answer]:
     """Return the answers with only the documents that their texts cite and random others, and their marks renumbered.
 
     negatives: number of other documents, drawn from the answer's own, and, if these are too few, from those of other

@@ -27,7 +27,7 @@ from metaeval.citation.citeeval.baselines import (
     prompts_of,
     response_triple,
     response_value,
-    supposed,
+    with_point_estimates,
 )
 from metaeval.citation.citeeval.citation_edits import Coefficients
 from metaeval.citation.citeeval.judge import Asking, asked_fields
@@ -327,7 +327,9 @@ def _estimated(rated: RatedAnswers, statements: Sequence[Sequence[Mapping[str, O
     answers = rated.reading.run.answers
     kinds = [[(answer.system, has) for has in rated.cited(number)] for number, answer in enumerate(answers)]
     names = next((list(values) for row in statements for values in row), [])
-    points = {name: supposed([[values[name] for values in row] for row in statements], kinds) for name in names}
+    points = {
+        name: with_point_estimates([[values[name] for values in row] for row in statements], kinds) for name in names
+    }
     return [
         [{name: points[name][number][place] for name in names} for place in range(len(row))]
         for number, row in enumerate(statements)

@@ -117,8 +117,8 @@ def _judge(heard: _Rewritten, backends: pipeline.MakeBackends) -> pipeline.Layou
 
 def _claims(heard: _Rewritten, rejudged: Rejudged, around: Provenance) -> Table:
     table = TableLines()
-    verdicts = rejudged.compared(heard.run.panel)
-    for title, rows in (("claims that were sent", rejudged.wordings()), ("verdicts on both wordings", verdicts)):
+    verdicts = rejudged.verdict_changes(heard.run.panel)
+    for title, rows in (("claims that were sent", rejudged.reply_shares()), ("verdicts on both wordings", verdicts)):
         for name, value, of in rows:
             kappa = name == "kappa"
             shown = interval_cell(value.ends, _TWO if kappa else _PERCENT, signed=kappa)

@@ -164,7 +164,7 @@ def export(options: DataExportOptions) -> Done:
     """Return the training samples of `data export`, and what writes them; `UserError` if no answer makes one."""
     from metaeval.citation.generation.generate import training_messages
     from metaeval.citation.generation.options import GenerationOptions
-    from metaeval.citation.generation.task import around_cited, shuffled
+    from metaeval.citation.generation.task import cited_and_negatives, shuffled
     from metaeval.files import write_text
 
     answers = gather(options.files, options.format)
@@ -173,7 +173,7 @@ def export(options: DataExportOptions) -> Done:
         raise UserError("A training sample needs a question and an answer's text: give answers that have both.")
     notes = Counter[str]()
     if options.negatives is not None:
-        usable = around_cited(usable, options.negatives, options.shuffle or 0, notes)
+        usable = cited_and_negatives(usable, options.negatives, options.shuffle or 0, notes)
     if options.shuffle is not None:
         usable = [shuffled(answer, options.shuffle) for answer in usable]
     prompts = {name: getattr(options, name) for name in type(options).model_fields if name.endswith("_file")}

@@ -6,7 +6,7 @@ from metaeval.citation.claim_judging import read_claims
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.pipelines.alce_and_aliice_tables import citation_sheets, judge, rankings
 from metaeval.citation.pipelines.metric_verdicts import Backend
-from metaeval.citation.system_comparison import agreements, flips, parts
+from metaeval.citation.system_comparison import agreements, flip_causes, flips
 from metaeval.config import RunConfig
 from metaeval.runs.verdict_cutoffs import Cutoff
 
@@ -82,7 +82,7 @@ def test_what_all_answers_add_is_the_whole_reversal(cited):
     found = rankings(cited)
     for flip in flips(found)[:2]:
         ahead, behind = (cited.panel.systems.index(system) for system in (flip.ahead, flip.behind))
-        added = [cause.adds for cause in parts(found, flip.measure, (0, 1), (ahead, behind))]
+        added = [cause.adds for cause in flip_causes(found, flip.measure, (0, 1), (ahead, behind))]
         assert sum(added) == pytest.approx(flip.lead - flip.reversed_lead, abs=1e-14)
 
 
