@@ -53,8 +53,8 @@ class MarkStyles:
 UNCLOSED = MarkStyles(lists=False, ranges=False, carets=False, corners=False, unclosed=True)
 """The marks that the released ALCE code reads."""
 
-PLAIN = MarkStyles(lists=False, ranges=False, carets=False)
-"""Only [1] and 【1】 are marks, for the profiles that follow the released ALiiCE code."""
+PLAIN = MarkStyles(lists=False, ranges=False, carets=False, corners=False)
+"""Only [1] is a mark, for the profiles that follow the released code of ALiiCE and of CiteEval."""
 
 
 @dataclass(frozen=True, slots=True)

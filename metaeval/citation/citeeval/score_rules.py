@@ -12,14 +12,11 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field
 
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, Coefficients, Edit, edit_distance, edit_problems
-from metaeval.citation.marks_and_sentences import MarkStyles
+from metaeval.citation.marks_and_sentences import PLAIN, MarkStyles
 from metaeval.citation.profiles import by_profile, changed_profile, profile_of
 from metaeval.errors import UserError
 
 T = TypeVar("T")
-
-PLAIN = MarkStyles(lists=False, ranges=False, carets=False, corners=False)
-"""Only [1] is a mark, as in the released code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
