@@ -1,4 +1,4 @@
-"""Score packs are checked, and added to the reference results."""
+"""The command `results reference add`, which checks a score pack and adds it to the reference results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
-from metaeval.analyses.reference_results import ReferenceFolders, written
+from metaeval.analyses.reference_results import ReferenceFolders, reference_output
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 
@@ -38,7 +38,7 @@ def _add(options: ReferenceAddOptions, progress: Progress) -> Done:
             with atomic_write(folder / name, update=True) as file:
                 file.write(content)
 
-    return written(options.folder, again, copy)
+    return reference_output(options.folder, again, copy)
 
 
 ADD = Analysis(

@@ -49,23 +49,23 @@ class DeclaredOptions(groups.Strict):
     untyped: ClassVar[frozenset[str]] = frozenset()
 
     def run(self, **fixed: Any) -> RunConfig:
-        """Return the configuration of the run that the options describe.
+        """Return the configuration of the run that the options describe, without checking it again.
 
-        fixed: settings that the analysis decides itself.
+        fixed: settings that the analysis decides, in place of the options of the same names.
         """
         shared = {name: getattr(self, name) for name in RunConfig.model_fields if name in type(self).model_fields}
         set_here = (self.model_fields_set & shared.keys()) | fixed.keys()
         return RunConfig.model_construct(_fields_set=set_here, **{**shared, **fixed})
 
     def refuse(self, names: Iterable[str], reason: str) -> None:
-        """Raise `UserError` for the first of the options `names` that was given. reason: end of "--option is ..."."""
+        """Raise `UserError` for the first of the options `names` that was given. reason: what follows "--option is"."""
         for name in names:
             if name in self.model_fields_set and getattr(self, name) is not None:
                 raise UserError(f"{typed_as(type(self), name)} is {reason}.")
 
     @property
     def own(self) -> Mapping[str, Any]:
-        """Return the analysis's own options, without settings of the run, that differ from their defaults."""
+        """Return the options that are no settings of a run (`RunConfig`) and differ from their defaults, by name."""
         fields = type(self).model_fields
         names = (name for name in fields if name not in RunConfig.model_fields and name != "config")
         values = {name: getattr(self, name) for name in names}
@@ -73,7 +73,7 @@ class DeclaredOptions(groups.Strict):
 
 
 def typed_as(options: type[DeclaredOptions], name: str) -> str:
-    """Return how a field is typed on the command line: as --half-width or FILE, or with --set if it has no option."""
+    """Return how a field is typed on the command line: --half-width, FILE (an argument) or --set folds=VALUE."""
     flag = flag_of(options.model_fields[name]) if name in options.model_fields else Flag()
     if flag.argument:
         return flag.metavar or name.upper()
@@ -117,11 +117,11 @@ def _text_of_name(value: Any) -> Any:
 
 
 FileOrName = Annotated[str, BeforeValidator(_text_of_name)]
-"""A file, or the name of a job, whose hash may be all digits; in Python also the tables of a job."""
+"""A file, or a job by its name or hash (an int too); in Python also an analysis's tables, whose job is then written."""
 
 
 def own_fields(options: type[DeclaredOptions]) -> list[str]:
-    """Return the fields that a class and its bases in the same module declare; those without a `Flag` come first."""
+    """Return the names of the fields that a class and its bases of the same module declare, without a `Flag` first."""
     classes = (kind for kind in reversed(options.__mro__) if kind.__module__ == options.__module__)
     names = [name for kind in classes for name in kind.__annotations__ if name in options.model_fields]
     return sorted(names, key=lambda name: any(isinstance(part, Flag) for part in options.model_fields[name].metadata))
@@ -162,7 +162,7 @@ class RowOptions(ScoredOptions):
 
     @property
     def names_metrics(self) -> bool:
-        """Return whether the user named metrics; otherwise all published scores of a rated set are evaluated."""
+        """Return whether metrics or a settings file were given; else a rated set's published scores are evaluated."""
         return "metrics" in self.model_fields_set or self.config is not None
 
 
@@ -177,7 +177,7 @@ class Done:
     Fields for the files of the job:
     config, data: settings and data sets that the manifest lists (default data: those of the tables in `sheets`).
     sheets: tables, each written as a JSON file, and all together as one HTML page.
-    panels: scored rows, written to the file of pairs.
+    panels: scored rows, each panel written to a file of pairs.
     files: functions that write further files into the job's folder and return their paths; they may raise `UserError`
     where an optional package is missing.
     job: function that writes the whole job instead of the fields above; it takes further fields of the manifest, and
@@ -189,11 +189,12 @@ class Done:
     rerun_with: options to record for `results rerun`, where they differ from those that the user gave.
 
     Fields for the screen and the caller:
-    shown: what is printed, by its type (see `metaeval.cli.output.show`), instead of the tables and the value; sentences
-    and cautions are printed below it. whole: whether tables are printed with their signatures. verdict: lines that are
-    printed even with --quiet. written: lines about files that the user named, printed once these are written.
-    warnings: sentences about what is left out. after: returns, from the job's folder, the lines that the command prints
-    last. value: return value of the Python function (None: the tables). exit_code: exit code of the command.
+    shown: what is printed, by its type (see `metaeval.cli.output.show`), instead of the tables and the value; the
+    sentences in `sentences` and `cautions` are printed below it. whole: whether tables are printed with their
+    signatures. verdict: lines that are printed even with --quiet. written: lines about files that the user named,
+    printed once these are written. warnings: sentences about what is left out. after: takes the job's folder, and
+    returns the lines that the command prints last. value: return value of the Python function (None: the tables).
+    exit_code: exit code of the command.
     """
 
     config: RunConfig = field(default_factory=RunConfig)
@@ -232,8 +233,8 @@ class Analysis:
     yields it in `Parts`; raises `UserError` before anything is scored. headline: whether only a part of the tables is
     printed, and --full prints all. folder: folder of its jobs below the results (default: the name). json: returns the
     text of the value that --json prints. again: maps the options of a completed job to those that rerun it. figures:
-    draws completed jobs from their folders (None: from their results and pairs). tree: draws the parse tree of a
-    sentence, from the sentence and the parser's name.
+    takes the folders of completed jobs, and returns figures by file name (None: results and pairs are drawn). tree:
+    takes a sentence and a parser's name, and returns the figure of the parse tree, what made it, and lines to print.
     """
 
     name: str
@@ -258,7 +259,7 @@ class Analysis:
     def complete(
         self, options: DeclaredOptions, progress: Progress, on_part: Callable[[Done], object] | None = None
     ) -> Done:
-        """Run the analysis and return its whole output. on_part: called with each part as soon as it is there."""
+        """Run the analysis and return its output. on_part: called with each part that an analysis in `Parts` yields."""
         with reading_tables(getattr(options, "encoding", ""), getattr(options, "skip_bad_cells", False)):
             return self._complete(options, progress, on_part)
 

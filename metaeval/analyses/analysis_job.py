@@ -23,20 +23,19 @@ from metaeval.runs.score_columns import FILE_PREFIX
 RECIPE = "recipe"
 """The field of a manifest that holds the recipe."""
 _EDITION = 2
-"""Edition of recipes; those of the first name none. It is raised when the value of an option changes its meaning."""
+"""Number of the recipes' format, raised when an option's value is renamed; recipes of edition 1 lack the field."""
 _RENAMED: Mapping[str, Mapping[tuple[str, str], str]] = {
     "cite generate": {("strategy", "two-stage"): "select-then-write"},
 }
-"""Present values of options in recipes of the first edition, by analysis and (option, earlier value)."""
+"""Present values of options that had another name in edition 1, by analysis and (option, earlier value)."""
 
 
 @dataclass(frozen=True)
 class WrittenJob:
     """The files that were written for a job.
 
-    folder: None without a job. failed: reasons why files could not be written.
-
-    contents: the text about the contents, for a job that its analysis wrote; `files` may be empty then.
+    folder: None if the output makes no job. failed: sentences about figures that could not be written. contents: text
+    about the files of a job that `Done.job` wrote and described; `files` is empty then.
     """
 
     folder: Path | None
@@ -48,7 +47,7 @@ class WrittenJob:
 def write_job(
     analysis: Analysis, options: DeclaredOptions, done: Done, recipe: Mapping[str, Any] | None = None
 ) -> WrittenJob:
-    """Write the output of an analysis, and the manifest with its recipe (default: made from the options)."""
+    """Write the files that the user named, and the job, if any. recipe: the manifest's (None: made from `options`)."""
     for path, write_output in done.outputs.items():
         write_output(path)
     noted = {RECIPE: recipe or recipe_of(analysis.name, done.rerun_with or options, done.read)}
@@ -88,7 +87,7 @@ def write_result(result: Result, folder: Path) -> list[Path]:
 
 
 def folder_of(analysis: Analysis, command: Command, done: Done) -> Path | None:
-    """Return the job's folder, named after the data of its first table or its identity; None if it has neither."""
+    """Return the job's folder, named after the first table's data, or else `Done.identity`; None without both."""
     if done.sheets:
         first = done.sheets[0]
         parts = [first.data.name, *([first.data.split, str(first.settings["unit"])] if done.panels else [])]
@@ -103,10 +102,10 @@ def folder_of(analysis: Analysis, command: Command, done: Done) -> Path | None:
 
 
 def recipe_of(analysis: str, options: DeclaredOptions, read: Iterable[Path] = ()) -> dict[str, Any]:
-    """Return the recipe that reruns an analysis: its name, the options given, and the hashes of the files they name.
+    """Return the recipe of an analysis: its name, the options given, SHA-256 by path of the files they name, edition.
 
-    read: further files that were read. Options are kept as they were given, not as they were resolved: whether
-    metrics were named decides which metrics of a rated set are evaluated. Trust in a file's code is not kept.
+    read: further files that were read. Options are recorded as they were given, not as they were resolved: whether
+    metrics were named decides which metrics of a rated set are evaluated. `trust_config` is not recorded.
     """
     names = set(options.model_fields_set) - {"trust_config"}
     values = options.model_dump(mode="json", include=names)
@@ -121,15 +120,15 @@ def recipe_of(analysis: str, options: DeclaredOptions, read: Iterable[Path] = ()
     return {"analysis": analysis, "options": values, "files": files, "edition": _EDITION}
 
 
-def current(recipe: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a recipe with the present values of its options; the same object where none has changed its meaning."""
+def with_present_values(recipe: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a recipe with renamed values of its options replaced; the same object where no value was renamed."""
     known = {} if "edition" in recipe else _RENAMED.get(recipe["analysis"], {})
     renamed = {name: value for (name, earlier), value in known.items() if recipe["options"].get(name) == earlier}
     return {**recipe, "options": {**recipe["options"], **renamed}, "edition": _EDITION} if renamed else recipe
 
 
 def files_of(options: DeclaredOptions) -> Iterator[Path]:
-    """Yield the input files that options name, score files included, and extra settings that are paths of files."""
+    """Yield the existing input files, score files too, that the given options and extra settings name."""
     fields = type(options).model_fields
     outputs = {"results", "store"} | {name for name, field in fields.items() if flag_of(field).output}
     for name in sorted(options.model_fields_set - outputs):
@@ -145,6 +144,6 @@ def files_of(options: DeclaredOptions) -> Iterator[Path]:
 
 
 def changed_files(recipe: Mapping[str, Any]) -> list[str]:
-    """Return the files of a recipe that are missing or have changed."""
+    """Return the paths of the files of a recipe that are missing or have changed since it was recorded."""
     files = recipe.get("files", {}).items()
     return [name for name, known in files if not Path(name).is_file() or sha256_file(Path(name)) != known]

@@ -1,4 +1,4 @@
-"""Measures of metrics against each annotator of a rated set, their range over all choices of votes, and rankings."""
+"""Metrics against each annotator of a rated set, over all choices of votes, and whether the best metric stays best."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MOST_COLUMNS = 5
 """Most annotators that have a column each; with more, the lowest, median and highest value are shown."""
 
 FEWEST = 20
-"""Fewest items that an annotator must have judged to be compared with metrics."""
+"""Fewest items on which an annotator must have voted to be compared with metrics."""
 
 DRAWS = 1000
 
@@ -53,7 +53,7 @@ class AnnotatorVotes:
 
     @property
     def items(self) -> Bools:
-        """The items with a vote, (n,)."""
+        """Whether each item has a vote, (n,)."""
         return np.asarray((~np.isnan(self.values)).any(axis=1))
 
 
@@ -70,9 +70,10 @@ def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
 
 
 def annotator_sheets(panel: Panel) -> list[Table]:
-    """Return a table of each metric's agreement with each annotator and, for several metrics, a table of their ranks.
+    """Return a table of each metric against gold and each annotator and, for several metrics, one of the best metric.
 
-    panel: the scored rows. Raises `UserError` for data without two annotators.
+    The latter says for each other metric how many annotators, and choices of votes, agree that it is worse. Raises
+    `UserError` for data without two annotators.
     """
     source = panel.source
     if not isinstance(source, RatedSet):
@@ -112,7 +113,7 @@ def _values_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
                 if measure == "area"
                 else _disattenuated(value_by_label["soft labels"], reliability)
             )
-            shown = list(value_by_annotator.values()) if each else _spread(list(value_by_annotator.values()))
+            shown = list(value_by_annotator.values()) if each else _low_median_high(list(value_by_annotator.values()))
             cells = [cell(value.value, value.low, value.high, column) for value in (*value_by_label.values(), *shown)]
             rows.append((column.label, metric.name, [*cells, _range(open_, column)]))
             # A list: an annotator may be called "gold".
@@ -207,7 +208,7 @@ def _label(measure: Measure, binary: bool) -> results.Column:
 def _estimate_of(
     measure: Measure, score: Floats, label: Floats, group: Ints, resampling: Resampling
 ) -> ValueWithInterval:
-    """Return a measure of scores and labels, (n,) with NaN where missing, and its interval over groups, (n,)."""
+    """Return a measure of scores and labels, (n,) each and NaN where missing, and its interval over groups, (n,)."""
     there = ~np.isnan(score) & ~np.isnan(label)
     if there.sum() < 2:
         return ValueWithInterval(None)
@@ -219,7 +220,7 @@ def _estimate_of(
 
 
 def _weighted_area(score: Floats, probability: Floats, group: Ints, resampling: Resampling) -> ValueWithInterval:
-    """Return the ROC-AUC of texts that count as positive with this probability, (n,), with its cluster interval."""
+    """Return the ROC-AUC of texts that are positive with this probability, (n,), NaN if missing, with its interval."""
     there = ~np.isnan(score) & ~np.isnan(probability)
     codes, compact = np.unique(group[there], return_inverse=True)
     influence = weighted_area(score[there], probability[there], compact.astype(np.int64), codes.size)
@@ -231,7 +232,7 @@ def _weighted_area(score: Floats, probability: Floats, group: Ints, resampling: 
 
 
 def _disattenuated(estimate: ValueWithInterval, reliability: float) -> ValueWithInterval:
-    """Return a correlation with the mean of votes over the root of their reliability, at most 1 (Spearman 1904)."""
+    """Return a correlation and its interval divided by the root of the reliability, within -1 to 1 (Spearman 1904)."""
     if estimate.value is None or not reliability > 0:
         return ValueWithInterval(None)
 
@@ -255,7 +256,7 @@ def _less(measure: Measure, first: Floats, second: Floats, label: Floats) -> flo
     return _of(measure, first, label) - _of(measure, second, label)
 
 
-def _spread(values: Sequence[ValueWithInterval]) -> list[ValueWithInterval]:
+def _low_median_high(values: Sequence[ValueWithInterval]) -> list[ValueWithInterval]:
     """Return the lowest, median and highest value, without intervals: those of a selected value would be too narrow."""
     defined = [estimate.value for estimate in values if estimate.value is not None]
     if not defined:
@@ -274,8 +275,8 @@ def _signed(votes: AnnotatorVotes) -> str:
     return f"sha256:{sha256_json([list(votes.names), np.nan_to_num(votes.values, nan=-9e99).tolist()])[:12]}"
 
 
-def _corrected(votes: AnnotatorVotes) -> str:
-    """Say how values are freed of annotators' errors."""
+def _correction_note(votes: AnnotatorVotes) -> str:
+    """Return the note that says how the column "corrected" removes annotators' errors, or why it cannot."""
     reliability = mean_reliability(votes.values)
     if not reliability > 0:
         return "annotators agree no more than by chance, so that nothing can be freed of their errors"
@@ -314,6 +315,6 @@ def _notes(frame: Frame, votes: AnnotatorVotes, judged: Sequence[int]) -> list[N
     return [
         Note("agreement", f"Krippendorff's alpha {agreement}; {disagree}"),
         Note("votes", f"{count(len(votes.names), 'annotator')}, {judged_on}{few}{kind}"),
-        Note("corrected", _corrected(votes)),
+        Note("corrected", _correction_note(votes)),
         Note("choices", f"{exact}; of these very texts, where intervals are about others"),
     ]

@@ -50,7 +50,7 @@ def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: An
 
 
 def _columns(scores: Any) -> dict[str, NDArray[np.float64]]:
-    """Return the scores by metric; a single array is called `scores`."""
+    """Return the scores by metric, (n,) each with NaN for None; those of a single array by the name "scores"."""
     named = isinstance(scores, Mapping) or hasattr(scores, "columns")
     columns = {str(name): scores[name] for name in scores} if isinstance(scores, Mapping) else {}
     if named and not columns:
@@ -66,7 +66,7 @@ def _numbers(name: str, values: Sequence[float | None]) -> NDArray[np.float64]:
 
 
 def _gold(labels: Any) -> tuple[NDArray[np.float64], bool]:
-    """Return the labels as numbers, and whether they are the three levels of support."""
+    """Return the labels as numbers, and whether they are levels: as text, or all 0, 1 or 2 with a 2 among them."""
     listed = list(labels)
     if listed and all(isinstance(label, str) for label in listed):
         if unknown := sorted(set(listed) - _LEVELS.keys()):

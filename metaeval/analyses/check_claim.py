@@ -28,14 +28,17 @@ from metaeval.stats.open_choices import GRADED, GRADES, MEAN, values_under_choic
 from metaeval.user_tables import any_table, table_of
 
 OWN = {"auc": {"labels": MEAN, "ties": "half"}, **{name: {"labels": GRADES, "ties": "half"} for name in GRADED}}
-"""Choices of the protocols: the classification protocol's headline, and the correlation protocol's levels."""
+"""Labels and ties, by measure, as the classification protocol (auc) and the correlation protocol (others) take them."""
 
 
 @dataclass(frozen=True)
 class Variant:
     """One way to compute the claimed number, with its value.
 
-    is_protocol: it makes the choices of the project's protocol.
+    aggregate: rule that makes a citation's score of its chunks' ("max", "mean"), "as scored", or "" for unit chunk.
+    labels: the binarisation, or the three levels as grades. ties: "half", "optimistic" or "pessimistic". subset: "all"
+    or one system. missing: "left out", or "lowest" (missing scores count as the lowest). direction: "higher is more" or
+    "lower is more". rows: number of rows. is_protocol: whether the choices are those of the project's protocol.
     """
 
     split: str
@@ -67,7 +70,7 @@ class CheckedClaim(Recorded):
 
     @property
     def records(self) -> list[Record]:
-        """Return every variant as a record that says whether it gives the number; "own" in files is `is_protocol`."""
+        """Return a record of each variant: "own" is `is_protocol`, "gives" is whether it gives the claimed number."""
         records: list[Record] = []
         for variant in self.variants:
             fields = asdict(variant)
@@ -82,12 +85,12 @@ class CheckedClaim(Recorded):
 
     @property
     def cut(self) -> tuple[Variant, ...]:
-        """Return the variants that give the claimed number where further digits are cut in place of rounded."""
+        """Return the variants that give the claimed number only if further digits are cut in place of rounded."""
         return tuple(variant for variant in self.variants if self.claim.cut_from(variant.value))
 
     @property
     def protocol_variants(self) -> tuple[Variant, ...]:
-        """The protocol's variants, one for each split of the scores; empty where the scores are not of its rows."""
+        """The protocol's variants, one per split; empty if it has other rows than the scores, or not the measure."""
         return tuple(variant for variant in self.variants if variant.is_protocol)
 
 
@@ -95,8 +98,8 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Chec
     """Compute a published number in every way that the scores and the data set allow.
 
     scores: a file or data frame with columns for the id (of a pair or a citation) and the score, or scores by id. Every
-    split, unit and chunking whose ids the scores have is tried, with every binarisation, tie policy, system, treatment
-    of missing scores, and direction.
+    split that shares ids with the scores is tried, and for ids of pairs every chunking with nearly the same ids, with
+    every binarisation, tie policy, system, treatment of missing scores, and direction.
 
     Raises `UserError` for a claim that cannot be read, and scores that are of no split of the data set.
     """
@@ -161,9 +164,9 @@ CHUNKS = tuple(
 
 
 def _jobs(config: RunConfig, splits: Sequence[str], known: Mapping[str, float]) -> Iterator[tuple[Job, str, str]]:
-    """Yield the jobs whose rows have scores, each with the unit and the rule by which chunk scores become a citation's.
+    """Yield (job, unit, rule) for each split and chunking with scores; the rule is the `aggregate` of a variant.
 
-    known: the scores by id.
+    known: the scores by id, all of pairs if the first id has a "#" (then 95 % must be shared), else of citations.
     """
     for split in splits:
         chunk = "#" in next(iter(known))
@@ -225,7 +228,7 @@ def _variants(
 
 
 def claim_sheet(checked: CheckedClaim) -> Table:
-    """Return the protocol's value and the variants that give the number as a table, with all variants as records."""
+    """Return a table of the protocol's variants and those that give the number, rounded or cut; its records are all."""
     giving, protocol_variants = checked.giving, checked.protocol_variants
     claim = checked.claim
     fields = {"claim": claim.text, "data": f"{checked.data.name}@{checked.data.fingerprint[:12]}"}
@@ -253,7 +256,7 @@ def claim_sheet(checked: CheckedClaim) -> Table:
 
 
 def _without_twins(variants: Sequence[Variant]) -> list[Variant]:
-    """Return the variants without those that differ from another one of the same value only in how ties are treated."""
+    """Return the variants without those that equal, but for their ties, one with ties "half"; the latter stays."""
     half = {replace(variant, is_protocol=False) for variant in variants if variant.ties == "half"}
     return [
         variant
@@ -272,7 +275,7 @@ def _row(title: str, variant: Variant) -> TableRow:
 
 
 def claim_sentence(checked: CheckedClaim) -> str:
-    """Return the outcome in one sentence."""
+    """Return, as text, how many variants were tried, how many give the number, and what the protocol's own give."""
     giving, protocol_variants = checked.giving, checked.protocol_variants
     digits = max(checked.claim.digits + 1, 4)  # enough digits to see a difference from the claim
     sentence = f"{len(checked.variants):,} variants were tried, and {len(giving):,} give the claimed number"

@@ -25,7 +25,10 @@ class StoreOptions(ResultsSettings, DeclaredOptions):
 
 
 def _stores(options: StoreOptions) -> Iterator[Database]:
-    """Yield each existing store, open until the next step; raises `UserError` for a named store that does not exist."""
+    """Yield the score store, and the reply store if it is named or exists, each open until the next is taken.
+
+    Raises `UserError` for a missing store; without --store the score store may be missing if --reply-store is given.
+    """
     from metaeval.llm.reply_store import ReplyStore, replies_path
     from metaeval.scoring.score_store import ScoreStore
 
@@ -64,11 +67,11 @@ def _verified_lines(store: Database, verified: Verified) -> Iterator[str]:
     rows = f"{verified.rows:,} {store.table}, {verified.damaged:,} damaged" if is_readable else "unreadable"
     yield f"{store.path}: {rows} (schema {verified.schema}, journal {verified.journal})"
     for fault in verified.faults:
-        yield f"  the file's structure: {fault}"
+        yield f"  fault in the structure of this file: {fault}"
     if verified.faults:
         yield "  'metaeval store compact' copies what can be read into a new file."
     elif verified.damaged:
-        yield "  They are never served, but recomputed when they are needed; 'metaeval store compact' deletes them."
+        yield "  Damaged rows are never served, but recomputed when needed; 'metaeval store compact' deletes them."
 
 
 VERIFY = Analysis(
@@ -97,7 +100,7 @@ def _compact(options: StoreOptions, progress: Progress) -> Done:
 
 def _compacted_line(store: Database, done: Compacted) -> str:
     if done.saved:
-        return f"{store.path}: its structure is broken; what could be read is in {done.saved}: move it in place."
+        return f"{store.path} is broken; what could be read was copied to {done.saved}: replace the store by this copy."
     sizes = f"{done.before / 1e6:.1f} MB before, {done.after / 1e6:.1f} MB now"
     return f"{store.path}: {done.removed:,} damaged {store.table} deleted; {sizes}"
 

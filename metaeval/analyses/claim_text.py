@@ -36,7 +36,7 @@ _MOST_WORDS = 4
 
 @dataclass(frozen=True)
 class PublishedClaim:
-    """A published number to be checked. digits: its number of decimals as written."""
+    """A published number to be checked. value: from -1 to 1 (71.3 is 0.713). digits: number of its decimals (3)."""
 
     text: str
     value: float
@@ -45,11 +45,11 @@ class PublishedClaim:
     dataset: str
 
     def given_by(self, value: float) -> bool:
-        """Return whether a value, rounded to the same number of decimals, equals this number."""
+        """Return whether a value, from -1 to 1, equals this number if it is rounded to as many decimals."""
         return value == value and abs(value - self.value) <= 0.5 * 10.0**-self.digits + 1e-9
 
     def cut_from(self, value: float) -> bool:
-        """Return whether a value equals this number where its further decimals are cut, and not where it is rounded."""
+        """Return whether a value equals this number if its further decimals are cut, but not if it is rounded."""
         if value != value or self.given_by(value):
             return False
         unit = 10.0**self.digits
@@ -102,12 +102,14 @@ def _claim(text: str, number: Decimal, percent: bool, measure: str, data: str) -
     if percent or abs(number) > 1:
         number, digits = number / 100, digits + 2
     if abs(number) > 1:
-        raise UserError(f"The claim {text!r} is impossible: a {measure} lies between -1 and 1, or -100 and 100 %.")
+        raise UserError(
+            f"The claim {text!r} is impossible: {measure} lies between -1 and 1 (100 %): correct the number."
+        )
     return PublishedClaim(text, float(number), digits, measure, data)
 
 
 def _left(words: Sequence[str], text: str, place: int) -> str:
-    """Return the words that are not understood: those before "on" (place 0) or behind it (-1), else all of them."""
+    """Return the words, not numbers, of `text` before its only "on" (place 0) or behind it (-1); else all `words`."""
     behind = re.split(r"\son\s", text.casefold())
     if len(behind) == 2:
         known = [word for word in _WORD.findall(behind[place]) if not _NUMBER.fullmatch(word) and word != "%"]
@@ -120,7 +122,10 @@ def _plain(text: str) -> str:
 
 
 def _longest(words: Sequence[str], known: Mapping[str, str]) -> tuple[str | None, list[str]]:
-    """Return the value of the longest run of words that is known, and the other words."""
+    """Return the value of the longest run of words that is a key of `known`, or None, and the words outside the run.
+
+    known: values by lower-case text without spaces and signs. A run has at most `_MOST_WORDS` words.
+    """
     for length in range(_MOST_WORDS, 0, -1):
         for start in range(len(words) - length + 1):
             if not all(map(_plain, words[start : start + length])):  # a sign such as % belongs to a number

@@ -20,7 +20,11 @@ from metaeval.parsing import MalformedError, parse_yaml
 def words_of(
     options: AnalysisOptions, names: Iterable[str], takes: type[DeclaredOptions], short: bool = False
 ) -> list[str]:
-    """Return the command-line words of the settings file, and of each setting that differs from it or its default."""
+    """Return words of a command line: the settings file, and each setting that differs from the file or its default.
+
+    names: the settings to consider. takes: options of the command that the words are for, which say what needs --set.
+    short: write -c, not --config, and so on.
+    """
     kind = type(options)
     trust = {"trust_config": getattr(options, "trust_config", None)}
     usual = load_settings(kind, options.config, trust) if options.config else kind.model_construct()
@@ -36,7 +40,7 @@ def words_of(
 
 
 def _option(options: AnalysisOptions, name: str, value: Any, short: bool) -> list[str]:
-    """Return the command-line words of a setting that a single option sets; empty where --set is needed."""
+    """Return the option and the value of a setting as words; empty where only --set can set it."""
     field = type(options).model_fields[name]
     flag = flag_of(field)
     option = (short and flag.short) or option_of(name, field)
@@ -50,7 +54,7 @@ def _option(options: AnalysisOptions, name: str, value: Any, short: bool) -> lis
 
 
 def _leaves(name: str, value: Any, usual: Any) -> Iterator[tuple[str, str]]:
-    """Yield (key, value) of each setting that differs from its usual value, as --set reads it; keys are dotted."""
+    """Yield the dotted key and the YAML text of a value, or of each setting inside it that differs from `usual`."""
     if isinstance(value, BaseModel):
         for key, setting in value:
             if setting != getattr(usual, key):
@@ -83,7 +87,7 @@ def command_of(recipe: Mapping[str, Any]) -> list[str]:
 
 
 def _typed(name: str, field: FieldInfo | None, value: Any) -> list[str]:
-    """Return an option and its value as words; empty for a value that only --set sets."""
+    """Return an option and its value as words; empty for a value that only --set can set, such as False."""
     if field is None or not is_typed(field) or value is None:
         return []
     option, flag = option_of(name, field), flag_of(field)

@@ -36,7 +36,7 @@ from metaeval.stats.resampling import Draws, replicate
 from protocols.contract import Judgements, Resampling
 
 LEVELS = ("none", "partial", "full")
-"""The levels by their gold value."""
+"""The names of the levels, at the index of their gold value."""
 
 TARGETS: Mapping[str, int] = {"full": 2, "full or partial": 1}
 """Outcomes of which calibrated scores are probabilities, with the lowest level that counts."""
@@ -50,8 +50,8 @@ class MetricDecisions:
     """One metric's cross-validated decisions on its scored rows.
 
     levels: (K,), the levels of the gold, three or two, ascending. thresholds: (folds, K - 1), lowest scores at which
-    each level but the lowest is decided. counts: (K, K), rows are gold levels and columns
-    decided levels, in ascending order. calibrations: by target level.
+    each level but the lowest is decided. counts: (K, K) numbers of rows, gold levels by decided levels, ascending.
+    calibrations: by the key in `TARGETS` of each level but the lowest.
     """
 
     metric: str
@@ -84,7 +84,7 @@ def prepare_decisions(panel: Panel) -> tuple[Frame, ProtocolSetup]:
 
 
 def levels_of(frame: Frame) -> Ints:
-    """Return the levels of the gold, ascending."""
+    """Return the distinct levels of the gold, ascending."""
     return np.unique(frame.gold).astype(np.int64)
 
 
@@ -117,7 +117,7 @@ def cross_validated_decisions(frame: Frame, column: AlignedColumn, options: Mapp
 
 
 def scored_rows(frame: Frame, column: AlignedColumn, folds: int) -> Judgements:
-    """Return the rows that a metric scored; `UserError` where a level has none, and for fewer groups than folds."""
+    """Return the rows that a metric scored; `UserError` if a gold level has none, or for fewer groups than `folds`."""
     rows = judged(frame, column)
     rows = rows.rows(~np.isnan(rows.score))
     absent = [LEVELS[level] for level in levels_of(frame) if not (rows.gold == level).any()]
@@ -144,7 +144,7 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class DecisionComparison:
-    """A measure of two decisions on the same rows, their difference, and its cluster interval."""
+    """A measure of two sets of decisions on the same rows, first minus second, and its cluster interval (low, high)."""
 
     first: float | None
     second: float | None
@@ -154,11 +154,11 @@ class DecisionComparison:
 
     @property
     def cells(self) -> Sequence[Cell]:
-        """Both values, and the difference with its interval."""
+        """Three cells: the first value, the second, and the difference with its interval."""
         return cell(self.first), cell(self.second), cell(self.difference, self.low, self.high, signed=True)
 
     def record(self, first: str, second: str, difference: str) -> dict[str, float | None]:
-        """Return both values, their difference and its interval as a record."""
+        """Return both values and their difference under the given keys, with the interval as "low" and "high"."""
         return dict(zip((first, second, difference, "low", "high"), astuple(self), strict=True))
 
 
@@ -167,8 +167,8 @@ def compare_decisions(
 ) -> DecisionComparison:
     """Compare two sets of decisions on the same rows under a measure.
 
-    key: of `MEASURES`. first_levels, second_levels: decided levels, (n,). gold: levels from 0, each with a row.
-    groups: of the rows.
+    key: of `MEASURES`. first_levels, second_levels: decided levels, (n,). gold: levels from 0, each with a row, (n,).
+    groups: the group of each row, (n,).
     """
     _, measure = MEASURES[key]
     codes, group = np.unique(groups, return_inverse=True)
@@ -184,7 +184,7 @@ def compare_decisions(
     return DecisionComparison(first.value, second.value, difference.value, difference.low, difference.high)
 
 
-def finite(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """Return the value, or None where it is not finite."""
     return float(value) if np.isfinite(value) else None
 
@@ -206,7 +206,7 @@ def _thresholds(sheet: Callable[..., Table], chosen: Mapping[str, str], decision
     for decision in decisions:
         never_notes = [_undecided_levels(cuts, decision.levels) for cuts in decision.thresholds]
         for fold, (cuts, note) in enumerate(zip(decision.thresholds, never_notes, strict=True), start=1):
-            begins = {f"{name}_from": finite(cut) for name, cut in zip(names, cuts, strict=True)}
+            begins = {f"{name}_from": finite_or_none(cut) for name, cut in zip(names, cuts, strict=True)}
             records.append({"metric": decision.metric, "fold": fold, **begins, "note": note})
         rows.append(("", decision.metric, [_mean_of(cuts) for cuts in decision.thresholds.T]))
         if some := [text for text in never_notes if text]:
@@ -223,7 +223,7 @@ def _thresholds(sheet: Callable[..., Table], chosen: Mapping[str, str], decision
 
 
 def _undecided_levels(cuts: Floats, levels: Ints) -> str:
-    """Return, as text, the levels that no threshold in `cuts` decides."""
+    """Return "never partial" or the like for levels that are not decided with the thresholds `cuts`; "" for none."""
     ends = np.concatenate(([-np.inf], cuts, [np.inf]))
     missing = [LEVELS[level] for level in levels[ends[:-1] == ends[1:]]]
     return f"never {', '.join(missing)}" if missing else ""
@@ -320,7 +320,7 @@ def _bins(sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Seq
 
 
 def write_pictures(decisions: Sequence[MetricDecisions], folder: Path) -> list[Path]:
-    """Draw each metric's confusion matrix and reliability curves; raises `UserError` without matplotlib."""
+    """Draw each metric's confusion matrix and reliability curves; return the paths. `UserError` without matplotlib."""
     from metaeval.report.figures.drawing import save_figure
     from metaeval.report.figures.scores import confusion_map, reliability_curve
 

@@ -47,15 +47,15 @@ from metaeval.stats.agreement import krippendorff_alpha
 _log = logging.getLogger("metaeval")
 
 _AUCS = {"fs_ns": "FS-NS", "fs_ps": "FS-PS", "ps_ns": "PS-NS"}
-"""The measures of an audit, and their names in its file."""
+"""The measures of the classification protocol that an audit shows, and their names in its JSON file."""
 _NO_GIVEAWAY = {*GOLD_CONTROLS, "constant", "random"}
 
 
 def audit(config: RunConfig, sizes: Sequence[int]) -> Audit:
     """Audit the data set of a run, with the run's settings of data, chunks, evidence and intervals.
 
-    sizes: chunk sizes in words at which complete evidence sets are counted; the run's size and whole pages are
-    added. Raises `UserError` for data without citations.
+    sizes: chunk sizes in words at which whole evidence sets are counted; the run's own size and whole pages are
+    counted too. Raises `UserError` for data without citations.
     """
     corpus, name, split = load_corpus(config)
     base = config.model_copy(update={"protocols": ("classification",), "pool": "own"})
@@ -178,7 +178,7 @@ def _duplicates(corpus: Corpus, job: Job) -> Duplicates:
 
 
 def _in_several_groups(texts: Sequence[tuple[str, str]]) -> tuple[int, int]:
-    """Return the number of distinct texts that occur in several groups, and the number of their occurrences."""
+    """Return the number of distinct texts, not empty, that occur in several groups, and of all their occurrences."""
     groups: dict[str, set[str]] = defaultdict(set)
     for text, group in texts:
         groups[text].add(group)
@@ -191,7 +191,7 @@ def _words_of(text: str) -> str:
 
 
 def _votes(citations: Collection[Citation]) -> VoteAgreement | None:
-    """Return the agreement of the annotators' votes in the citations' `meta`; units with one vote are left out."""
+    """Return the agreement of the votes in the citations' `meta`; None if no unit has two votes or more."""
     units = [unit for citation in citations for unit in _units(citation) if len(unit) > 1]
     if not units:
         return None
@@ -205,7 +205,7 @@ def _votes(citations: Collection[Citation]) -> VoteAgreement | None:
 
 
 def _units(citation: Citation) -> Iterator[list[float]]:
-    """Yield the votes on a citation, or on each of its parts; only level names and finite numbers are kept."""
+    """Yield the votes on a citation, or on each of its parts; only level names and numbers are kept, as floats."""
     votes = citation.meta.get("votes")
     if not isinstance(votes, list):
         return

@@ -44,7 +44,7 @@ def _list(options: DeclaredOptions, progress: Progress) -> Done:
 
 
 def _pool(card: Dataset) -> str:
-    """Return which splits `all` pools; empty where the card has a split of that name."""
+    """Return the text "; all: dev, test": the splits that `all` joins; "" if the data set has a split of that name."""
     return "" if "all" in card.files else f"; all: {', '.join(card.pooled or card.files)}"
 
 
@@ -58,7 +58,7 @@ LIST = Analysis(
 
 
 def show_card(options: DataSetOptions, progress: Progress) -> Done:
-    """Return a data set's card."""
+    """Return the card of a data set or variant, (name, text) of each field, as the output."""
     from metaeval.report.notebook import Card
     from metaeval.runs.prepared_run import find_dataset
 
@@ -218,7 +218,7 @@ def _validate(options: DataValidateOptions, progress: Progress) -> Done:
 
     file = options.file
     if problems := validate(file):
-        return Done(value=problems, warnings=[f"{file} cannot be used until this is fixed."], exit_code=2)
+        return Done(value=problems, warnings=[f"{file} cannot be used until these problems are fixed."], exit_code=2)
     lost, labels = unplaced_labels(RunConfig(dataset="jsonl", data=file))
     unit = " -u citation" if lost else ""
     lines = [f"{file}: no problem found. Judge it with: metaeval run -d jsonl --data {file}{unit}"]
@@ -245,7 +245,7 @@ SIZES = (50, 100, 150, 300)
 
 
 class DataAuditOptions(OutputSettings, StatisticsSettings, PairSettings, DataSettings, DataSetOptions, AnalysisOptions):
-    """Options of `data audit`."""
+    """Options of `data audit`. sizes: the chunk sizes, in words, at which whole evidence sets are counted."""
 
     untyped = frozenset({"columns", "unit", "pool"})
 

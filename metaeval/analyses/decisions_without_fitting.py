@@ -15,7 +15,7 @@ from metaeval.analyses.cross_validated_decisions import (
     TARGETS,
     DecisionComparison,
     compare_decisions,
-    finite,
+    finite_or_none,
     levels_of,
     prepare_decisions,
     scored_rows,
@@ -43,7 +43,7 @@ from protocols.contract import Resampling
 
 @dataclass(frozen=True)
 class LevelProbabilities:
-    """A metric's scores, and its probabilities of at least partial and of full support, on the same rows."""
+    """A metric's scores (`metric`), and its probabilities of at least partial (`some`) and of full support, by row."""
 
     metric: AlignedColumn
     some: AlignedColumn
@@ -51,7 +51,7 @@ class LevelProbabilities:
 
 
 def level_probabilities(panel: Panel, frame: Frame, progress: MetricProgress | None = None) -> list[LevelProbabilities]:
-    """Compute the level probabilities of each metric that declares them; empty where the gold lacks a level."""
+    """Compute level probabilities of each metric with options for them; empty where the gold lacks one of 3 levels."""
     source, config = panel.source, panel.config
     if isinstance(source, RatedSet) or levels_of(frame).size < len(LEVELS):
         return []
@@ -70,7 +70,7 @@ def level_probabilities(panel: Panel, frame: Frame, progress: MetricProgress | N
 
 
 def most_likely(some: Floats, full: Floats) -> Ints:
-    """Return the most likely level, (n,), from P(at least partial) and P(full support); ties give the lowest."""
+    """Return the most likely level, 0 to 2, from P(at least partial) and P(full), (n,) each; ties give the lowest."""
     levels: Ints = np.argmax([1 - some, some - full, full], axis=0).astype(np.int64)
     return levels
 
@@ -78,7 +78,7 @@ def most_likely(some: Floats, full: Floats) -> Ints:
 def native_decisions(
     frame: Frame, chances: LevelProbabilities, options: Mapping[str, str], resampling: Resampling
 ) -> dict[str, DecisionComparison]:
-    """Compare a metric's own decisions and probabilities (first) with those learnt on the other folds (second).
+    """Compare a metric's own decisions and probabilities (first) with those learnt from its scores on other folds.
 
     options: of the decision protocol. Returns the comparison by measure; Brier scores have no interval. Raises
     `UserError` where a level has no scored row, and for fewer groups than folds.
@@ -135,7 +135,7 @@ class Transfer:
 
     comparisons: by measure, thresholds cross-validated on the other data set (first) and the transferred ones (second);
     intervals are over the groups of the other data set. partial_from, full_from: the transferred thresholds; None where
-    the level below (or full) is never decided. rows: number of rows of the other data set.
+    the data lack the level, or the threshold is infinite. rows: number of scored rows of the other data set.
     """
 
     comparisons: Mapping[str, DecisionComparison]
@@ -171,7 +171,7 @@ def transfer(
     thresholds = best_thresholds(learnt.score, learnt_gold, None, objective, level_count(levels))
     native, _ = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective, level_count(levels))
     transferred = decide(rows.score, thresholds)
-    begins = dict(zip(levels[1:].tolist(), map(finite, thresholds), strict=True))
+    begins = dict(zip(levels[1:].tolist(), map(finite_or_none, thresholds), strict=True))
     return Transfer(
         {key: compare_decisions(key, native, transferred, gold, rows.group, resampling) for key in MEASURES},
         partial_from=begins.get(1),

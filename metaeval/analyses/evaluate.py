@@ -56,7 +56,7 @@ def _run(options: EvaluateOptions, progress: Progress) -> Done:
 
 
 def _scores(options: EvaluateOptions) -> tuple[RunConfig, Ratings | None]:
-    """Return the run that evaluates the score files, and the ratings of a data frame."""
+    """Return the run that evaluates the score files, and the ratings of a data frame given as `data` (else None)."""
     from metaeval.runs.prepared_run import ratings_in
     from metaeval.runs.score_columns import FILE_PREFIX
 

@@ -23,12 +23,12 @@ class ExplainOptions(ResultsSettings, DeclaredOptions):
 
 def _run(options: ExplainOptions, progress: Progress) -> Done:
     from metaeval.analyses.explaining.signature_fields import explain, read_signature
-    from metaeval.analyses.explaining.signature_sources import row_signatures, sources_of, titled
+    from metaeval.analyses.explaining.signature_sources import row_signatures, sources_of, unique_row_name
     from metaeval.report.table import Table
 
     paths = sources_of(options.of, options.results)
     signatures = row_signatures(options.of, paths, options.metric)
-    rows = {titled(paths, path, name): read_signature(text) for (path, name), text in signatures.items()}
+    rows = {unique_row_name(paths, path, name): read_signature(text) for (path, name), text in signatures.items()}
     explained = [
         {"row": row, "field": field.name, "value": field.value, "what it says": field.text, "set by": field.setting}
         for row, fields in rows.items()
@@ -36,12 +36,13 @@ def _run(options: ExplainOptions, progress: Progress) -> Done:
     ]
     names = list(dict.fromkeys(name for _, name in signatures))
     return Done(
-        shown=[*_kept(options.of, paths), *_described(options, paths, names, rows)], value=Table(records=explained)
+        shown=[*_file_states(options.of, paths), *_described(options, paths, names, rows)],
+        value=Table(records=explained),
     )
 
 
-def _kept(of: str, paths: Sequence[str]) -> list[str]:
-    """Return lines that say whether each file of a job, text and LaTeX files too, is unchanged since it was written.
+def _file_states(of: str, paths: Sequence[str]) -> list[str]:
+    """Return lines that say whether each file is unchanged since it was written, and which others of its job are not.
 
     of: what the user asked to explain.
     """
@@ -71,7 +72,7 @@ def _described(
     shown: list[object] = [*(["All rows:"] if several else []), _fields(list(shared.values()))]
     if len(paths) > 1 and options.metric is None:
         row = f"metaeval results explain {options.of} ROW ({', '.join(names)})"
-        shown.append(f"For what a row has of its own, name it: {row}.")
+        shown.append(f"For the fields in which a row differs from others, name the row: {row}.")
     elif several:
         shown += _rows({row: [leaf for key, leaf in of.items() if key not in shared] for row, of in leaves.items()})
     return [*shown, *_commands(options, paths)]
@@ -88,7 +89,7 @@ def _fields(leaves: Sequence[Leaf]) -> object:
 
 
 def _leaves(fields: Mapping[str, str]) -> dict[str, Leaf]:
-    """Return the name, value, meaning and setting of each signature field, and of each choice that a field holds."""
+    """Return (name, value, meaning, setting) of each field, by its name, and of each choice in it, by FIELD.CHOICE."""
     from metaeval.analyses.explaining.signature_fields import explain as explain_fields
 
     leaves: dict[str, Leaf] = {}
@@ -114,8 +115,8 @@ def _rows(leaves: Mapping[str, Sequence[Leaf]]) -> list[object]:
 
 
 def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
-    """Return the commands of the jobs that hold the rows, from their manifests, and the files that changed since."""
-    from metaeval.analyses.analysis_job import RECIPE, changed_files, current
+    """Return lines: the commands in the manifests of the rows' jobs, jobs without one, and input files that changed."""
+    from metaeval.analyses.analysis_job import RECIPE, changed_files, with_present_values
     from metaeval.analyses.command_words import command_of
     from metaeval.analyses.explaining.signature_fields import is_file
     from metaeval.analyses.explaining.signature_sources import jobs_with
@@ -134,9 +135,9 @@ def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
             cautions.append(f"No command repeats {folder}, because {lost}.")
             continue
         if not isinstance(recipe, dict):
-            cautions.append(f"{folder} was written without a recipe, by an earlier version: see {folder / NAME}.")
+            cautions.append(f"{folder} records no command (it is of an earlier version): see {folder / NAME}.")
             continue
-        commands.append(shlex.join(["metaeval", *command_of(current(recipe))]))
+        commands.append(shlex.join(["metaeval", *command_of(with_present_values(recipe))]))
         cautions += [f"{name} is missing or has changed." for name in changed_files(recipe)]
     lines = [f"  {line}" for line in dict.fromkeys(commands)]
     head = "The number again:" if len(lines) == 1 else "The numbers again:"

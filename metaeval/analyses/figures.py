@@ -67,7 +67,9 @@ def _find(results: Path, name: str) -> DoneJob:
         return find_job(results, name)
     except UserError as error:
         if name in variants("experiments") or Path(name).suffix in (".yaml", ".yml"):
-            raise UserError(f"{name} has no job in {results}: type 'metaeval run --suite -c {name}' first.") from error
+            raise UserError(
+                f"The suite {name} has no job in {results}: type 'metaeval run --suite -c {name}' first."
+            ) from error
         raise
 
 

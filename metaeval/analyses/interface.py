@@ -93,7 +93,7 @@ def definition(name: str, analysis: Analysis) -> str:
 
 
 def _narrow(line: str) -> str:
-    """Return a parameter with its allowed words on a line of their own where it is too wide for the page."""
+    """Return a parameter's line; if it is too wide, the words of its Literal are on a line of their own."""
     if len(line) <= _WIDEST or "Literal[" not in line:
         return line
     start, _, rest = line.partition("Literal[")
@@ -111,7 +111,7 @@ def literal(value: Any) -> str:
 
 
 def type_text(kind: Any) -> str:
-    """Return a type as a stub shows it."""
+    """Return a type as a stub shows it; a model is Mapping[str, Any], and a class that is not built in is Any."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return " | ".join(dict.fromkeys(map(type_text, parts)))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 FEWEST = 3
-"""Runs below which a coefficient is 1 or -1 whatever the values."""
+"""Fewest runs that both leaderboards must have: of two runs, a coefficient is 1 or -1 whatever the values."""
 LABELS = {
     "kendall": "Kendall's tau",
     "tau_ap": "tau_AP",
@@ -51,7 +51,11 @@ class LeaderboardOptions(DeclaredOptions):
 
 @dataclass(frozen=True)
 class _SharedRuns:
-    """The runs of both boards with their cells, (S, N) each, NaN where missing; N = 0: values of all topics alone."""
+    """The S runs that both leaderboards have, sorted by name. Tuples are (by people, by the metric).
+
+    cells: values on N topics, (S, N) each, NaN where missing; N = 0 where a board has values of all topics alone.
+    means: each run's value over the topics, (S,) each.
+    """
 
     runs: tuple[str, ...]
     cells: tuple[Floats, Floats]
@@ -62,7 +66,7 @@ def _run(options: LeaderboardOptions, progress: Progress) -> Done:
     from metaeval.corpus.leaderboards import read_board
 
     if min(options.denominator, options.resamples, options.seed) < 0:
-        raise UserError("denominator, resamples and seed cannot be negative.")
+        raise UserError("denominator, resamples and seed cannot be negative: give 0 or more.")
     boards = read_board(options.people, options.measure), read_board(options.metric, options.metric_measure)
     shared = _joined(boards, options.denominator)
     left = [_alone(first, other) for first, other in (boards, boards[::-1])]
@@ -107,7 +111,7 @@ def _joined(boards: tuple[Board, Board], denominator: int) -> _SharedRuns:
 
 
 def _total(board: Board, run: str) -> float:
-    """Return the value that a file gives for all topics, else the mean over the run's topics."""
+    """Return a run's value for all topics as the file gives it, else the mean over the topics with a value."""
     values = board.values[run]
     return board.totals[run] if run in board.totals else sum(values.values()) / len(values)
 
@@ -183,14 +187,14 @@ def _alone(board: Board, other: Board) -> str:
 
 
 def _few(shared: _SharedRuns) -> list[str]:
-    """Return a warning that names the runs with values on fewer than a quarter of the median run's topics."""
+    """Return a warning that names the runs with fewer topics than a quarter of the median run's, in a list; else []."""
     import numpy as np
 
     counts = np.minimum(*((~np.isnan(side)).sum(axis=1) for side in shared.cells))
     few = [run for run, number in zip(shared.runs, counts, strict=True) if number < np.median(counts) / 4]
     if not few:
         return []
-    return [f"Values on less than a quarter of the median run's topics, and 0 on the others: {', '.join(few)}."]
+    return [f"Runs with values on under a quarter of the median run's topics, and 0 on the others: {', '.join(few)}."]
 
 
 LEADERBOARDS = Analysis(

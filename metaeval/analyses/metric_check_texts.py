@@ -18,9 +18,9 @@ from metaeval.scoring.fixed_pairs import (
 
 
 def verified_text(verified: VerificationReport, compared: OfficialComparison | None) -> NotebookText:
-    """Return the report of `metrics verify`: scores of the test pairs, with their differences from other scores.
+    """Return the report of `metrics verify`: scores of the test pairs, and how far they differ from other scores.
 
-    These are scores of one pair at a time, published scores and, with `compared`, scores of the official package.
+    The other scores are those of one pair at a time, published ones and, with `compared`, the official package's.
     """
     return NotebookText("\n".join([*_table(verified, compared), "", *_verdicts(verified, compared)]))
 

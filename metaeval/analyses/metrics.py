@@ -33,7 +33,7 @@ class OneMetricOptions(DeclaredOptions):
     """Metric, by name ('metaeval metrics list')."""
 
     def configured(self) -> RunConfig:
-        """Return a run that has the metric's options."""
+        """Return default settings of a run, with the metric's options."""
         return RunConfig(metric_options={self.name: self.model_extra or {}})
 
 

@@ -35,7 +35,7 @@ def _run(options: MultiverseOptions, progress: Progress) -> Done:
 
     if options.claim:
         return _claimed(options)
-    options.refuse(("scores",), "for --claim, a published number of these scores")
+    options.refuse(("scores",), "for --claim 'NUMBER MEASURE on DATA SET': add it, or leave the scores out")
     run, axes = able_defaults(options.run()), read_axes(options.axes)
     tick = None if progress is None else partial(progress, "combinations")
     multiverse = explore(run, axes, tick, options.measure)
@@ -49,7 +49,7 @@ def _run(options: MultiverseOptions, progress: Progress) -> Done:
 
 
 def _claimed(options: MultiverseOptions) -> Done:
-    """Compute the claimed number from a file of scores, under every choice that the claim leaves open."""
+    """Compute the claimed number from the given scores, under every choice that the claim leaves open."""
     from metaeval.analyses.check_claim import check_claim, claim_sentence, claim_sheet
     from metaeval.analyses.claim_text import read_claim
 

@@ -47,7 +47,7 @@ class PlanOptions(PanelOptions):
 
 
 def _run(options: PlanOptions, progress: Progress) -> Done:
-    from metaeval.analyses.comparing.sample_sizes import plan_sheet, planned
+    from metaeval.analyses.comparing.sample_sizes import plan_sheet, protocol_to_plan
     from metaeval.runs.score_panel import load_panel
 
     if options.certify or options.value:
@@ -61,7 +61,7 @@ def _run(options: PlanOptions, progress: Progress) -> Done:
     if not options.names_metrics or len(run.metrics) != 2:
         names = ", ".join(run.metrics) if options.names_metrics else "none"
         raise UserError(f"A plan compares exactly two metrics; given: {names}. Type two names.")
-    protocol = planned(run, options.measure, options.difference, options.protocol)
+    protocol = protocol_to_plan(run, options.measure, options.difference, options.protocol)
     panel = load_panel(run, True, progress=progress)
     return Done(config=run, panels=[panel], sheets=[plan_sheet(panel, protocol, options.measure, options.difference)])
 
@@ -75,7 +75,10 @@ def _certified(options: PlanOptions, progress: Progress) -> Done:
     check_certificate(run, options.runs)
     protocol = protocol_of(run, options.measure, options.protocol)
     if options.groups is not None and not options.value:
-        raise UserError("A plan without scores needs the expected value of a metric, for example --value 75.")
+        raise UserError(
+            "groups is for a simulation without scores, which needs the expected value of a metric too: add --value, "
+            "for example --value 75, or leave groups out."
+        )
     if options.value and options.names_metrics:
         raise UserError("--value is for a plan without scores: leave out the metrics, or --value.")
     if options.value:
@@ -87,7 +90,7 @@ def _certified(options: PlanOptions, progress: Progress) -> Done:
 
 
 def _labels(options: PlanOptions, half_width: float) -> Done:
-    """Return the number of labels that an interval of a share needs; nothing is scored or written."""
+    """Return a table of the labels that an interval needs, for each expected share; nothing is scored or written."""
     from metaeval.analyses.comparing.sample_sizes import PLANNED, labels_needed
     from metaeval.display_text import count
     from metaeval.report.table import Table, blocks_of

@@ -22,7 +22,10 @@ _log = logging.getLogger("metaeval")
 
 
 def function_of(registered: str, name: str) -> Any:
-    """Return the Python function of a registered analysis, or the functions of a group."""
+    """Return the Python function of a registered analysis, or an object whose attributes are a group's functions.
+
+    registered: name of the analysis or group in the registry, such as "data.show". name: its name in Python.
+    """
     if registered in registry.names("analysis"):
         return make_function(registry.find("analysis", registered), name)
     return CalledGroup(registered) if registered in USUAL else FunctionGroup(registered)
@@ -59,10 +62,10 @@ class CalledGroup(FunctionGroup):
 def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
     """Return the Python function of an analysis.
 
-    The function takes the analysis's own options first, in their order; an option of several names takes all positional
-    arguments. Settings of a run are keywords. The function writes only the stores of scores and replies, and files that
-    an option names; `write` of the tables that it returns writes their job. It raises `UserError` for anything wrong in
-    settings, data or scores.
+    The function takes the analysis's own options first, in their order; an option that is typed as several arguments
+    (METRIC METRIC ...) takes all positional arguments. Settings of a run are keywords. The function writes only the
+    stores of scores and replies, and files that an option names; the method `write` of the tables that it returns
+    writes their job. It raises `UserError` for anything wrong in settings, data or scores.
     """
     signature = signature_of(analysis.options)
 
@@ -70,7 +73,7 @@ def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
         from metaeval.analyses.analysis_job import write_job
         from metaeval.report.notebook import Sheets, WrittenOnce, notebook_progress
 
-        settings = {**_named(name, signature, args, keywords), **keywords}
+        settings = {**_positional_by_name(name, signature, args, keywords), **keywords}
         options = analysis.options_of(settings)
         with inputs_protected(), notebook_progress() as progress:
             declare("output", *analysis.outputs(options))
@@ -91,10 +94,12 @@ def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
     return function
 
 
-def _named(name: str, signature: inspect.Signature, args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call by the name of their parameter.
+def _positional_by_name(
+    name: str, signature: inspect.Signature, args: Sequence[Any], keywords: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the positional arguments of a call, without its keywords, by the names of their parameters.
 
-    name: of the function, for messages. Raises `UserError` for too many arguments, or one given twice.
+    name: of the function, for messages. Raises `UserError` for too many arguments, and one that is a keyword too.
     """
     ordered = [
         parameter for parameter in signature.parameters.values() if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
@@ -118,7 +123,7 @@ def signature_of(options: type[DeclaredOptions]) -> inspect.Signature:
     fields, own_names = options.model_fields, own_fields(options)
     flags = {name: flag_of(field) for name, field in fields.items()}
     variadic = next((name for name, flag in flags.items() if flag.argument and flag.multiple), None)
-    kind = accepted(get_args(fields[variadic].annotation)[0]) if variadic else None
+    kind = annotation_of(get_args(fields[variadic].annotation)[0]) if variadic else None
     parameters = [inspect.Parameter(variadic, inspect.Parameter.VAR_POSITIONAL, annotation=kind)] if variadic else []
     for name in dict.fromkeys([*own_names, *fields]):
         if name == variadic:
@@ -129,7 +134,7 @@ def signature_of(options: type[DeclaredOptions]) -> inspect.Signature:
                 name,
                 inspect.Parameter.KEYWORD_ONLY if variadic or name not in own_names else _ORDERED,
                 default=_ABSENT if field.is_required() else field.get_default(call_default_factory=True),
-                annotation=accepted(field.annotation),
+                annotation=annotation_of(field.annotation),
             )
         )
     if options.model_config.get("extra") == "allow":
@@ -141,17 +146,20 @@ _ORDERED = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _ABSENT = inspect.Parameter.empty
 
 
-def accepted(kind: Any) -> Any:
-    """Return the type to annotate a parameter with: str for a path, any sequence for a tuple, a mapping for a model."""
+def annotation_of(kind: Any) -> Any:
+    """Return the annotation of a parameter of type `kind`, with what else is converted to it.
+
+    That is str for a path, one element or a sequence for a tuple, any mapping for a dict or a model.
+    """
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return accepted(parts[0])
+        return annotation_of(parts[0])
     if origin in (Union, UnionType):
-        return Union[tuple(accepted(part) for part in parts)]  # noqa: UP007 - made of a tuple
+        return Union[tuple(annotation_of(part) for part in parts)]  # noqa: UP007 - made of a tuple
     if origin is tuple:
-        return accepted(parts[0]) | GenericAlias(Sequence, accepted(parts[0]))
+        return annotation_of(parts[0]) | GenericAlias(Sequence, annotation_of(parts[0]))
     if origin is dict:
-        return GenericAlias(Mapping, (accepted(parts[0]), accepted(parts[1])))
+        return GenericAlias(Mapping, (annotation_of(parts[0]), annotation_of(parts[1])))
     if kind is Path:
         return str | Path
     if isinstance(kind, type) and issubclass(kind, BaseModel):

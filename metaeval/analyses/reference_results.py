@@ -1,4 +1,4 @@
-"""The reference results: every number is recomputed from packs and data."""
+"""The command `results reference`, which recomputes the reference results from score packs and data sets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ReferenceFolders(DeclaredOptions):
     """Folder of packs whose licence does not allow them to be shipped: only aggregates are written."""
 
     def read(self) -> list[ScorePack]:
-        """Return the shipped packs and those of `packs`."""
+        """Return the packs below the folder of the reference results, and those of the folder `packs`."""
         from metaeval.runs.score_packs import PACKS, read_packs
 
         return read_packs(self.folder / PACKS) + read_packs(self.packs)
@@ -48,11 +48,11 @@ def _run(options: ReferenceOptions, progress: Progress) -> Done:
     for name in options.sets:
         if name not in sets:
             raise unknown("data set of the reference results", name, sets)
-    return written(options.folder, recompute(options.folder, sets, options.read(), options.data, options.sets))
+    return reference_output(options.folder, recompute(options.folder, sets, options.read(), options.data, options.sets))
 
 
-def written(folder: Path, again: Recomputed, copy: Callable[[Path], object] = bool) -> Done:
-    """Return the output of a recomputation. copy: called before the tables are written."""
+def reference_output(folder: Path, again: Recomputed, copy: Callable[[Path], object] = bool) -> Done:
+    """Return the output that writes the recomputed tables and their page to `folder`. copy: called before that."""
     from metaeval.report.reference_page import PAGE, observatory
     from metaeval.report.table import Table
     from metaeval.runs.reference_cells import CELLS, write_cells
@@ -75,7 +75,7 @@ def written(folder: Path, again: Recomputed, copy: Callable[[Path], object] = bo
         value=Table(records=cells),
         outputs={folder / CELLS: write},
         written=[f"Written: {folder}/ ({CELLS}, tests.csv, {PAGE})"],
-        warnings=[f"{name} is kept as it is: {reason}" for name, reason in again.kept.items()],
+        warnings=[f"The numbers of {name} stay as they were: {reason}" for name, reason in again.kept.items()],
     )
 
 

@@ -24,7 +24,7 @@ _EARLIER: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "calibrate": ("thresholds", {"learn": True}),
     "check-claim": ("multiverse", {}),
 }
-"""Analyses of earlier versions, with the present one and the options that it implies."""
+"""Names of analyses in earlier versions, each with the present name and the options to add."""
 
 
 class RerunOptions(OutputSettings, DeclaredOptions):
@@ -35,7 +35,7 @@ class RerunOptions(OutputSettings, DeclaredOptions):
 
 
 def _files_of(job: DoneJob) -> list[str]:
-    """Return the names of a job's files, with those in folders below."""
+    """Return the relative paths that the manifests of a job and of its subfolders list, whether or not files exist."""
     from metaeval.runs.job_folder import NAME, listed_files, read_manifest
 
     folders = sorted(path.parent for path in job.folder.rglob(NAME))
@@ -44,7 +44,7 @@ def _files_of(job: DoneJob) -> list[str]:
 
 
 def _run(options: RerunOptions, progress: Progress) -> Done:
-    from metaeval.analyses.analysis_job import RECIPE, changed_files, current, write_job
+    from metaeval.analyses.analysis_job import RECIPE, changed_files, with_present_values, write_job
     from metaeval.files import sha256_file
     from metaeval.report.notebook import Sheets
     from metaeval.runs.job_folder import NAME, find_job, lost_objects, read_manifest
@@ -56,10 +56,10 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
         raise UserError(f"{job.name} cannot be rerun, because {lost}.")
     if not isinstance(recipe, dict):
         raise UserError(
-            f"{job.name} cannot be rerun, because its command line was not recorded (by an earlier "
-            f"version, or by a command that does not record it). Its settings are in {job.folder / NAME}."
+            f"{job.name} cannot be rerun, because its command line was not recorded (by an earlier version, or by a "
+            f"command that never records it): type the command again, with the settings in {job.folder / NAME}."
         )
-    earlier, recipe = recipe, current(recipe)
+    earlier, recipe = recipe, with_present_values(recipe)
     command = str(recipe["analysis"])
     present, more = _EARLIER.get(command, (command, {}))
     analysis = registry.find("analysis", present.replace(" ", "."))

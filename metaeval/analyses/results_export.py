@@ -49,7 +49,10 @@ def _run(options: ResultsExportOptions, progress: Progress) -> Done:
                 stem.with_name(stem.name + end): text for end, text in format_texts(path, formats, wording).items()
             }
     if not texts:
-        raise UserError(f"{job.name} holds no table that can be written as {', '.join(formats)}.")
+        raise UserError(
+            f"{job.name} holds no table that can be written as {', '.join(formats)}: choose another job (see 'metaeval "
+            "results list')."
+        )
     kinds = ", ".join(dict.fromkeys(path.suffix for path in texts))
     return Done(
         outputs={folder: partial(_write, job.folder, texts)},
@@ -60,7 +63,7 @@ def _run(options: ResultsExportOptions, progress: Progress) -> Done:
 
 
 def _write(job: Path, texts: Mapping[Path, str], folder: Path) -> Sequence[Path]:
-    """Write the texts to their paths, and list those in the folder of the job in its manifest."""
+    """Write the texts to their paths; if `folder` is that of the job, list them in the job's manifest too."""
     from metaeval.files import write_texts
     from metaeval.runs.job_folder import list_exported
 

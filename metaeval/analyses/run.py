@@ -58,7 +58,7 @@ class RunOptions(LayoutSettings, ProtocolSettings, JobOptions):
 
     @property
     def names_datasets(self) -> bool:
-        """Whether data sets are named."""
+        """Whether the option `dataset` was given."""
         return "dataset" in self.model_fields_set
 
     def run(self, **fixed: Any) -> RunConfig:
@@ -70,9 +70,9 @@ class RunOptions(LayoutSettings, ProtocolSettings, JobOptions):
 
 
 def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done | None]:
-    """Return the run that options describe, and an output if only a batch of requests or an estimate is wanted.
+    """Return the run that options describe, and the output if only a batch of requests or an estimate is wanted.
 
-    tables: whether the data may be a table of pairs, which is scored but not evaluated.
+    Else the output is None. tables: whether the data may be a table of pairs, which is scored but not evaluated.
     """
     from metaeval.report.notebook import NotebookText
     from metaeval.report.table import Table
@@ -121,7 +121,7 @@ def _run(options: RunOptions, progress: Progress) -> Done | Parts:
 
 
 def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun, command: str) -> Done:
-    """Return the output of a run: the headline values with findings, the job, and a suggestion for the next step."""
+    """Return the output of a run by the analysis `command`: headline values, findings, the job, and a next command."""
     from metaeval.analyses.suite import write_evaluated
     from metaeval.report.cautions import cautions
     from metaeval.report.findings import findings
@@ -155,8 +155,8 @@ def next_step(
 ) -> list[str]:
     """Return a line with the next command and its purpose; empty where the results suggest none.
 
-    A single metric is compared with another. Metrics without a significant difference are planned for; a metric that
-    leads alone gets a threshold; and scores that are levels are evaluated as verdicts.
+    The command compares a single metric with another, plans for leading metrics without a significant difference,
+    learns a threshold for a metric that leads alone, and evaluates scores that are levels as verdicts.
     """
     import shlex
 
@@ -194,7 +194,7 @@ def next_step(
 def _comparison(
     protocol: str, groups: int, leading: Sequence[str], metrics: Sequence[str], rated: bool
 ) -> tuple[list[str], str]:
-    """Return the next command for the leading metrics, as words, and its purpose; empty where there is none."""
+    """Return the next command for the leading ones of all `metrics`, as words, and its purpose; empty for none."""
     if len(metrics) == 1:
         other = "bm25" if list(metrics) == ["overlap"] else "overlap"
         return ([], "") if rated else (["compare", leading[0], other], "whether it differs from another metric")

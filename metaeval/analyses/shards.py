@@ -1,4 +1,4 @@
-"""Jobs in shards: their batch file, progress, merging, and checks of their scores."""
+"""The commands about jobs in shards: a Slurm batch file, progress, merging, and checks of scores."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _merge(options: MergeOptions, _: Progress) -> Done:
         lines.append(f"{part.metric}: {', '.join(parts)}{_devices(part.devices)}")
     lines.append(f"Merged into {run.store_path}")
     if not all(state.complete for state in shard_states(folder)):
-        lines.append(f"Not the whole job, blocks are missing: metaeval shards status {shlex.quote(str(folder))}")
+        lines.append(f"Blocks of the job are missing; type metaeval shards status {shlex.quote(str(folder))}")
     elif isinstance(folder, Path):
         for left in folder.glob(f"*/*/.part-*{UNFINISHED}"):  # of tasks that were killed while they wrote
             left.unlink(missing_ok=True)
@@ -144,7 +144,7 @@ def _merge(options: MergeOptions, _: Progress) -> Done:
 
 
 def _devices(names: Sequence[str]) -> str:
-    """Return a text that names the device models if there are several, whose scores can differ in the last digits."""
+    """Return a text that names the models of device (GPU, CPU) if there are several; "" otherwise."""
     return f"; on {len(names)} models of device: {', '.join(names)}" if len(names) > 1 else ""
 
 

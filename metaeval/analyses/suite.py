@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from metaeval.analyses.run import RunOptions
 
 _OF_ONE_RUN = ("corpus", "requests", "batch", "dry_run")
-"""Options of a run of one data set."""
+"""Options that only a run of one data set has, so that --suite refuses them."""
 
 
 class SuiteResults(Results):
-    """The results of a suite, one for each data set and protocol. tables: tables of a paper."""
+    """The results of a suite, one for each data set and protocol. tables: a paper's tables over all data sets."""
 
     def __init__(self, results: Iterable[Result], declarations: Declarations, sheets: Sequence[Table]) -> None:
         super().__init__(results, declarations)
@@ -64,7 +64,7 @@ def read_suite(options: RunOptions) -> Suite:
 
 
 def run_parts(options: RunOptions, progress: Progress) -> Parts:
-    """Yield the output of each data set, without metrics that cannot be run; the last one holds the paper's tables."""
+    """Yield the output of each data set on which something could be run; return the one with the paper's tables."""
     suite = read_suite(options)
     parts = []
     for part in run_suite(suite, progress):
@@ -115,7 +115,7 @@ def _grouped(suite: Suite) -> PaperLayout:
 def write_evaluated(
     config: RunConfig, outcome: EvaluatedRun, command: str, recipe: Mapping[str, Any]
 ) -> tuple[Path, str]:
-    """Write the job of a run; return its folder, and a text about its contents."""
+    """Write the job of a run; return its folder, and a text about its files. recipe: field of the manifest."""
     folder = write_run(config, outcome, command, recipe)[0].parent
     names = ", ".join(result.protocol for result in outcome.results)
     rows = "" if outcome.source is None else "; pairs.jsonl"

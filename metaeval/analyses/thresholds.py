@@ -37,12 +37,12 @@ def _run(options: ThresholdsOptions, progress: Progress) -> Done:
     if options.learn:
         options.refuse(("to", "to_split", "to_unit"), "for decisions between the levels: leave --learn out")
         return _learnt(options, progress)
-    options.refuse(("target", "objective", "folds"), "for --learn")
+    options.refuse(("target", "objective", "folds"), "for --learn: add --learn, or leave it out")
     return _decided(options, progress)
 
 
 def _learnt(options: ThresholdsOptions, progress: Progress) -> Done:
-    """Learn the threshold of each metric's verdicts from all rows, and evaluate it by cross-validation."""
+    """Learn the threshold of each metric's verdicts from all scored rows, and evaluate it by cross-validation."""
     from metaeval.analyses.verdict_thresholds import calibrate, calibration_sheet
 
     target, objective, folds = options.target, options.objective, options.folds
@@ -73,7 +73,7 @@ def _decided(options: ThresholdsOptions, progress: Progress) -> Done:
     from metaeval.runs.score_panel import load_panel
 
     if not options.to:
-        options.refuse(("to_split", "to_unit"), "about another data set: name it with --to")
+        options.refuse(("to_split", "to_unit"), "about another data set: name that data set with --to")
     run = options.run(protocols=("decision",))
     other = _on_other_data(run, options) if options.to else None
     panels = [load_panel(run, options.names_metrics, 1, progress)]

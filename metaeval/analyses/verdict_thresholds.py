@@ -29,7 +29,7 @@ from metaeval.stats.intervals import ValueWithInterval, intervals
 from metaeval.stats.resampling import replicate
 
 _LEVELS: Mapping[str, int] = {"full": 2, "partial": 1}
-"""The lowest human level that counts as supported."""
+"""The allowed values of `target`, each with the lowest human level that counts as supported."""
 
 _SEED = 0
 MEASURES = {
@@ -38,7 +38,7 @@ MEASURES = {
     "accuracy": accuracy,
     "kappa": cohen_kappa,
 }
-"""Measures of two-way decisions, from counts (..., 2, 2), gold down: F1 is of "supported", kappa is Cohen's."""
+"""Measures of two-way decisions, from counts (..., 2, 2) with gold in rows: F1 is of "supported", kappa is Cohen's."""
 
 
 DecisionMeasures = Mapping[str, ValueWithInterval]
@@ -49,9 +49,10 @@ DecisionMeasures = Mapping[str, ValueWithInterval]
 class MetricThreshold:
     """The threshold learnt for one metric, on the scale of its scores, and its cross-validated measures.
 
-    identity: of the metric's options. folds: thresholds learnt without one fold each, (folds,). out_of_fold:
-    measures of the decisions of these thresholds on the folds left out. declared: the threshold that the metric has
-    without a calibration, if any, and its measures.
+    identity: hash of what can change the metric's scores. folds: thresholds learnt without one fold each, (folds,).
+    rows, positives, unscored: numbers of scored rows, of the supported ones among them, and of rows without a score.
+    out_of_fold: measures of the decisions of the thresholds in `folds` on the folds left out. declared: the threshold
+    that the metric has without a calibration, and its measures on all scored rows; None if it has none.
     """
 
     metric: str
@@ -72,7 +73,7 @@ def calibrate(
     folds: int = 5,
     progress: MetricProgress | None = None,
 ) -> tuple[Panel, list[MetricThreshold]]:
-    """Learn the threshold of each metric's verdicts on the run's data; return the scored rows too.
+    """Learn the threshold of each metric's verdicts on the run's data; return the scored data, and the thresholds.
 
     target: lowest level that counts as supported, "full" or "partial". objective: measure that the threshold
     maximises. folds: number of folds of the cross-validation.

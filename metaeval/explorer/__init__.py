@@ -26,7 +26,7 @@ def explorer_page(title: str, blocks: Mapping[str, Any], start: str = "main") ->
     """Return the explorer as an HTML page. Its bytes follow from the data alone.
 
     blocks: JSON values by the name under which the page's script asks for them; each is unpacked when it is asked
-    for. start: the module that draws the page: "main", the explorer, or "label", citations to be labelled.
+    for. start: the JavaScript module that draws the page: "main" (the explorer) or "label" (citations to be labelled).
     """
     scrolling = resources.files("metaeval.report").joinpath("scrolling.css").read_text(encoding="utf-8")
     style, script = _file("explorer.css") + scrolling, bundle(start)
@@ -41,7 +41,7 @@ def explorer_page(title: str, blocks: Mapping[str, Any], start: str = "main") ->
 
 
 def bundle(start: str) -> str:
-    """Return a JavaScript module of this folder and all that it imports, as one script: each in a scope of its own."""
+    """Return a JavaScript module of this folder and those that it imports as one script, each in its own scope."""
     modules: dict[str, str] = {}
 
     def add(name: str) -> None:
@@ -74,11 +74,11 @@ def _block(name: str, value: Any) -> str:
     return f'<script type="text/plain" id="{escape(Shown(name))}">\n{lines}\n</script>'
 
 
-def drawn(rows: Sequence[tuple[str, str, int | None]], most: int) -> list[str]:
-    """Return the ids of at most `most` rows by statement, sampled so that each level keeps its share.
+def sampled_ids(rows: Sequence[tuple[str, str, int | None]], most: int) -> list[str]:
+    """Return the ids of all rows or, if these are more than `most`, of a sample; rows of one statement are adjacent.
 
-    rows: id, statement and level of each. Whole statements are sampled; the stratum of a statement is the level of
-    its best row. The order in a stratum is that of the statements' hashes.
+    rows: (id, statement, level). Whole statements are sampled, at least one, in the order of their hashes; each level
+    keeps its share. The level of a statement is that of its best row.
     """
     of = grouped((statement, (name, -1 if level is None else level)) for name, statement, level in rows)
     if len(rows) <= most:

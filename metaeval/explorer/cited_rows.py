@@ -19,7 +19,7 @@ def rows_of(path: Path) -> list[Mapping[str, Any]]:
 
 
 def verdicts_of(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]:
-    """Return each backend's citation lines, and whether their verdicts are degrees of support."""
+    """Return the lines of a job's judged citations, by backend, and whether the verdicts are degrees of support."""
 
     def files(stem: str) -> dict[str, list[Mapping[str, Any]]]:
         return {path.stem.removeprefix(stem): rows_of(path) for path in sorted(folder.glob(f"{stem}*.jsonl"))}
@@ -67,7 +67,7 @@ def _judges(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _statement_claims(row: Mapping[str, Any], column: str, reason: str) -> Iterator[Mapping[str, Any]]:
-    """Yield a statement of CiteEval as a claim with its citations."""
+    """Yield a line for each passage that a CiteEval statement cites, or one for none; `column` holds the verdict."""
     recall, numbers = _recall(row[column]), _numbers(row)
     where = {"answer": row["answer"], "sentence_start": row["start"], "sentence_end": row["end"]}
     verdict = {"claim": row["text"], "score": row[column], "recall": recall}
@@ -77,6 +77,6 @@ def _statement_claims(row: Mapping[str, Any], column: str, reason: str) -> Itera
 
 
 def _edits(row: Mapping[str, Any]) -> str:
-    """Return the judge's edits of a statement as text."""
+    """Return, as text, a statement's stars, its citation edits and its context, without those that are missing."""
     stars = "" if row["stars"] is None else f"{row['stars']} of 5 stars"
     return ", ".join(filter(None, [stars, row["edits"], f"context: {row['context']}" if row["context"] else ""]))

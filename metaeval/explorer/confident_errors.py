@@ -57,9 +57,9 @@ HIGH, LOW = "score too high", "score too low"
 class Case:
     """A judged row that a metric gets wrong. score: higher is more support.
 
-    threshold: the score from which the metric says supported; None where none is known, so that the cases are the
-    highest scores of rows at level none and the lowest of the others. evidence: offsets in `citation` of what people
-    marked as evidence, start and end of each piece.
+    error: `HIGH` or `LOW`. threshold: the score from which the metric says supported; None where none is known, so that
+    the cases are the highest scores of rows at level none and the lowest of the others. citation: text of the cited
+    chunks. evidence: offsets in `citation` of what people marked as evidence, start and end of each piece.
     """
 
     metric: str
@@ -74,7 +74,7 @@ class Case:
 
 
 RowTexts = tuple[str, str, tuple[tuple[int, int], ...]]
-"""The statement of a row, its citation, and the offsets of evidence in the citation."""
+"""The statement of a row, the text of its citation, and (start, end) of each piece of evidence in that text."""
 
 
 def find_cases(
@@ -85,12 +85,11 @@ def find_cases(
     most: int,
     threshold: float | None = None,
 ) -> list[Case]:
-    """Return a metric's most confident errors: rows of no support with high scores, then supported ones with low.
+    """Return a metric's most confident errors: the highest scores of rows without support, then the lowest of others.
 
-    scores, levels: by row, of those that have both; a level is 0, 1 or 2. texts: returns the statement, the citation
-    and its evidence for a row. most: largest number of cases of each kind. threshold: only a high score from it on,
-    and a low one below it, is an error (None: any).
-    Equal scores go by id.
+    scores, levels: by row id, of rows that have both; a level is 0, 1 or 2, and 1 and 2 count as supported. texts:
+    returns the texts of a row. most: largest number of cases of each kind. threshold: a score of a row without support
+    is an error from this on, and of another row below it (None: any score). Rows with equal scores are in order of id.
     """
     none = sorted((-score, row) for row, score in scores.items() if not levels[row])
     some = sorted((score, row) for row, score in scores.items() if levels[row])
@@ -161,9 +160,9 @@ def _excerpt(text: str) -> Shown:
 
 
 def _passage(case: Case, mark: Callable[[str], str], escape: Callable[[Shown], str] = str) -> str:
-    """Return the cited words with evidence marked: the first ones, or those around evidence that begins later.
+    """Return `WORDS` words of the citation with evidence marked: the first ones, or those where evidence begins later.
 
-    mark: returns a marked piece as it is printed.
+    mark: returns a piece of evidence as it is printed. escape: returns any text as the format needs it.
     """
     words = [
         (match.group(), any(start < match.end() and match.start() < end for start, end in case.evidence))
@@ -213,7 +212,7 @@ def _markdown(cases: Sequence[Case]) -> str:
 
 
 def _latex(cases: Sequence[Case], place: str = "") -> str:
-    """Return a table with a caption for each metric, or several if one does not fit a page. place: the data's name."""
+    """Return, as LaTeX, a table for each metric, or several if one does not fit a page. place: the data's name."""
     from metaeval.report.column_layout import GAP, packed
 
     tables = []
@@ -228,7 +227,7 @@ def _latex(cases: Sequence[Case], place: str = "") -> str:
 
 
 def _lines(case: Case) -> int:
-    """Return about how many lines an example takes in LaTeX, with the space below it."""
+    """Return about how many lines a case takes in a LaTeX table, with the space below it."""
     texts = (_excerpt(case.statement), _passage(case, str))
     return 2 + sum(1 + len(text) // _CHARACTERS for text in texts)
 

@@ -23,7 +23,7 @@ def folder_of(name: str, results: Path) -> Path:
 
 
 def folders_of(name: str, results: Path) -> list[Path]:
-    """Return the folder of a job, or those of the runs of a suite, in its order."""
+    """Return the folder of a job in a list or, for the job of a suite, the folders of its runs that have results."""
     folder = folder_of(name, results)
     suite = folder / RECORD
     if (folder / PAIRS).is_file() or not suite.is_file():
@@ -34,7 +34,7 @@ def folders_of(name: str, results: Path) -> list[Path]:
 
 
 def shown_jobs(results: Path) -> list[str]:
-    """Return the folders of all jobs with pairs, the newest first; raises `UserError` without one."""
+    """Return the folders of all jobs that have a pair file, the newest first; raises `UserError` if none has."""
     names = [str(job.folder) for job in done_jobs(results) if (job.folder / PAIRS).is_file()]
     if not names:
         raise UserError(f"{results} has no job with pairs yet: type 'metaeval run'.")
@@ -56,9 +56,9 @@ _PLACES = frozenset({"batch", "budget", "corpus", "data", "dry_run", "executor",
 
 
 def run_entry(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the index of runs says of a job: name, date, number of rows, settings and headline table.
+    """Return a job's entry in the page's index of runs: name, title, date, number of rows, settings, headline table.
 
-    about: the page's data of the job.
+    about: the page's data of the job, from `show_job` or `show_answers`.
     """
     settings = {key: value for key, value in settings_of(folder).items() if key not in _PLACES}
     data = about["fields"].get("data") if "fields" in about else None

@@ -25,9 +25,9 @@ from metaeval.corpus.pair_table import Pair, PlacedEvidence, place_evidence
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.corpus.units import UnitRow
 from metaeval.errors import UserError, unknown
-from metaeval.explorer import Numbering, drawn, explorer_page
+from metaeval.explorer import Numbering, explorer_page, sampled_ids
 from metaeval.explorer.job_folders import folders_of, report_below, run_entry
-from metaeval.explorer.shown_answers import is_cited, show_answers
+from metaeval.explorer.shown_answers import is_citation_job, show_answers
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings
 from metaeval.report.result import SCHEMAS, load_result, read_versioned
@@ -47,7 +47,7 @@ from metaeval.scoring.engine import context_of, settled_metric
 def evidence_reader(job: Job) -> Callable[[Pair], list[PlacedEvidence]]:
     """Return a function from a pair to the evidence that its text may hold.
 
-    That is the evidence of its citation, or of all citations whose pages it joins.
+    That is the evidence of the pair's citation or, where a pair joins whole pages, of all citations of its statement.
     """
     corpus, config = job.corpus, job.config
     citations = {citation.id: citation for citation in corpus.citations}
@@ -66,7 +66,7 @@ def evidence_reader(job: Job) -> Callable[[Pair], list[PlacedEvidence]]:
 
 
 def spans_of(evidence: Sequence[PlacedEvidence], pair: Pair) -> list[int]:
-    """Return the offsets of all of this evidence in a pair's text, start and end alternating, without overlaps."""
+    """Return the offsets of this evidence in a pair's text, start and end alternating, without overlapping pieces."""
     flat = [placed.spans(pair) for placed in evidence]
     offsets: list[int] = []
     for start, end in sorted(span for of in flat for span in zip(of[::2], of[1::2], strict=True)):
@@ -76,7 +76,7 @@ def spans_of(evidence: Sequence[PlacedEvidence], pair: Pair) -> list[int]:
 
 
 def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of these rows for the page; each distinct text, statement, document, group and system once.
+    """Return the page's data of these rows: each distinct text, statement, document ... once, and rows with indices.
 
     kept: the fields of each row in the pair file, by the row's id.
     """
@@ -120,10 +120,10 @@ _WORDS = 12
 
 
 def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], int]]:
-    """Return the names of levels 0, 1 and 2, each with its ratings in words, and a function from rating to level.
+    """Return the names of levels 0, 1 and 2 ("levels") and cuts in words ("cuts"), and a function from rating to level.
 
-    Ratings on the three-level scale keep it. Of two values each is a level, and the middle one has no name; of
-    more, each third of the scale from the lowest rating to the highest.
+    Ratings on the three-level scale keep it. Of two distinct ratings the lower is level 0 and the higher 2, and level 1
+    has the name ""; of more, each third of the scale from the lowest rating to the highest is a level.
     """
     values = sorted(set(ratings.columns.gold.tolist()))
     low, high = values[0], values[-1]
@@ -138,9 +138,9 @@ def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], i
 
 
 def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
-    """Return the columns of these ratings for the page, without levels; each distinct text, group and system once.
+    """Return the page's data of these ratings but their levels: each distinct text once, and rows with indices.
 
-    The source and the rated text are in the fields named `source` and `text`, as for pairs.
+    The rated text takes the place of the statement, and the group that of the document.
     """
     headings = list(dict.fromkeys(name for row in rows for name in row.fields))
     mapped = {role: name for role, name in rated.config.columns.items() if role in TEXTS and name in headings}
@@ -188,9 +188,9 @@ _DIGITS = 6  # significant digits of a score on the page
 class View:
     """The settings of a page: what to show of a job, and where its data are.
 
-    data: in place of what the job's manifest names. most: pairs of a page, above which statements are sampled.
-    explain: metrics that explain their scores even if this takes a model. trust: the manifest may name code and
-    programs. progress: callback that reports their progress.
+    data: path of the data, in place of that in the job's manifest. most: pairs of a page, above which statements are
+    sampled. explain: metrics that explain their scores even if this takes a model. trust: the manifest may name code
+    and programs. progress: callback that reports the progress of explanations.
     """
 
     data: Path | None = None
@@ -201,7 +201,7 @@ class View:
 
 
 def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tuple[str, list[str]]:
-    """Return the page of these jobs, and a line about each.
+    """Return the HTML page of these jobs, and a line of text about each.
 
     names: jobs as `results list` names them, or their folders. path: where the page will be written.
 
@@ -211,7 +211,7 @@ def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tu
     titles, summaries, runs = [], [], []
     folders = [folder for name in names for folder in folders_of(name, results)]
     for number, folder in enumerate(folders):
-        cited = is_cited(folder)
+        cited = is_citation_job(folder)
         shown = {"job": show_answers(folder, view.data, view.most)} if cited else show_job(folder, view)
         blocks |= {f"{key}-{number}": value for key, value in shown.items()}
         about = shown["job"]
@@ -254,12 +254,12 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     for number, name in enumerate(names):
         if name in _UNTOLD:
             continue
-        metric = _loaded(name, config, view)
-        explained = _explained(metric, name, job, shown.rows, view)
-        replied = _replied(metric, job, shown.rows)
+        metric = _metric_of_column(name, config, view)
+        explained = _explanation_spans(metric, name, job, shown.rows, view)
+        replied = _stored_replies(metric, job, shown.rows)
         metrics.append(
             {
-                **_described(name, metric, name in head["controls"]),
+                **_column_description(name, metric, name in head["controls"]),
                 "scores": [
                     None if score is None or not math.isfinite(score) else float(f"{score:.{_DIGITS}g}")
                     for score in (kept[row]["scores"][number] for row in shown.ids)
@@ -276,7 +276,7 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
             spans[f"spans-{len(metrics) - 1}"] = explained
     if shown.ratings:
         empty = {"missing": {}, "cut": {}, "spans": False, "replies": False}
-        metrics.append({**_described(AGAINST, None, True), "scores": shown.ratings, **empty})
+        metrics.append({**_column_description(AGAINST, None, True), "scores": shown.ratings, **empty})
     about = {
         "kind": "pairs",
         "title": f"{source.name}, {source.split}, {units(unit)}",
@@ -287,7 +287,7 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
         "metrics": metrics,
         "against": AGAINST if shown.ratings else "",
         "tables": [_table(grid) for grid in (*headline, *map(lay_out, tables))],
-        "notes": _changed(source.fields, head),
+        "notes": _data_change(source.fields, head),
         "findings": findings(tables, declarations) if tables else [],
         "cautions": cautions(tables),
         **shown.columns,
@@ -297,10 +297,10 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Shown:
-    """The rows of a job that are on the page. of: number of rows of the job; columns: those of the shown rows.
+    """The rows of a job that are on the page. ids: of the shown rows. of: number of rows of the job.
 
-    rows: the rows that metrics explain; empty for a rated set, whose scores were computed elsewhere. ratings: human
-    ratings of a rated set.
+    columns: the page's data of the shown rows. rows: the shown rows, for metrics to explain; empty for a rated set,
+    whose scores were computed elsewhere. ratings: human ratings of the shown rows of a rated set, else empty.
     """
 
     source: Job | RatedSet
@@ -323,15 +323,15 @@ def judged_job(folder: Path, view: View, head: Mapping[str, Any]) -> Job:
 
 
 def threshold_of(name: str, config: RunConfig) -> float | None:
-    """Return the score from which a column says supported, higher being more; None where it is not known here."""
-    threshold: float | None = _described(name, _loaded(name, config, View()), False)["threshold"]
+    """Return the score from which a metric says supported, higher being more support; None where it is not known."""
+    threshold: float | None = _column_description(name, _metric_of_column(name, config, View()), False)["threshold"]
     return threshold
 
 
 def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mapping[str, Any]) -> _Shown:
     job = judged_job(folder, view, head)
     rows = {row.id: row for row in job.rows if row.id in kept}
-    ids = drawn([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
+    ids = sampled_ids([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
     chosen = [rows[name] for name in ids]
     return _Shown(job, ids, len(rows), pair_columns(job, chosen, kept), chosen)
 
@@ -340,7 +340,7 @@ def _shown_ratings(folder: Path, view: View, kept: Mapping[str, Any]) -> _Shown:
     rated = _prepared(folder, view, prepare_ratings)
     rows = {row.id: row for row in rated.ratings.rows if row.id in kept}
     words, level = rating_levels(rated.ratings)
-    ids = drawn([(row.id, row.id, level(row.gold)) for row in rows.values()], view.most)
+    ids = sampled_ids([(row.id, row.id, level(row.gold)) for row in rows.values()], view.most)
     chosen = [rows[name] for name in ids]
     columns = rating_columns(rated, chosen)
     columns |= {**words, "rows": {**columns["rows"], "level": [level(row.gold) for row in chosen]}}
@@ -348,7 +348,7 @@ def _shown_ratings(folder: Path, view: View, kept: Mapping[str, Any]) -> _Shown:
 
 
 def kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
-    """Return the first line of a job's pair file, and its rows by id."""
+    """Return the first line of a job's pair file, and its rows by id; `UserError` if the job has no pair file."""
     path = folder / PAIRS
     if not path.is_file():
         raise UserError(f"{folder} holds no {PAIRS}: give a job of 'metaeval run' or 'metaeval evaluate'.")
@@ -374,8 +374,11 @@ def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> 
         ) from (error)
 
 
-def _loaded(name: str, config: RunConfig, view: View) -> Metric | None:
-    """Return a column's metric; None for controls, for scores from elsewhere, and where it cannot be loaded."""
+def _metric_of_column(name: str, config: RunConfig, view: View) -> Metric | None:
+    """Return a column's metric; None for a control, a score file, and a metric that cannot be loaded.
+
+    The latter is an error (`UserError`) for a metric in `view.explain`.
+    """
     if name not in config.metrics or name.startswith(FILE_PREFIX):
         return None
     try:
@@ -386,8 +389,8 @@ def _loaded(name: str, config: RunConfig, view: View) -> Metric | None:
         return None
 
 
-def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]:
-    """Return sentences about how the data differ from those judged: other files, or another reader version."""
+def _data_change(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]:
+    """Return a sentence, in a list, if the hash of the data differs from that of the judged data; else []."""
     judged, here = str(head["job"].get("data")), str(fields["data"])
     if judged.rpartition("@")[2] == here.rpartition("@")[2]:  # a file may have another name now
         return []
@@ -396,8 +399,8 @@ def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]
     return [sentence]
 
 
-def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any]:
-    """Return a column's name, scale and threshold, with the sign reversed where lower scores mean more support."""
+def _column_description(name: str, metric: Metric | None, control: bool) -> dict[str, Any]:
+    """Return a column's name, scale and threshold; their sign is reversed where lower scores mean more support."""
     about: dict[str, Any] = {"name": name, "control": control, "low": None, "high": None}
     about |= {"threshold": None, "from": "", "summary": ""}
     if metric is None:
@@ -414,13 +417,16 @@ def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any
     return about | {"threshold": None if cutoff.value is None else card.direction * cutoff.value, "from": cutoff.source}
 
 
-def _explained(
+def _explanation_spans(
     metric: Metric | None, name: str, job: Job | None, rows: Sequence[UnitRow], view: View
 ) -> list[list[list[int]]] | None:
-    """Return each row's explanations as spans: side (0 statement, 1 source), start, length, weight in %, link."""
+    """Return, by row and by chunk of the row, the metric's spans as a flat list; None where it explains nothing here.
+
+    Each span is five numbers: side (0 statement, 1 source), start, length, weight in %, link (-1: none).
+    """
     if job is None or metric is None or not metric.explains():
         if name in view.explain:
-            raise UserError(f"{name} cannot explain its scores (see 'metaeval metrics show {name}'): choose another.")
+            raise UserError(f"{name} cannot explain its scores ('metaeval metrics show {name}'): leave --explain out.")
         return None
     if metric.card.modules and name not in view.explain:  # it takes a model
         return None
@@ -446,8 +452,8 @@ def _explained(
     return [[spans_of[job.texts[number]] for number in row.members] for row in rows]
 
 
-def _replied(metric: Metric | None, job: Job | None, rows: Sequence[UnitRow]) -> list[list[str]] | None:
-    """Return the stored replies of a model about each row's chunks; None if no reply is stored."""
+def _stored_replies(metric: Metric | None, job: Job | None, rows: Sequence[UnitRow]) -> list[list[str]] | None:
+    """Return, for each row, the stored replies of a chat model about its chunks; None if no reply is stored."""
     if job is None or metric is None or type(metric).replies is Metric.replies:
         return None
     texts = [[job.texts[number] for number in row.members] for row in rows]

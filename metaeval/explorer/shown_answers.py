@@ -21,16 +21,16 @@ _FIELDS = (
 )
 
 
-def is_cited(folder: Path) -> bool:
-    """Return whether the folder holds a citation pipeline's result."""
+def is_citation_job(folder: Path) -> bool:
+    """Return whether the folder's manifest is of a job of a citation pipeline ('metaeval cite ...')."""
     return str(read_manifest(folder).get("command", "")).startswith("cite ")
 
 
 def show_answers(folder: Path, answers_file: Path | None, most: int) -> dict[str, Any]:
     """Return the page's data for a result of `cite`: its answers, and each backend's verdicts on their citations.
 
-    answers_file: used instead of the files that the manifest names. most: largest number of answers. Raises
-    `UserError` for a pipeline without verdicts on single citations, and where the answers cannot be read.
+    answers_file: used instead of the files that the manifest names. most: largest number of answers; the first ones are
+    taken. Raises `UserError` for a pipeline without verdicts on single citations, and where answers cannot be read.
     """
     manifest = read_manifest(folder)
     command = str(manifest.get("command"))
@@ -47,8 +47,8 @@ def show_answers(folder: Path, answers_file: Path | None, most: int) -> dict[str
     known = {answer.id for answer in answers}
     if not judged <= known:
         raise UserError(
-            f"{folder} judged the answer {min(judged - known)!r}, which the files of answers do not have: "
-            "give the files that were judged."
+            f"The job in {folder} judged the answer {min(judged - known)!r}, which the answer file does not hold: "
+            "give the file that was judged with --data."
         )
     shown = [answer for answer in answers if answer.id in judged][:most]
     if len(shown) < len(judged):

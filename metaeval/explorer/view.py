@@ -1,4 +1,4 @@
-"""A page to look at a job's pairs on."""
+"""The command `view`, which writes a web page that shows the scored pairs of jobs."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metaeval import registry
-from metaeval.analyses.comparing.sample_sizes import labels_needed, needs, planned, raw_difference
+from metaeval.analyses.comparing.sample_sizes import labels_needed, needs, protocol_to_plan, raw_difference
 from metaeval.analyses.plan import PLAN, PlanOptions
 from metaeval.config import load_run
 from metaeval.errors import UserError
@@ -62,11 +62,11 @@ def test_a_difference_off_the_scale_is_refused(difference, scale):
 def test_a_measure_finds_its_protocol():
     config = load_run(None, {})
 
-    assert planned(config, "ndcg@10", [])[0].name == "retrieval"
-    assert planned(config, "macro_f1", [], "decision")[0].name == "decision"
-    assert planned(config, "", [2.0])[0].name == "classification"
+    assert protocol_to_plan(config, "ndcg@10", [])[0].name == "retrieval"
+    assert protocol_to_plan(config, "macro_f1", [], "decision")[0].name == "decision"
+    assert protocol_to_plan(config, "", [2.0])[0].name == "classification"
     with pytest.raises(UserError, match="Did you mean 'overall'"):
-        planned(config, "overal", [])
+        protocol_to_plan(config, "overal", [])
 
 
 def test_differences_are_numbers_with_commas():

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from metaeval import registry
-from metaeval.analyses.comparing.subgroups import across, by_part, check_division, parts_of
+from metaeval.analyses.comparing.subgroups import by_part, check_division, meta_analyses, parts_of
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.runs.score_panel import load_panel
@@ -132,10 +132,10 @@ def test_the_first_data_set_says_which_measure_is_pooled(settings, tmp_path):
     three, two = loaded("three", "full", "partial", "none"), loaded("two", "full", "none")
     setup = registry.find("protocol", "classification"), {}
 
-    (pair,), lacking = across(parts_of([two, three], setup[0], "dataset"), setup)
+    (pair,), lacking = meta_analyses(parts_of([two, three], setup[0], "dataset"), setup)
     assert (pair.column.key, lacking) == ("fs_ns", {})
     # The mean over three areas, which one of the data sets has.
-    assert across(parts_of([three, two], setup[0], "dataset"), setup) == (
+    assert meta_analyses(parts_of([three, two], setup[0], "dataset"), setup) == (
         [],
         {"overlap less bm25": "1 data set with a difference that has a standard error"},
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.analyses.suites.suite import recorded, recorded_omissions, run_able, run_suite, write_record
+from metaeval.analyses.suites.suite import recorded_omissions, recorded_result_files, run_able, run_suite, write_record
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.runs.evaluation import find_protocols
@@ -196,15 +196,15 @@ def test_the_record_says_what_was_run_and_left_out(suite_file, tmp_path, monkeyp
     path = write_record(suite, suite.folder(part.results, Command("run --suite")), [part])
 
     assert re.fullmatch(r"results/mine-[0-9a-f]{8}/suite.json", path.as_posix())
-    assert recorded(path.parent) == part.files == written
+    assert recorded_result_files(path.parent) == part.files == written
     path = path.resolve()
     monkeypatch.chdir("/")
-    assert [file.is_file() for file in recorded(path.parent)] == [True] * len(written)  # from every folder
+    assert [file.is_file() for file in recorded_result_files(path.parent)] == [True] * len(written)  # from every folder
     assert recorded_omissions(path.parent) == part.left_out
     assert [(one.dataset, one.metric) for one in part.left_out] == [("mini", "nobody")]
     for broken in ("{", "[]", "{}"):
         path.write_text(broken, encoding="utf-8")
-        assert (recorded(path.parent), recorded_omissions(path.parent)) == ([], [])
+        assert (recorded_result_files(path.parent), recorded_omissions(path.parent)) == ([], [])
 
 
 def test_a_part_is_the_run_of_the_metrics_that_are_left(suite_file):

@@ -204,7 +204,7 @@ def test_diff_names_the_option_and_the_numbers_of_two_sheets(cli, ran, answers):
     assert f"{before:.6g} -> {after:.6g}" in line
     assert f"by {after - before:+.6g}" in line
     assert (
-        cli("results", "diff", files[0], files[0]).out == "The same in every choice, and every number of the sheet.\n"
+        cli("results", "diff", files[0], files[0]).out == "The same in every choice, and every number of the table.\n"
     )
 
 
@@ -214,8 +214,8 @@ def test_two_sheets_of_another_kind_are_not_compared(ran, refused, answers):
 
     said = refused("results", "diff", f"{folder}/scifi-scores.json", f"{folder}/scifi-answers.json")
 
-    assert "holds the sheet scifi-scores and" in said
-    assert "the sheet scifi-answers: give two of one kind" in said
+    assert "holds the table scifi-scores, and" in said
+    assert "holds the table scifi-answers: give two" in said
 
 
 def test_a_table_is_shown_and_one_of_an_earlier_version_says_where_it_stands(cli, ran, refused, answers):

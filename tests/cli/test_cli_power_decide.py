@@ -101,7 +101,7 @@ def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(ran, monk
     [
         (("overlp",), "Did you mean 'overlap'"),
         (("overlap", "overlap"), "'overlap' is given twice"),
-        (("overlap", "-s", "to_split=dev"), "name it with --to"),
+        (("overlap", "-s", "to_split=dev"), "name that data set with --to"),
         (("overlap", "--to", "wcie"), "Did you mean 'wice'"),
         (("overlap", "--to", "mini", "-s", "to_unit=chnk"), "'chnk'"),
         (("some.jsonl", "--to", "mini"), "with names of metrics"),

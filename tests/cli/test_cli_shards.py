@@ -79,7 +79,7 @@ def part_of(metric, folder="shards"):
     return sorted(place.glob("part-*"))[0]
 
 
-SOME_MISSING = "Not the whole job, blocks are missing: metaeval shards status shards"
+SOME_MISSING = "Blocks of the job are missing; type metaeval shards status shards"
 
 
 def changed(path, **columns):

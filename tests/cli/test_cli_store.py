@@ -94,7 +94,7 @@ def test_a_file_whose_structure_is_broken_is_said(cli, ran, refused, small, tmp_
     path.write_bytes(content)
     found = cli("store", "verify")
     assert found.code == 1
-    assert "the file's structure: " in found.out
+    assert "fault in the structure of this file: " in found.out
     assert "'metaeval store compact' copies what can be read into a new file." in found.out
     said = refused(*RUN, *small)
     assert said.startswith("Score store results/scores.sqlite: database disk image is malformed. The file is damaged")
@@ -110,7 +110,7 @@ def test_what_can_be_read_of_a_broken_file_is_saved(cli, ran, tmp_path):
     path.write_bytes(content)
     ended = cli("store", "compact")
     assert ended.code == 1
-    assert "its structure is broken; what could be read is in results/scores.sqlite.saved: move it in" in ended.out
+    assert "what could be read was copied to results/scores.sqlite.saved: replace the store by" in ended.out
     assert path.read_bytes() == content
     saved = ran("store", "verify", "--store", "results/scores.sqlite.saved")
     rows = int(saved.out.split(": ")[1].split()[0].replace(",", ""))

@@ -181,7 +181,7 @@ def test_the_tables_are_printed_whole_on_request(ran):
 def test_a_suite_that_was_not_run_is_answered_with_its_command(refused):
     for name in ("offline", "mine.yaml"):
         said = refused("results", "figures", name)
-        assert said == f"{name} has no job in results: type 'metaeval run --suite -c {name}' first."
+        assert said == f"The suite {name} has no job in results: type 'metaeval run --suite -c {name}' first."
 
 
 def test_speed_is_measured_on_request(ran):

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from metaeval.config import load_run
-from metaeval.explorer import drawn, explorer_page
+from metaeval.explorer import explorer_page, sampled_ids
 from metaeval.explorer.page_data import View, show_job
 from metaeval.runs.job_folder import find_job
 from metaeval.runs.run import run, write_run
@@ -94,11 +94,11 @@ def test_whole_statements_are_drawn_each_level_in_its_share(most, sizes):
         for number in range(10)
         for place in range(3)
     ]
-    names = drawn(rows, most)
+    names = sampled_ids(rows, most)
     numbers = [int(name.partition("-")[0]) for name in names[::3]]
     assert names == [f"{number}-{place}" for number in numbers for place in range(3)]
     assert (sum(number < 4 for number in numbers), sum(number >= 4 for number in numbers)) == sizes
-    assert drawn(rows[::-1], most)[::-1] == names, "whatever the order of the rows"
+    assert sampled_ids(rows[::-1], most)[::-1] == names, "whatever the order of the rows"
 
 
 def test_the_blocks_of_the_page_hold_the_data_as_they_are():

@@ -34,7 +34,7 @@ def test_validate_lists_every_problem_and_says_that_the_file_cannot_be_used(cli,
 
     assert ended.code == 2
     assert [line.split(":")[0] for line in ended.out.splitlines()] == ["line 2", "line 4", "line 5"]
-    assert "cannot be used until this is fixed" in ended.err
+    assert "cannot be used until these problems are fixed" in ended.err
 
 
 def test_validate_says_how_to_judge_a_good_file(cli, write_corpus, tmp_path):

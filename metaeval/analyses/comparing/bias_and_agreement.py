@@ -44,7 +44,8 @@ _NAMES = {2.0: "full", 1.0: "partial", 0.0: "none"}
 class ScoreBias:
     """Spearman correlation of a metric's score with a property of a row, at one level or as their mean (`WITHIN`).
 
-    of: the property. value: None where the score or the property is constant. rows, groups: numbers of those used.
+    of: name of the property. value: None where the score or the property is constant. low, high: its interval. rows,
+    groups: numbers of rows and groups with a score.
     """
 
     metric: str
@@ -63,7 +64,8 @@ def score_biases(
     """Correlate one metric's scores with a property of the rows in each stratum, and average these correlations.
 
     of: name of the property. values: the property, (n,). stratum: codes (n,), which are indices into `names`. The
-    mean weights a stratum by its rows in the resample, and leaves out strata where the correlation is undefined.
+    mean, which comes first, weights a stratum by its rows in the resample, and leaves out strata where the correlation
+    is undefined. Strata without a scored row are left out; without any scored row the list is empty.
     """
     codes, compact = np.unique(rows.group, return_inverse=True)
     scored = ~np.isnan(rows.score)
@@ -148,7 +150,10 @@ def _properties(panel: Panel, frame: Frame) -> dict[str, Floats]:
 
 
 def _strata(frame: Frame) -> tuple[Ints, list[str]]:
-    """Return the gold level of each row, (n,), and the levels' names, the highest first; many values are binned."""
+    """Return the code of each row's gold level, (n,), and the levels' names by code; code 0 is the highest level.
+
+    More than `_MOST_VALUES` gold values are cut into up to `_BINS` bins, which are the levels then.
+    """
     values, code = np.unique(-frame.gold, return_inverse=True)
     if values.size > _MOST_VALUES:
         ends = np.unique(np.quantile(-frame.gold, np.arange(1, _BINS) / _BINS))
@@ -219,7 +224,7 @@ _OF_TWO: Mapping[Kind, str] = {"pair": "both metrics"}
 class Gain:
     """The cross-validated gain of one kind of stack under one objective.
 
-    single, stack, gain: values of the best single metric and of the stack, and their difference; means over
+    single, stack, gain: values of the best single metric and of the stack, and stack minus single; means over
     `PARTITIONS` partitions into folds. low, high: cluster interval of the gain. least, most: range of the gain over
     the partitions. best_single, best_stack: the metric, and the stack, chosen in most folds, with the share of folds.
     """
@@ -240,9 +245,10 @@ class Gain:
 
 
 def complementarity_sheet(panel: Panel, protocol_setup: ProtocolSetup) -> Table:
-    """Return the gains of a stack of the best pair, and of all, over the best single metric, on rows that all scored.
+    """Return a table of the gains of stacks over the best single metric, on the rows that all metrics scored.
 
-    Raises `UserError` with fewer groups than folds.
+    One stack is of the best pair and, with more than two metrics, one of all. Raises `UserError` with fewer groups than
+    folds.
     """
     frame = panel.source.frame(protocol_setup[0])
     scores = np.array([column.score[frame.numbers] for column in panel.columns])
@@ -250,8 +256,8 @@ def complementarity_sheet(panel: Panel, protocol_setup: ProtocolSetup) -> Table:
     groups = int(np.unique(frame.group[whole]).size)
     if groups < FOLDS:
         raise UserError(
-            f"Complementarity takes {FOLDS} groups or more in which every metric scored a row, one for each fold; "
-            f"{frame.name} has {groups}."
+            f"Complementarity takes {FOLDS} groups or more in which every metric scored a row, one for each fold, and "
+            f"{frame.name} has {groups}: choose a larger data set."
         )
     names = [plain(column.name) for column in panel.columns]
     interval = panel.config.interval
@@ -338,9 +344,9 @@ def further_sheets(
 ) -> tuple[list[Table], list[str]]:
     """Return the tables of the requested analyses of each panel, and sentences about those that could not be made.
 
-    by: divide into subgroups. bias: dependence of scores on length and position. agreement: correlations of scores.
-    gain: stacks. Without a request the agreement is computed, and the gain unless there are too few groups. Raises
-    `UserError` where a requested analysis cannot be made.
+    by: division into subgroups. bias: dependence of scores on length and position. agreement: correlations of scores.
+    gain: gain of stacks. Without a request the agreement is computed, and the gain unless there are too few groups, of
+    which a sentence is returned. Raises `UserError` where a requested analysis cannot be made.
     """
     plain = not (by or bias or agreement or gain)
     sheets = by_part(list(panels), check_division(by, panels[0].config)) if by else []

@@ -35,7 +35,10 @@ _MANY = 6
 
 @dataclass(frozen=True)
 class PairTables:
-    """The result of one protocol, the table of its pairs of metrics, and the part of that table shown as headline."""
+    """One protocol's result, its table of all pairs of metrics, and the rows of it under the headline measure.
+
+    With many metrics, `headline` has only the pairs that are neighbours by value.
+    """
 
     result: Result
     sheet: Table
@@ -89,7 +92,7 @@ def compare_pairs(panel: Panel, protocol_setup: ProtocolSetup, margin: float) ->
 
 
 def ranking(result: Result, keys: Sequence[str]) -> Note:
-    """Return a note with the metrics in order of their value under each measure, with letters and rank intervals."""
+    """Return a note that orders the metrics by value for each measure in `keys`, with letters and rank intervals."""
     entries = []
     for column in result.columns:
         if column.key not in keys:
@@ -141,9 +144,9 @@ def _grid(
 
 
 def _neighbours(grid: Table, result: Result, tested: Significance, key: str) -> Table:
-    """Return the table with all pairs of few metrics; of many metrics, only pairs that are next to each other by value.
+    """Return the table unchanged for up to `_MANY` pairs; of more, only those of metrics next to each other by value.
 
-    key: the measure.
+    grid: the table of pairs under the one measure `key`.
     """
     pairs = [pair for pair in tested.comparisons if pair.measure == key]
     if len(pairs) <= _MANY or not grid.blocks:
@@ -218,7 +221,7 @@ def headline_pairs(pairs: Sequence[PairTables]) -> Table:
 
 
 def _reading(pairs: Sequence[PairTables], blocks: Sequence[Block]) -> str:
-    """Return what the signs between two metrics' names mean, for the signs that occur in `blocks`."""
+    """Return the meaning of the signs, such as > and =, that stand between two metrics' names in `blocks`."""
     texts = (note.text for tables in pairs for note in tables.headline.footer if note.label == "reading")
     parts = dict.fromkeys(part for text in texts for part in text.split("; "))
     signs = {sign for block in blocks for line in block.lines for sign in line.name.replace("<", ">").split()}
@@ -226,7 +229,7 @@ def _reading(pairs: Sequence[PairTables], blocks: Sequence[Block]) -> str:
 
 
 def _adjustment(pairs: Sequence[PairTables]) -> Note:
-    """Return a note on the family of tests over which p is adjusted, the largest of all protocols."""
+    """Return a note on the tests over which p is adjusted: the largest family of any protocol; empty without tests."""
     tables = [tables.result.significance for tables in pairs if tables.result.significance]
     if (tested := max(tables, key=lambda tested: tested.tests, default=None)) is None:
         return Note()

@@ -38,9 +38,10 @@ DEFAULT_PROTOCOL = "classification"
 class Need:
     """The sample with which a true difference is significant with probability `power`; groups are as large as here.
 
-    power_now: power with the pilot's groups, with its Monte Carlo error. groups: None where neither the simulation
-    nor the pilot's standard error shows the difference; groups_low, groups_high: from the standard errors of 95 % of
-    resampled pilots. citations: None where the data have none. extrapolated: more groups than were simulated.
+    difference: raw. power_now: power with as many groups as the pilot has; power_now_error: its Monte Carlo error.
+    groups, rows: None where neither the simulation nor the pilot's standard error shows the difference. groups_low,
+    groups_high: from the standard errors of 95 % of resampled pilots. citations: None also where the data have none.
+    extrapolated: whether `groups` is far above the numbers of groups that were simulated.
     """
 
     difference: float
@@ -55,12 +56,12 @@ class Need:
     extrapolated: bool = False
 
 
-def planned(config: RunConfig, key: str, differences: Sequence[float], name: str = "") -> ProtocolSetup:
+def protocol_to_plan(config: RunConfig, key: str, differences: Sequence[float], name: str = "") -> ProtocolSetup:
     """Return the protocol to plan for, with the run's options; checked before anything is scored.
 
-    key: a measure; "": the protocol's headline. differences: in the units of the measure's table. name: as for
-    `protocol_of`, whose errors are raised too. Raises `UserError` for a difference off the measure's scale, and for a
-    run without resamples.
+    key: a measure; "": the protocol's headline. differences: in the units of the measure's table. name: the protocol;
+    "" as for `protocol_of`, whose errors are raised too. Raises `UserError` for a difference that is not above 0 and
+    below the measure's span, and for a run without resamples or with resampled systems or annotators.
     """
     if config.interval.resamples < 2:
         raise UserError(f"A plan needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
@@ -95,7 +96,7 @@ def protocol_of(config: RunConfig, key: str, name: str = "") -> ProtocolSetup:
 def raw_difference(difference: float, measure: Measure) -> float:
     """Return a difference, given in the units of the measure's table, as a raw difference.
 
-    Raises `UserError` where it is off the measure's scale.
+    Raises `UserError` where the difference is not above 0 and below the measure's span.
     """
     raw, most = difference / measure.scale, measure.span * measure.scale
     if not 0 < raw < measure.span:
@@ -113,8 +114,8 @@ def needs(
 ) -> list[Need]:
     """Return the sample that a true difference needs at each power in `POWERS`, from simulated power.
 
-    likely: lowest and highest squared standard error of resampled pilots, relative to this pilot's. groups, rows,
-    citations (0: the data have none): counts of the pilot.
+    difference: raw. likely: lowest and highest squared standard error of resampled pilots, relative to this pilot's
+    (None: unknown). groups, rows, citations (0: the data have none): the pilot's numbers of these.
     """
     needed = []
     for power in POWERS:
@@ -137,7 +138,7 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
 
     key: the measure, or "" for the protocol's headline. differences: in the units of the measure's table (points where
     it prints per cent); none: the observed difference. Raises `UserError` for a measure that is undefined here or does
-    not vary over groups, and for a difference that is not above 0 or beyond the measure's scale.
+    not vary over groups, a difference outside 0 to the measure's span, and equal metrics without a difference given.
     """
     protocol, options = protocol_setup
     frame = panel.source.frame(protocol)
@@ -148,7 +149,8 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
     spread, influence, pair = _spread(panel, protocol_setup, frame, measure)
     if spread.standard_error is None:
         raise UserError(
-            f"{first.name} and {second.name} do not differ in any group under {measure.label}: nothing to plan."
+            f"{first.name} and {second.name} do not differ in any group under {measure.label}, so that nothing can be "
+            "planned: choose another --measure or other metrics."
         )
     true_differences = [raw_difference(difference, measure) for difference in differences] or [abs(spread.observed)]
     if not all(true_differences):
@@ -257,9 +259,9 @@ def _simulated(
 
 
 def _at(simulation: Power, difference: float, other: float, groups: int) -> str:
-    """Return, as text, the power for another difference with this number of groups, in per cent.
+    """Return, as "80 %", the power for the difference `other` with this number of groups.
 
-    simulation: for `difference`, from which that of `other` follows.
+    simulation: for `difference`, from which the power for `other` follows.
     """
     effect = None if simulation.effect is None else simulation.effect * other / difference
     return f"{100 * replace(simulation, effect=effect).at(groups):.0f} %"
@@ -281,7 +283,7 @@ def _pilots(panel: Panel, influence: Influence | None) -> tuple[float, float] | 
 def _spread(
     panel: Panel, protocol_setup: ProtocolSetup, frame: Frame, measure: Measure
 ) -> tuple[Spread, Influence | None, tuple[Judgements, Judgements]]:
-    """Return the observed difference with its spread, its influence values, and the rows that both metrics scored."""
+    """Return the difference with its spread, its influence values, and both metrics' input on the rows both scored."""
     protocol, options = protocol_setup
     pair = {column.name: judged(frame, column) for column in panel.columns}
     known_here = protocol.evaluate(pair[panel.columns[0].name], panel.resampling, options).estimates
@@ -316,7 +318,7 @@ def _rows(every: Sequence[Sequence[Need]], column: Column) -> Iterator[TableRow]
 
 
 def _number(number: int | None, extrapolated: bool) -> str:
-    """Return a number with commas; an extrapolated one has two digits."""
+    """Return a number with commas, an extrapolated one rounded to two digits; a dash for None."""
     if number is None:
         return UNDEFINED
     return f"{float(f'{number:.1e}'):,.0f}" if extrapolated else f"{number:,}"
@@ -333,7 +335,7 @@ def labels_needed(half_width: float, share: float, items: int | None = None) -> 
 
     share: the expected share. items: size of the set that is estimated (None: unlimited). The interval is Wilson's,
     without help from a metric. Returns None where more labels are needed than there are items, or than ten million.
-    Raises `UserError` for a half width outside 0 .. 0.5, a share outside 0 .. 1, and fewer than 2 items.
+    Raises `UserError` unless the half-width is between 0 and 0.5, the share between 0 and 1, and items 2 or more.
     """
     if not 0 < half_width < 0.5:
         raise UserError(

@@ -47,12 +47,12 @@ _NOT_SAID = "not said"
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 PartNames = tuple[list[str], Sequence[str]]
-"""The name of each row's part, and all names in their order in tables."""
+"""The name of each row's part, (n,), and the names of parts in their order in tables, which may repeat."""
 
 
 @dataclass(frozen=True)
 class Subgroup:
-    """A subgroup of a panel's rows. rows: which rows of the frame are in it, (n,)."""
+    """A subgroup of a panel's rows. frame: all n rows of a protocol. rows: which of these are in the subgroup, (n,)."""
 
     name: str
     panel: Panel
@@ -61,10 +61,10 @@ class Subgroup:
 
 
 def check_division(by: str, config: RunConfig) -> str:
-    """Return the name of a division of the rows (`by`), such as "length".
+    """Return `by`, the name of a division of the rows such as "length", if the run allows it.
 
-    Raises `UserError` for an unknown division, and for position where the unit is not chunk. Fields of ratings are
-    checked by `parts_of`, when their file has been read.
+    Raises `UserError` for an unknown division, and for position where the unit is not chunk. On ratings any other name
+    passes: it may be a field, which `parts_of` checks when their file has been read.
     """
     if by == "position" and config.unit != "chunk":
         raise UserError(
@@ -78,8 +78,8 @@ def check_division(by: str, config: RunConfig) -> str:
 def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Subgroup]:
     """Return a protocol's rows, whole and divided into subgroups; by data set or dimension, only the subgroups.
 
-    panels: one panel, or for by="dataset" one for each data set. Raises `UserError` where the data do not have the
-    division.
+    panels: one panel, or for by="dataset" one for each data set. Subgroups without a row are left out. Raises
+    `UserError` where the data do not have the division.
     """
     if by == "dataset":
         frames = [panel.source.frame(protocol) for panel in panels]
@@ -100,7 +100,7 @@ def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Subgr
 
 
 def _values(by: str, panel: Panel, frame: Frame) -> PartNames:
-    """Return the division of rows by the values of the field `by` of the ratings; numbers are sorted by value."""
+    """Return the division of rows by the values of the ratings' field `by`, numbers by size; error for too many."""
     source = panel.source
     columns: dict[str, Coded[Any]] = {}
     if isinstance(source, RatedSet):
@@ -112,9 +112,8 @@ def _values(by: str, panel: Panel, frame: Frame) -> PartNames:
     values = sorted(set(names))
     if len(values) > MOST_PARTS:
         raise UserError(
-            f"{frame.name} has {count(len(values), 'value')} of {shown(by)}, and a table at most "
-            f"{MOST_PARTS} parts: choose "
-            "another --by."
+            f"The field {shown(by)} of {frame.name} has {count(len(values), 'value')}, and a table at most "
+            f"{MOST_PARTS} parts: choose another --by."
         )
     return names, sorted(values, key=lambda name: (float(name) if _NUMBER.fullmatch(name) else math.inf, name))
 
@@ -131,7 +130,7 @@ def _systems(panel: Panel, frame: Frame) -> PartNames:
 
 
 def statement_words(panel: Panel, frame: Frame) -> NDArray[np.int64]:
-    """Return the number of words of each row's statement or rated text, (n,); `UserError` without the texts."""
+    """Return the number of words of each row's statement or rated text, (n,); `UserError` if any text is empty."""
     source = panel.source
     if isinstance(source, RatedSet):
         texts = source.ratings.columns.text[frame.numbers].tolist()
@@ -148,7 +147,7 @@ def statement_words(panel: Panel, frame: Frame) -> NDArray[np.int64]:
 def _lengths(panel: Panel, frame: Frame) -> PartNames:
     """Return the division of rows into quarters by the length in words of their statement or rated text.
 
-    A statement with several rows counts once where the quarters are cut.
+    A statement with several rows counts once where the quarters are cut; quarters with equal ends are merged.
     """
     words = distinct = statement_words(panel, frame)
     source = panel.source
@@ -163,7 +162,10 @@ def _lengths(panel: Panel, frame: Frame) -> PartNames:
 
 
 def _places(panel: Panel, frame: Frame) -> PartNames:
-    """Return the division of rows by the third of the document in which the middle of their chunk lies."""
+    """Return the division of rows by the third of the document in which the middle of their chunk lies.
+
+    The only chunk of a document is in a part of its own.
+    """
     source = panel.source
     if isinstance(source, RatedSet):
         raise UserError(
@@ -195,17 +197,16 @@ FEW = 10
 def by_part(panels: Sequence[Panel], by: str) -> list[Table]:
     """Return each metric's headline measure on every subgroup, one table for each protocol that the data allow.
 
-    panels: one panel, or for by="dataset" one for each data set, with the same metrics. Raises `UserError` where
-    the data do not have the division.
+    panels: one panel, or for by="dataset" one for each data set, with the same metrics. A protocol without a value on
+    any subgroup is left out, unless all are. Raises `UserError` where the data do not have the division.
     """
     sheets = [_sheet(panels, setup, by, parts_of(panels, setup[0], by)) for setup in readable_by(panels, by)]
-    # A protocol without a value on any subgroup is left out, unless all are.
     telling = [sheet for sheet in sheets if any(record["value"] is not None for record in sheet.records)]
     return telling or sheets
 
 
 def readable_by(panels: Sequence[Panel], by: str) -> list[ProtocolSetup]:
-    """Return the protocols that can be evaluated on every data set, with their options.
+    """Return the protocols that can be evaluated on every data set, with their options; `UserError` if there is none.
 
     Protocols of pools are left out where the division splits pools.
     """
@@ -218,8 +219,8 @@ def readable_by(panels: Sequence[Panel], by: str) -> list[ProtocolSetup]:
         shared_setups = [setup for setup in shared_setups if not (cut and setup[0].uses_pool)]
     if not shared_setups:
         raise UserError(
-            f"No protocol of this run can be evaluated on parts by {by}: name one that can, such as correlation or "
-            "classification."
+            f"No protocol of this run can be evaluated on parts by {by}: name with -p one that can, such as "
+            "correlation or classification."
         )
     return shared_setups
 
@@ -302,7 +303,10 @@ _NAMES = ("mean", "Hartung-Knapp", "a new data set")
 
 @dataclass(frozen=True)
 class Study:
-    """The raw difference of two metrics on one data set, on the rows that both scored. error: its standard error."""
+    """The raw difference, first minus second, of two metrics on the rows of one data set that both scored.
+
+    rows, groups: numbers of these. error: standard error of the difference; low, high: its interval (Student's t).
+    """
 
     name: str
     rows: int
@@ -325,14 +329,16 @@ class PairMetaAnalysis:
 
     @property
     def title(self) -> str:
-        """The difference in words."""
+        """The text "FIRST less SECOND" with the metrics' names."""
         return f"{plain(self.first)} less {plain(self.second)}"
 
 
-def across(parts: Sequence[Subgroup], protocol_setup: ProtocolSetup) -> tuple[list[PairMetaAnalysis], dict[str, str]]:
-    """Return the meta-analysis of every two metrics over data sets; and, by their title, why some pairs have none.
+def meta_analyses(
+    parts: Sequence[Subgroup], protocol_setup: ProtocolSetup
+) -> tuple[list[PairMetaAnalysis], dict[str, str]]:
+    """Return the meta-analysis of every two metrics over data sets; and, by "FIRST less SECOND", why a pair has none.
 
-    parts: one for each data set. A data set on which the difference has no standard error is left out.
+    parts: one for each data set. A data set without a standard error of the difference is left out; a pair needs two.
     """
     protocol, options = protocol_setup
     measure = headline_measure(protocol, parts[0].frame, parts[0].panel.columns[0])
@@ -353,7 +359,7 @@ def across(parts: Sequence[Subgroup], protocol_setup: ProtocolSetup) -> tuple[li
 
 
 def across_sheets(panels: Sequence[Panel]) -> list[tuple[Table, list[PairMetaAnalysis]]]:
-    """Return the meta-analyses of each protocol's headline measure. panels: one for each data set."""
+    """Return each protocol's table and meta-analyses of its headline measure, if any. panels: one for each data set."""
     setups = readable_by(panels, "dataset")
     sheets = (across_sheet(parts_of(panels, setup[0], "dataset"), setup) for setup in setups)
     return [sheet for sheet in sheets if sheet]
@@ -367,7 +373,7 @@ def across_sheet(
     parts: one for each data set.
     """
     protocol, options = protocol_setup
-    pooled_pairs, lacking = across(parts, protocol_setup)
+    pooled_pairs, lacking = meta_analyses(parts, protocol_setup)
     if not pooled_pairs:
         return None
     left_out = tuple((plain(name), plain(why)) for name, why in lacking.items())
@@ -395,7 +401,7 @@ def across_sheet(
 
 
 def write_forests(pooled_pairs: Sequence[PairMetaAnalysis], folder: Path) -> list[Path]:
-    """Write a forest plot of each pair and return the paths; `UserError` without matplotlib."""
+    """Write a forest plot of each pair of metrics and return the paths; raises `UserError` without matplotlib."""
     from metaeval.report.figures.drawing import save_figure
     from metaeval.report.figures.forest import differences_forest
 

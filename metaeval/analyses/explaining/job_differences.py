@@ -33,10 +33,11 @@ _NONE = frozenset({"as the profile", "paper"})  # values of a pipeline's options
 
 
 def compare(first: str, second: str, row: str | None = None) -> dict[str, list[Change]]:
-    """Return the differences of two signatures or files, by the name of the row; empty if there is no difference.
+    """Return the differences of two signatures or files by the name of the row; a row without one has an empty list.
 
-    Rows of the same name are compared; the only row of each side is compared whatever its name. row: compare this
-    row only. A row that only one file has is a difference. Numbers of tables are compared under the name `NUMBERS`.
+    Rows of the same name are compared, but two signatures, or the only signatures of two tables, whatever their names
+    ("" if these differ). A row that only one file has is a difference. Two tables are also compared by their settings
+    ("settings") and, if `row` is None, by their numbers (`NUMBERS`). row: compare this row only.
 
     Raises `UserError` for unreadable files, and for two sources of different kinds.
     """
@@ -47,7 +48,10 @@ def compare(first: str, second: str, row: str | None = None) -> dict[str, list[C
             "('metaeval results explain RESULT' prints the signatures of a file)."
         )
     if first_source.kind != second_source.kind:
-        raise UserError(f"{first} holds {first_source.kind} and {second} {second_source.kind}: give two of one kind.")
+        raise UserError(
+            f"{first} holds {first_source.kind}, and {second} holds {second_source.kind}: give two results of one "
+            "protocol, or two tables of one name."
+        )
     changes = _rows(first_source, second_source)
     if first_source.sheet is not None and second_source.sheet is not None:
         changes |= _sheets(first_source.sheet, second_source.sheet, row)
@@ -91,7 +95,7 @@ def _field(name: str, values: tuple[str | None, str | None], texts: Sequence[str
 
 
 def _choices(name: str, first: str | None, second: str | None) -> dict[str, tuple[str | None, str | None]]:
-    """Return the choices in which two values of a field differ; empty where either value is not several choices."""
+    """Return the choices, each with both values, in which two values of a field differ; {} if one holds no choices."""
     if name not in signatures.COMPOSITE or first is None or second is None:
         return {}
     read = [signatures.read_choices(text) for text in (first, second)]
@@ -100,7 +104,7 @@ def _choices(name: str, first: str | None, second: str | None) -> dict[str, tupl
 
 
 def _sheets(first: Table, second: Table, row: str | None) -> dict[str, list[Change]]:
-    """Return the differences of two tables that their signatures do not show: other settings, and numbers."""
+    """Return what the signatures of two tables do not show: differing settings and, if `row` is None, numbers."""
     named_settings = _settings_in_signatures(first) | _settings_in_signatures(second)
     settings = []
     for sheet in (first, second):
@@ -115,18 +119,18 @@ def _sheets(first: Table, second: Table, row: str | None) -> dict[str, list[Chan
 
 
 def _settings_in_signatures(sheet: Table) -> set[str]:
-    """Return the settings that all signatures of a table contain; empty for a table without signatures."""
+    """Return the names of settings that every signature of a table shows; empty for a table without signatures."""
     named = [set(read_signature(text)) for text in sheet.signatures]
     return set.intersection(*named) | _ELSEWHERE if named else set()
 
 
 def difference_lines(rows: Mapping[str, Sequence[Change]], of_file: bool) -> list[str]:
-    """Return the differences from `compare` as lines of text.
+    """Return the differences from `compare` as lines of text; without any difference, one line that says so.
 
     of_file: whether files were compared, and not signatures.
     """
     if not any(rows.values()):
-        numbers = "the sheet" if NUMBERS in rows else count(len(rows), "row")
+        numbers = "the table" if NUMBERS in rows else count(len(rows), "row")
         return [f"The same in every choice{f', and every number of {numbers}' if of_file or NUMBERS in rows else ''}."]
     # A difference that all of several rows share is shown once. `APART` are not rows.
     changed = [changes for name, changes in rows.items() if name not in APART]
@@ -149,11 +153,11 @@ def _table(changes: Sequence[Change]) -> list[str]:
 def differences(
     first: str, second: str, metric: str | None, results: Path
 ) -> tuple[dict[str, dict[str, list[Change]]], list[list[str]]]:
-    """Compare two signatures, files or jobs; also return the files that only one of the two jobs has.
+    """Compare two signatures, files or jobs; also return the files that only the first, and only the second, job has.
 
     The differences are those of `compare` by the file's name ("" for signatures and files). Jobs are compared file
-    by file. Raises `UserError` as `compare` does, and where a job is compared with a file, or the jobs have no file
-    of the same name.
+    by file. metric: compare only this metric's row. results: folder of the jobs. Raises `UserError` as `compare` does,
+    and where a job is compared with a file, or the jobs have no file of the same name.
     """
     first, second = source_of_file(first), source_of_file(second)
     others = [text for text in (first, second) if not is_job(text)]

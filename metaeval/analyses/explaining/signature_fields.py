@@ -32,7 +32,7 @@ _COMMANDS: Mapping[tuple[str, ...], str] = {
     ("rewrite",): "cite rewrite",
     ("rounds",): "cite improve",
 }
-"""Commands by fields that only their signatures have."""
+"""Commands by the fields that only signatures of their numbers have."""
 _REFIT = "citeeval-refit"
 """The name of the pipeline of `cite refit` in signatures."""
 
@@ -104,14 +104,14 @@ def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
 
 
 def _earlier_interval(name: str, value: str) -> Iterator[str]:
-    """Yield the description of a method of intervals that is no longer computed."""
+    """Yield the description of the method if a field `interval` names one of earlier versions; nothing otherwise."""
     method, _ = interval_parts(value)
     if name == "interval" and method in EARLIER_INTERVALS:
         yield f"{method}: {EARLIER_INTERVALS[method]}, of earlier versions"
 
 
 def choice_meaning(field: str, name: str, value: str, fields: Mapping[str, str]) -> Meaning:
-    """Return the meaning of the choice `name` in a field that holds several; an empty one for an unknown choice."""
+    """Return the meaning of the choice `name` in a field that holds several choices; empty for an unknown choice."""
     if text := prompt_words(name, value):
         return Meaning(text, prompt_setting(name))
     text = option_words(name, value, chat=field != "asking" or "questions" in fields)
@@ -124,9 +124,10 @@ def choice_meaning(field: str, name: str, value: str, fields: Mapping[str, str])
 
 
 def _of_protocol(name: str, value: str, protocols: Sequence[str]) -> Meaning | None:
-    """Return the meaning of an option's value, from the first of these protocols whose option has the value.
+    """Return the meaning of the value of a protocol's option, from the first of these protocols that describes it.
 
-    If no protocol has the value, return the value itself as its meaning, with the first protocol that has the option.
+    If none does, the meaning is the value itself, with the setting of the first protocol that has the option; None
+    where no protocol has the option.
     """
     known = [owner for owner in protocols if owner in registry.names("protocol")]
     options = {owner: registry.find("protocol", owner).options.get(name) for owner in known}
@@ -136,7 +137,7 @@ def _of_protocol(name: str, value: str, protocols: Sequence[str]) -> Meaning | N
 
 
 def _of_command(name: str, command: str) -> Meaning | None:
-    """Return the description of a pipeline's option, searched first among the options of this command."""
+    """Return the meaning of a pipeline's option, searched first in the pipeline of this command; None if unknown."""
     current = command.removeprefix("cite ")
     for pipeline in sorted(registry.names("pipeline"), key=lambda pipeline: pipeline != current):
         field = registry.find("pipeline", pipeline).options.model_fields.get(name)
@@ -153,7 +154,7 @@ def _of_run(path: str) -> str:
 
 
 def option_words(name: str, value: str, chat: bool = False) -> str:
-    """Return what an option decides, and its other possible values, as text; empty for an unknown option.
+    """Return the description of an option, and its possible values but `value`, as text; empty for an unknown option.
 
     chat: whether the options of chat models (`ChatOptions`) are searched first.
     """
@@ -193,7 +194,7 @@ def prompt_words(name: str, value: str) -> str:
 
 
 def prompt_setting(name: str) -> str:
-    """Return the option that replaces this prompt; empty where there is none."""
+    """Return the option that replaces the prompt of this name by a file; empty where there is none."""
     if name == "prompt":
         return "rewrite.prompt_file"
     return f"{name}_file" if any(f"{name}_file" in option_docs(owner) for owner in owners()) else ""
@@ -221,8 +222,8 @@ class ExplainedField:
 class SignatureSource:
     """A signature, or a file with the signatures of its rows.
 
-    kind: the content in words; sources of one kind can be compared. signatures: by the rows' names ("" for a signature
-    alone). rows: of a result file. sheet: the table in any other file.
+    kind: the content in words, such as "a result of classification"; sources of one kind can be compared. signatures:
+    by the rows' names ("" for a signature alone). rows: of a result file, by metric. sheet: of any other file.
     """
 
     kind: str
@@ -243,7 +244,7 @@ def read_signature(text: str) -> dict[str, str]:
 
 
 def explain(fields: Mapping[str, str]) -> list[ExplainedField]:
-    """Return every field in its order, with its meaning and the setting that changes it."""
+    """Return every field of a signature in its order, with its meaning and the setting that changes it."""
     explained = []
     for name, value in fields.items():
         field_meaning = meaning(name, value, fields) or Meaning("")
@@ -281,11 +282,12 @@ def read_source(text: str, row: str | None = None) -> SignatureSource:
     rows: dict[str, Row] = {}
     if _schema(Path(text)) in TABLES:
         sheet = load_table(Path(text))
-        kind, texts = f"the sheet {sheet.name}", dict(_named(sheet.signatures))
+        kind, texts = f"the table {sheet.name}", dict(_named_signatures(sheet.signatures))
     else:
         sheet, result = None, load_result(Path(text))
         rows = {result_row.metric: result_row for result_row in result.rows}
-        kind, texts = result.protocol, {name: result_row.signature for name, result_row in rows.items()}
+        kind = f"a result of {result.protocol}"
+        texts = {name: result_row.signature for name, result_row in rows.items()}
     if row is not None:
         if row not in texts:
             raise unknown(f"row of {text}:", row, texts)
@@ -294,7 +296,7 @@ def read_source(text: str, row: str | None = None) -> SignatureSource:
 
 
 def holds_signatures(path: Path) -> bool:
-    """Return whether a file is a result or a table."""
+    """Return whether a file is a result or a table, as JSON."""
     return path.suffix == ".json" and _schema(path) in (*SCHEMAS, *TABLES)
 
 
@@ -305,8 +307,8 @@ def _schema(path: Path) -> object:
         return None  # reading the file as a result reports its fault
 
 
-def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield a table's signatures under names: the first field that differs in all (`_DISTINGUISHING`), or numbers."""
+def _named_signatures(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield (name, signature): the value of the first of `_DISTINGUISHING` that differs in all, or a number from 1."""
     read = [read_signature(text) for text in texts]
     key = next(
         (name for name in _DISTINGUISHING if len({fields.get(name, "") for fields in read} - {""}) == len(read)), ""

@@ -7,7 +7,7 @@ from os.path import isdir
 from pathlib import Path
 
 from metaeval.analyses.explaining.signature_fields import holds_signatures, is_file, read_signature, read_source
-from metaeval.analyses.suites.suite import recorded
+from metaeval.analyses.suites.suite import recorded_result_files
 from metaeval.errors import UserError, unknown
 from metaeval.runs.job_folder import LATEST, NAME, done_jobs, find_job, is_hash
 
@@ -25,7 +25,7 @@ def sources_of(of: str, results: Path) -> list[str]:
         return [of]
     job = find_job(Path(of), LATEST) if isdir(of) else find_job(results, of)
     signed_files = [path for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]
-    paths = [str(path) for path in signed_files or recorded(job.folder) if holds_signatures(path)]
+    paths = [str(path) for path in signed_files or recorded_result_files(job.folder) if holds_signatures(path)]
     if not paths:
         raise UserError(
             f"{job.folder} holds no result file and no table: choose another job (see 'metaeval results list')."
@@ -46,9 +46,9 @@ def jobs_with(signature: str, results: Path) -> list[Path]:
 
 
 def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tuple[str, str], str]:
-    """Return the signature of each row, or of one metric's, by file and row; raises `UserError` if there is none.
+    """Return signatures by (file, row): of each row, or of one metric's rows; raises `UserError` if there is none.
 
-    of: what the user named, for the message. paths: its files.
+    of: what the user named, for the message. paths: the files, or the signature, that it stands for.
     """
     if metric is not None and not is_file(paths[0]):
         raise UserError("METRIC selects a row of a result file, and a signature has no rows: leave METRIC out.")
@@ -65,7 +65,7 @@ def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tu
     return texts
 
 
-def titled(paths: Sequence[str], path: str, row: str) -> str:
+def unique_row_name(paths: Sequence[str], path: str, row: str) -> str:
     """Return the name of a row, with its file and job if `paths` has several, so that it is unique."""
     if len(paths) < 2:
         return row
@@ -74,7 +74,7 @@ def titled(paths: Sequence[str], path: str, row: str) -> str:
 
 
 def folder_of(of: str, results: Path) -> list[Path]:
-    """Return the folder of a job or of a file, in a list; empty for a signature."""
+    """Return the folder of the job that a text names, or of the file, in a list; empty for a signature."""
     if is_job(of):
         return [(find_job(Path(of), LATEST) if isdir(of) else find_job(results, of)).folder]
     return [Path(of).parent] if is_file(of) else []
@@ -86,7 +86,7 @@ def is_job(of: str) -> bool:
 
 
 def source_of_file(of: str) -> str:
-    """Return the JSON file of a table in another format, the folder of another file of a job, or else the text."""
+    """Return the JSON file beside a table in another format, the folder of any other file of a job, else the text."""
     if not is_file(of) or of.endswith(".json"):
         return of
     numbers = Path(of).with_suffix(".json")

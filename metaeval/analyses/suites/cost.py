@@ -32,9 +32,9 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of scoring a sample of `pairs` with a metric: CPU seconds, or USD per 1,000 pairs; None where not known.
+    """The cost of scoring a sample of pairs with a metric: CPU seconds, or USD per 1,000 pairs; None where not known.
 
-    usd_per_1000: an upper bound, estimated from the prices in the metric's options.
+    pairs: size of the sample. usd_per_1000: an upper bound, from prices in the metric's options. note: why not known.
     """
 
     metric: str
@@ -45,7 +45,7 @@ class Cost:
 
     @property
     def pairs_per_second(self) -> float | None:
-        """Pairs per second of CPU time, summed over threads."""
+        """Pairs per second of CPU time, summed over threads; None where the time is not known."""
         return self.pairs / self.seconds if self.seconds else None
 
 
@@ -64,7 +64,7 @@ def measure(config: RunConfig, clock: Clock = time.process_time) -> Iterator[Cos
 
 
 def sample(texts: Sequence[TextPair], seed: int) -> list[TextPair]:
-    """Return at most `SAMPLE` of the unique pairs, the same for every metric and every order of the texts."""
+    """Return the unique pairs or, of more than `SAMPLE`, as many at random; the order of the texts has no effect."""
     unique = sorted(set(texts))
     return unique if len(unique) <= SAMPLE else random.Random(seed).sample(unique, SAMPLE)
 
@@ -85,7 +85,7 @@ def write_costs(costs: Sequence[Cost], path: Path) -> Path:
 def cost_figures(
     costs: Sequence[Cost], results: Sequence[Result], protocols: Mapping[str, Protocol]
 ) -> dict[str, Figure]:
-    """Plot each result's headline measure against the metrics' speed, and against money where a metric costs any."""
+    """Return figures by file name: each result's headline measure against speed, and against money, where known."""
     from metaeval.report.figures.cost import CostPoint, cost_quality
 
     drawn: dict[str, Figure] = {}

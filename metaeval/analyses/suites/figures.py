@@ -14,7 +14,7 @@ import numpy as np
 
 from metaeval import registry
 from metaeval.analyses.suites.cost import Cost, cost_figures, measure
-from metaeval.analyses.suites.suite import recorded
+from metaeval.analyses.suites.suite import recorded_result_files
 from metaeval.config import IntervalConfig, RunConfig
 from metaeval.config_files import shown_settings
 from metaeval.errors import UserError
@@ -47,7 +47,7 @@ _BINS = 20
 
 @dataclass(frozen=True, eq=False)
 class JobFigures:
-    """Figures of jobs by the names of their files, and costs of metrics by file name."""
+    """Figures of jobs, by file name without ending, and costs of metrics, by the name of the CSV file for them."""
 
     figures: dict[str, Figure]
     costs: dict[str, list[Cost]]
@@ -89,7 +89,7 @@ def _figures_of_command(folder: Path) -> Callable[..., dict[str, Figure]] | None
 
 
 def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
-    """Write figures under their names in every format, and return the paths."""
+    """Write each figure in every format under its file name, and return the paths."""
     from metaeval.report.figures.drawing import save_figure
 
     return [path for stem, figure in figures.items() for path in save_figure(figure, folder / stem)]
@@ -97,7 +97,7 @@ def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
 
 def _draw(jobs: Sequence[DoneJob], trust: bool, cost: bool, job_figures: JobFigures) -> None:
     """Add the figures of the jobs' results and scores to `job_figures`; a metric is drawn alike in all of them."""
-    files = [path for job in jobs for path in (recorded(job.folder) or sorted(job.folder.glob("*.json")))]
+    files = [path for job in jobs for path in (recorded_result_files(job.folder) or sorted(job.folder.glob("*.json")))]
     results: dict[Path, list[Result]] = {}
     for path in files:
         if path.name != NAME and read_versioned(path)[1] in SCHEMAS:
@@ -124,7 +124,7 @@ def _draw(jobs: Sequence[DoneJob], trust: bool, cost: bool, job_figures: JobFigu
 
 
 def figures_of(results: Sequence[Result], protocols: Mapping[str, Protocol] | None = None) -> dict[str, Figure]:
-    """Return figures by the names of their files. protocols: by name; None: those that are registered."""
+    """Return figures of results, by file name without ending. protocols: by name; None: those that are registered."""
     from metaeval.report.figures.bars import measure_bars
     from metaeval.report.figures.forest import ability_forest, forest, has_abilities
 
@@ -150,10 +150,10 @@ def _name(result: Result) -> str:
 
 @dataclass(frozen=True, eq=False)
 class JudgedScores:
-    """The scores of a job's rows with a known level.
+    """The scores of a job's n rows that have a human label.
 
-    gold: (n,) levels (2 full, 1 partial, 0 none) or, where `rated`, ratings. scores: (n,) by metric; higher is more
-    support, NaN for missing scores.
+    name: of the data. gold: (n,) levels (2 full, 1 partial, 0 none) or, where `rated`, ratings. scores: (n,) by metric;
+    higher is more support, NaN for missing scores.
     """
 
     name: str
@@ -176,7 +176,7 @@ class JudgedScores:
 
 
 def read_judged_scores(folder: Path) -> JudgedScores:
-    """Read the scores in a job's pair file; raises `UserError` where the job lacks one."""
+    """Read the scores in a job's pair file, without controls and unlabelled rows; `UserError` without a pair file."""
     head, rows = read_pairs(folder / PAIRS)
     kept = [row for row in rows if row.get("cited", True) and row.get("level", row.get("rating")) is not None]
     rated = head["job"].get("unit") == "rating"
@@ -191,7 +191,7 @@ def read_judged_scores(folder: Path) -> JudgedScores:
 
 
 def score_figures(folder: Path, config: RunConfig, looks: Mapping[str, Look]) -> dict[str, Figure]:
-    """Return figures of a job's scores by the names of their files, without those that its rows do not allow."""
+    """Return figures of a job's scores by file name without ending; those that its rows do not allow are left out."""
     from metaeval.report.figures import scores as drawing
 
     scored = read_judged_scores(folder)
@@ -210,7 +210,7 @@ def score_figures(folder: Path, config: RunConfig, looks: Mapping[str, Look]) ->
 
 
 def roc_of(scored: JudgedScores, thresholds: Mapping[str, float]) -> dict[str, list[Curve]]:
-    """Return the ROC curves of each pair of levels; thresholds: by metric, marked on its curve."""
+    """Return ROC curves by pair of levels ("full from none"). thresholds: by metric, marked on the metric's curve."""
     from metaeval.report.figures.scores import Curve
 
     levels = scored.levels()
@@ -229,7 +229,7 @@ def roc_of(scored: JudgedScores, thresholds: Mapping[str, float]) -> dict[str, l
 
 
 def distributions_of(scored: JudgedScores) -> dict[str, list[Histogram]]:
-    """Return histograms of each metric's scores by level, in bins between its lowest and highest score."""
+    """Return, by metric, a histogram of its scores at each level, as shares in bins between its lowest and highest."""
     from metaeval.report.figures.scores import Histogram
 
     histograms: dict[str, list[Histogram]] = {}
@@ -247,7 +247,10 @@ def distributions_of(scored: JudgedScores) -> dict[str, list[Histogram]]:
 
 
 def reliability_of(scored: JudgedScores) -> dict[str, list[Bins]]:
-    """Return reliability bins (mean outcome in bins of scores) of each metric whose scores all lie between 0 and 1."""
+    """Return, by metric, reliability bins (mean outcome in bins of scores), one `Bins` for each outcome.
+
+    Metrics with scores outside 0 to 1 are left out; with ratings outside 0 to 1 all are.
+    """
     from metaeval.report.figures.scores import Bins
 
     bins: dict[str, list[Bins]] = {}
@@ -267,7 +270,7 @@ def reliability_of(scored: JudgedScores) -> dict[str, list[Bins]]:
 
 
 def _thresholds(scored: JudgedScores, config: RunConfig) -> dict[str, float]:
-    """Return the thresholds of the metrics that have one, with reversed sign where lower scores mean more support."""
+    """Return the metrics' declared thresholds, with the sign reversed where lower scores mean more support."""
     known: dict[str, float] = {}
     for name in scored.scores:
         if name not in config.metrics or name.startswith(FILE_PREFIX):

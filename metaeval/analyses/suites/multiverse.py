@@ -37,13 +37,14 @@ _IDLE: Mapping[str, tuple[str, ...]] = {
     "page": (_RULE, _THRESHOLD, "evidence.window"),
     "evidence": (_RULE, "chunk.size", "chunk.mode", "aggregate", "over_limit"),
 }
-"""Axes without an effect, by unit; the pool has an effect with chunks only."""
+"""Axes that change no value, by unit; beside these, the axis `pool` has an effect with chunks only."""
 
 
 def read_axes(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the choices by axis: the defaults, replaced and extended by texts such as 'NAME=V1,V2'.
+    """Return the values of each axis: the defaults, replaced and extended by texts such as 'NAME=V1,V2'.
 
     An axis with one value is fixed. NAME is a setting of a run (chunk.size, metric_options.rouge.stem ...) or `ties`.
+    Only the values of `ties` are checked here.
     """
     axes = dict(DEFAULT_AXES)
     for text in texts:
@@ -118,7 +119,7 @@ def explore(
 
 
 def write_rank_stability(multiverse: Multiverse, folder: Path) -> list[Path]:
-    """Draw the distribution of each metric's ranks, one figure per protocol, over choices that rank all metrics."""
+    """Draw, per protocol, each metric's ranks over the choices that rank all metrics, if any; return the paths."""
     from metaeval.report.figures.cost import rank_stability
     from metaeval.report.figures.drawing import save_figure
 
@@ -139,7 +140,7 @@ def write_rank_stability(multiverse: Multiverse, folder: Path) -> list[Path]:
 
 
 def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
-    """Yield each combination of the axes' values once. The axis `ties` is left out: one result has all its values."""
+    """Yield the combinations of values without the axis `ties`, one of those that differ only in axes of `_IDLE`."""
     names = [name for name in axes if name != TIES]
     for values in product(*(axes[name] for name in names)):
         choices = dict(zip(names, values, strict=True))
@@ -151,7 +152,7 @@ def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]
 
 
 def _configured(config: RunConfig, choices: Mapping[str, str], protocols: Mapping[str, Protocol]) -> RunConfig:
-    """Return the run's configuration with these choices; one result holds all orders of tied scores."""
+    """Return the run's configuration with these choices and default ties, without controls, intervals and tests."""
     values: dict[str, Any] = config.model_dump(mode="python", exclude={"controls", "interval", "comparison"})
     values["trust_config"] = config.trust_config  # dumps leave it out
     overrides = [f"{name}={value}" for name, value in choices.items()]

@@ -31,7 +31,7 @@ from protocols.contract import Protocol
 class Omission:
     """A metric that was not run on a data set, or a protocol that cannot compare metrics there, with the reason.
 
-    metric, protocol: both empty if the whole data set was left out.
+    metric, protocol: one is empty; both if the whole data set was left out.
     """
 
     dataset: str
@@ -115,17 +115,17 @@ class Suite:
 
     @property
     def results(self) -> Path:
-        """The results folder of its jobs."""
+        """The results folder of the suite's jobs."""
         return self.runs[0].results
 
     def folder(self, results: Iterable[Result], command: Command) -> Path:
-        """Return the folder of a command's job on these results: RESULTS/SUITE-HASH."""
+        """Return the folder of the job that a command makes of these results: RESULTS/SUITE-HASH."""
         signatures = [row.signature for result in results for row in result.rows]
         return job_folder(self.results, [self.name], signatures, command, *self.runs)
 
     @property
     def protocols(self) -> dict[str, Protocol]:
-        """The protocols of its runs, by their own names."""
+        """The protocols of the suite's runs, by name."""
         return {protocol.name: protocol for run in self.runs for protocol in named_protocols(run).values()}
 
 
@@ -138,17 +138,17 @@ class Part:
 
     @property
     def results(self) -> list[Result]:
-        """The results of its run, if there are any."""
+        """The results of the run; empty where nothing could be run."""
         return self.evaluated.results if self.evaluated else []
 
     @property
     def config(self) -> RunConfig:
-        """The run, with the metrics that could be run."""
+        """The configuration of the run, with the metrics that could be run; the defaults where nothing could be."""
         return self.evaluated.source.config if self.evaluated else RunConfig()
 
     @property
     def files(self) -> list[Path]:
-        """The result files of its run, once it is written."""
+        """The paths that the result files of the run have once they are written."""
         folder = run_folder(self.config, self.results) if self.evaluated else Path()
         return [folder / f"{result.protocol}.json" for result in self.results]
 
@@ -156,10 +156,10 @@ class Part:
 def suite_of(
     path: Path | None, settings: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], datasets: Sequence[str] = ()
 ) -> Suite:
-    """Return the suite of the named data sets, of the entries of a settings file, or of the default data set.
+    """Return the suite of the named data sets, else of the entries of a settings file, else of the default data set.
 
-    path: the file, after which the suite is named. settings: of all its runs. entries: data sets with settings of
-    their own, which override these. Raises `UserError` as `load_run` does.
+    path: the file, after which the suite is named (None: after its data sets). settings: of all runs. entries: data
+    sets with settings of their own, which override those of all runs. Raises `UserError` as `load_run` does.
     """
     known = {str(entry["dataset"]): entry for entry in entries}
     chosen = [known.get(name, {"dataset": name}) for name in datasets] or entries or [{}]
@@ -168,9 +168,9 @@ def suite_of(
 
 
 def run_suite(suite: Suite, progress: MetricProgress | None = None) -> Iterator[Part]:
-    """Run each data set in turn; only the score store is written.
+    """Run each data set in turn and yield its part; only the score store is written.
 
-    A data set that cannot be loaded is left out with its reason, as a metric is.
+    The part of a data set that cannot be loaded has an omission with the reason alone.
     """
     for config in suite.runs:
         try:
@@ -195,8 +195,8 @@ def write_record(suite: Suite, folder: Path, parts: Sequence[Part]) -> Path:
     return path
 
 
-def recorded(folder: Path) -> list[Path]:
-    """Return the result files of a suite's runs, beside its folder or as recorded; empty without a record."""
+def recorded_result_files(folder: Path) -> list[Path]:
+    """Return the result files in a suite's record: beside its folder if there, else as recorded; empty without one."""
     with contextlib.suppress(UserError, AttributeError, KeyError, TypeError):
         files = [Path(file) for files in read_json(folder / RECORD)["results"] for file in files]
         beside = [folder.parent / file.parent.name / file.name for file in files]
@@ -212,7 +212,7 @@ def recorded_omissions(folder: Path) -> list[Omission]:
 
 
 def omissions(left_out: Sequence[Omission]) -> list[tuple[str, str]]:
-    """Return (what was left out, reason) for each omission; a reason is given once."""
+    """Return (what was left out, reason); a metric or protocol with one reason on several data sets is one entry."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for omission in left_out:
         reasons.setdefault((omission.metric or omission.protocol, omission.reason), []).append(omission.dataset)
@@ -223,7 +223,7 @@ def omissions(left_out: Sequence[Omission]) -> list[tuple[str, str]]:
 
 
 def omission_lines(left_out: Sequence[Omission]) -> list[str]:
-    """Return a line for each omission, and a line with their number."""
+    """Return a line for each entry of `omissions`, and a line with the number of omissions; empty without any."""
     lines = [f"Left out: {what}: {reason}" for what, reason in omissions(left_out)]
     return [*lines, f"Warning: {len(left_out)} left out, and not in what was written."] if lines else []
 
