@@ -23,7 +23,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from metaeval.citation.aliice.claim_options import PROFILES
 from metaeval.citation.aliice.claims import draft, read_sentences
-from metaeval.citation.parsers.parse import find_parser
+from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.corpus.sentences import split_sentences
 
 ROUNDS = 3

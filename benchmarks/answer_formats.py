@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from metaeval.citation.readers.answer_files import FORMATS, read_answers
 from metaeval.citation.readers.cited_to_answers import read_cited
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from tests.citation.answer_shapes import SHAPES, mangled, many_citations
 from tests.citation.test_answer_formats_mangled import check
 

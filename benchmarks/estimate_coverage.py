@@ -28,7 +28,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from metaeval.config import load_run
-from metaeval.decisions.label_sheet import uncertain_sizes
+from metaeval.decisions.label_sampling import uncertain_sizes
 from metaeval.runs.prepared_run import prepare
 from metaeval.runs.score_columns import named_metrics, scored_columns
 from metaeval.stats.prediction_powered import NEEDED_F, Sample, Share, difference, draw_in_proportion, share

@@ -44,7 +44,7 @@ __all__ = ["__version__", *sorted({*HOMES, *ANALYSES})]
 
 def __getattr__(name: str) -> Any:
     if name in ANALYSES:
-        from metaeval.analyses.python_function import function_of
+        from metaeval.analyses.function_of_analysis import function_of
 
         globals()[name] = function_of(ANALYSES[name], name)
         return globals()[name]

@@ -14,8 +14,8 @@ from pydantic import BeforeValidator, Field
 from metaeval.errors import UserError
 from metaeval.scoring.backends import model_loading
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
-from metaeval.scoring.backends.encoder import JobTexts, TextEncoder, align_tokens, match_pairs, wordless_and_counts
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint
+from metaeval.scoring.backends.text_encoder import JobTexts, TextEncoder, align_tokens, match_pairs, wordless_and_counts
 from metaeval.scoring.backends.tokenization import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
 

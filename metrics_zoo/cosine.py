@@ -12,8 +12,8 @@ from metaeval.errors import UserError
 from metaeval.parsing import read_json
 from metaeval.scoring.backends import minilm, model_loading
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
-from metaeval.scoring.backends.encoder import JobTexts, Keep, TextEncoder, first_products, wordless_and_counts
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint
+from metaeval.scoring.backends.text_encoder import JobTexts, Keep, TextEncoder, first_products, wordless_and_counts
 from metaeval.scoring.backends.tokenization import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Status
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from metaeval.scoring.backends import minilm
-from metaeval.scoring.backends.encoder import (
+from metaeval.scoring.backends.model_metric import MODULES, calibrated
+from metaeval.scoring.backends.text_encoder import (
     EncodedText,
     JobTexts,
     align_tokens,
@@ -19,7 +20,6 @@ from metaeval.scoring.backends.encoder import (
     match_pairs,
     wordless_and_counts,
 )
-from metaeval.scoring.backends.model_metric import MODULES, calibrated
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Span, Status, TwoStepMetric
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from metaeval.corpus.sentences import packed
-from metaeval.scoring.backends.encoder import EncodedText
 from metaeval.scoring.backends.model_metric import calibrated, probability
+from metaeval.scoring.backends.text_encoder import EncodedText
 from metaeval.scoring.contract import MetricCard, PairScore, Status
 from metrics_zoo.cover import WORD, FloatArray, StatementWords, sentence_places
 from metrics_zoo.minilm import CARD, MiniLMMetric, MiniLMOptions

@@ -11,7 +11,7 @@ from metaeval.stats.arrays import distinct
 from metaeval.stats.bounds import attainable, extreme_scores, perfect
 from metaeval.stats.correlations import partial_correlation, pearson, rank_correlations, residual_correlation
 from metaeval.stats.influence import SIGNED, of_rows
-from metaeval.stats.rank_influence import partial_spearman_by_row, residual_spearman_by_row
+from metaeval.stats.partial_correlation_influence import partial_spearman_by_row, residual_spearman_by_row
 from metaeval.stats.resampling import Draws, bootstrap, replicate
 from metaeval.stats.significance import steiger, williams
 from metaeval.stats.ties import midranks, tie_blocks

@@ -308,13 +308,13 @@ def database_of(make: Callable[[Path], object]) -> bytes:
 
 def readers() -> list[Reader]:
     """Every way in."""
-    from metaeval.analyses.explaining.job_differences import compare
+    from metaeval.analyses.explaining.differences import compare
     from metaeval.analyses.explaining.signature_fields import read_source
     from metaeval.citation.alce.human_labels import read_labels
     from metaeval.citation.citeeval.citation_edits import read_coefficients
     from metaeval.citation.data_model import Answer
     from metaeval.citation.human.rating_files import read_human, read_human_set, read_score_file, read_statements
-    from metaeval.citation.parsers.parse import read_parses
+    from metaeval.citation.parsers.dependency_parsers import read_parses
     from metaeval.citation.pipelines.aliice_paper import read_paper
     from metaeval.citation.readers.answer_files import gather, read_answers, read_questions
     from metaeval.config import load_run
@@ -326,7 +326,7 @@ def readers() -> list[Reader]:
     from metaeval.report.table_files import load_table
     from metaeval.scoring.backends.checkpoint import _unmet
     from metaeval.scoring.score_files import read_scores
-    from metaeval.variants import dataset_variant, metric_variant
+    from metaeval.yaml_variants import dataset_variant, metric_variant
     from tests.analyses.suites import read_suite
 
     def loader(module: Any, split: str, *names: str) -> Callable[[Path], Any]:

@@ -14,7 +14,9 @@ FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("
 
 READS = "errors files parsing remote_files display_text"
 TABLES = "user_tables cell_tables column_roles table_settings"
-SETTINGS = f"column_arrays display_text registry declared setting_types config config_files variants {READS} {TABLES}"
+SETTINGS = (
+    f"column_arrays display_text registry declared setting_types config config_files yaml_variants {READS} {TABLES}"
+)
 PROTOCOL = "protocols.contract protocols.comparison protocols.contrasts protocols.simulation"
 
 # What each room may import of ours; "metaeval." is left out. A module belongs to the longest room that it starts with.
@@ -45,7 +47,7 @@ ROOMS = {
     "config_files": f"registry {READS}",
     "setting_types": "registry errors",
     "config": f"setting_types config_files declared corpus {READS} {TABLES}",
-    "variants": "config setting_types declared parsing",
+    "yaml_variants": "config setting_types declared parsing",
     "runs": f"runs report scoring corpus stats llm.batch_files signature {PROTOCOL} {SETTINGS}",
     "runs.serve_metric": "metaeval config errors runs.loaded_metrics",
     "api": f"registry runs report scoring corpus config declared {READS} {TABLES}",

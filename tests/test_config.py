@@ -14,7 +14,7 @@ from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.loaded_metrics import load_metric
 from metaeval.runs.prepared_run import find_dataset
 from metaeval.scoring.contract import Metric
-from metaeval.variants import dataset_variant, metric_variant
+from metaeval.yaml_variants import dataset_variant, metric_variant
 from tests.analyses.suites import read_suite
 
 SHIPPED = Path(__file__).parents[1] / "configs"

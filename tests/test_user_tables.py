@@ -10,7 +10,7 @@ from metaeval import column_roles
 from metaeval.cell_tables import warn_of_swap
 from metaeval.column_roles import read_mapping
 from metaeval.errors import UserError
-from metaeval.scoring.windowed_tables import read_pair_file
+from metaeval.scoring.large_pair_tables import read_pair_file
 from metaeval.table_settings import reading_tables
 from metaeval.user_tables import read_table, table_of, write_table
 

@@ -10,7 +10,7 @@ from metaeval.citation.aliice.anaphora import SentenceContext
 from metaeval.citation.aliice.claim_options import EXPANDED
 from metaeval.citation.aliice.claims import contexts_of, read_sentences
 from metaeval.citation.data_model import Answer
-from metaeval.citation.parsers.parse import find_parser
+from metaeval.citation.parsers.dependency_parsers import find_parser
 
 
 @dataclass(frozen=True, slots=True)

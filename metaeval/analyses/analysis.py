@@ -1,8 +1,8 @@
 """The declaration of an analysis, and the output that its function returns.
 
 An analysis is a name, one sentence, a pydantic model of options and a function from these to tables. The command
-(`metaeval.cli.analysis_command`), the Python function (`metaeval.analyses.python_function`) and the pages of options
-are derived.
+(`metaeval.cli.analysis_command`), the Python function (`metaeval.analyses.function_of_analysis`) and the pages of
+options are derived.
 """
 
 from __future__ import annotations

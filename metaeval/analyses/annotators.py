@@ -19,9 +19,9 @@ from metaeval.runs.prepared_run import Frame, RatedSet
 from metaeval.runs.score_columns import AlignedColumn
 from metaeval.runs.score_panel import Panel, make_sheet
 from metaeval.stats.agreement import krippendorff_alpha
+from metaeval.stats.annotator_errors import level_probabilities, mean_reliability, weighted_area
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.correlations import concordance, rank_correlations
-from metaeval.stats.dawid_skene import level_probabilities, mean_reliability, weighted_area
 from metaeval.stats.influence import SHARES, SIGNED
 from metaeval.stats.intervals import ValueWithInterval, intervals, studentised_interval
 from metaeval.stats.resampling import replicate

@@ -322,7 +322,7 @@ def _bins(sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Seq
 def write_pictures(decisions: Sequence[MetricDecisions], folder: Path) -> list[Path]:
     """Draw each metric's confusion matrix and reliability curves; return the paths. `UserError` without matplotlib."""
     from metaeval.report.figures.drawing import save_figure
-    from metaeval.report.figures.scores import confusion_map, reliability_curve
+    from metaeval.report.figures.score_figures import confusion_map, reliability_curve
 
     written: list[Path] = []
     for decision in decisions:

@@ -16,7 +16,7 @@ from metaeval.config_files import variants
 from metaeval.declared import Flag
 from metaeval.display_text import count
 from metaeval.setting_types import as_list
-from metaeval.variants import dataset_variant
+from metaeval.yaml_variants import dataset_variant
 
 if TYPE_CHECKING:
     from metaeval.corpus.dataset_contract import Dataset

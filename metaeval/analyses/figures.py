@@ -17,7 +17,7 @@ from metaeval.errors import UserError
 from metaeval.report.result import Result
 
 if TYPE_CHECKING:
-    from metaeval.analyses.suites.figures import JobFigures
+    from metaeval.analyses.suites.job_figures import JobFigures
     from metaeval.runs.job_folder import DoneJob
 
 
@@ -53,7 +53,7 @@ def _run(options: FiguresOptions, progress: Progress) -> Done:
         return _of_jobs(options, [_find(options.results, name) for name in names or ["latest"]])
     if names or options.cost:
         raise UserError("Result objects cannot be drawn together with jobs or costs: leave out jobs and cost.")
-    from metaeval.analyses.suites.figures import figures_of
+    from metaeval.analyses.suites.job_figures import figures_of
 
     return Done(value=figures_of(results))
 
@@ -74,8 +74,8 @@ def _find(results: Path, name: str) -> DoneJob:
 
 
 def _of_jobs(options: FiguresOptions, jobs: list[DoneJob]) -> Done:
-    from metaeval.analyses.suites.figures import draw_jobs
-    from metaeval.analyses.suites.suite import lacks_data, omission_lines, recorded_omissions
+    from metaeval.analyses.suites.job_figures import draw_jobs
+    from metaeval.analyses.suites.suite_runs import lacks_data, omission_lines, recorded_omissions
 
     drawn = draw_jobs(jobs, options.trust_config, options.cost)
     left_out = [omission for job in jobs for omission in recorded_omissions(job.folder)]
@@ -95,7 +95,7 @@ def _write(
 ) -> tuple[Path, str]:
     """Write figures without making this job the latest; return their folder, and a text about its contents."""
     from metaeval.analyses.suites.cost import write_costs
-    from metaeval.analyses.suites.figures import write_figures
+    from metaeval.analyses.suites.job_figures import write_figures
     from metaeval.runs.job_folder import Command, job_folder, write_manifests
 
     command = Command(FIGURES.name, options.own)
@@ -108,7 +108,7 @@ def _write(
 
 
 def _of_sentence(options: FiguresOptions, sentence: str) -> Done:
-    from metaeval.analyses.suites.figures import JobFigures
+    from metaeval.analyses.suites.job_figures import JobFigures
 
     if "jobs" in options.model_fields_set or options.cost:
         raise UserError(

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 import metaeval
 from metaeval import registry
 from metaeval.analyses.analysis import USUAL, Analysis, names_in
-from metaeval.analyses.python_function import signature_of
+from metaeval.analyses.function_of_analysis import signature_of
 
 ROOT = Path(__file__).parents[2]
 STUB = ROOT / "metaeval" / "__init__.pyi"

@@ -16,7 +16,7 @@ from metaeval.config import RunConfig
 from metaeval.declared import Flag, option_docs
 from metaeval.errors import UserError
 from metaeval.files import canonical_json
-from metaeval.variants import metric_variant
+from metaeval.yaml_variants import metric_variant
 
 if TYPE_CHECKING:
     from metaeval.runs.doctor import Diagnosis

@@ -21,7 +21,7 @@ class DiffOptions(ResultsSettings, DeclaredOptions):
 
 
 def _run(options: DiffOptions, progress: Progress) -> Done:
-    from metaeval.analyses.explaining.job_differences import difference_lines, differences
+    from metaeval.analyses.explaining.differences import difference_lines, differences
     from metaeval.analyses.explaining.signature_fields import is_file
     from metaeval.analyses.explaining.signature_sources import folder_of
     from metaeval.report.notebook import Changes

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
-from metaeval.corpus.loaders.published_rows import DataRow, read_rows
+from metaeval.corpus.data_rows import DataRow, read_rows
 from metaeval.errors import RequestsWritten, UserError, install_extra
 from metaeval.files import canonical_json, write_text
 from metaeval.llm.batch_files import BatchSession, open_session, write_batch

@@ -24,13 +24,13 @@ from metaeval.citation.alce.qa_model import extractive_reader
 from metaeval.citation.aliice.claim_options import Profile, aliice_profile
 from metaeval.citation.aliice.claim_table import aliice_lines
 from metaeval.citation.aliice.claims import MARK, AnswerClaims, read_answers
-from metaeval.citation.aliice.cvcp import answer_cvcp, mark_offsets
 from metaeval.citation.aliice.gold_claims import gold_values
+from metaeval.citation.aliice.mark_positions import answer_cvcp, mark_offsets
 from metaeval.citation.citation_table import CitationLine, Untitled, Zero
 from metaeval.citation.data_model import Answer, Entails, answer_cells
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.measures import AnswerShare, Statistic
-from metaeval.citation.parsers.parse import find_parser
+from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.system_comparison import SystemPanel
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import unknown

@@ -36,7 +36,7 @@ class Answer:
 
     group: the unit of resampling, where the file names it; empty: the question (see `group_of`). system: the generator.
     reference: what the file holds for measures of correctness, by the published field names (answer, qa_pairs,
-    annotations, claims, answers), unchanged, and levels of support (`metaeval.citation.support.levels_in_files`).
+    annotations, claims, answers), unchanged, and levels of support (`metaeval.citation.support.level_readings`).
     first: the number by which the text cites the first passage; 0 in some published sets. Numbers everywhere else are
     from 1. sample: the number of the answer among several by one system to the question, from 0 (None: only one).
     """

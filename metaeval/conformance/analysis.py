@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, own_fields
-from metaeval.analyses.python_function import make_function
+from metaeval.analyses.function_of_analysis import make_function
 from metaeval.cli.analysis_command import command_of, typer_command
-from metaeval.conformance.sentences import checks_of, instance_of, need, need_name, refuse, runs
+from metaeval.conformance.check_helpers import checks_of, instance_of, need, need_name, refuse, runs
 from metaeval.errors import UserError
 
 _WIDTH = 62  # characters of a summary that a list of commands shows on one line

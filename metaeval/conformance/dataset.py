@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from metaeval.conformance.sentences import (
+from metaeval.conformance.check_helpers import (
     NotCheckedError,
     checks_of,
     instance_of,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from metaeval.conformance.sentences import NotCheckedError, checks_of, need, need_name, refuse, runs
+from metaeval.conformance.check_helpers import NotCheckedError, checks_of, need, need_name, refuse, runs
 from metaeval.scoring.contract import Combination, Metric, MetricCard, MetricOptions, PairScore, Span, Status, ThreeWay
 from metaeval.scoring.engine import score_pairs
 

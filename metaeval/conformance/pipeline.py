@@ -14,7 +14,7 @@ from typing import Any
 from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, PipelineOptions, ReadsAnswers
 from metaeval.citation.pipelines.pipeline_result import PipelineResult
 from metaeval.citation.pipelines.run_pipeline import prepare, run_pipeline
-from metaeval.conformance.sentences import NotCheckedError, checks_of, instance_of, need, need_name, refuse, runs
+from metaeval.conformance.check_helpers import NotCheckedError, checks_of, instance_of, need, need_name, refuse, runs
 from metaeval.declared import validated
 from metaeval.errors import UserError
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.conformance.sentences import checks_of, instance_of, need, need_name, raises, refuse, runs
+from metaeval.conformance.check_helpers import checks_of, instance_of, need, need_name, raises, refuse, runs
 from metaeval.stats.resampling import bootstrap
 from protocols.comparison import compare
 from protocols.contract import Judgements, Option, Outcome, Protocol, Resampling

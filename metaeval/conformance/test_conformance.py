@@ -11,7 +11,7 @@ import pytest
 
 from metaeval import registry
 from metaeval.conformance import analysis, dataset, metric, pipeline, protocol
-from metaeval.conformance.sentences import ContractError, NotCheckedError
+from metaeval.conformance.check_helpers import ContractError, NotCheckedError
 from metaeval.errors import UserError
 from metaeval.scoring.functions import as_class
 

@@ -21,8 +21,8 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from metaeval.corpus.dataset_contract import Dataset, SourceFile
-from metaeval.corpus.joined_splits import pooled, splits_of
 from metaeval.corpus.model import Corpus
+from metaeval.corpus.pooled_splits import pooled, splits_of
 from metaeval.corpus.ratings import Ratings
 from metaeval.display_text import Shown, count
 from metaeval.errors import UserError, unknown

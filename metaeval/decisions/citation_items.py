@@ -30,7 +30,7 @@ from metaeval.citation.readers.answer_files import (
 from metaeval.citation.readers.answer_tables import answers_in, cited_columns, passages_in
 from metaeval.citation.readers.formats.numbered_contexts import vectara_rows
 from metaeval.citation.support.citation_judging import support_statements
-from metaeval.citation.support.levels_in_files import FIELD
+from metaeval.citation.support.level_readings import FIELD
 from metaeval.column_roles import ANSWERS, LABELS, RATINGS
 from metaeval.corpus.corpus_file import UNJUDGED, read_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel

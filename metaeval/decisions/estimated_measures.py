@@ -17,8 +17,8 @@ from metaeval.citation.pipelines.alce_and_aliice import TITLES
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems
 from metaeval.decisions.claim_measures import ClaimMeasure
+from metaeval.decisions.item_labels import ItemLabels, LabelledItems
 from metaeval.decisions.item_scores import filled
-from metaeval.decisions.labels import ItemLabels, LabelledItems
 from metaeval.errors import UserError, shown
 from metaeval.report.table import Record, Scalar
 from metaeval.runs.score_columns import AlignedColumn

@@ -15,8 +15,8 @@ from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems, items_of
 from metaeval.decisions.gate_check import average, drift_values, filled_below, metric_fields
 from metaeval.decisions.gate_model import Candidate, Gate, Reference, Terms, candidate_of, effective_number
+from metaeval.decisions.item_labels import ItemLabels, LabelledItems, agreement, labelled_sample, labels_of
 from metaeval.decisions.item_scores import PERCENT, data_of, item_sheet, scored
-from metaeval.decisions.labels import ItemLabels, LabelledItems, agreement, labelled_sample, labels_of
 from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.report.data_frame import Recorded

@@ -10,7 +10,7 @@ from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.pipelines.figures import judged_answers
 from metaeval.errors import UserError
-from metaeval.explorer.cited_rows import SUPPORTED, rows_of, verdicts_of
+from metaeval.explorer.citation_lines import SUPPORTED, rows_of, verdicts_of
 from metaeval.files import safe_name
 from metaeval.report.table_files import printed
 from metaeval.runs.job_folder import read_manifest

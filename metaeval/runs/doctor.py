@@ -27,7 +27,7 @@ from metaeval.scoring.backends.model_metric import ModelMetric
 from metaeval.scoring.backends.sentence_splitting import find_splitter
 from metaeval.scoring.backends.version_traps import TrapHere, traps_here
 from metaeval.scoring.contract import Metric, MetricCard
-from metaeval.variants import metric_variant
+from metaeval.yaml_variants import metric_variant
 
 
 class ReadinessState(StrEnum):

@@ -27,13 +27,13 @@ from metaeval.scoring.contract import Combination, Metric, MetricCard, TextPair,
 from metaeval.scoring.engine import ScoredPairs, score_jointly, settled_metric
 from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
 from metaeval.scoring.executors.local import ProcessPool, places
-from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.executors.worker_pool import Pool
 from metaeval.scoring.functions import as_class, source_hash
+from metaeval.scoring.large_pair_tables import WINDOW_ROWS, PairFile
 from metaeval.scoring.score_files import ScoreFile
 from metaeval.scoring.score_store import ScoreStore
 from metaeval.scoring.scoring_speed import storing_speed
-from metaeval.scoring.windowed_tables import WINDOW_ROWS, PairFile
-from metaeval.variants import MetricVariant, metric_variant
+from metaeval.yaml_variants import MetricVariant, metric_variant
 
 _VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
 

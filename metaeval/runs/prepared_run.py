@@ -17,12 +17,12 @@ from metaeval.config import RunConfig
 from metaeval.config_files import check_file, config_file, variants
 from metaeval.corpus.chunks import ChunkedCorpus, chunk_corpus, splitter_name
 from metaeval.corpus.dataset_contract import Dataset
-from metaeval.corpus.joined_splits import pool_name, splits_of
 from metaeval.corpus.loaders.ratings import DATASET as OWN_RATINGS
 from metaeval.corpus.loaders.ratings import ratings_of
 from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.pair_table import Pair, PairTable, add_pool, build_pairs, pool_encoder
+from metaeval.corpus.pooled_splits import pool_name, splits_of
 from metaeval.corpus.ratings import Ratings
 from metaeval.corpus.sentences import language_note
 from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, statement_levels, statement_pairs, unit_rows
@@ -30,11 +30,11 @@ from metaeval.display_text import count
 from metaeval.errors import UserError, unknown
 from metaeval.report import result as results
 from metaeval.runs.dense_retrieval import DenseRanker
-from metaeval.scoring.windowed_tables import PairFile, read_pair_file
+from metaeval.scoring.large_pair_tables import PairFile, read_pair_file
 from metaeval.stats.arrays import codes_of
 from metaeval.stats.vote_choices import GoldVotes, votes_of_gold
 from metaeval.user_tables import TABLES, table_of
-from metaeval.variants import DatasetVariant, dataset_variant
+from metaeval.yaml_variants import DatasetVariant, dataset_variant
 from protocols.contract import Judgements, Protocol
 
 Table = TypeVar("Table")

@@ -13,7 +13,7 @@ from metaeval.runs.prepared_run import Job
 from metaeval.scoring.aggregation import aggregate, best_members
 from metaeval.scoring.contract import Combination, Metric, PairScore, TextPair
 from metaeval.scoring.engine import ScoredPairs, score_pairs
-from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.executors.worker_pool import Pool
 from metaeval.scoring.score_store import ScoreStore
 
 

@@ -40,9 +40,9 @@ from metaeval.runs.score_columns import (
     with_controls,
 )
 from metaeval.runs.significance import as_one_family
+from metaeval.scoring.large_pair_tables import PairFile
 from metaeval.scoring.score_files import score_writer, write_manifest, write_scores
 from metaeval.scoring.score_store import ScoreStore
-from metaeval.scoring.windowed_tables import PairFile
 from protocols.contract import Protocol
 
 if TYPE_CHECKING:

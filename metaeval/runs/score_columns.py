@@ -18,7 +18,7 @@ from metaeval.column_arrays import Coded
 from metaeval.column_roles import SCORES
 from metaeval.config import RunConfig
 from metaeval.config_files import variants
-from metaeval.corpus.joined_splits import JOINED
+from metaeval.corpus.pooled_splits import JOINED
 from metaeval.corpus.units import PAGE, read_aggregation
 from metaeval.errors import UserError, unknown
 from metaeval.files import sha256_file, sha256_json

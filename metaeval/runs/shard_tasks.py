@@ -33,8 +33,9 @@ from metaeval.scoring.block_plan import PairsInMemory, PlannedPairs, TextBlock
 from metaeval.scoring.contract import Combination, Metric, TextPair
 from metaeval.scoring.engine import context_of, job_identity
 from metaeval.scoring.executors.contract import BlockTask, Context
-from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.executors.termination_signal import Notice, sigterm_notice
+from metaeval.scoring.executors.worker_pool import Pool
+from metaeval.scoring.large_pair_tables import PairFile
 from metaeval.scoring.score_store import pair_key
 from metaeval.scoring.scoring_speed import device_of
 from metaeval.scoring.shards import (
@@ -50,8 +51,7 @@ from metaeval.scoring.shards import (
     read_part,
     write_note,
 )
-from metaeval.scoring.stored_plans import PlannedTable
-from metaeval.scoring.windowed_tables import PairFile
+from metaeval.scoring.stored_table_plans import PlannedTable
 
 TOLERANCE = 1e-5
 """Largest allowed difference of scores between device models."""

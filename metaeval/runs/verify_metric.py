@@ -55,7 +55,7 @@ def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
             raise UserError("The official package computes in float32: leave dtype out.")
         settings = {"folder": str(metric.model_folder.folder.resolve()), "device": "cpu", **recipe.settings(metric)}
         recipe.environment.build(say)
-        script = Path(__file__).parent / "official" / "worker.py"
+        script = Path(__file__).parent / "official" / "official_worker.py"
         command = shlex.join([str(recipe.environment.python), "-I", str(script), json.dumps(settings)])
         return load_metric("worker", RunConfig(metric_options={"worker": {"command": command, "timeout": 3600}}))
 

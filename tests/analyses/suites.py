@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.analyses.run import RUN
-from metaeval.analyses.suite import read_suite as suite_of_options
-from metaeval.analyses.suites.suite import Suite
+from metaeval.analyses.suite_job import read_suite as suite_of_options
+from metaeval.analyses.suites.suite_runs import Suite
 
 
 def read_suite(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.analyses.explaining.job_differences import compare
+from metaeval.analyses.explaining.differences import compare
 from metaeval.analyses.explaining.signature_fields import (
     explain,
     meaning,

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import f_oneway, rankdata
 
 from metaeval import load_corpus
-from metaeval.analyses.suites.multiverse import DEFAULT_AXES, Outlook, explore, read_axes
+from metaeval.analyses.suites.choice_combinations import DEFAULT_AXES, Outlook, explore, read_axes
 from metaeval.config import load_run
 from metaeval.corpus.corpus_file import write_corpus
 from metaeval.errors import UserError

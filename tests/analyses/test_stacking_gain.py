@@ -13,8 +13,8 @@ from metaeval.errors import UserError
 from metaeval.runs.score_columns import column_of
 from metaeval.runs.score_panel import load_panel
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.stats.complementarity import resampled_gains, stack_gain
 from metaeval.stats.resampling import bootstrap
+from metaeval.stats.stacking_gain import resampled_gains, stack_gain
 
 CORRELATION = (registry.find("protocol", "correlation"), {})
 

@@ -14,7 +14,7 @@ from metaeval.citation.aliice.claim_table import aliice_lines
 from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.measures import citation_shares
-from metaeval.citation.parsers.parse import Parse
+from metaeval.citation.parsers.dependency_parsers import Parse
 from metaeval.citation.pipelines.aliice_paper import read_alike
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError

@@ -6,7 +6,7 @@ from metaeval.citation.aliice.anaphora import SentenceContext, noun_marks
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import draft, read_answers, read_sentences
 from metaeval.citation.data_model import Answer, Passage
-from metaeval.citation.parsers.parse import find_parser, stored_parser
+from metaeval.citation.parsers.dependency_parsers import find_parser, stored_parser
 
 EXPANDED = aliice_profile("expanded")
 TITLES = ("Steel bridges", "Wind  and\nweather", "...")

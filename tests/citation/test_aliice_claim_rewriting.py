@@ -20,7 +20,7 @@ from metaeval.citation.aliice.claim_rewriting import (
 from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.chat_models import open_chat
 from metaeval.citation.data_model import Answer, Passage
-from metaeval.citation.parsers.parse import find_parser
+from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.errors import UserError
 
 CUPS = "Cups can be made of glass or plastic."

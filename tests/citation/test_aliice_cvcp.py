@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.aliice.cvcp import answer_cvcp, group_positions, mark_offsets, sentence_cvcp
+from metaeval.citation.aliice.mark_positions import answer_cvcp, group_positions, mark_offsets, sentence_cvcp
 from metaeval.citation.measures import value_of, variation
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"

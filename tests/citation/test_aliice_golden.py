@@ -12,7 +12,7 @@ import pytest
 
 from metaeval.citation.aliice.claim_options import PAPER, RELEASED
 from metaeval.citation.aliice.claims import draft, read_sentences
-from metaeval.citation.parsers.parse import find_parser, parse_of, stored_parser
+from metaeval.citation.parsers.dependency_parsers import find_parser, parse_of, stored_parser
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"
 RECORDS = json.loads(GOLDEN.read_text(encoding="utf-8"))["sentences"]
@@ -122,7 +122,7 @@ def test_a_second_root_loses_its_citations_as_released_and_falls_back_in_the_pap
 
 
 def test_stored_parses_survive_the_file(tmp_path):
-    from metaeval.citation.parsers.parse import read_parses
+    from metaeval.citation.parsers.dependency_parsers import read_parses
 
     parses = {each["commas_kept"]["parser_input"]: parse_of(each["commas_kept"]["parse"]) for each in RECORDS}
     path = tmp_path / "parses.json"

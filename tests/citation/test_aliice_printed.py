@@ -9,10 +9,10 @@ from metaeval.citation.alce.correctness import rouge_lsum
 from metaeval.citation.aliice.claim_options import PAPER, PRINTED, aliice_profile
 from metaeval.citation.aliice.claim_rewriting import read_claim, read_line
 from metaeval.citation.aliice.claims import read_answers, read_sentences
-from metaeval.citation.aliice.cvcp import answer_cvcp
 from metaeval.citation.aliice.gold_claims import gold_values
+from metaeval.citation.aliice.mark_positions import answer_cvcp
 from metaeval.citation.data_model import Answer, Passage
-from metaeval.citation.parsers.parse import find_parser, parse_of, stored_parser
+from metaeval.citation.parsers.dependency_parsers import find_parser, parse_of, stored_parser
 from metaeval.errors import UserError
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"

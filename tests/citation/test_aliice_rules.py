@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from metaeval.citation.aliice.claim_options import EXPANDED, PAPER, RELEASED, aliice_profile
 from metaeval.citation.aliice.claims import draft, read, read_sentences
 from metaeval.citation.aliice.dependency_tree import Tree, separated, tree_of
-from metaeval.citation.parsers.parse import Parse, find_parser, stored_parser
+from metaeval.citation.parsers.dependency_parsers import Parse, find_parser, stored_parser
 
 LABELS = ["nsubj", "prep", "pobj", "advcl", "cc", "conj", "punct", "dobj", "relcl"]
 

@@ -15,7 +15,7 @@ import pytest
 from metaeval.citation.aliice.claim_options import PAPER, RELEASED, aliice_profile
 from metaeval.citation.aliice.claim_table import aliice_lines
 from metaeval.citation.aliice.claims import read_answers
-from metaeval.citation.aliice.cvcp import answer_cvcp, mark_offsets
+from metaeval.citation.aliice.mark_positions import answer_cvcp, mark_offsets
 from metaeval.citation.citation_table import claims_of, unjudged_claim
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.marks_and_sentences import find_marks, find_sentence_splitter
@@ -31,7 +31,7 @@ from metaeval.citation.measures import (
     value_of,
     variation,
 )
-from metaeval.citation.parsers.parse import find_parser
+from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
 from metaeval.stats.intervals import Resampling

@@ -12,7 +12,7 @@ from metaeval.citation.aliice.claim_options import PAPER, aliice_profile
 from metaeval.citation.aliice.claims import read_sentences
 from metaeval.citation.aliice.dependency_tree import Tree
 from metaeval.citation.aliice.standalone_claims import SUBJECTS, expanded
-from metaeval.citation.parsers.parse import find_parser
+from metaeval.citation.parsers.dependency_parsers import find_parser
 
 SHARED = Path(__file__).parents[3] / "shared"
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"

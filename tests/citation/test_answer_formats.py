@@ -9,7 +9,7 @@ import pytest
 import metaeval
 from metaeval.citation.readers.answer_files import FORMATS, form_of_answers, gather, read_answers, read_questions
 from metaeval.citation.readers.cited_to_answers import read_cited
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.decisions.citation_items import items_of
 from metaeval.errors import UserError
 from tests.citation.answer_shapes import (

@@ -12,7 +12,7 @@ from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.answer_files import FORMATS, form_of_answers
 from metaeval.citation.readers.cited_to_answers import read_cited
 from metaeval.citation.readers.mark_insertion import EXACT, NOT_PLACED, PLACED
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.errors import UserError
 from tests.citation.answer_shapes import CITATIONS, SHAPES, mangled
 

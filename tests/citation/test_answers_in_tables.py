@@ -7,7 +7,7 @@ import pytest
 from metaeval.citation.readers.answer_files import read_answers
 from metaeval.cli.app import retyped_command
 from metaeval.decisions.citation_items import items_of
-from metaeval.decisions.labels import labels_of
+from metaeval.decisions.item_labels import labels_of
 from metaeval.errors import ColumnsError, UserError
 from metaeval.files import csv_text
 

@@ -11,7 +11,7 @@ from metaeval.citation.citation_table import CitationLine, claims_of, unjudged_c
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.measures import AnswerShare, estimate, f1, group_codes, macro, means, micro, precisions, recalls
-from metaeval.citation.parsers.parse import find_parser
+from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.stats.intervals import Resampling
 
 ANSWERS = [Answer("a", "", (), group="q1"), Answer("b", "", (), group="q1"), Answer("c", "", (), group="q2")]

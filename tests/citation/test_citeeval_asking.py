@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.citation.citeeval.evaluate_responses import counts
+from metaeval.citation.citeeval.evaluate_responses import evaluate as evaluate_splits
 from metaeval.citation.citeeval.judge import Asking, load_prompts, questions_of
-from metaeval.citation.citeeval.score_rules import PAPER, citeeval_options
+from metaeval.citation.citeeval.options_and_values import PAPER, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.values import counts
-from metaeval.citation.citeeval.values import evaluate as evaluate_splits
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause

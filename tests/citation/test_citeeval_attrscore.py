@@ -9,7 +9,7 @@ from metaeval.citation.chat_models import chat_request
 from metaeval.citation.citeeval import baselines
 from metaeval.citation.citeeval.baselines import NO_PASSAGE, UNREAD, Open, attrscore, attrscore_inquiries, known
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.score_rules import baseline_options, citeeval_options
+from metaeval.citation.citeeval.options_and_values import baseline_options, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.errors import UserError

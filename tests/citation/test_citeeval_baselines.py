@@ -7,7 +7,7 @@ import pytest
 
 from metaeval.citation.citeeval import baselines
 from metaeval.citation.citeeval.baselines import TRIPLE, UNDEFINED, Open, known, mean, response_triple, response_value
-from metaeval.citation.citeeval.score_rules import citeeval_options
+from metaeval.citation.citeeval.options_and_values import citeeval_options
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split, split_response
 from metaeval.citation.data_model import Answer, Passage, Verdict
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.citeeval.score_rules import CiteEvalOptions
+from metaeval.citation.citeeval.options_and_values import CiteEvalOptions
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
 from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.human.agreement import (

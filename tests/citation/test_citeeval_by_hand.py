@@ -10,10 +10,10 @@ from collections import Counter
 
 import pytest
 
+from metaeval.citation.citeeval.evaluate_responses import values_of
 from metaeval.citation.citeeval.judge import ResponseJudgement
-from metaeval.citation.citeeval.score_rules import RELEASED
+from metaeval.citation.citeeval.options_and_values import RELEASED
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.values import values_of
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.human.agreement import response_rating
 from metaeval.corpus.sentences import RULES

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from metaeval.citation.citeeval.evaluate_responses import counts, evaluate
 from metaeval.citation.citeeval.judge import Asking, part_prompt, questions_of
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.values import counts, evaluate
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.llm.endpoint import Cause
 from metaeval.llm.messages import Failure, read_reply

@@ -12,7 +12,13 @@ import pytest
 
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, Edit, edit_distance
 from metaeval.citation.citeeval.judge import read_tags
-from metaeval.citation.citeeval.score_rules import RELEASED, by_edits, by_rating, citeeval_options, response_value
+from metaeval.citation.citeeval.options_and_values import (
+    RELEASED,
+    by_edits,
+    by_rating,
+    citeeval_options,
+    response_value,
+)
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.marks_and_sentences import find_sentence_splitter

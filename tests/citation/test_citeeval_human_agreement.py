@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from metaeval.citation.citeeval.evaluate_responses import estimates, evaluate, values_of
 from metaeval.citation.citeeval.judge import Asking, ResponseJudgement
-from metaeval.citation.citeeval.score_rules import PAPER, RELEASED
-from metaeval.citation.citeeval.values import estimates, evaluate, values_of
+from metaeval.citation.citeeval.options_and_values import PAPER, RELEASED
 from metaeval.citation.human.agreement import agreement, alphas, confusion_of
 from metaeval.citation.human.rating_files import read_human, read_human_set, read_statements
 from metaeval.citation.human.refitting import edited_statements

@@ -7,11 +7,11 @@ import pytest
 
 pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
+from metaeval.citation.citeeval.evaluate_responses import bounds, counts
+from metaeval.citation.citeeval.evaluate_responses import evaluate as evaluate_splits
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.score_rules import PAPER
+from metaeval.citation.citeeval.options_and_values import PAPER
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.values import bounds, counts
-from metaeval.citation.citeeval.values import evaluate as evaluate_splits
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.llm.budget import Purse
 from metaeval.llm.chat_client import ChatSession

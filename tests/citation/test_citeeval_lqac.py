@@ -13,7 +13,7 @@ from metaeval.citation.chat_models import chat_request
 from metaeval.citation.citeeval import baselines
 from metaeval.citation.citeeval.baselines import KINDS, TRIPLE, Open, known, lqac, lqac_inquiries, lqac_response, mean
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.score_rules import citeeval_options
+from metaeval.citation.citeeval.options_and_values import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.llm.endpoint import Cause

@@ -15,7 +15,7 @@ from metaeval.citation.citeeval.citation_edits import (
     apply_edits,
     refit,
 )
-from metaeval.citation.citeeval.score_rules import (
+from metaeval.citation.citeeval.options_and_values import (
     LACKS,
     MISSING,
     NEEDS_NONE,

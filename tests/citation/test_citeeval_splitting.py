@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.citeeval.score_rules import RELEASED, citeeval_options
+from metaeval.citation.citeeval.options_and_values import RELEASED, citeeval_options
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.marks_and_sentences import find_marks

@@ -10,9 +10,9 @@ import pytest
 from metaeval.citation.data_model import Answer, Passage, fingerprint
 from metaeval.citation.generation.generate import first_requests, generate
 from metaeval.citation.generation.options import GenerationOptions
+from metaeval.citation.generation.question_documents import cited_and_negatives, shuffled, task_of
 from metaeval.citation.generation.shown_documents import cut, fit, in_plain_text, in_tokens, whole_documents
 from metaeval.citation.generation.stage_requests import Setup
-from metaeval.citation.generation.task import cited_and_negatives, shuffled, task_of
 from metaeval.citation.readers.answer_files import read_answers, read_questions
 from metaeval.citation.readers.answers_jsonl import lines_of, own_lines, own_row
 from metaeval.errors import UserError

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("spacy", reason="needs the extra 'citation'")
 
-from metaeval.citation.parsers.parse import SMALL, find_parser
+from metaeval.citation.parsers.dependency_parsers import SMALL, find_parser
 from metaeval.errors import UserError
 
 CALLBACK = '{"@callbacks": "evil.callback"}'

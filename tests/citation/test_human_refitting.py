@@ -8,10 +8,10 @@ import pytest
 
 from metaeval.citation.citeeval import citation_edits
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, Edit, coefficients_text, fingerprint, read_coefficients
+from metaeval.citation.citeeval.evaluate_responses import evaluate
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.score_rules import citeeval_options
+from metaeval.citation.citeeval.options_and_values import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.values import evaluate
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.human.ratings import HumanAnswer, RatedStatement
 from metaeval.citation.human.refitting import EditedStatement, edited_statements, fit

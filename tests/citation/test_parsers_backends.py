@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from metaeval.citation.parsers import parse
-from metaeval.citation.parsers.parse import Parse, find_parser, read_parses
+from metaeval.citation.parsers import dependency_parsers
+from metaeval.citation.parsers.dependency_parsers import Parse, find_parser, read_parses
 from metaeval.errors import UserError
 
 spacy = pytest.importorskip("spacy", reason="needs the extra 'citation'")
@@ -26,23 +26,27 @@ def test_the_small_parser_parses_in_order_and_says_what_it_is():
 
 
 def test_the_shipped_pipeline_is_whole():
-    names = {str(path.relative_to(parse.SMALL)) for path in parse.SMALL.rglob("*") if path.is_file()}
+    names = {
+        str(path.relative_to(dependency_parsers.SMALL))
+        for path in dependency_parsers.SMALL.rglob("*")
+        if path.is_file()
+    }
     assert names == {
         "config.cfg", "meta.json", "parser/cfg", "parser/model", "parser/moves", "tok2vec/cfg", "tok2vec/model",
         "tokenizer",
     }  # fmt: skip
-    meta = json.loads((parse.SMALL / "meta.json").read_text(encoding="utf-8"))
+    meta = json.loads((dependency_parsers.SMALL / "meta.json").read_text(encoding="utf-8"))
     assert (meta["name"], meta["license"]) == ("support_parser", "MIT")
 
 
 def test_one_root_whatever_stands_in_the_text():
     texts = ["Rain fell. The river rose. It flooded the town.", "He came. She left."]
     parses = find_parser("small").parse(texts)
-    assert [len(parse.roots) for parse in parses] == [1, 1]
+    assert [len(dependency_parsers.roots) for parse in parses] == [1, 1]
 
 
 def test_any_pipeline_on_disk_is_a_parser():
-    parser = find_parser(f"spacy:{parse.SMALL}")
+    parser = find_parser(f"spacy:{dependency_parsers.SMALL}")
     assert parser.parse([TEXT]) == [CUPS]
     assert "en_support_parser 0.1.0" in parser.name
 
@@ -77,7 +81,7 @@ def test_without_spacy_the_sentence_has_the_command(monkeypatch):
             raise ModuleNotFoundError("No module named 'spacy'", name="spacy")
         return importing(name, *args, **more)
 
-    parse._load.cache_clear()
+    dependency_parsers._load.cache_clear()
     monkeypatch.setattr(builtins, "__import__", without_spacy)
     with pytest.raises(UserError, match=r"pip install -e '\.\[citation\]'"):
         find_parser("small")

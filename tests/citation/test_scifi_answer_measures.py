@@ -17,7 +17,7 @@ from metaeval.citation.scifi.answer_measures import (
     unmapped,
 )
 from metaeval.citation.scifi.data_model import LEFT_OUT, AnswerFacts, ReferenceFacts, ScifiOptions
-from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
+from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
 
 
 def covered(made, text, facts, **options):

@@ -18,7 +18,7 @@ from metaeval.citation.scifi.answer_measures import (
     score_facts,
 )
 from metaeval.citation.scifi.data_model import AnswerFacts, ReferenceFacts, ScifiOptions
-from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
+from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
 
 FIVE = tuple(Passage(f"{word}.") for word in ("Alpha", "Beta", "Gamma", "Delta", "Omega"))
 

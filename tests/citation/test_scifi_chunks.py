@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from metaeval.citation.data_model import Passage
 from metaeval.citation.scifi.data_model import ScifiOptions
-from metaeval.citation.scifi.entailment import PremiseChunk, chunks_of, count_words, counter, windows
+from metaeval.citation.scifi.fact_entailment import PremiseChunk, chunks_of, count_words, counter, windows
 from metaeval.errors import UserError
 
 
@@ -133,7 +133,7 @@ def test_a_wrong_hub_id_is_refused_after_one_request_and_without_a_hub(tmp_path)
     # The hub's address is read once in a process: another one, which asks again once the hub has gone.
     code = """
 import sys
-from metaeval.citation.scifi.entailment import counter
+from metaeval.citation.scifi.fact_entailment import counter
 from metaeval.errors import UserError
 for _ in sys.stdin:
     try:

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from metaeval import cite, data
 from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.pipelines.build_and_export_samples import BUILD_PIPELINE
 from metaeval.citation.pipelines.run_pipeline import prepare
-from metaeval.citation.pipelines.scifi_samples import BUILD_PIPELINE
 from metaeval.citation.readers.answer_files import read_answers
 from metaeval.citation.readers.answers_jsonl import own_lines
 from metaeval.citation.scifi.samples import ScifiSample, candidates, draw_densest, split

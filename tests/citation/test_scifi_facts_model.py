@@ -8,7 +8,7 @@ from metaeval.citation.chat_models import ChatOptions
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.scifi.answer_measures import citations_without_facts, entailments, unmapped
 from metaeval.citation.scifi.data_model import LEFT_OUT, ScifiOptions
-from metaeval.citation.scifi.entailment import fact_lines
+from metaeval.citation.scifi.fact_entailment import fact_lines
 from metaeval.citation.scifi.facts import read_facts, read_segment, read_with_model, requests_for
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause

@@ -9,10 +9,10 @@ pytest.importorskip("spacy", reason="needs the extra 'citation'")
 from metaeval.citation.chat_models import ChatOptions
 from metaeval.citation.data_model import Answer, Verdict
 from metaeval.citation.measures import AnswerShare
-from metaeval.citation.parsers.parse import Parse, find_parser, stored_parser
+from metaeval.citation.parsers.dependency_parsers import Parse, find_parser, stored_parser
 from metaeval.citation.scifi.answer_measures import against_parser, citations_without_facts
 from metaeval.citation.scifi.data_model import ScifiOptions
-from metaeval.citation.scifi.entailment import assign, fact_lines
+from metaeval.citation.scifi.fact_entailment import assign, fact_lines
 from metaeval.citation.scifi.facts import PROFILE, facts_signature, read_with_parser
 
 OPTIONS, OWN = ScifiOptions(), ScifiOptions(own_group=True)

@@ -10,7 +10,7 @@ from metaeval.citation.data_model import Verdict
 from metaeval.citation.measures import bounds, macro, micro, value_of
 from metaeval.citation.scifi.answer_measures import coverages, entailments
 from metaeval.citation.scifi.data_model import ReferenceFacts
-from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
+from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
 
 
 def scored(read, values):

@@ -15,7 +15,7 @@ from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.answer_files import read_answers
 from metaeval.citation.readers.answers_jsonl import own_row, read_own
 from metaeval.citation.readers.scifi_samples import with_marks
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.errors import UserError
 
 PARAGRAPH = "A Dane built it in 1999."

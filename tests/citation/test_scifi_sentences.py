@@ -18,7 +18,7 @@ from metaeval.citation.scifi.data_model import (
     read_sentences,
     unread_marks,
 )
-from metaeval.citation.scifi.entailment import assign
+from metaeval.citation.scifi.fact_entailment import assign
 
 
 def read(text, first=1, **options):

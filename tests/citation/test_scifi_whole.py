@@ -9,11 +9,11 @@ import pytest
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.measures import bounds, micro, value_of
-from metaeval.citation.parsers.parse import find_parser
+from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.readers.answer_files import read_answers
 from metaeval.citation.scifi.answer_measures import counts, coverages, entailments
 from metaeval.citation.scifi.data_model import ScifiOptions
-from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
+from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
 from metaeval.citation.scifi.facts import PROFILE, read_with_parser
 from metrics_zoo.overlap import Overlap
 

@@ -13,10 +13,10 @@ import pytest
 from metaeval.citation.data_model import check_ids
 from metaeval.citation.measures import value_of
 from metaeval.citation.readers.formats.longcite import tagged_statements
-from metaeval.citation.readers.support_levels import read_fact, read_longcite_scored, read_trec_judgements
-from metaeval.citation.scifi.entailment import counter
+from metaeval.citation.readers.support_level_files import read_fact, read_longcite_scored, read_trec_judgements
+from metaeval.citation.scifi.fact_entailment import counter
 from metaeval.citation.support.citation_judging import labels_of, support_statements
-from metaeval.citation.support.levels_in_files import fact_level, longcite_level
+from metaeval.citation.support.level_readings import fact_level, longcite_level
 from metaeval.citation.support.measure_definitions import (
     citation_length,
     fact_values,
@@ -28,7 +28,7 @@ from metaeval.citation.support.measure_definitions import (
 from metaeval.citation.support.measures import StatementLevels
 from metaeval.citation.support.open_rag_eval_segments import parts_between_marks
 from metaeval.citation.support.page_judge import read_kept, read_verdicts
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
 from metaeval.stats.leaderboards import kendall, topic_kendalls, topic_means

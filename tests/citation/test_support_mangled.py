@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.readers.support_levels import JUDGED_FORMATS
+from metaeval.citation.readers.support_level_files import JUDGED_FORMATS
 from metaeval.citation.support.citation_judging import labels_of, support_lines, support_statements
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
 from tests.citation.answer_shapes import mangled

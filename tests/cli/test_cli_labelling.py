@@ -17,7 +17,7 @@ from metaeval.analyses.explaining.signature_fields import explain, read_signatur
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.gate_check import read_gate, workflow
 from metaeval.decisions.gate_model import write_gate
-from metaeval.decisions.labels import labels_of
+from metaeval.decisions.item_labels import labels_of
 from metaeval.errors import UserError
 from metaeval.files import csv_text
 from metaeval.parsing import parse_yaml
@@ -112,7 +112,7 @@ def test_a_file_is_called_written_when_it_is(cli, answers, monkeypatch):
     def full(*_):
         raise UserError("Cannot write x.csv: No space left on device.")
 
-    monkeypatch.setattr("metaeval.decisions.label_sheet.write_questions", full)
+    monkeypatch.setattr("metaeval.decisions.label_sampling.write_questions", full)
     ended = cli("label", "answers.jsonl", "-o", "x.csv", "-n", "3")
     assert (ended.code, "Written" in ended.out) == (2, False)
     assert "No space left" in ended.err

@@ -17,7 +17,7 @@ from metaeval.config import RunConfig  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.runs.dry_run import plan  # noqa: E402
 from metaeval.runs.prepared_run import pair_file  # noqa: E402
-from metaeval.scoring import shards, windowed_tables  # noqa: E402
+from metaeval.scoring import large_pair_tables, shards  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metaeval.scoring.score_files import read_scores  # noqa: E402
 from tests.scoring.executors.toys import Company  # noqa: E402
@@ -32,8 +32,8 @@ WINDOW = 30
 def folder(cli, tmp_path, monkeypatch):
     """A folder with metrics of one's own; a window has 30 rows."""
     shutil.copy(TOYS, tmp_path)
-    monkeypatch.setattr(windowed_tables, "WINDOW_ROWS", WINDOW)
-    monkeypatch.setattr(windowed_tables, "BATCH", 7)
+    monkeypatch.setattr(large_pair_tables, "WINDOW_ROWS", WINDOW)
+    monkeypatch.setattr(large_pair_tables, "BATCH", 7)
 
 
 def made(rows=ROWS, **changed):
@@ -79,7 +79,7 @@ def test_each_window_is_planned_and_scored_as_a_job(cli, monkeypatch):
         expected += score_pairs(Company(Company.Options()), pairs[first : first + WINDOW]).answers
     expected[60] = expected[3]  # what an earlier window has scored is not scored again
     assert list(found.values()) == expected
-    monkeypatch.setattr(windowed_tables, "WINDOW_ROWS", ROWS)
+    monkeypatch.setattr(large_pair_tables, "WINDOW_ROWS", ROWS)
     score(cli, "--store", "whole.sqlite", out="whole")
     whole = score_pairs(Company(Company.Options()), pairs).answers
     assert list(answers(Path("whole/toys.Company.jsonl")).values()) == whole != expected
@@ -111,7 +111,7 @@ def test_row_groups_and_formats_change_nothing(cli):
 
 def test_windows_end_where_texts_are_many(cli, monkeypatch):
     write(made())
-    monkeypatch.setattr(windowed_tables, "WINDOW_CHARACTERS", 300)
+    monkeypatch.setattr(large_pair_tables, "WINDOW_CHARACTERS", 300)
     from metaeval.config import RunConfig
 
     table = pair_file(RunConfig(dataset="ratings", data=Path("pairs.parquet")))
@@ -310,7 +310,7 @@ def test_scores_of_a_table_are_evaluated_on_it(cli, ran):
 
 
 def test_a_dry_run_counts_all_windows_of_a_table(cli, refused, ran, tmp_path, monkeypatch):
-    monkeypatch.setattr(windowed_tables, "WINDOW_ROWS", 3)
+    monkeypatch.setattr(large_pair_tables, "WINDOW_ROWS", 3)
     rows = "".join(f"{number},Bridge {number} was opened.,It opened.\n" for number in range(8))
     (tmp_path / "p.csv").write_text(f"id,source,statement\n{rows}")
     job = ("score", "-m", "overlap", "-d", "ratings", "--data", "p.csv")

@@ -9,8 +9,8 @@ import pytest
 import metaeval
 from metaeval import registry
 from metaeval.analyses.analysis import Analysis, own_fields
+from metaeval.analyses.function_of_analysis import signature_of
 from metaeval.analyses.interface import PAGE, STUB, page, stub
-from metaeval.analyses.python_function import signature_of
 from metaeval.declared import flag_of, option_of
 from metaeval.report.notebook import Sheets
 from metaeval.report.result import load_result

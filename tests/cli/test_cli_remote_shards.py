@@ -21,7 +21,7 @@ from metaeval import remote_files  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.files import atomic_write  # noqa: E402
 from metaeval.remote_files import location  # noqa: E402
-from metaeval.scoring import windowed_tables  # noqa: E402
+from metaeval.scoring import large_pair_tables  # noqa: E402
 
 TOYS = Path(__file__).parents[1] / "scoring" / "executors" / "toys.py"
 SECRET = "kept-from-all-files"
@@ -49,7 +49,7 @@ def bucket(server, cli, monkeypatch):
     """The address of an empty folder in a bucket, and a file system that sees the bucket."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    monkeypatch.setattr(windowed_tables, "WINDOW_ROWS", 30)
+    monkeypatch.setattr(large_pair_tables, "WINDOW_ROWS", 30)
     rows = range(70)
     source = [f"Bridge {row // 4 % 9} {'x' * (row // 4 % 5)} was opened." for row in rows]
     statement = [f"It opened {row}" for row in rows]

@@ -31,7 +31,7 @@ def test_what_cannot_run_is_left_out_with_a_warning(ran, monkeypatch):
     assert "Left out: llm-discrete on mini: " in ended.err
     assert "OPENAI_API_KEY" in ended.err
     assert ended.err.splitlines()[-1].startswith("Warning: 1 left out")
-    (one,) = json.loads(Path("results/latest/suite.json").read_text(encoding="utf-8"))["left_out"]
+    (one,) = json.loads(Path("results/latest/suite_runs.json").read_text(encoding="utf-8"))["left_out"]
     assert (one["dataset"], one["metric"]) == ("mini", "llm-discrete")
     assert "OPENAI_API_KEY" in one["reason"]
 
@@ -157,16 +157,16 @@ def test_a_protocol_that_tells_nothing_on_a_data_set_is_in_no_table_and_no_figur
 
 
 def test_each_data_set_is_written_as_soon_as_it_is_there(cli, monkeypatch):
-    from metaeval.analyses.suites import suite
+    from metaeval.analyses.suites import suite_runs
 
-    run_able = suite.run_able
+    run_able = suite_runs.run_able
 
     def stop_at_the_second(config, progress):
         if config.chunk.size == 60:
             raise KeyboardInterrupt
         return run_able(config, progress)
 
-    monkeypatch.setattr(suite, "run_able", stop_at_the_second)
+    monkeypatch.setattr(suite_runs, "run_able", stop_at_the_second)
     Path("two.yaml").write_text("datasets: [mini, {dataset: mini, chunk: {size: 60}}]\nmetrics: [overlap]\n")
 
     assert cli("run", "--suite", "-c", "two.yaml", "-p", "correlation", *QUICK).code == 130

@@ -11,8 +11,8 @@ import pytest
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.estimate import estimate, estimate_sheet
-from metaeval.decisions.label_sheet import draw, uncertain_sizes
-from metaeval.decisions.labels import labelled_sample, labels_of
+from metaeval.decisions.item_labels import labelled_sample, labels_of
+from metaeval.decisions.label_sampling import draw, uncertain_sizes
 from metaeval.errors import UserError
 
 

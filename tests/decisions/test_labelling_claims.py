@@ -9,7 +9,7 @@ import pytest
 import metaeval
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.estimate import estimate
-from metaeval.decisions.label_sheet import draw
+from metaeval.decisions.label_sampling import draw
 from metaeval.errors import UserError
 
 WORDS = "harbour mill storm bridge tower river market school garden canal museum theatre".split()

@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 pytest.importorskip("transformers", reason="needs the extra 'models'")
 
 from metaeval.errors import UserError  # noqa: E402
-from metaeval.scoring.backends import encoder as encoders  # noqa: E402
-from metaeval.scoring.backends.encoder import JobTexts, TextEncoder  # noqa: E402
+from metaeval.scoring.backends import text_encoder as encoders  # noqa: E402
+from metaeval.scoring.backends.text_encoder import JobTexts, TextEncoder  # noqa: E402
 from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_jointly, score_pairs  # noqa: E402
 from metrics_zoo.bertscore import BERTScore  # noqa: E402
@@ -303,7 +303,7 @@ SIZE = """
 import resource, sys
 sys.path.insert(0, {here!r})
 from test_bertscore import FakeModel, FakeTokenizer
-from metaeval.scoring.backends.encoder import TextEncoder
+from metaeval.scoring.backends.text_encoder import TextEncoder
 from metaeval.scoring.engine import score_pairs
 from metrics_zoo.bertscore import BERTScore  # noqa: E402
 from metrics_zoo.bertscore import Backbone

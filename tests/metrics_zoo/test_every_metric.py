@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from metaeval import registry
+from metaeval.conformance.check_helpers import NotCheckedError
 from metaeval.conformance.metric import CHECKS, MetricSubject, declares_itself
-from metaeval.conformance.sentences import NotCheckedError
 from metaeval.scoring.backends import line_process
 
 WITHOUT_TEXTS = {"ensemble": "combines other metrics' scores"}

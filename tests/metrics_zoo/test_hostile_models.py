@@ -201,7 +201,7 @@ def test_an_index_that_is_none_is_said_in_a_sentence(tmp_path, content):
 
 
 def test_a_tokenizer_that_counts_words_of_windows_runs_no_code(tmp_path, monkeypatch):
-    from metaeval.citation.scifi.entailment import counter
+    from metaeval.citation.scifi.fact_entailment import counter
 
     monkeypatch.setattr(builtins, "input", lambda *said: "y")
     (tmp_path / "evil.py").write_text(CODE.format(marker=str(tmp_path / "pwned")))

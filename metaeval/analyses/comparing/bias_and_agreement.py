@@ -21,10 +21,10 @@ from metaeval.runs.prepared_run import Frame, RatedSet
 from metaeval.runs.score_panel import Panel, judged, make_sheet
 from metaeval.stats.agreement import rank_correlation_matrix
 from metaeval.stats.arrays import Floats, Ints, ratio, weighted_sums
-from metaeval.stats.complementarity import Kind, Objective, StackGain, resampled_gains, stack_gain
 from metaeval.stats.correlations import rank_correlations
 from metaeval.stats.intervals import intervals
 from metaeval.stats.resampling import Draws, percentile_interval, replicate
+from metaeval.stats.stacking_gain import Kind, Objective, StackGain, resampled_gains, stack_gain
 from protocols.contract import Judgements, Resampling
 
 WITHIN = "within levels"

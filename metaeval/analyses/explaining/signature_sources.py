@@ -7,7 +7,7 @@ from os.path import isdir
 from pathlib import Path
 
 from metaeval.analyses.explaining.signature_fields import holds_signatures, is_file, read_signature, read_source
-from metaeval.analyses.suites.suite import recorded_result_files
+from metaeval.analyses.suites.suite_runs import recorded_result_files
 from metaeval.errors import UserError, unknown
 from metaeval.runs.job_folder import LATEST, NAME, done_jobs, find_job, is_hash
 

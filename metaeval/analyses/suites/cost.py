@@ -86,7 +86,7 @@ def cost_figures(
     costs: Sequence[Cost], results: Sequence[Result], protocols: Mapping[str, Protocol]
 ) -> dict[str, Figure]:
     """Return figures by file name: each result's headline measure against speed, and against money, where known."""
-    from metaeval.report.figures.cost import CostPoint, cost_quality
+    from metaeval.report.figures.cost_and_ranks import CostPoint, cost_quality
 
     drawn: dict[str, Figure] = {}
     looks = metric_looks(results)

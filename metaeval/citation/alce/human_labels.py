@@ -16,7 +16,7 @@ from metaeval.citation.citation_table import CitationLine
 from metaeval.citation.data_model import Answer, Entails
 from metaeval.citation.measures import ValueInterval, group_codes, interval_by
 from metaeval.citation.readers.answer_files import alce_passages
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError
 from metaeval.parsing import read_object

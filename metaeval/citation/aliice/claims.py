@@ -16,7 +16,7 @@ from metaeval.citation.aliice.dependency_tree import GONE, UNREACHABLE, Tree, as
 from metaeval.citation.aliice.standalone_claims import ClaimCut, expanded, whole_claim
 from metaeval.citation.data_model import Answer, Claim, Mark
 from metaeval.citation.marks_and_sentences import LocatedText, find_marks, joined, move_leading, split, whole
-from metaeval.citation.parsers.parse import Parse, Parser
+from metaeval.citation.parsers.dependency_parsers import Parse, Parser
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 MARK = re.compile(r"\[(\d{1,18})\]")

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from metaeval.citation.parsers.parse import ROOT, Parse
+from metaeval.citation.parsers.dependency_parsers import ROOT, Parse
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from metaeval.citation.aliice.claims import AnswerClaims
 from metaeval.citation.data_model import Claim
 from metaeval.citation.measures import f1
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 
 FIELD = "gold_claims"
 EXACT, TOKEN_F1 = "claims_exact", "claims_token_f1"

@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 
 from metaeval.citation.citation_table import ClaimQuestion, Judgement, judge, needed, premise
 from metaeval.citation.citeeval.judge import PROMPTS, shown, shown_passage
-from metaeval.citation.citeeval.score_rules import CitedScenario, Otherwise
+from metaeval.citation.citeeval.options_and_values import CitedScenario, Otherwise
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.data_model import Answer as Response
 from metaeval.citation.data_model import Entails, NliPair, Passage

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field
 
 from metaeval.citation.chat_models import chat_request, checked_extra
 from metaeval.citation.citeeval.citation_edits import REASONS, Edit
-from metaeval.citation.citeeval.score_rules import CONTEXTS, PAPER, STARS, CiteEvalOptions
+from metaeval.citation.citeeval.options_and_values import CONTEXTS, PAPER, STARS, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.data_model import Answer as Response
 from metaeval.citation.data_model import Passage

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions
+from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
 from metaeval.citation.data_model import Answer, Mark
 from metaeval.citation.marks_and_sentences import LocatedText, added, find_marks, joined, move_leading, split, whole
 from metaeval.corpus.sentences import RULES, SentenceSplitter

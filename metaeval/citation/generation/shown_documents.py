@@ -11,7 +11,7 @@ from math import ceil
 from metaeval.citation.data_model import Passage
 from metaeval.citation.generation.options import GenerationOptions, Text
 from metaeval.citation.marks_and_sentences import split, whole
-from metaeval.citation.scifi.entailment import counter
+from metaeval.citation.scifi.fact_entailment import counter
 from metaeval.llm.messages import CHARACTERS_PER_TOKEN, quoted
 
 

@@ -13,8 +13,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from metaeval.citation.citeeval.score_rules import RETRIEVAL, CitedScenario, in_scenario
-from metaeval.citation.citeeval.values import CiteEvalMeasure, ResponseValues
+from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, ResponseValues
+from metaeval.citation.citeeval.options_and_values import RETRIEVAL, CitedScenario, in_scenario
 from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.human.context_attribution import Confusion, confusion
 from metaeval.citation.human.rating_files import match_judgements

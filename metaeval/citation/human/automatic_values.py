@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from metaeval.citation.citation_table import CitationLine, claims_of, unjudged_claim
 from metaeval.citation.citeeval.baselines import Open, mean
-from metaeval.citation.citeeval.score_rules import NEEDS_NONE, CitedScenario, ResponseValue, in_scenario
+from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, ResponseValues, measures_of
+from metaeval.citation.citeeval.options_and_values import NEEDS_NONE, CitedScenario, ResponseValue, in_scenario
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.citeeval.values import CiteEvalMeasure, ResponseValues, measures_of
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.ratings import (
     NO_VALUE,

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from metaeval.citation.citeeval.score_rules import CONTEXTS, RETRIEVAL
+from metaeval.citation.citeeval.options_and_values import CONTEXTS, RETRIEVAL
 from metaeval.citation.measures import f1
 
 NEEDS, OTHER = CONTEXTS[RETRIEVAL], "other"

@@ -19,7 +19,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.citeeval.score_rules import CONTEXTS
+from metaeval.citation.citeeval.options_and_values import CONTEXTS
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.data_model import Answer, check_ids, writable
 from metaeval.citation.human import ratings
@@ -36,7 +36,7 @@ from metaeval.citation.readers.answer_files import form_of, named_files
 from metaeval.citation.readers.answers_jsonl import read_own
 from metaeval.citation.readers.citebench import read_bench, with_offsets
 from metaeval.citation.readers.expertqa import URLS_ALONE, read_judged
-from metaeval.corpus.loaders.published_rows import DataRow, read_rows, strip_marks
+from metaeval.corpus.data_rows import DataRow, read_rows, strip_marks
 from metaeval.errors import UserError, unknown
 from metaeval.parsing import read_object
 

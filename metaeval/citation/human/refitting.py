@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from metaeval.citation.citeeval import citation_edits
-from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions
-from metaeval.citation.citeeval.values import ResponseValues
+from metaeval.citation.citeeval.evaluate_responses import ResponseValues
+from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
 from metaeval.citation.human.ratings import HumanAnswer, HumanStatement, SpanValue, Valued, align
 from metaeval.citation.measures import ValueInterval, interval_by, means, replicates
 from metaeval.display_text import count

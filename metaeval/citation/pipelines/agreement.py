@@ -17,7 +17,7 @@ from metaeval.citation.alce.human_labels import (
     read_labels,
 )
 from metaeval.citation.data_model import Answer
-from metaeval.citation.human.label_columns import LabelTable, read_label_sets
+from metaeval.citation.human.annotator_columns import LabelTable, read_label_sets
 from metaeval.citation.measures import group_codes
 from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.label_agreement_tables import label_columns, label_sheets

@@ -117,8 +117,8 @@ ALCE = Pipeline(
     owners={"options": AlceOptions},
     signed=(MarkStyles,),
     backends="many",
-    read=pipeline.step("citation.pipelines.alce_and_aliice_tables:read"),
-    judge=pipeline.step("citation.pipelines.alce_and_aliice_tables:lay_out"),
+    read=pipeline.step("citation.pipelines.alce_and_aliice_steps:read"),
+    judge=pipeline.step("citation.pipelines.alce_and_aliice_steps:lay_out"),
 )
 
 ALIICE = replace(

@@ -10,7 +10,7 @@ import numpy as np
 
 from metaeval.citation.claim_judging import WITHIN
 from metaeval.citation.data_model import Answer
-from metaeval.citation.human.label_columns import (
+from metaeval.citation.human.annotator_columns import (
     MISSING,
     LabelSet,
     LabelTable,
@@ -20,7 +20,7 @@ from metaeval.citation.human.label_columns import (
     read_label_sets,
 )
 from metaeval.citation.measures import AnswerShare, ValueInterval, macro, means
-from metaeval.citation.pipelines.alce_and_aliice_tables import RECALL, CitedAnswers
+from metaeval.citation.pipelines.alce_and_aliice_steps import RECALL, CitedAnswers
 from metaeval.citation.pipelines.label_agreement_tables import label_columns
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance

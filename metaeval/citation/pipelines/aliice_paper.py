@@ -22,12 +22,12 @@ from metaeval.citation.alce.citations import MAUVE_MODEL, AlceOptions
 from metaeval.citation.aliice.claim_options import Profile, aliice_profile
 from metaeval.citation.claim_judging import MAUVE, WITHIN, PipelineReading, Whole, read_claims
 from metaeval.citation.data_model import Answer
-from metaeval.citation.human.label_columns import LabelTable
+from metaeval.citation.human.annotator_columns import LabelTable
 from metaeval.citation.marks_and_sentences import PLAIN
 from metaeval.citation.measures import Statistic, value_of
 from metaeval.citation.pipelines.agreement import as_texts
 from metaeval.citation.pipelines.alce_and_aliice import MEASURES, TITLES, PremiseName
-from metaeval.citation.pipelines.alce_and_aliice_tables import RECALL, CitedAnswers, judge, provenance_of
+from metaeval.citation.pipelines.alce_and_aliice_steps import RECALL, CitedAnswers, judge, provenance_of
 from metaeval.citation.pipelines.aliice_human_labels import answers_of, people_sheet, read_people
 from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import (

@@ -21,14 +21,19 @@ from metaeval.citation.chat_models import (
     spent_on,
     why_unread,
 )
-from metaeval.citation.citeeval import values as evaluation
+from metaeval.citation.citeeval import evaluate_responses as evaluation
 from metaeval.citation.citeeval.baselines import BASELINES, Baseline
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, fingerprint, read_coefficients
+from metaeval.citation.citeeval.evaluate_responses import SCENARIOS, ResponseValues
+from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure as Key
 from metaeval.citation.citeeval.judge import PROMPTS, Asking, asked_fields, load_prompts, questions_of
-from metaeval.citation.citeeval.score_rules import BaselineOptions, CiteEvalOptions, baseline_options, citeeval_options
+from metaeval.citation.citeeval.options_and_values import (
+    BaselineOptions,
+    CiteEvalOptions,
+    baseline_options,
+    citeeval_options,
+)
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.citeeval.values import SCENARIOS, ResponseValues
-from metaeval.citation.citeeval.values import CiteEvalMeasure as Key
 from metaeval.citation.data_model import Answer, answer_cells
 from metaeval.citation.pipelines import citeeval_baselines, pipeline
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge, RatedAnswers, ScoredBaseline

@@ -30,13 +30,18 @@ from metaeval.citation.citeeval.baselines import (
     with_point_estimates,
 )
 from metaeval.citation.citeeval.citation_edits import Coefficients
+from metaeval.citation.citeeval.evaluate_responses import CiteEvalResults
 from metaeval.citation.citeeval.judge import Asking, asked_fields
-from metaeval.citation.citeeval.score_rules import BaselineOptions, CitedScenario, CiteEvalOptions, changed_options
+from metaeval.citation.citeeval.options_and_values import (
+    BaselineOptions,
+    CitedScenario,
+    CiteEvalOptions,
+    changed_options,
+)
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.citeeval.values import CiteEvalResults
 from metaeval.citation.data_model import NliPair
 from metaeval.citation.measures import SystemEstimate, estimate, group_codes, means
-from metaeval.citation.pipelines.alce_and_aliice_tables import F1, PRECISION, RECALL
+from metaeval.citation.pipelines.alce_and_aliice_steps import F1, PRECISION, RECALL
 from metaeval.citation.pipelines.layout import Entry, scores_grid
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import MakeBackends, Run

@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from metaeval.citation.citeeval.values import CiteEvalMeasure, ResponseValues, measures_of
+from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, ResponseValues, measures_of
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.agreement import CorrelationName, correlations
 from metaeval.citation.measures import ValueInterval, interval_by, means, replicates

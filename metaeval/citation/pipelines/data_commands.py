@@ -35,8 +35,8 @@ statements and citations of each system; with --human also the ratings and the a
 
 
 def _build(options: DataBuildOptions, progress: Progress) -> Done:
+    from metaeval.citation.pipelines.build_and_export_samples import BUILD_PIPELINE
     from metaeval.citation.pipelines.pipeline_analyses import run_analysis
-    from metaeval.citation.pipelines.scifi_samples import BUILD_PIPELINE
 
     return run_analysis(BUILD_PIPELINE, options, progress)
 
@@ -57,7 +57,7 @@ Needs the extra 'wikipedia'.""",
 
 
 def _export(options: DataExportOptions, progress: Progress) -> Done:
-    from metaeval.citation.pipelines.scifi_samples import export
+    from metaeval.citation.pipelines.build_and_export_samples import export
 
     return export(options)
 

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metaeval.analyses.suites.figures import figures_of
+from metaeval.analyses.suites.job_figures import figures_of
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import draft, has_mark, read
 from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import find_sentence_splitter, split, whole
-from metaeval.citation.parsers.parse import find_parser
+from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.pipelines.pipeline import PIPELINE, PipelineMeasure, find_pipeline
 from metaeval.citation.readers.answer_files import gather
 from metaeval.errors import UserError

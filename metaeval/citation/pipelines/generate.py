@@ -17,7 +17,7 @@ from metaeval.citation.generation import generate as generation
 from metaeval.citation.generation import stage_requests
 from metaeval.citation.generation.generate import Generated
 from metaeval.citation.generation.options import GenerationOptions
-from metaeval.citation.generation.task import GenerationTask, task_of
+from metaeval.citation.generation.question_documents import GenerationTask, task_of
 from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.pipeline import AsksChat, FormatName, Layout, Pipeline, Run
 from metaeval.citation.pipelines.provenance import data_of, data_reference, options_text, settings_text

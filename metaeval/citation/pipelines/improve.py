@@ -16,10 +16,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from metaeval.citation.chat_models import Spent, estimate_for, spent_on
-from metaeval.citation.citeeval.apply_edits import Round, counts_of, further_rounds, judged_round
+from metaeval.citation.citeeval.edited_answers import Round, counts_of, further_rounds, judged_round
+from metaeval.citation.citeeval.evaluate_responses import SCENARIOS, bounds
 from metaeval.citation.citeeval.judge import asked_fields, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.citeeval.values import SCENARIOS, bounds
 from metaeval.citation.measures import means
 from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.citeeval import MEASURES, OWNERS, check_edited, rated_provenance, read_judge

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from metaeval.citation.human.label_columns import (
+from metaeval.citation.human.annotator_columns import (
     MISSING,
     LabelSet,
     LabelTable,

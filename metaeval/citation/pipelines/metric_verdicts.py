@@ -21,7 +21,7 @@ from metaeval.runs.verdict_cutoffs import SOFT, Cutoff, judge_of
 from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import PairScore
 from metaeval.scoring.engine import score_pairs
-from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.executors.worker_pool import Pool
 from metaeval.scoring.score_store import ScoreStore
 
 Premise = Literal["joint", "max over chunks"]

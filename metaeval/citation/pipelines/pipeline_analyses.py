@@ -24,7 +24,7 @@ from metaeval.analyses.analysis import (
     EncodingSettings,
     FileOrObject,
 )
-from metaeval.analyses.python_function import make_function
+from metaeval.analyses.function_of_analysis import make_function
 from metaeval.config import BatchSettings, BudgetSettings, ResultsSettings, ScoringSettings, Strict, TrustSettings
 from metaeval.declared import Flag, flag_of, kinds_of, validated
 from metaeval.errors import RequestsWritten, UserError

@@ -12,10 +12,10 @@ from pydantic import Field
 
 from metaeval.citation.chat_models import estimate_for
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, coefficients_text
+from metaeval.citation.citeeval.evaluate_responses import evaluate
 from metaeval.citation.citeeval.judge import asked_fields, load_prompts, questions_of
-from metaeval.citation.citeeval.score_rules import CiteEvalOptions, citeeval_options
+from metaeval.citation.citeeval.options_and_values import CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.citeeval.values import evaluate
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.rating_files import read_human_set
 from metaeval.citation.human.ratings import HumanAnswer, HumanStatement

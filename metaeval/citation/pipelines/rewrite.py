@@ -19,7 +19,7 @@ from metaeval.citation.chat_models import Chat
 from metaeval.citation.citation_table import claims_of, counts
 from metaeval.citation.claim_judging import headlines
 from metaeval.citation.measures import Statistic, interval_by, replicates
-from metaeval.citation.parsers.parse import find_parser
+from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.alce_and_aliice import MEASURES
 from metaeval.citation.pipelines.layout import TableLines, interval_cell

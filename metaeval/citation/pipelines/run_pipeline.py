@@ -31,7 +31,7 @@ from metaeval.citation.pipelines.pipeline import (
 )
 from metaeval.citation.pipelines.pipeline_result import PipelineResult
 from metaeval.citation.readers.answer_files import file_stem, gather
-from metaeval.citation.support.levels_in_files import FIELD
+from metaeval.citation.support.level_readings import FIELD
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.files import declare, safe_name

@@ -15,7 +15,7 @@ from metaeval.citation.chat_models import ChatOptions, estimate_for
 from metaeval.citation.citation_table import find_place
 from metaeval.citation.data_model import Answer
 from metaeval.citation.measures import bounds, macro, micro
-from metaeval.citation.parsers.parse import Parser, find_parser
+from metaeval.citation.parsers.dependency_parsers import Parser, find_parser
 from metaeval.citation.pipelines import pipeline, provenance
 from metaeval.citation.pipelines.layout import Entry, entry_records, scores_grid, shown_columns
 from metaeval.citation.pipelines.metric_verdicts import Backend
@@ -26,7 +26,7 @@ from metaeval.citation.scifi import answer_measures
 from metaeval.citation.scifi import facts as fact_making
 from metaeval.citation.scifi.answer_measures import ScoredFacts
 from metaeval.citation.scifi.data_model import AnswerFacts, CoverageLine, FactLine, ScifiOptions, read_sentences
-from metaeval.citation.scifi.entailment import counter
+from metaeval.citation.scifi.fact_entailment import counter
 from metaeval.citation.system_comparison import Rankings, values_of
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag

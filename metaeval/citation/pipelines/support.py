@@ -13,7 +13,7 @@ from metaeval.citation.citation_table import CitationLine, counts, unjudged
 from metaeval.citation.data_model import Answer, Verdict, answer_cells, group_of
 from metaeval.citation.measures import AnswerShare, Statistic
 from metaeval.citation.pipelines import pipeline, provenance
-from metaeval.citation.pipelines.alce_and_aliice_tables import marks_text, missing_text, row_tables
+from metaeval.citation.pipelines.alce_and_aliice_steps import marks_text, missing_text, row_tables
 from metaeval.citation.pipelines.layout import Entry
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import Pipeline, Run
@@ -21,7 +21,7 @@ from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.ranking_tables import flip_sheets, ranking_sheets
 from metaeval.citation.pipelines.run_pipeline import DEFAULT_BACKEND
 from metaeval.citation.pipelines.support_options import DEFINITIONS, SETTINGS, SupportCommand
-from metaeval.citation.scifi.entailment import counter
+from metaeval.citation.scifi.fact_entailment import counter
 from metaeval.citation.support.citation_judging import (
     JudgedStatement,
     SupportStatement,

@@ -21,8 +21,8 @@ from metaeval.citation.readers.formats.answer_format import AnswerFormat, missin
 from metaeval.citation.readers.formats.numbered_contexts import VECTARA, vectara_rows
 from metaeval.citation.readers.formats.registry import RECORD_FORMATS
 from metaeval.citation.readers.scifi_samples import read_scifi
-from metaeval.citation.readers.support_levels import JUDGED_FORMATS
-from metaeval.corpus.loaders.published_rows import DataRow, read_rows
+from metaeval.citation.readers.support_level_files import JUDGED_FORMATS
+from metaeval.corpus.data_rows import DataRow, read_rows
 from metaeval.errors import UserError, shown, unknown
 from metaeval.parsing import read_text
 from metaeval.user_tables import read_table

@@ -15,7 +15,7 @@ from metaeval.cell_tables import Row, TypedTable, plain_heading
 from metaeval.citation.data_model import Answer, Passage, check_ids
 from metaeval.citation.readers.answers_jsonl import passages_of
 from metaeval.column_roles import ANSWERS, CITATIONS, PLURALS, mapped
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.errors import ColumnsError, shown
 from metaeval.parsing import MalformedError
 from metaeval.user_tables import cell_list

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from metaeval.citation.data_model import Answer, Passage
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 
 FIELDS = (
     *("id", "question", "text", "passages", "group", "system", "reference", "first", "statements", "sample"),

@@ -17,7 +17,7 @@ from metaeval.citation.data_model import Answer, check_ids
 from metaeval.citation.readers.answers_jsonl import passages_of
 from metaeval.citation.readers.expertqa import write_statements
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, named_by
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 
 
 def read_bench(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, Split]]:

@@ -20,7 +20,7 @@ from metaeval.citation.readers.mark_insertion import (
     with_marks,
 )
 from metaeval.citation.readers.source_texts import SourceTexts, names_of
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.display_text import count
 from metaeval.errors import shown
 

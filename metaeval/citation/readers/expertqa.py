@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from metaeval.citation.data_model import Answer, Passage
+from metaeval.corpus.data_rows import DataRow, content_id, strip_marks
 from metaeval.corpus.loaders import expertqa as published
-from metaeval.corpus.loaders.published_rows import DataRow, content_id, strip_marks
 from metaeval.corpus.sentences import RULES
 
 # The closing punctuation of a sentence, with quotes, brackets and marks of emphasis. Marks are put in front of it:

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from metaeval.citation.data_model import Answer, check_ids
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.answers_jsonl import passages_of
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.errors import UserError, shown
 
 FIELDS = ("id", "query", "paragraph", "citations", "documents", "output", "text", "group", "system", "page", "section")

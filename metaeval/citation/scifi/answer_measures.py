@@ -25,7 +25,7 @@ from metaeval.citation.scifi.data_model import (
     ScifiOptions,
     unread_marks,
 )
-from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
+from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 

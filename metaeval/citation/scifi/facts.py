@@ -21,7 +21,7 @@ from metaeval.citation.aliice.claims import PreparedSentence, draft, read, token
 from metaeval.citation.chat_models import ChatOptions, chat_request
 from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import LocatedText, added, cited_spans, joined, whole
-from metaeval.citation.parsers.parse import Parse, Parser
+from metaeval.citation.parsers.dependency_parsers import Parse, Parser
 from metaeval.citation.scifi.data_model import (
     DEFAULTS,
     DUPLICATE,

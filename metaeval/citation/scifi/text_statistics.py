@@ -9,7 +9,7 @@ from operator import add
 
 from metaeval.citation.data_model import Answer
 from metaeval.citation.scifi.data_model import DEFAULTS, PlacedGroup, ScifiOptions, Sentence, read_sentences
-from metaeval.citation.scifi.entailment import Count, counter
+from metaeval.citation.scifi.fact_entailment import Count, counter
 from metaeval.corpus.languages import ends_in_word, has_marks, words_of
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 

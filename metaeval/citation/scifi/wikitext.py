@@ -16,7 +16,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from metaeval.citation.data_model import Passage
-from metaeval.corpus.loaders.published_rows import read_rows
+from metaeval.corpus.data_rows import read_rows
 from metaeval.errors import UserError, install_extra
 from metaeval.parsing import read_text
 

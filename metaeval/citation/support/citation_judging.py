@@ -9,10 +9,10 @@ from metaeval.citation.alce.citations import AlceOptions, statements
 from metaeval.citation.citation_table import CitationLine, CitedMark, find_place, premise, verdicts_on
 from metaeval.citation.data_model import NO_TEXT, Answer, Claim, Entails, Mark, NliPair, Verdict, answer_cells
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.support.levels_in_files import FIELD, SCALE, Reading, read_levels
+from metaeval.citation.support.level_readings import FIELD, SCALE, Reading, read_levels
 from metaeval.citation.support.measures import Level, StatementLevels
 from metaeval.citation.support.open_rag_eval_segments import parts_between_marks
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import shown
 

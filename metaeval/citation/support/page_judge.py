@@ -17,7 +17,7 @@ from metaeval.citation.chat_models import ChatOptions, chat_request
 from metaeval.citation.citation_table import premise
 from metaeval.citation.data_model import Answer, Verdict
 from metaeval.citation.support.citation_judging import JudgedStatement, SupportStatement, unjudged_levels
-from metaeval.citation.support.levels_in_files import Reading, fact_level
+from metaeval.citation.support.level_readings import Reading, fact_level
 from metaeval.citation.support.measures import Level
 from metaeval.llm.messages import (
     Ask,

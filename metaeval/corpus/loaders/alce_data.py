@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.dataset_contract import Dataset, SourceFile
-from metaeval.corpus.loaders.published_rows import DataRow
 from metaeval.corpus.model import Corpus
 from metaeval.display_text import count
 from metaeval.errors import UserError

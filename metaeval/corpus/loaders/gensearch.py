@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from metaeval.corpus.data_rows import CorpusDraft, DataRow, content_id, read_rows, strip_marks
 from metaeval.corpus.dataset_contract import Dataset, Option, Repository
-from metaeval.corpus.loaders.published_rows import CorpusDraft, DataRow, content_id, read_rows, strip_marks
 from metaeval.corpus.model import Corpus, Evidence, Statement, SupportLevel
 
 JUDGEMENTS: Mapping[str, SupportLevel] = {

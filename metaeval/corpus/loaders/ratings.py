@@ -45,8 +45,8 @@ from metaeval.cell_tables import TypedTable, is_finite, name_column, number_of, 
 from metaeval.column_arrays import Cells, Coded, Texts, number_in, text_array, values_of
 from metaeval.column_roles import RATINGS
 from metaeval.corpus.annotator_rows import merge_annotators
+from metaeval.corpus.data_rows import DataRow, finite, finite_or_none, read_rows
 from metaeval.corpus.dataset_contract import Option, own_file
-from metaeval.corpus.loaders.published_rows import DataRow, finite, finite_or_none, read_rows
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import Floats, RatingColumns, Ratings, ScoreColumn, Votes
 from metaeval.errors import UserError, shown, unknown

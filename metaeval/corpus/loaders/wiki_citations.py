@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from metaeval.corpus.data_rows import FETCH, CorpusDraft, DataRow, read_rows
 from metaeval.corpus.dataset_contract import Dataset, Option, Repository
-from metaeval.corpus.loaders.published_rows import FETCH, CorpusDraft, DataRow, read_rows
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.parsing import read_object

@@ -7,8 +7,8 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any
 
+from metaeval.corpus.data_rows import FETCH, DataRow, finite
 from metaeval.corpus.dataset_contract import Dataset, Option, Repository
-from metaeval.corpus.loaders.published_rows import FETCH, DataRow, finite
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.parsing import csv_records
 

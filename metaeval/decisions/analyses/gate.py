@@ -119,7 +119,7 @@ def _write_next(fitted: Fitted, metric: str, run: RunConfig, path: Path, warning
     Return [path], or an empty list where more labels would not help or cannot be drawn. An existing file is kept.
     metric: whose scores the sample is drawn by. warnings: a list to which a sentence is added where the draw fails.
     """
-    from metaeval.decisions.label_sheet import draw, write_questions
+    from metaeval.decisions.label_sampling import draw, write_questions
 
     left = len(fitted.items.rows) - len(fitted.labels.levels)
     if not fitted.wanted or left < 2:

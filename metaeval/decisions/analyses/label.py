@@ -53,9 +53,9 @@ class LabelOptions(ItemOptions):
 
 def _run(options: LabelOptions, progress: Progress) -> Done:
     from metaeval.decisions.citation_items import items_of
+    from metaeval.decisions.item_labels import labels_of
     from metaeval.decisions.label_forms import FORMS
-    from metaeval.decisions.label_sheet import check_output, draw, write_questions
-    from metaeval.decisions.labels import labels_of
+    from metaeval.decisions.label_sampling import check_output, draw, write_questions
     from metaeval.errors import UserError, unknown
     from metaeval.report.table import Table
 

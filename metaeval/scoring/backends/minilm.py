@@ -12,8 +12,8 @@ from typing import Any
 
 from metaeval.errors import UserError
 from metaeval.files import sha256_file
-from metaeval.scoring.backends.encoder import TextEncoder
 from metaeval.scoring.backends.model_loading import pick_device, quiet_transformers, settle
+from metaeval.scoring.backends.text_encoder import TextEncoder
 
 _log = logging.getLogger("metaeval")
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from metaeval.scoring.backends.line_process import how_ended
-from metaeval.scoring.executors.pool import Child, Piece, Pool
+from metaeval.scoring.executors.worker_pool import Child, Piece, Pool
 
 WORKER = "metaeval.runs.scoring_worker"
 

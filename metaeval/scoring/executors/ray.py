@@ -22,7 +22,7 @@ from metaeval.display_text import Shown
 from metaeval.errors import UserError, install_extra
 from metaeval.scoring.backends import batches
 from metaeval.scoring.executors.local import WORKER
-from metaeval.scoring.executors.pool import Child, Piece, Pool
+from metaeval.scoring.executors.worker_pool import Child, Piece, Pool
 
 _log = logging.getLogger("metaeval")
 _TOKEN = secrets.token_hex(32)  # of clusters that this process starts; Ray's own would be written to the home folder

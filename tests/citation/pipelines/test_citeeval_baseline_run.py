@@ -8,10 +8,10 @@ import json
 import pytest
 
 from metaeval.citation.chat_models import recording
+from metaeval.citation.citeeval.evaluate_responses import evaluate
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.score_rules import baseline_options, citeeval_options
+from metaeval.citation.citeeval.options_and_values import baseline_options, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.values import evaluate
 from metaeval.citation.pipelines.citeeval import CITEEVAL
 from metaeval.citation.pipelines.run_pipeline import estimate_pipeline, prepare, run_pipeline
 from metaeval.citation.readers.answer_files import gather

@@ -8,10 +8,10 @@ import json
 import pytest
 
 from metaeval.citation.chat_models import recording
+from metaeval.citation.citeeval.evaluate_responses import evaluate
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.score_rules import citeeval_options
+from metaeval.citation.citeeval.options_and_values import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.values import evaluate
 from metaeval.citation.pipelines.citeeval import CITEEVAL, OWNERS
 from metaeval.citation.pipelines.improve import IMPROVE
 from metaeval.citation.pipelines.pipeline import sort_settings

@@ -10,8 +10,8 @@ from metaeval import registry
 from metaeval.citation.citation_table import sentence_rows
 from metaeval.citation.claim_judging import CLAIM_RECALL, WITHIN, answer_rows, read_claims
 from metaeval.citation.measures import estimate, group_codes, macro
-from metaeval.citation.pipelines import alce_and_aliice_tables, scifi
-from metaeval.citation.pipelines.alce_and_aliice_tables import citation_sheets, judge
+from metaeval.citation.pipelines import alce_and_aliice_steps, scifi
+from metaeval.citation.pipelines.alce_and_aliice_steps import citation_sheets, judge
 from metaeval.citation.readers.answer_files import gather
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
@@ -389,7 +389,7 @@ AS_READ = {"statements": ONE, "sentences": ONE, "cvcp": THREE, "cites_within": P
         (registry.find("pipeline", "scifi").measures, dict.fromkeys(("entailment_facts", "coverage_facts"), PERCENT)),
         (scifi._TEXTS, OF_FACTS),
         (
-            alce_and_aliice_tables._READ,
+            alce_and_aliice_steps._READ,
             AS_READ | dict.fromkeys(("fallbacks", "claims_exact", "claims_token_f1"), PERCENT),
         ),
     ],

@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from metaeval.citation.chat_models import recording
+from metaeval.citation.citeeval.evaluate_responses import SCENARIOS, ask_baselines, evaluate
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.score_rules import BaselineOptions
-from metaeval.citation.citeeval.values import SCENARIOS, ask_baselines, evaluate
+from metaeval.citation.citeeval.options_and_values import BaselineOptions
 from metaeval.citation.claim_judging import read_claims
 from metaeval.citation.data_model import Verdict
 from metaeval.citation.human.agreement import agreement

@@ -4,7 +4,7 @@ import pytest
 
 from metaeval.citation.claim_judging import read_claims
 from metaeval.citation.data_model import Answer, Passage, Verdict
-from metaeval.citation.pipelines.alce_and_aliice_tables import citation_sheets, judge, rankings
+from metaeval.citation.pipelines.alce_and_aliice_steps import citation_sheets, judge, rankings
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.system_comparison import agreements, flip_causes, flips
 from metaeval.config import RunConfig

@@ -12,11 +12,11 @@ from metaeval.citation.pipelines.run_pipeline import prepare, run_pipeline
 from metaeval.citation.pipelines.support import SUPPORT, _level
 from metaeval.citation.pipelines.support_options import SupportCommand
 from metaeval.citation.readers.answer_files import read_answers
-from metaeval.citation.readers.support_levels import read_longcite_scored
+from metaeval.citation.readers.support_level_files import read_longcite_scored
 from metaeval.citation.support.citation_judging import judge_levels, labels_of, support_lines, support_statements
-from metaeval.citation.support.levels_in_files import fact_level, longcite_level, trec_level
+from metaeval.citation.support.level_readings import fact_level, longcite_level, trec_level
 from metaeval.citation.support.measures import StatementLevels, fact_pairs, longcite_shares, trec_support
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.decisions.citation_items import items_of
 from metaeval.errors import UserError
 from metaeval.explorer.shown_answers import show_answers

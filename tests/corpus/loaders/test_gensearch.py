@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from metaeval.corpus.data_rows import strip_marks
 from metaeval.corpus.loaders.gensearch import DATASET, VERDICTS
-from metaeval.corpus.loaders.published_rows import strip_marks
 from metaeval.corpus.model import Corpus, Evidence
 from metaeval.errors import UserError
 

@@ -118,7 +118,7 @@ def test_a_claims_words_are_its_text(profile):
     pytest.importorskip("spacy")
     from metaeval.citation.aliice.claim_options import aliice_profile
     from metaeval.citation.aliice.claims import read_sentences
-    from metaeval.citation.parsers.parse import find_parser
+    from metaeval.citation.parsers.dependency_parsers import find_parser
     from metaeval.citation.pipelines.figures import tree_of
 
     sentence = "Queen Victoria became Queen of the United Kingdom on 20 June 1837[1] and died in 1901[2]."

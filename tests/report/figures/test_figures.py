@@ -13,10 +13,10 @@ matplotlib = pytest.importorskip("matplotlib")
 
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.report.figures.bars import measure_bars, share_bars  # noqa: E402
-from metaeval.report.figures.cost import CostPoint, cost_quality, rank_stability  # noqa: E402
+from metaeval.report.figures.cost_and_ranks import CostPoint, cost_quality, rank_stability  # noqa: E402
 from metaeval.report.figures.drawing import FORMATS, image, save_figure, wrapped  # noqa: E402
 from metaeval.report.figures.forest import ability_forest, differences_forest, forest, has_abilities, records_forest  # noqa: E402
-from metaeval.report.figures.scores import confusion_map, reliability_curve  # noqa: E402
+from metaeval.report.figures.score_figures import confusion_map, reliability_curve  # noqa: E402
 from metaeval.report.ranking_measures import Declarations, ProtocolDeclarations  # noqa: E402
 
 NAMES = [f"metric-with-a-rather-long-name-v{number}/large_{number}" for number in range(15)]
@@ -83,7 +83,7 @@ def test_every_reference_in_an_svg_has_its_id():
 def test_another_process_draws_the_same_bytes_and_no_pyplot_is_loaded():
     code = (
         "import hashlib, sys; from metaeval.report.figures.drawing import image, FORMATS;"
-        "from metaeval.report.figures.scores import confusion_map;"
+        "from metaeval.report.figures.score_figures import confusion_map;"
         "figure = confusion_map([[2, 1], [0, 3]], ['full', 'none'], 'm');"
         "print(*(hashlib.sha256(image(figure, kind)).hexdigest() for kind in FORMATS));"
         "print('matplotlib.pyplot' in sys.modules)"

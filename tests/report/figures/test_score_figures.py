@@ -9,10 +9,16 @@ from sklearn.calibration import calibration_curve
 
 pytest.importorskip("matplotlib")
 
-from metaeval.analyses.suites.figures import distributions_of, read_judged_scores, reliability_of, roc_of, score_figures
+from metaeval.analyses.suites.job_figures import (
+    distributions_of,
+    read_judged_scores,
+    reliability_of,
+    roc_of,
+    score_figures,
+)
 from metaeval.config import RunConfig
 from metaeval.report.figures.drawing import image, looks_of
-from metaeval.report.figures.scores import Bins, Curve, Histogram, reliability, roc_curves, score_distributions
+from metaeval.report.figures.score_figures import Bins, Curve, Histogram, reliability, roc_curves, score_distributions
 from metaeval.runs.run import run, write_run
 
 METRICS = ("overlap", "bm25", "support-mini")

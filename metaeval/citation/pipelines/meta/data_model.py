@@ -11,15 +11,15 @@ from pydantic import Field
 
 from metaeval.citation.chat_models import ChatOptions
 from metaeval.citation.citeeval.baselines import BASELINES, Baseline
+from metaeval.citation.citeeval.evaluate_responses import SCENARIOS, ResponseValues
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.score_rules import BaselineOptions, CiteEvalOptions
-from metaeval.citation.citeeval.score_rules import CitedScenario as CiteEvalScenario
+from metaeval.citation.citeeval.options_and_values import BaselineOptions, CiteEvalOptions
+from metaeval.citation.citeeval.options_and_values import CitedScenario as CiteEvalScenario
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.citeeval.values import SCENARIOS, ResponseValues
 from metaeval.citation.claim_judging import PipelineReading
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.ratings import Alignment, AnswerValues, HumanSet, Level, MetaOptions
-from metaeval.citation.parsers.parse import Parser
+from metaeval.citation.parsers.dependency_parsers import Parser
 from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import Run

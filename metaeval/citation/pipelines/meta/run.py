@@ -12,8 +12,9 @@ from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.gold_claims import EXACT, TOKEN_F1
 from metaeval.citation.chat_models import Chat, ChatOptions, estimate_for
 from metaeval.citation.citeeval.baselines import KINDS, LABEL, MODES, TRIPLE, Baseline, Open, autoais, prompts_of
+from metaeval.citation.citeeval.evaluate_responses import ResponseValues, ask_baselines, evaluate, inquiries_of
 from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
-from metaeval.citation.citeeval.score_rules import (
+from metaeval.citation.citeeval.options_and_values import (
     BaselineOptions,
     CiteEvalOptions,
     baseline_options,
@@ -21,7 +22,6 @@ from metaeval.citation.citeeval.score_rules import (
     citeeval_options,
 )
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.citeeval.values import ResponseValues, ask_baselines, evaluate, inquiries_of
 from metaeval.citation.claim_judging import PipelineReading, read_claims
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human import ratings as human_model
@@ -35,8 +35,8 @@ from metaeval.citation.human.automatic_values import (
 from metaeval.citation.human.rating_files import read_human_set, read_score_file
 from metaeval.citation.human.ratings import NO_VALUE, Alignment, AnswerValues, Level, MetaOptions, Valued
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
-from metaeval.citation.parsers.parse import find_parser
-from metaeval.citation.pipelines.alce_and_aliice_tables import judge
+from metaeval.citation.parsers.dependency_parsers import find_parser
+from metaeval.citation.pipelines.alce_and_aliice_steps import judge
 from metaeval.citation.pipelines.meta.data_model import (
     BY_CHAT,
     BY_METRIC,
@@ -54,7 +54,7 @@ from metaeval.citation.pipelines.run_pipeline import find_cutoffs
 from metaeval.citation.pipelines.scifi import estimate_facts, fact_cutoff, one_fact_each
 from metaeval.citation.scifi.answer_measures import lost_citing
 from metaeval.citation.scifi.data_model import AnswerFacts, ScifiOptions
-from metaeval.citation.scifi.entailment import counter, fact_lines
+from metaeval.citation.scifi.fact_entailment import counter, fact_lines
 from metaeval.citation.scifi.facts import PROFILE, facts_signature, read_with_model, read_with_parser
 from metaeval.config import RunConfig
 from metaeval.display_text import count

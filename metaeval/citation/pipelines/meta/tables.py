@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from itertools import product
 
-from metaeval.citation.citeeval.score_rules import CitedScenario
-from metaeval.citation.citeeval.values import SCENARIOS, CiteEvalMeasure
+from metaeval.citation.citeeval.evaluate_responses import SCENARIOS, CiteEvalMeasure
+from metaeval.citation.citeeval.options_and_values import CitedScenario
 from metaeval.citation.human import agreement
 from metaeval.citation.human.agreement import RatingAgreement
 from metaeval.citation.human.benchmark_statistics import bench_statistics

@@ -9,7 +9,7 @@ from typing import Any
 
 from metaeval.citation.data_model import Answer
 from metaeval.citation.readers.cited_text import WITHOUT_TEXT, AnswerDraft, CitedText
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.errors import UserError
 from metaeval.parsing import MalformedError, parse_json
 

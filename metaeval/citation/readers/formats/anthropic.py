@@ -21,7 +21,7 @@ from metaeval.citation.readers.formats.answer_format import (
     text_in,
     text_part,
 )
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 
 
 def _read_reply(row: DataRow) -> Iterator[CitedText]:

@@ -18,7 +18,7 @@ from metaeval.citation.readers.formats.answer_format import (
     parts,
     text_in,
 )
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 
 
 def _read_converse(row: DataRow) -> Iterator[CitedText]:

@@ -18,7 +18,7 @@ from metaeval.citation.readers.formats.answer_format import (
     part,
     parts,
 )
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 
 _NOT_OF_ANSWER = "citations are those of thoughts or plans"
 

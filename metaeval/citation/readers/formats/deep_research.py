@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 
 _LISTED = re.compile(r"\s*(?:[-*]\s+)?\[\^?(\d{1,9})\][:.]?\s*(.*?)<?(https?://[^\s<>]+)>?(.*)")
 _TITLE = re.compile(r"\s*(?:#+\s*)?[*_]*[^\n.!?。]{1,40}?[*_]*\s*[:：]?\s*[*_]*")

@@ -11,7 +11,7 @@ from typing import Any
 
 from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, entries, finished, offset, part, parts
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 
 
 def _read(row: DataRow) -> Iterator[CitedText]:

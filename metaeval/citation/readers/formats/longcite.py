@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished, named_by, offset, parts
 from metaeval.citation.readers.formats.trec import SentenceWriter
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES
 
 _OPENING = "<statement>"

@@ -14,7 +14,7 @@ from metaeval.cell_tables import TypedTable
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.cited_text import AnswerDraft, CitedSource, CitedText
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished, named_by, question_of
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 
 _COUNTED = "marks [n] in the texts count the contexts, from 1"
 

@@ -23,7 +23,7 @@ from metaeval.citation.readers.formats.answer_format import (
     text_in,
     text_part,
 )
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 
 _TOKEN = re.compile("\ue200cite((?:\ue202[^\ue200-\ue202]*)+)\ue201")
 _OTHER_OUTPUT = "citations are those of other output than messages"

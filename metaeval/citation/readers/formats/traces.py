@@ -14,7 +14,7 @@ from typing import Any
 
 from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished, named_by, part, parts
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.parsing import MalformedError, parse_json
 
 _OUTPUTS = ("output.value", "mlflow.spanOutputs", "outputs", "output", "gen_ai.output.messages")

@@ -14,7 +14,7 @@ import numpy as np
 
 from metaeval import registry
 from metaeval.analyses.suites.cost import Cost, cost_figures, measure
-from metaeval.analyses.suites.suite import recorded_result_files
+from metaeval.analyses.suites.suite_runs import recorded_result_files
 from metaeval.config import IntervalConfig, RunConfig
 from metaeval.config_files import shown_settings
 from metaeval.errors import UserError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from metaeval.analyses.analysis import Analysis
     from metaeval.report.figures.drawing import Look
-    from metaeval.report.figures.scores import Bins, Curve, Histogram
+    from metaeval.report.figures.score_figures import Bins, Curve, Histogram
 
 _LEVEL_PAIRS = (("full", "none"), ("full", "partial"), ("partial", "none"))
 _BINS = 20
@@ -192,7 +192,7 @@ def read_judged_scores(folder: Path) -> JudgedScores:
 
 def score_figures(folder: Path, config: RunConfig, looks: Mapping[str, Look]) -> dict[str, Figure]:
     """Return figures of a job's scores by file name without ending; those that its rows do not allow are left out."""
-    from metaeval.report.figures import scores as drawing
+    from metaeval.report.figures import score_figures as drawing
 
     scored = read_judged_scores(folder)
     figures: dict[str, Figure] = {}
@@ -211,7 +211,7 @@ def score_figures(folder: Path, config: RunConfig, looks: Mapping[str, Look]) ->
 
 def roc_of(scored: JudgedScores, thresholds: Mapping[str, float]) -> dict[str, list[Curve]]:
     """Return ROC curves by pair of levels ("full from none"). thresholds: by metric, marked on the metric's curve."""
-    from metaeval.report.figures.scores import Curve
+    from metaeval.report.figures.score_figures import Curve
 
     levels = scored.levels()
     curves: dict[str, list[Curve]] = {}
@@ -230,7 +230,7 @@ def roc_of(scored: JudgedScores, thresholds: Mapping[str, float]) -> dict[str, l
 
 def distributions_of(scored: JudgedScores) -> dict[str, list[Histogram]]:
     """Return, by metric, a histogram of its scores at each level, as shares in bins between its lowest and highest."""
-    from metaeval.report.figures.scores import Histogram
+    from metaeval.report.figures.score_figures import Histogram
 
     histograms: dict[str, list[Histogram]] = {}
     for metric, score in scored.scores.items():
@@ -251,7 +251,7 @@ def reliability_of(scored: JudgedScores) -> dict[str, list[Bins]]:
 
     Metrics with scores outside 0 to 1 are left out; with ratings outside 0 to 1 all are.
     """
-    from metaeval.report.figures.scores import Bins
+    from metaeval.report.figures.score_figures import Bins
 
     bins: dict[str, list[Bins]] = {}
     if scored.rated and (scored.gold.min() < 0 or scored.gold.max() > 1):

@@ -35,7 +35,7 @@ from metaeval.citation.citeeval.judge import (
     judge_responses,
     questions_of,
 )
-from metaeval.citation.citeeval.score_rules import (
+from metaeval.citation.citeeval.options_and_values import (
     CONTEXTS,
     PAPER,
     BaselineOptions,

@@ -10,9 +10,9 @@ import numpy as np
 
 from metaeval.config import RunConfig
 from metaeval.decisions.citation_items import CitationItems
+from metaeval.decisions.item_labels import Drawn, DrawnUnit, ItemLabels, labelled_sample
 from metaeval.decisions.item_scores import filled, scored
 from metaeval.decisions.label_forms import page_form
-from metaeval.decisions.labels import Drawn, DrawnUnit, ItemLabels, labelled_sample
 from metaeval.errors import UserError, unknown
 from metaeval.explorer import explorer_page
 from metaeval.files import write_text

@@ -164,7 +164,7 @@ def export(options: DataExportOptions) -> Done:
     """Return the training samples of `data export`, and what writes them; `UserError` if no answer makes one."""
     from metaeval.citation.generation.generate import training_messages
     from metaeval.citation.generation.options import GenerationOptions
-    from metaeval.citation.generation.task import cited_and_negatives, shuffled
+    from metaeval.citation.generation.question_documents import cited_and_negatives, shuffled
     from metaeval.files import write_text
 
     answers = gather(options.files, options.format)

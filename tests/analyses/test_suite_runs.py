@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.analyses.suites.suite import recorded_omissions, recorded_result_files, run_able, run_suite, write_record
+from metaeval.analyses.suites.suite_runs import (
+    recorded_omissions,
+    recorded_result_files,
+    run_able,
+    run_suite,
+    write_record,
+)
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.runs.evaluation import find_protocols

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.corpus.loaders.published_rows import DataRow, read_rows
+from metaeval.corpus.data_rows import DataRow, read_rows
 from metaeval.errors import UserError
 
 

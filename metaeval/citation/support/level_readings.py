@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from metaeval.citation.support.measures import Level, StatementLevels
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.corpus.data_rows import DataRow
 from metaeval.errors import UserError, shown
 
 Reading = Literal["official", "words"]

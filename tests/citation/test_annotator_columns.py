@@ -6,7 +6,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import aggregate_raters
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
-from metaeval.citation.human.label_columns import joint_agreement, pair_agreement, pairs_of, read_label_sets
+from metaeval.citation.human.annotator_columns import joint_agreement, pair_agreement, pairs_of, read_label_sets
 from metaeval.citation.pipelines.label_agreement_tables import label_columns
 from metaeval.errors import UserError
 from metaeval.stats.intervals import Resampling

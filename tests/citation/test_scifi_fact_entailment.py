@@ -5,7 +5,7 @@ import pytest
 from metaeval.citation.data_model import Verdict
 from metaeval.citation.scifi.answer_measures import entailments, uncited
 from metaeval.citation.scifi.data_model import ScifiOptions
-from metaeval.citation.scifi.entailment import fact_lines, most
+from metaeval.citation.scifi.fact_entailment import fact_lines, most
 from metaeval.errors import UserError
 
 

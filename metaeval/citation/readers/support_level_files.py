@@ -1,7 +1,7 @@
 """Reads files that hold levels of support: TREC's judgements, FACT's validated tasks, LongCite's scored answers.
 
 Each row becomes an answer whose sentences are written with marks. Its reference holds the levels as the file has them
-(`metaeval.citation.support.levels_in_files`)::
+(`metaeval.citation.support.level_readings`)::
 
     {"topic_id": "t1", "run_id": "r", "sentences": [{"text": "It opened in 1999.",
      "citations": [{"reference": "doc-a", "support": "2"}]}]}
@@ -16,8 +16,8 @@ from typing import Any
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.readers.expertqa import write_statements
 from metaeval.citation.readers.formats.answer_format import AnswerFormat
-from metaeval.citation.support.levels_in_files import FIELD, SCALE
-from metaeval.corpus.loaders.published_rows import DataRow
+from metaeval.citation.support.level_readings import FIELD, SCALE
+from metaeval.corpus.data_rows import DataRow
 
 _log = logging.getLogger("metaeval")
 

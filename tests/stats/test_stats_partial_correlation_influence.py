@@ -7,7 +7,7 @@ import pytest
 
 from metaeval.stats.correlations import partial_correlation, residual_correlation
 from metaeval.stats.influence import SIGNED, of_left_out, of_rows
-from metaeval.stats.rank_influence import partial_spearman_by_row, residual_spearman_by_row
+from metaeval.stats.partial_correlation_influence import partial_spearman_by_row, residual_spearman_by_row
 from metaeval.stats.resampling import jackknife, replicate, value
 
 

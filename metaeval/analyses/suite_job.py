@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaeval.analyses.analysis import Done, Parts, Progress
-from metaeval.analyses.suites.suite import (
+from metaeval.analyses.suites.suite_runs import (
     Part,
     Suite,
     lacks_data,

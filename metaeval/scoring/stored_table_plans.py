@@ -19,13 +19,13 @@ from typing import Any, Literal, TypeVar
 from metaeval import parsing
 from metaeval.errors import UserError
 from metaeval.files import AnyPath, atomic_write, check_unchanged, marks_of, sha256_file, sha256_json, write_text
-from metaeval.scoring import windowed_tables
+from metaeval.scoring import large_pair_tables
 from metaeval.scoring.block_claims import claims_beside
 from metaeval.scoring.block_plan import PairsInMemory, PlannedPairs, TextBlock, plan_id
 from metaeval.scoring.contract import Metric, TextPair
+from metaeval.scoring.large_pair_tables import PairFile, read_pair_file
 from metaeval.scoring.score_store import pair_key
 from metaeval.scoring.shards import StrictNote, checked_note
-from metaeval.scoring.windowed_tables import PairFile, read_pair_file
 
 FOLDER = "tables"
 _NOTE = "table.json"
@@ -179,7 +179,7 @@ class PlannedTable:
 
 
 def _limits() -> list[int]:
-    return [windowed_tables.WINDOW_ROWS, windowed_tables.WINDOW_CHARACTERS]
+    return [large_pair_tables.WINDOW_ROWS, large_pair_tables.WINDOW_CHARACTERS]
 
 
 def write_window(path: AnyPath, table: str, number: int, planned: PlannedPairs) -> None:

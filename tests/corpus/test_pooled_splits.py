@@ -7,10 +7,10 @@ import pytest
 
 import metaeval
 from metaeval.corpus.dataset_contract import Dataset, SourceFile
-from metaeval.corpus.joined_splits import SHARED, pooled, splits_of
 from metaeval.corpus.loaders import frank, gensearch, wice
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
+from metaeval.corpus.pooled_splits import SHARED, pooled, splits_of
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.errors import UserError
 from metaeval.registry import find, names

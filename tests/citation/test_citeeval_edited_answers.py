@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from metaeval.citation.citeeval.apply_edits import improved
 from metaeval.citation.citeeval.citation_edits import Edit, apply_edits
-from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions, citeeval_options
+from metaeval.citation.citeeval.edited_answers import improved
+from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.marks_and_sentences import UNCLOSED, find_marks

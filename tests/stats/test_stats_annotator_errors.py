@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from metaeval.stats.dawid_skene import level_probabilities, mean_reliability, weighted_area
+from metaeval.stats.annotator_errors import level_probabilities, mean_reliability, weighted_area
 
 NONE = np.nan
 VOTES = np.array(

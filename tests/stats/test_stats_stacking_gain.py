@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from metaeval.stats.complementarity import stack_gain
 from metaeval.stats.decisions import group_folds
+from metaeval.stats.stacking_gain import stack_gain
 
 
 def _rows(seed, n=400, noise=(1.0, 1.0, 3.0)):

@@ -120,7 +120,7 @@ def explore(
 
 def write_rank_stability(multiverse: Multiverse, folder: Path) -> list[Path]:
     """Draw, per protocol, each metric's ranks over the choices that rank all metrics, if any; return the paths."""
-    from metaeval.report.figures.cost import rank_stability
+    from metaeval.report.figures.cost_and_ranks import rank_stability
     from metaeval.report.figures.drawing import save_figure
 
     written: list[Path] = []

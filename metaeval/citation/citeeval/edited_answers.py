@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from metaeval.citation.citeeval.citation_edits import OWN_KNOWLEDGE, REASONS, Edit, apply_edits
+from metaeval.citation.citeeval.evaluate_responses import ResponseValues, evaluate
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions
+from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split, split_response
-from metaeval.citation.citeeval.values import ResponseValues, evaluate
 from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import MarkStyles, brackets
 from metaeval.corpus.sentences import SentenceSplitter

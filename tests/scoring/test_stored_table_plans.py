@@ -10,10 +10,10 @@ pyarrow = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 
 from metaeval.errors import UserError  # noqa: E402
-from metaeval.scoring import stored_plans, windowed_tables  # noqa: E402
+from metaeval.scoring import large_pair_tables, stored_table_plans  # noqa: E402
 from metaeval.scoring.block_plan import PairsInMemory  # noqa: E402
 from metaeval.scoring.score_store import pair_key  # noqa: E402
-from metaeval.scoring.stored_plans import PairsInFile, PlannedTable, write_window  # noqa: E402
+from metaeval.scoring.stored_table_plans import PairsInFile, PlannedTable, write_window  # noqa: E402
 
 PAIRS = [(f"Bridge {row // 4} {'x' * (row // 4 % 5)} was opened.", f"It opened {row}") for row in range(70)]
 
@@ -22,7 +22,7 @@ PAIRS = [(f"Bridge {row // 4} {'x' * (row // 4 % 5)} was opened.", f"It opened {
 def folder(tmp_path, monkeypatch):
     """A folder with a table of three windows."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(windowed_tables, "WINDOW_ROWS", 30)
+    monkeypatch.setattr(large_pair_tables, "WINDOW_ROWS", 30)
     write(PAIRS)
 
 
@@ -33,9 +33,9 @@ def readings(monkeypatch):
 
     def read(path, headings):
         paths.append(path)
-        return windowed_tables.read_pair_file(path, headings)
+        return large_pair_tables.read_pair_file(path, headings)
 
-    monkeypatch.setattr(stored_plans, "read_pair_file", read)
+    monkeypatch.setattr(stored_table_plans, "read_pair_file", read)
     return paths
 
 
@@ -82,28 +82,28 @@ def test_a_copy_of_the_table_is_found_by_its_content_and_another_is_planned(read
     assert pairs_of(planned(number=2)) != pairs_of(planned("copy.parquet", number=2))
     assert len(readings) == 2
     planned(headings={"source": "source"})
-    monkeypatch.setattr(windowed_tables, "WINDOW_ROWS", 31)
+    monkeypatch.setattr(large_pair_tables, "WINDOW_ROWS", 31)
     assert len(pairs_of(planned())) == 31
-    monkeypatch.setattr(stored_plans, "version", lambda _: "another")
+    monkeypatch.setattr(stored_table_plans, "version", lambda _: "another")
     planned()
     assert len(readings) == 5
     assert len([*Path("shards/tables").iterdir()]) == 5
 
 
 def test_a_plan_that_was_cut_short_goes_on(readings, monkeypatch):
-    whole = stored_plans.write_window
+    whole = stored_table_plans.write_window
 
     def stop(path, table, number, plan):
         if number:
             raise KeyboardInterrupt
         whole(path, table, number, plan)
 
-    monkeypatch.setattr(stored_plans, "write_window", stop)
+    monkeypatch.setattr(stored_table_plans, "write_window", stop)
     with pytest.raises(KeyboardInterrupt):
         planned(number=2)
     first = next(Path("shards").rglob("40-000000.parquet"))
     before = first.stat().st_mtime_ns
-    monkeypatch.setattr(stored_plans, "write_window", whole)
+    monkeypatch.setattr(stored_table_plans, "write_window", whole)
     assert len(pairs_of(planned(number=2))) == 10
     assert (first.stat().st_mtime_ns, len(readings)) == (before, 1)
 
