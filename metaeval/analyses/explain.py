@@ -135,7 +135,8 @@ def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
             cautions.append(f"No command repeats {folder}, because {lost}.")
             continue
         if not isinstance(recipe, dict):
-            cautions.append(f"{folder} records no command (it is of an earlier version): see {folder / NAME}.")
+            why = "it is of an earlier version, or of a command that records none"
+            cautions.append(f"{folder} records no command ({why}): see {folder / NAME}.")
             continue
         commands.append(shlex.join(["metaeval", *command_of(with_present_values(recipe))]))
         cautions += [f"{name} is missing or has changed." for name in changed_files(recipe)]

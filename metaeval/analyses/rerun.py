@@ -81,10 +81,13 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     # The folder has the name of the command, and a hash of the options' values.
     moved = (present != command or recipe is not earlier) and written.folder is not None
     if not moved and (written.folder is None or written.folder.resolve() != job.folder.resolve()):
+        to = "were not written to a folder"
+        if written.folder is not None:
+            see = f"see 'metaeval results diff {job.hash} {written.folder.name[-8:]}'"
+            to = f"went to another folder, {written.folder} ({see})"
         raise UserError(
-            f"{job.name} was run again, but the results went to another folder, {written.folder}, because the code "
-            "of a metric, versions of packages or defaults have changed since (see 'metaeval results diff "
-            f"{job.hash} {('' if written.folder is None else written.folder.name[-8:])}')."
+            f"{job.name} was run again, but its results {to}: the code of a metric, versions of packages or defaults "
+            "have changed since."
         )
     again_in = written.folder if moved and written.folder else job.folder
     after = {name: sha256_file(again_in / name) for name in before if (again_in / name).is_file()}

@@ -420,8 +420,11 @@ class Frame:
 
 
 _NO_EVIDENCE = "no evidence tells the chunk's level"
-_NO_LEVEL: Mapping[str, str] = {"statement": "several citations of partial support, and nobody judged them together"}
-"""Why a row has no known level, by unit."""
+_NO_LEVEL: Mapping[str, str] = {
+    "citation": "none of its citations has a label",
+    "statement": "several citations of partial support, and nobody judged them together. Try unit=citation",
+}
+"""Why no row has a known level, by unit; of other units the evidence is not marked."""
 
 
 def _frame(job: Job, uses_pool: bool) -> Frame:
@@ -433,9 +436,9 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
     numbers = np.array(sorted(known, key=lambda number: job.rows[number].id), dtype=np.intp)
     rows = [job.rows[number] for number in numbers]
     if not rows:
+        why = _NO_LEVEL.get(job.config.unit, "its citations have no marked evidence. Try unit=citation")
         raise UserError(
-            f"Data set {job.config.dataset!r} has no row with a known level for unit={job.config.unit}: "
-            f"{_NO_LEVEL.get(job.config.unit, 'its citations have no marked evidence')}. Try unit=citation."
+            f"Data set {job.config.dataset!r} has no row with a known level for unit={job.config.unit}: {why}."
         )
     levels = Counter(row.level for row in rows)
     judged = [job.pairs[number] for row in rows for number in row.members]

@@ -129,7 +129,7 @@ def test_too_little_to_learn_from_says_what_was_left_out(refused, fake, rated):
         (("--model", "tiny", "--human", "people.json"), "--human is for CiteBench's statements"),
         (("--model", "tiny", "-s", "format=alce"), "Unknown format of rated answers 'alce'"),
         (("--model", "tiny", "-s", "splitter=own"), "Unknown splitter 'own'"),
-        (("--model", "tiny", "-s", "wieght=1"), "Unknown setting 'wieght' in --set"),
+        (("--model", "tiny", "-s", "wieght=1"), "Unknown setting 'wieght'."),
         (("--replay", "gone.jsonl"), "gone.jsonl"),
     ],
 )

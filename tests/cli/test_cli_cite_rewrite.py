@@ -182,7 +182,7 @@ GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "rewrite.retries=0")
         (("--base-url", "localhost"), "'localhost' is not an address"),
         (
             (*GONE, "--set", "rewrite.temprature=1"),
-            "Unknown setting 'temprature' in --set. Did you mean 'temperature'?",
+            "Unknown setting 'temprature'. Did you mean 'temperature'?",
         ),
         (
             (*GONE, "--set", "rewrite.output=xml"),

@@ -56,7 +56,7 @@ def sort_settings(overrides: Sequence[str], owners: Mapping[str, type]) -> tuple
             of_run.append(override)
         else:
             known = [*(field for kind in owners.values() for field in fields_of(kind)), *RunConfig.model_fields]
-            raise UserError(f"Unknown setting {name!r} in --set.{did_you_mean(name, known)}")
+            raise UserError(f"Unknown setting {name!r}.{did_you_mean(name, known)}")
     return sorted_, of_run
 
 

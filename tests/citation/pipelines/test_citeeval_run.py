@@ -323,7 +323,7 @@ def test_settings_are_told_apart_and_checked():
 @pytest.mark.parametrize(
     ("override", "says"),
     [
-        ("wieght=1", "Unknown setting 'wieght' in --set. Did you mean 'weight'?"),
+        ("wieght=1", "Unknown setting 'wieght'. Did you mean 'weight'?"),
         ("weight=much", "weight should be a valid number"),
         ("weight=3", "weight is 3.0; allowed: a number from 0 to 1"),
         ("output=xml", "output should be 'json_schema', 'json' or 'tags'"),

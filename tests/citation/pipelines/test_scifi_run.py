@@ -359,7 +359,7 @@ def test_who_makes_the_facts_is_told_by_what_is_given(write):
 @pytest.mark.parametrize(
     ("overrides", "more", "says"),
     [
-        (("wndow=3",), {}, "Unknown setting 'wndow' in --set. Did you mean 'window'?"),
+        (("wndow=3",), {}, "Unknown setting 'wndow'. Did you mean 'window'?"),
         (("window=0",), {}, "window is 0; allowed: a whole number from 1."),
         (("window=some",), {}, "--set window=some: window should be a valid integer"),
         (("group=all",), {}, "--set group=all: group should be 'max', 'joint' or 'first'"),
