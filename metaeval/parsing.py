@@ -257,9 +257,8 @@ def parse_yaml(text: str) -> Any:
     from ruamel.yaml.error import YAMLError
 
     yaml = YAML(typ="safe", pure=True)
-    yaml.Constructor = _yaml_constructor()
+    yaml.Parser, yaml.Constructor = _yaml_parser(), _yaml_constructor()
     try:
-        _check_events(yaml.parse(text))
         return yaml.load(text)
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -276,22 +275,32 @@ _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 
 
-def _check_events(events: Iterable[Any]) -> None:
-    """Raise `MalformedError` for YAML nested deeper than `DEPTH`, with an anchor, an alias or any explicit tag."""
+@cache
+def _yaml_parser() -> Any:
+    """Return ruamel's parser, changed: nesting deeper than `DEPTH`, anchors, aliases and explicit tags are errors."""
     from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
+    from ruamel.yaml.parser import Parser
 
-    depth = 0
-    for event in events:
-        line = event.start_mark.line + 1
-        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-        if depth > DEPTH:
-            raise MalformedError(_TOO_DEEP, line)
-        if getattr(event, "anchor", None):
-            raise MalformedError("anchors and aliases (&name, *name) are not read: write the value at each place", line)
-        if tag := getattr(event, "tag", None):
-            raise MalformedError(
-                f"explicit tags ({_short(str(tag))}) are not read: leave the tag out, put text in quotes", line
-            )
+    class CheckingParser(Parser):
+        depth = 0
+
+        def get_event(self) -> Any:
+            event = super().get_event()
+            line = event.start_mark.line + 1
+            self.depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+            if self.depth > DEPTH:
+                raise MalformedError(_TOO_DEEP, line)
+            if getattr(event, "anchor", None):
+                raise MalformedError(
+                    "anchors and aliases (&name, *name) are not read: write the value at each place", line
+                )
+            if tag := getattr(event, "tag", None):
+                raise MalformedError(
+                    f"explicit tags ({_short(str(tag))}) are not read: leave the tag out, put text in quotes", line
+                )
+            return event
+
+    return CheckingParser
 
 
 @cache
@@ -367,15 +376,20 @@ def csv_records(path: Path, then: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """Return the settings in a YAML file, {} if it is empty; raises `UserError` if it is not YAML, or not a mapping."""
+    return yaml_settings(read_text(path), str(path))
+
+
+def yaml_settings(text: str, place: str) -> dict[str, Any]:
+    """Return the settings in the YAML text of a file, as `read_yaml` does; place: the file, for errors."""
     try:
-        values = parse_yaml(read_text(path))
+        values = parse_yaml(text)
     except MalformedError as error:
         line = f", line {error.line}" if error.line else ""
-        raise UserError(f"{path}{line}: not YAML ({error}).") from error
+        raise UserError(f"{place}{line}: not YAML ({error}).") from error
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise UserError(f"{path} holds a {type(values).__name__}, not settings: write lines 'key: value'.")
+        raise UserError(f"{place} holds a {type(values).__name__}, not settings: write lines 'key: value'.")
     return values
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from metaeval.config_files import config_file, variants
 from metaeval.declared import validated
 from metaeval.display_text import count
 from metaeval.errors import UserError, unknown
-from metaeval.parsing import read_yaml
+from metaeval.parsing import read_text, yaml_settings
 from metaeval.report import result as results
 from metaeval.report.ranking_measures import Declarations, ProtocolDeclarations
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Unit
@@ -434,4 +435,10 @@ def published_files() -> list[Path]:
 
 def read_published(path: Path) -> PublishedPaper:
     """Read one file of published values; raises `UserError` that names a wrong setting."""
-    return validated(PublishedPaper, read_yaml(path), str(path))
+    return _published_paper(read_text(path), str(path))
+
+
+@lru_cache(maxsize=64)
+def _published_paper(text: str, place: str) -> PublishedPaper:
+    # Every protocol of a run looks through the same files, and to parse them takes longer than to evaluate a small set.
+    return validated(PublishedPaper, yaml_settings(text, place), place)
