@@ -154,7 +154,7 @@ def test_people_and_a_chat_model_rank_the_runs_of_trec_rag_2024(tmp_path):
         ("a 1 M .5\na 1 M .6\n", "line 2: run 'a' has a second value on topic '1'"),
         ("a 1 M .5\na 2 M nan\n", "line 2: 'nan' is not a finite number"),
         ("a 1 M .5\na 2\n", "line 2 is neither"),
-        ("run,topic,value\na,1\n", "line 2 has 2 columns"),
+        ("run,topic,value\na,1\n", "line 2 has 2 cells"),
     ],
 )
 def test_a_file_of_another_form_is_refused_with_its_line(tmp_path, text, sentence):

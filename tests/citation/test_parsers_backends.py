@@ -42,7 +42,7 @@ def test_the_shipped_pipeline_is_whole():
 def test_one_root_whatever_stands_in_the_text():
     texts = ["Rain fell. The river rose. It flooded the town.", "He came. She left."]
     parses = find_parser("small").parse(texts)
-    assert [len(dependency_parsers.roots) for parse in parses] == [1, 1]
+    assert [len(parse.roots) for parse in parses] == [1, 1]
 
 
 def test_any_pipeline_on_disk_is_a_parser():

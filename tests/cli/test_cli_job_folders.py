@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from tests.battery import write_inputs
 from tests.cli.samples import every_command
 
 QUICK = "-s interval.resamples=20 -s comparison.permutations=10 -q"
-PAIR = f"overlap rouge {QUICK}"
-RUN = f"-m overlap,rouge -p classification {QUICK}"
+TEN = "-d jsonl --data ten.jsonl"
+PAIR = f"overlap rouge {TEN} {QUICK}"
+RUN = f"-m overlap,rouge -p classification {TEN} {QUICK}"
 ANSWERS = f"towns.jsonl -l labels.csv -m overlap {QUICK}"
 
 WRITING = {
@@ -41,11 +43,11 @@ WRITING = {
         ["-s runs=60", "-s icc=0.5", "-s sizes=4", "-s levels=30,70", "-s groups=30"],
     ),
     "thresholds": (
-        f"thresholds {PAIR} -s controls=false",
+        f"thresholds overlap rouge {QUICK} -s controls=false",
         ["--to mini", "--to mini -s to_unit=citation", "-s protocol_options.decision.folds=3"],
     ),
     "thresholds --learn": (
-        f"thresholds overlap --learn {QUICK}",
+        f"thresholds overlap --learn {TEN} {QUICK}",
         ["--target partial", "-s objective=balanced-accuracy", "-s folds=3", "-u chunk"],
     ),
     "multiverse --claim": ("multiverse scores.jsonl --claim '0.71 AUC on mini' -q", ["-s interval.seed=1"]),
@@ -143,9 +145,10 @@ def test_every_command_is_walked_or_writes_no_job():
 
 
 @pytest.fixture
-def inputs(ran, tmp_path):
-    """Files that the commands read: answers, labels of some of their citations, scores, a gate."""
+def inputs(ran, tmp_path, ten_documents):
+    """Files that the commands read: a small corpus, answers, labels of some of their citations, scores, a gate."""
     write_inputs(tmp_path, None)
+    shutil.copy(ten_documents, "ten.jsonl")
     kinds = ("Town {} has a bridge.", "Town has a mill.", "Cats sleep.")
     with open("towns.jsonl", "w") as file:
         for number in range(40):

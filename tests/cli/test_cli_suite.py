@@ -31,7 +31,7 @@ def test_what_cannot_run_is_left_out_with_a_warning(ran, monkeypatch):
     assert "Left out: llm-discrete on mini: " in ended.err
     assert "OPENAI_API_KEY" in ended.err
     assert ended.err.splitlines()[-1].startswith("Warning: 1 left out")
-    (one,) = json.loads(Path("results/latest/suite_runs.json").read_text(encoding="utf-8"))["left_out"]
+    (one,) = json.loads(Path("results/latest/suite.json").read_text(encoding="utf-8"))["left_out"]
     assert (one["dataset"], one["metric"]) == ("mini", "llm-discrete")
     assert "OPENAI_API_KEY" in one["reason"]
 

@@ -232,7 +232,7 @@ def test_idf_makes_the_identity_depend_on_the_jobs_sources(tiny):
         ({"layer": 4}, "has only 3 layers: set 'layer' lower"),
         ({"model": "someone/unheard-of", "layer": None}, "no recommended layer for someone/unheard-of.*'layer'"),
         ({"rescale": True}, "No baseline is known for layer 2 of roberta-large.*'baseline'"),
-        ({"folder": Path("nowhere")}, "nowhere does not exist"),
+        ({"folder": Path("nowhere")}, "nowhere, which does not exist"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(tiny, options, sentence):

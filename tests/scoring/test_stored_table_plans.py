@@ -131,7 +131,7 @@ def test_damaged_and_foreign_plans_are_refused():
         with pytest.raises(UserError, match=r"000000.parquet is (damaged|not a Parquet file)"):
             pairs_of(planned())
     shutil.copy(path.with_name("40-000001.parquet"), path)
-    with pytest.raises(UserError, match="is damaged, or not the plan of this table: delete it"):
+    with pytest.raises(UserError, match="is damaged, or not the plan of this table: delete this file"):
         planned()
     path.unlink()
     assert len(pairs_of(planned())) == 30

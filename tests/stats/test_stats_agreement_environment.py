@@ -36,8 +36,8 @@ from protocols.contract import Judgements, Resampling
 
 arrays._ENOUGH_WORK = 0
 rng = np.random.default_rng(0)
-n = 3000
-pool = np.sort(rng.integers(0, 500, n))
+n = 1200
+pool = np.sort(rng.integers(0, 200, n))
 gold = rng.choice([0.0, 1.0, 2.0], n)
 one = np.where(rng.random(n) < 0.02, np.nan, gold + rng.normal(size=n))
 other = np.where(rng.random(n) < 0.02, np.nan, np.round(gold + rng.normal(size=n), 1))
@@ -46,7 +46,7 @@ system = rng.integers(0, 4, n)
 for levels, rated in ((True, gold), (False, graded)):
     pair = [Judgements(rated, score, pool // 5, pool, system if levels else None, levels) for score in (one, other)]
     if not levels:
-        pair = [rows.rows(np.arange(n) < 1000) for rows in pair]
+        pair = [rows.rows(np.arange(n) < 600) for rows in pair]
     for protocol in (correlation, classification, retrieval, decision)[: 4 if levels else 2]:
         for method in ("t", "percentile"):
             resampling = Resampling(n=130, method=method)

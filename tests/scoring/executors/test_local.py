@@ -327,5 +327,7 @@ def test_devices_that_are_not_there_are_refused():
     if torch.cuda.is_available():
         pytest.skip("there are CUDA devices here")
     config = RunConfig(executor={"devices": "0"})
-    with pytest.raises(UserError, match=r"executor\.devices names 0; allowed: none, since torch finds no CUDA device"):
+    with pytest.raises(
+        UserError, match=r"executor\.devices names '0'; allowed: none, since torch finds no CUDA device"
+    ):
         list(score_metrics(TEXTS, ["overlap"], config))
