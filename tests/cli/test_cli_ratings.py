@@ -117,10 +117,8 @@ def test_scores_of_whole_documents_are_scores_of_the_ratings(ran, own, tmp_path)
 def test_scores_of_other_texts_are_refused(refused, own, tmp_path):
     (tmp_path / "mine.jsonl").write_text('{"pair_id": "r0", "score": 1}\n{"pair_id": "q1", "score": 1}\n')
     said = refused("evaluate", "mine.jsonl", *own)
-    assert (
-        "1 of the 2 ids in the score file mine.jsonl are not ratings of my_ratings (all), for example 'q1' (an id of a rating: 'r0')"
-        in said
-    )
+    assert "1 of the 2 ids in the score file mine.jsonl are not ratings of my_ratings (all), for example 'q1'" in said
+    assert "(an id of a rating: 'r0')" in said
 
 
 @pytest.mark.parametrize(
