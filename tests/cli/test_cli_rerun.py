@@ -11,15 +11,16 @@ from metaeval.runs.run import run, write_run
 
 QUICK = {"interval": {"resamples": 20}}
 TYPED = ["-q", "-s", "interval.resamples=20", "-s", "comparison.permutations=20"]
+TEN = ["-d", "jsonl", "--data", "ten.jsonl"]
 JOBS = {
-    "power": ["plan", "overlap", "rouge", "--difference", "2"],
-    "certify": ["plan", "--certify", "overlap", "-s", "runs=50"],
-    "compare": ["compare", "overlap", "rouge", "-p", "classification", "-s", "margin=0.1"],
-    "decide": ["thresholds", "overlap", "-u", "citation"],
-    "calibrate": ["thresholds", "--learn", "overlap", "-s", "folds=3"],
+    "power": ["plan", "overlap", "rouge", "--difference", "2", *TEN],
+    "certify": ["plan", "--certify", "overlap", "-s", "runs=50", *TEN],
+    "compare": ["compare", "overlap", "rouge", "-p", "classification", "-s", "margin=0.1", *TEN],
+    "decide": ["thresholds", "overlap", "-u", "citation", *TEN],
+    "calibrate": ["thresholds", "--learn", "overlap", "-s", "folds=3", *TEN],
     "run": ["run", "-m", "overlap,rouge", "-p", "classification", "-s", "interval.certify=true"],
     "suite": ["run", "--suite", "-c", "two.yaml", "-p", "classification"],
-    "multiverse": ["multiverse", "-m", "overlap,rouge", "-a", "pool=own", "-a", "chunk.size=60,150"],
+    "multiverse": ["multiverse", "-m", "overlap,rouge", "-a", "pool=own", "-a", "chunk.size=60,150", *TEN],
 }
 
 
@@ -27,8 +28,9 @@ pytestmark = pytest.mark.usefixtures("quick_plan")
 
 
 @pytest.fixture(autouse=True)
-def suite_file(cli):
-    """A suite of two data sets and of one that cannot be had, with a metric that does not exist."""
+def suite_file(cli, ten_documents):
+    """A small corpus; a suite of two data sets and of one that cannot be had, with a metric that does not exist."""
+    shutil.copy(ten_documents, "ten.jsonl")
     Path("two.yaml").write_text(
         "datasets: [mini, {dataset: mini, unit: citation}, {dataset: wice, data: none}]\nmetrics: [overlap, nobody]\n"
     )
