@@ -57,7 +57,7 @@ Items = ShownField[tuple[tuple[str, str], ...], tuple[tuple[Shown, Shown], ...]]
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Return the text with a space for every unprintable character, except those in `keep`."""
+    """Return the text with a space for each control or direction character and line separator that is not in `keep`."""
     return re.sub(f"[{_UNSEEN}]", lambda match: match[0] if match[0] in keep else " ", text)
 
 

@@ -78,7 +78,7 @@ def load_sentence_model(
     device: str,
     trust_remote_code: bool,
 ) -> TextEncoder:
-    """Load a sentence encoder; raises `UserError` for a model that is not an encoder."""
+    """Load a sentence encoder with the limit and lower-casing of `recipe`; `UserError` for an encoder-decoder."""
     from tokenizers.normalizers import Lowercase
     from tokenizers.normalizers import Sequence as Normalizers
     from transformers import AutoModel

@@ -113,17 +113,17 @@ def _grouped(suite: Suite) -> PaperLayout:
 
 
 def write_evaluated(
-    config: RunConfig, outcome: EvaluatedRun, command: str, recipe: Mapping[str, Any]
+    config: RunConfig, outcome: EvaluatedRun, command: str, more: Mapping[str, Any]
 ) -> tuple[Path, str]:
-    """Write the job of a run; return its folder, and a text about its files. recipe: field of the manifest."""
-    folder = write_run(config, outcome, command, recipe)[0].parent
+    """Write the job of a run; return its folder, and a text about its files. more: further fields of the manifest."""
+    folder = write_run(config, outcome, command, more)[0].parent
     names = ", ".join(result.protocol for result in outcome.results)
     rows = "" if outcome.source is None else "; pairs.jsonl"
     return folder, f"report.html; {names}: json{rows}"
 
 
 def _write_tables(
-    suite: Suite, parts: Sequence[Part], tables: Sequence[Table], recipe: Mapping[str, Any]
+    suite: Suite, parts: Sequence[Part], tables: Sequence[Table], more: Mapping[str, Any]
 ) -> tuple[Path, str]:
     results = [result for part in parts for result in part.results]
     command = Command("run", {"suite": True})
@@ -131,5 +131,5 @@ def _write_tables(
     written = [path for table in tables for path in write_table(table, folder)]
     written.append(write_report(results, suite.protocols, folder, suite.name, bars=True))
     written.append(write_record(suite, folder, parts))
-    close_job(suite.runs[0], command, folder, [result.data for result in results], written, recipe)
+    close_job(suite.runs[0], command, folder, [result.data for result in results], written, more)
     return folder, f"report.html; {', '.join(table.name for table in tables)}: json; suite.json"

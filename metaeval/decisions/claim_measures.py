@@ -32,9 +32,9 @@ ItemJudge = Callable[[int], bool | None]
 class ClaimQuestions:
     """A claim and the items (pairs of passages and claim) whose labels decide its recall and precision.
 
-    items: indices of the items by (premise, claim), where the premise is all of the claim's passages, each one alone,
-    or all but one. names: ids of the items, in the same order. failing: number of marks that count as imprecise
-    whatever the labels. counts: whether recall counts the claim.
+    items: numbers of the items, among those of all claims, by (premise, claim), where the premise is all of the claim's
+    passages, each one alone, or all but one. names: ids of these items, in the same order. failing: number of marks
+    that count as imprecise whatever the labels. counts: whether recall counts the claim.
     """
 
     id: str

@@ -248,10 +248,10 @@ def wald(rows: LabelRows, level: float) -> tuple[float, float, float] | None:
 def aligned_parts(
     sides: Sequence[LabelSide], shares: Sequence[tuple[Share, Share]], estimand: Estimand
 ) -> list[list[Share]]:
-    """Return both files' pairs of shares (`estimate_shares`) with their `parts` by common codes of clusters.
+    """Return, for each of two files, its two estimates (`estimate_shares`) with `parts` by common codes of clusters.
 
-    Answers to the same question are dependent. If items (not whole answers) were drawn and the estimand is this set,
-    the files have no unit in common, and their parts stay apart.
+    Answers to the same question are dependent. If items (not whole answers) were drawn and the estimand is "set", the
+    files have no unit in common, and the codes of their clusters stay apart.
     """
     apart = estimand == "set" and any(side.judged.unit == "item" for side in sides)
     names = [side.items.clusters for side in sides]

@@ -303,7 +303,10 @@ def _better_than_controls(tables: Sequence[_ControlTests]) -> str:
 
 
 def _worse_than_control(tables: Sequence[_ControlTests]) -> str:
-    """Return which metrics are significantly worse than the best control in every column, as text; "" for none."""
+    """Return which metrics are, in every column, significantly worse than that column's best control; "" for none.
+
+    Also "" where such a control is a metric of the run.
+    """
     if any(table.best.kind == "metric" for table in tables):
         return ""  # the tests of pairs say it
     worse = [

@@ -109,18 +109,18 @@ def write_manifests(
     command: Command,
     data: Iterable[Data],
     written: Sequence[Path],
-    read: Mapping[str, Any] | None = None,
+    more: Mapping[str, Any] | None = None,
     folder: Path | None = None,
 ) -> None:
     """Write a manifest into each folder of the written files, and into the job's (`folder`) if it is given.
 
-    read: further fields of the manifest, such as what was read. Existing files that the folder's manifest listed
+    more: further fields of the manifest, such as what was read. Existing files that the folder's manifest listed
     before, and that are not among the written ones, stay listed under `earlier`.
     """
     judged = list(data)
     for place in dict.fromkeys([*([folder] if folder else []), *(path.parent for path in written)]):
         files = [path for path in written if path.parent == place]
-        content = {**manifest(config, command, judged, files), **(read or {})}
+        content = {**manifest(config, command, judged, files), **(more or {})}
         content["earlier"] = {
             name: sha256
             for name, sha256 in listed_files(read_manifest(place)).items()
@@ -273,10 +273,13 @@ def close_job(
     folder: Path,
     data: Iterable[Data],
     written: Sequence[Path],
-    read: Mapping[str, Any] | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the manifests of the job's folder and of other written folders, and let RESULTS/latest point to the job."""
-    write_manifests(config, command, data, written, read, folder)
+    """Write the manifests of the job's folder and of other written folders, and let RESULTS/latest point to the job.
+
+    more: further fields of the manifests. The link is left out where the file system has none.
+    """
+    write_manifests(config, command, data, written, more, folder)
     pointer = config.results / LATEST
     link = pointer.with_name(f".{LATEST}.{os.getpid()}")
     # The pointer is a convenience: it is omitted where links are impossible, and where a folder has its name.

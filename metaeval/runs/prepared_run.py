@@ -63,7 +63,7 @@ class Job:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """Return the (statement, chunk) pairs that a metric scores."""
+        """Return the pairs that a metric scores: statement with chunk, page, pages or evidence, as the unit says."""
         return self.table.pairs
 
     @cached_property

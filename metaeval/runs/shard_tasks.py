@@ -344,7 +344,9 @@ def _verify_plan(
     ids = {block.number: block.id for block, _ in job.planned.read(range(len(job.planned.sizes)))}
     known = {}
     if not (parts := part_notes(place)):
-        raise UserError(f"The plan {place} ({note.metric}) has no scores to compare yet: score a shard first.")
+        raise UserError(
+            f"No shard of the plan {place} ({note.metric}) is scored, so there is nothing to verify: score one first."
+        )
     for path, scored in parts.items():
         for block, rows in read_part(path, scored):
             if ids.get(block.number) != block.id:

@@ -280,7 +280,11 @@ def ndcg_ranges(
 
 
 def _least_dcg(block_gain: Floats, block_size: Ints, free_gain: Floats, n_free: Ints, k: int) -> Floats:
-    """Return each pool's lowest DCG@k, (n_pools,), over all places of its n_free unscored rows among its tie blocks."""
+    """Return each pool's lowest DCG@k, (n_pools,), over all places of its n_free unscored rows among its tie blocks.
+
+    block_gain, block_size: mean gain and size of its first blocks, best first. free_gain: gains of its unscored rows,
+    ascending. Each (n_pools, at least k), padded with 0.
+    """
     block_gain, free_gain = block_gain[:, :k], free_gain[:, :k]
     up_to = np.concatenate((discounts_up_to(k), np.full(k, discounts_up_to(k)[-1])))
     least = np.full((len(free_gain), free_gain.shape[1] + 1), np.inf)

@@ -245,6 +245,14 @@ def test_citations_of_trec_are_indices_ids_or_weights(cited, text, reason):
     assert next(result.losses(), None) == reason or reason is None
 
 
+def test_an_index_of_trec_counts_a_reference_that_is_listed_twice():
+    answer = [{"text": "It is so.", "citations": [2]}, {"text": "It was.", "citations": [1]}]
+    record = {"run_id": "r", "topic_id": "7", "references": ["d1", "d1", "d2"], "answer": answer}
+    (read,) = reading(record, "trec").answers
+    assert read.text == "It is so [2]. It was [1]."
+    assert [passage.id for passage in read.passages] == ["d1", "d2"]
+
+
 def test_links_of_a_report_keep_their_words():
     article = "See [the report](https://a.example/x#:~:text=abc) of 1999. It ended ([b](https://b.example))."
     (answer,) = reading({"article": article}, "research").answers

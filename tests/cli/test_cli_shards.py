@@ -365,7 +365,7 @@ def test_verify_of_a_plan_without_parts_says_that_nothing_was_compared(refused, 
     score("0/1", metrics="overlap")
     part_of("overlap").unlink()
     said = refused("shards", "verify", "shards", "-q")
-    assert said.endswith("(overlap) has no scores to compare yet: score a shard first.")
+    assert said.endswith("(overlap) is scored, so there is nothing to verify: score one first.")
 
 
 def test_verify_scores_where_it_is_told_to(ran, refused, score):

@@ -283,7 +283,11 @@ def _pilots(panel: Panel, influence: Influence | None) -> tuple[float, float] | 
 def _spread(
     panel: Panel, protocol_setup: ProtocolSetup, frame: Frame, measure: Measure
 ) -> tuple[Spread, Influence | None, tuple[Judgements, Judgements]]:
-    """Return the difference with its spread, its influence values, and both metrics' input on the rows both scored."""
+    """Return the difference with its spread, its influence values, and both metrics' input on the rows both scored.
+
+    The influence is None where one metric's is undefined. Raises `UserError` for a measure that the data do not have or
+    that is undefined on them, and for data of one group.
+    """
     protocol, options = protocol_setup
     pair = {column.name: judged(frame, column) for column in panel.columns}
     known_here = protocol.evaluate(pair[panel.columns[0].name], panel.resampling, options).estimates

@@ -112,7 +112,9 @@ def judged_answers(folder: Path, manifest: Mapping[str, Any], data: Path | None)
     if not paths:
         raise UserError(f"{folder / NAME} names no answers: judge them again, or use 'metaeval view' with --data FILE.")
     if gone := [path for path in paths if not path.is_file()]:
-        raise UserError(f"The job's answers, {gone[0]}, are missing: restore the file, or use 'metaeval view --data'.")
+        raise UserError(
+            f"The answers that the job judged, {gone[0]}, are missing: restore the file, or use 'metaeval view --data'."
+        )
     changed = [path for path in paths if sha256_file(path) not in named.values()] if named else []
     notes = [f"{path} has changed since it was judged: marks may stand in other places." for path in changed]
     texts = (manifest.get("analysis") or {}).get("options", {}).get("sources")

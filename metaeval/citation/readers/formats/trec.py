@@ -6,7 +6,7 @@ confidences. Texts of sources are in `documents` (AutoJudge), in `segments` (RAG
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
@@ -18,26 +18,27 @@ from metaeval.corpus.sentences import RULES
 def _read_run(row: DataRow) -> Iterator[CitedText]:
     head = part(row, "metadata") if row.fields.get("metadata") is not None else row
     draft, writer = AnswerDraft(), SentenceWriter()
+    places = []
     for reference in entries(row, "references"):
         if not isinstance(reference, str):
             raise row.error("references", "a list of ids")
-        _source(row, draft, reference)
-    listed = len(draft.sources)
+        places.append(_source(row, draft, reference))
     for sentence in row.rows("answer" if "answer" in row.fields else "responses"):
         cited = sentence.fields.get("citations")
         if not isinstance(cited, list | Mapping | None):
             raise sentence.error("citations", "a list, or an object with the ids of documents")
-        writer.write(draft, sentence.text("text"), [_cited(row, draft, listed, entry) for entry in cited or ()])
+        writer.write(draft, sentence.text("text"), [_cited(row, draft, places, entry) for entry in cited or ()])
     yield _answer(head, draft)
 
 
-def _cited(row: DataRow, draft: AnswerDraft, listed: int, entry: Any) -> int | None:
-    """Return the index of a cited source in the draft. entry: an index into the `listed` references, or an id.
+def _cited(row: DataRow, draft: AnswerDraft, places: Sequence[int], entry: Any) -> int | None:
+    """Return the index of a cited source in the draft. entry: an id, or an index into the record's references.
 
-    An id that is not listed is added as a source; for an index outside the list, and any other entry, return None.
+    places: the source of each reference, which are the same for an id that is listed twice. An id that is not listed is
+    added as a source; for an index outside the list, and any other entry, return None.
     """
     if isinstance(entry, int) and not isinstance(entry, bool):
-        return entry if 0 <= entry < listed else None
+        return places[entry] if 0 <= entry < len(places) else None
     return _source(row, draft, entry) if isinstance(entry, str) and entry else None
 
 
