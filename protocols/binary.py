@@ -14,9 +14,9 @@ from metaeval.stats.influence import Influence
 from metaeval.stats.resampling import Draws, Prepared, replicate
 from metaeval.stats.significance import delong
 from protocols.classification import LEVELS, OTHER_LEVEL, bounds_of, chance_precision, off_the_levels
-from protocols.clusters import by_clusters
 from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.measure_estimates import NO_SCORES, Qualities, opened, outcome
+from protocols.two_way_clusters import by_clusters
 
 LEAST = {"full_rest": 2.0, "some_none": 1.0, "ap_full": 2.0, "ap_some": 1.0}
 """The lowest positive level of each measure."""

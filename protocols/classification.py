@@ -15,9 +15,9 @@ from metaeval.stats.influence import Influence, mean_of
 from metaeval.stats.rank_counts import count_wins
 from metaeval.stats.resampling import Draws, Prepared, replicate, value
 from metaeval.stats.significance import delong
-from protocols.clusters import by_clusters
 from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.measure_estimates import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
+from protocols.two_way_clusters import by_clusters
 
 LEVELS = {2.0: "FULL", 1.0: "PARTIAL", 0.0: "NONE"}
 PAIRS = {"fs_ns": (2.0, 0.0), "fs_ps": (2.0, 1.0), "ps_ns": (1.0, 0.0)}

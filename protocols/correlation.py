@@ -15,7 +15,6 @@ from metaeval.stats.partial_correlation_influence import partial_spearman_by_row
 from metaeval.stats.resampling import Draws, bootstrap, replicate
 from metaeval.stats.significance import steiger, williams
 from metaeval.stats.ties import midranks, tie_blocks
-from protocols.clusters import by_clusters
 from protocols.contract import (
     Floats,
     Influences,
@@ -28,6 +27,7 @@ from protocols.contract import (
     Resampling,
 )
 from protocols.measure_estimates import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
+from protocols.two_way_clusters import by_clusters
 
 MOST_LEFT_OUT = 1000
 """The number of groups up to which a measure without a one-pass jackknife is recomputed without each."""

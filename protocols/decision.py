@@ -16,9 +16,9 @@ from metaeval.stats.arrays import Floats
 from metaeval.stats.decisions import Objective, level_count, nested_decisions
 from metaeval.stats.resampling import Draws, replicate
 from protocols.classification import LEVELS, OTHER_LEVEL, off_the_levels
-from protocols.clusters import by_clusters
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.measure_estimates import NO_SCORES, Qualities, jackknifed, opened, outcome
+from protocols.two_way_clusters import by_clusters
 
 MEASURES: Mapping[str, Callable[[Floats], Floats]] = {
     "macro_f1": measures.macro_f1,

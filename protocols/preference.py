@@ -12,9 +12,9 @@ from metaeval.stats import text_pairs as pairwise
 from metaeval.stats.arrays import Floats, Ints, group_ends
 from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Draws, replicate, value
-from protocols.clusters import by_clusters
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.measure_estimates import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
+from protocols.two_way_clusters import by_clusters
 
 KEYS = ("consistency", "pairwise")
 TIED = {"lost": 0.0, "half": 0.5}

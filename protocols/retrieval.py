@@ -12,9 +12,9 @@ from metaeval.stats import pools
 from metaeval.stats.arrays import Bools, Floats, Ints, distinct, group_ends, numbered
 from metaeval.stats.bounds import extreme_ranks
 from metaeval.stats.resampling import Draws, replicate
-from protocols.clusters import by_clusters
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.measure_estimates import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
+from protocols.two_way_clusters import by_clusters
 
 NO_SUPPORT = "pool without a supporting candidate"
 SUPPORT_UNSCORED = "pool whose supporting candidates are all unscored"

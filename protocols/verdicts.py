@@ -12,9 +12,9 @@ from metaeval.stats import classification as measures
 from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.arrays import Floats
 from metaeval.stats.resampling import Draws, Prepared, replicate, value
-from protocols.clusters import by_clusters
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.measure_estimates import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
+from protocols.two_way_clusters import by_clusters
 
 MOST = 10
 """The largest number of distinct gold values with which verdicts are compared."""

@@ -70,8 +70,8 @@ def _scores(options: EvaluateOptions) -> tuple[RunConfig, Ratings | None]:
 
 
 def _sheets(options: EvaluateOptions, run: RunConfig, ratings: Ratings | None) -> Done:
-    from metaeval.analyses.annotators import annotator_sheets
     from metaeval.analyses.comparing.subgroups import by_part, check_division
+    from metaeval.analyses.metrics_by_annotator import annotator_sheets
     from metaeval.runs.score_panel import load_panel
 
     if options.by:

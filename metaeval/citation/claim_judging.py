@@ -21,8 +21,8 @@ from metaeval.citation.alce.citations import (
     statements,
 )
 from metaeval.citation.alce.qa_model import extractive_reader
+from metaeval.citation.aliice.citation_lines import aliice_lines
 from metaeval.citation.aliice.claim_options import Profile, aliice_profile
-from metaeval.citation.aliice.claim_table import aliice_lines
 from metaeval.citation.aliice.claims import MARK, AnswerClaims, read_answers
 from metaeval.citation.aliice.gold_claims import gold_values
 from metaeval.citation.aliice.mark_positions import answer_cvcp, mark_offsets

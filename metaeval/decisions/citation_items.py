@@ -35,7 +35,7 @@ from metaeval.column_roles import ANSWERS, LABELS, RATINGS
 from metaeval.corpus.corpus_file import UNJUDGED, read_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
 from metaeval.corpus.pair_table import PAIRS_SCHEMA
-from metaeval.decisions.claim_measures import Claims, claims_of
+from metaeval.decisions.claim_questions import Claims, claims_of
 from metaeval.display_text import count
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import sha256_json

@@ -11,7 +11,7 @@ import numpy as np
 from metaeval.citation.pipelines.alce_and_aliice import TITLES
 from metaeval.config import RunConfig
 from metaeval.decisions.citation_items import CitationItems, items_of
-from metaeval.decisions.claim_measures import Claims
+from metaeval.decisions.claim_questions import Claims
 from metaeval.decisions.estimated_measures import (
     LABELS,
     RECALL,

@@ -16,7 +16,7 @@ from metaeval.citation.data_model import group_of
 from metaeval.citation.pipelines.alce_and_aliice import TITLES
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems
-from metaeval.decisions.claim_measures import ClaimMeasure
+from metaeval.decisions.claim_questions import ClaimMeasure
 from metaeval.decisions.item_labels import ItemLabels, LabelledItems
 from metaeval.decisions.item_scores import filled
 from metaeval.errors import UserError, shown

@@ -9,8 +9,8 @@ import re
 import pytest
 
 from metaeval.citation.alce.citations import ALIICE, alce_lines, alce_options
+from metaeval.citation.aliice.citation_lines import aliice_lines
 from metaeval.citation.aliice.claim_options import aliice_profile
-from metaeval.citation.aliice.claim_table import aliice_lines
 from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.measures import citation_shares

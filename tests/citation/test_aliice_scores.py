@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from metaeval.citation.aliice.citation_lines import aliice_lines
 from metaeval.citation.aliice.claim_options import PAPER, RELEASED, aliice_profile
-from metaeval.citation.aliice.claim_table import aliice_lines
 from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.aliice.mark_positions import answer_cvcp, mark_offsets
 from metaeval.citation.citation_table import claims_of, unjudged_claim

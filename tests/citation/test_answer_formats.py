@@ -250,7 +250,7 @@ def test_an_index_of_trec_counts_a_reference_that_is_listed_twice():
     record = {"run_id": "r", "topic_id": "7", "references": ["d1", "d1", "d2"], "answer": answer}
     (read,) = reading(record, "trec").answers
     assert read.text == "It is so [2]. It was [1]."
-    assert [passage.id for passage in read.passages] == ["d1", "d2"]
+    assert [passage.source for passage in read.passages] == ["d1", "d2"]
 
 
 def test_links_of_a_report_keep_their_words():

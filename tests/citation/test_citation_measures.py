@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from metaeval.citation import measures
+from metaeval.citation.aliice.citation_lines import aliice_lines
 from metaeval.citation.aliice.claim_options import aliice_profile
-from metaeval.citation.aliice.claim_table import aliice_lines
 from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.citation_table import CitationLine, claims_of, unjudged_claim
 from metaeval.citation.data_model import Answer, Passage, Verdict

@@ -10,10 +10,10 @@ import numpy as np
 from pydantic import Field
 
 from metaeval.citation.aliice import claim_rewriting
+from metaeval.citation.aliice.citation_lines import aliice_lines
 from metaeval.citation.aliice.claim_options import Profile as AliiceProfile
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claim_rewriting import Rejudged, RewriteOptions, Rewriting
-from metaeval.citation.aliice.claim_table import aliice_lines
 from metaeval.citation.aliice.claims import AnswerClaims, read_answers
 from metaeval.citation.chat_models import Chat
 from metaeval.citation.citation_table import claims_of, counts
