@@ -123,7 +123,7 @@ def _known(judgements: Judgements) -> Bools:
 
 
 def off_the_levels(known: Bools) -> tuple[str, ...]:
-    """Return a warning about rows that are left out because their gold is no level; () without such rows.
+    """Return a warning about rows that are left out because their gold is not a level; () without such rows.
 
     known: (n,) whether each row's gold is a level.
     """

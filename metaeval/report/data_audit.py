@@ -200,7 +200,7 @@ def _giveaways(audit: Audit, where: str, brief: bool) -> Table:
             rows.append(("" if brief else f"unit {control.unit}", control.name, cells))
     return Table(
         key=("audit", "giveaways"),
-        title="What tells levels apart without a metric (ROC-AUC, %)",
+        title="Shortcut features: ROC-AUC without a metric (%)",
         subtitle=f"{where}, unit {units[0]}" if brief else where,
         headings=tuple(measures),
         blocks=blocks_of(rows),

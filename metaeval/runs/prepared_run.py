@@ -342,7 +342,7 @@ def pair_file(config: RunConfig) -> PairFile | None:
 def pair_table(config: RunConfig, read: Callable[[Path, Mapping[str, str]], Table]) -> Table | None:
     """Return the run's table of pairs as `read` returns it; None where its data are not such a table.
 
-    read: is given the path, and options with headings. Raises `UserError` for a missing file, and one that is no table.
+    read: is given the path, and options with headings. Raises `UserError` for a file that is missing or not a table.
     """
     path = config.data
     if config.dataset != "ratings":

@@ -228,8 +228,8 @@ def faults(
     """Yield a sentence for each fault of a pack. sources: data loaded, by set; of other sets no scores are read."""
     card = pack.card
     if card.commercial != SHIPPED.get(card.licence, card.commercial):
-        given = str(card.commercial).lower()
-        yield f"commercial is {given} in {CARD}, which is not what the licence {card.licence} says."
+        noted = str(card.commercial).lower()
+        yield f"commercial is {noted} in {CARD}, which is not what the licence {card.licence} says."
     if pack.outdated:
         yield f"{card.metric}: these are scores of {pack.outdated}: score again."
     listed = {CARD, *(scores.file for scores in card.scores.values())}

@@ -136,7 +136,7 @@ def human_edited(
 def _synthetic(entry: Any, cited: int, where: str) -> tuple[citation_edits.Edit, ...] | None:
     """Return an annotator's edits, on citations numbered in order: deleted ones from 1, added ones from cited + 1.
 
-    entry: the edits in the file; None is returned for one that is no object. cited: number of citations. where: for
+    entry: the edits in the file; one that is not an object gives None. cited: number of citations. where: for
     errors.
     """
     if not isinstance(entry, Mapping):
