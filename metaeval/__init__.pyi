@@ -1,4 +1,4 @@
-"""Types of the public interface, made by `python -m metaeval.analyses.interface`."""
+"""Types of the public interface, made by `python docs/interface_page.py`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,6 +1,6 @@
 """The public interface as text: the type stub of the package, and the page of the stable interface.
 
-python -m metaeval.analyses.interface            # writes metaeval/__init__.pyi and docs/reference/interface.md
+python docs/interface_page.py            # writes metaeval/__init__.pyi and docs/reference/interface.md
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel
-
 import metaeval
 from metaeval import registry
 from metaeval.analyses.analysis import USUAL, Analysis, names_in
 from metaeval.analyses.function_of_analysis import signature_of
+from pydantic import BaseModel
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 STUB = ROOT / "metaeval" / "__init__.pyi"
 PAGE = ROOT / "docs" / "reference" / "interface.md"
 
-_HEAD = '''"""Types of the public interface, made by `python -m metaeval.analyses.interface`."""
+_HEAD = '''"""Types of the public interface, made by `python docs/interface_page.py`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,7 +31,7 @@ from typing import Any, Literal
 
 _RULES = """# What stays stable
 
-This page and the package's type stub are made by `python -m metaeval.analyses.interface`; a test fails when a public
+This page and the package's type stub are made by `python docs/interface_page.py`; a test fails when a public
 signature changes and this page does not.
 
 Within a minor version the names below keep their meaning, and their parameters their names, defaults and order. What is
@@ -47,16 +46,31 @@ the manifests of jobs.
 
 def stub() -> str:
     """Return the type stub of the package: imports of classes, and functions with their parameters."""
-    lines = [f"from {home} import {name} as {name}\n" for home, name in _imported()]
+    lines = [
+        f"from {home} import {name} as {name}\n" for home, name in _imported()
+    ]
     constants = "__version__: str\nANALYSES: Mapping[str, str]\nHOMES: Mapping[str, str]\n"
-    return "\n".join([f"{_HEAD}{''.join(lines)}", constants, *_functions(), ""])
+    return "\n".join(
+        [f"{_HEAD}{''.join(lines)}", constants, *_functions(), ""]
+    )
 
 
 def page() -> str:
     """Return the page of the stable interface as Markdown."""
     names = [f"- `{name}` ({home})" for home, name in _imported()]
     code = "\n".join(["```python", *_functions(), "```"])
-    return "\n\n".join([_RULES.strip(), "## Classes and functions", "\n".join(names), "## Analyses", code]) + "\n"
+    return (
+        "\n\n".join(
+            [
+                _RULES.strip(),
+                "## Classes and functions",
+                "\n".join(names),
+                "## Analyses",
+                code,
+            ]
+        )
+        + "\n"
+    )
 
 
 def _imported() -> list[tuple[str, str]]:
@@ -72,8 +86,14 @@ def _functions() -> Iterator[str]:
         if registered in USUAL:
             yield "    def __new__(cls, name: Any, /, *args: Any, **settings: Any) -> Any: ..."
         for inner in names_in(registered):
-            text = definition(inner.replace("-", "_"), registry.find("analysis", f"{registered}.{inner}"))
-            yield "\n".join(f"    {line}" for line in ["@staticmethod", *text.splitlines()])
+            text = definition(
+                inner.replace("-", "_"),
+                registry.find("analysis", f"{registered}.{inner}"),
+            )
+            yield "\n".join(
+                f"    {line}"
+                for line in ["@staticmethod", *text.splitlines()]
+            )
 
 
 def definition(name: str, analysis: Analysis) -> str:
@@ -81,14 +101,25 @@ def definition(name: str, analysis: Analysis) -> str:
     lines: list[str] = []
     keyword_only = False
     for parameter in signature_of(analysis.options).parameters.values():
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not keyword_only:
+        if (
+            parameter.kind is inspect.Parameter.KEYWORD_ONLY
+            and not keyword_only
+        ):
             keyword_only = True
             if not any(line.lstrip().startswith("*") for line in lines):
                 lines.append("    *,")
         star = _STARS.get(parameter.kind, "")
         keyword_only = keyword_only or bool(star)
-        default = "" if parameter.default is inspect.Parameter.empty else f" = {literal(parameter.default)}"
-        lines.append(_narrow(f"    {star}{parameter.name}: {type_text(parameter.annotation)}{default},"))
+        default = (
+            ""
+            if parameter.default is inspect.Parameter.empty
+            else f" = {literal(parameter.default)}"
+        )
+        lines.append(
+            _narrow(
+                f"    {star}{parameter.name}: {type_text(parameter.annotation)}{default},"
+            )
+        )
     return "\n".join([f"def {name}(", *lines, ") -> Any: ..."])
 
 
@@ -102,12 +133,19 @@ def _narrow(line: str) -> str:
 
 
 _WIDEST = 74  # 78 on the page, where some functions are indented
-_STARS: Mapping[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+_STARS: Mapping[Any, str] = {
+    inspect.Parameter.VAR_POSITIONAL: "*",
+    inspect.Parameter.VAR_KEYWORD: "**",
+}
 
 
 def literal(value: Any) -> str:
     """Return a default value as a stub shows it; values without a short literal become three dots."""
-    return repr(value) if isinstance(value, str | int | float | bool | None) else "..."
+    return (
+        repr(value)
+        if isinstance(value, str | int | float | bool | None)
+        else "..."
+    )
 
 
 def type_text(kind: Any) -> str:
@@ -123,7 +161,9 @@ def type_text(kind: Any) -> str:
         return "None"
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return "Mapping[str, Any]"
-    plain = isinstance(kind, type) and (kind is Path or kind.__module__ == "builtins")
+    plain = isinstance(kind, type) and (
+        kind is Path or kind.__module__ == "builtins"
+    )
     return kind.__name__ if plain else "Any"
 
 
