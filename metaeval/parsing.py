@@ -286,18 +286,14 @@ def _yaml_parser() -> Any:
 
         def get_event(self) -> Any:
             event = super().get_event()
-            line = event.start_mark.line + 1
             self.depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-            if self.depth > DEPTH:
-                raise MalformedError(_TOO_DEEP, line)
+            reason = _TOO_DEEP if self.depth > DEPTH else ""
             if getattr(event, "anchor", None):
-                raise MalformedError(
-                    "anchors and aliases (&name, *name) are not read: write the value at each place", line
-                )
-            if tag := getattr(event, "tag", None):
-                raise MalformedError(
-                    f"explicit tags ({_short(str(tag))}) are not read: leave the tag out, put text in quotes", line
-                )
+                reason = "anchors and aliases (&name, *name) are not read: write the value at each place"
+            elif tag := getattr(event, "tag", None):
+                reason = f"explicit tags ({_short(str(tag))}) are not read: leave the tag out, put text in quotes"
+            if reason:
+                raise MalformedError(reason, event.start_mark.line + 1)
             return event
 
     return CheckingParser
@@ -386,11 +382,9 @@ def yaml_settings(text: str, place: str) -> dict[str, Any]:
     except MalformedError as error:
         line = f", line {error.line}" if error.line else ""
         raise UserError(f"{place}{line}: not YAML ({error}).") from error
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
+    if not isinstance(values, dict | None):
         raise UserError(f"{place} holds a {type(values).__name__}, not settings: write lines 'key: value'.")
-    return values
+    return values or {}
 
 
 def parquet_library() -> Any:

@@ -318,7 +318,7 @@ class AnalysisFamily:
 
 
 GROUPS: Mapping[str, str] = {
-    "cite": "Judge citations (ALCE, SCiFi, TREC ...); generate answers.",
+    "cite": "Judge citations (ALCE, SCiFi, TREC RAG); generate answers.",
     "gate": "Fit a pass/fail gate on labels; check releases of a system.",
     "data": "Show, fetch, verify, convert, validate and audit data sets.",
     "metrics": "List, show and check metrics; serve one over stdin/stdout.",

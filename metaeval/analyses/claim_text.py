@@ -57,7 +57,7 @@ class PublishedClaim:
 
 
 def read_claim(text: str) -> PublishedClaim:
-    """Read the claim of one number, in any order of its words.
+    """Read a claim such as "0.71 AUC on WiCE": one number, a measure and a data set, in any order.
 
     Raises `UserError` that names the part that is missing or not understood, and for two numbers, which are compared
     by another command.

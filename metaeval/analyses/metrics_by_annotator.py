@@ -220,7 +220,10 @@ def _estimate_of(
 
 
 def _weighted_area(score: Floats, probability: Floats, group: Ints, resampling: Resampling) -> ValueWithInterval:
-    """Return the ROC-AUC of texts that are positive with this probability, (n,), NaN if missing, with its interval."""
+    """Return the ROC-AUC of texts that are positive with this probability, and its t interval over groups.
+
+    score, probability: (n,) each, NaN where missing; such texts are left out. None if all probabilities are 0, or 1.
+    """
     there = ~np.isnan(score) & ~np.isnan(probability)
     codes, compact = np.unique(group[there], return_inverse=True)
     influence = weighted_area(score[there], probability[there], compact.astype(np.int64), codes.size)

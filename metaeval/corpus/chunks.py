@@ -34,7 +34,7 @@ class Chunking:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a document: its position, its text, and the indices of the sentences that it has words of."""
+    """A piece of a document: its number, from 0, its text, and the indices of the sentences that it has words of."""
 
     document_id: str
     index: int

@@ -370,7 +370,7 @@ def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> 
         if view.data or config.data is None:
             raise
         raise UserError(
-            f"{error} The job was run on {config.data}: if the data were moved, give their present place with --data."
+            f"{error} The page reads the job's data again, from {config.data}: if they were moved, name them by --data."
         ) from (error)
 
 

@@ -177,7 +177,7 @@ def _ranges(row: Row, columns: Sequence[Column], kind: str) -> str:
 
 
 def asides(row: Row, column: Column) -> tuple[str, ...]:
-    """Return the values in brackets of a metric's cell (its ceiling, then the published value); empty for controls."""
+    """Return the values in brackets of a metric's cell: the most that its ties allow, the published one; () if none."""
     return tuple(aside for aside in (_ceiling(row, column), _published(row, column)) if aside)
 
 

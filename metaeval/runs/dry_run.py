@@ -158,7 +158,10 @@ def _open_store(path: Path) -> AbstractContextManager[ScoreStore | None]:
 def _unscored_work_of(
     name: str, metric: Metric, expected: Sequence[TextPair], whole: Sequence[TextPair], store: ScoreStore | None
 ) -> _UnscoredWork:
-    """Return a metric's unscored work. expected: the pairs that it would read. whole: the pairs of the job."""
+    """Return a metric's unscored work. expected: the pairs that it would read, joined chunks included.
+
+    whole: the pairs of the job, by whose sources a metric that depends on them is known in the store.
+    """
     state = readiness(name, metric)
     unique = {pair_key(*pair): pair for pair in expected}
     with plug_in(name):

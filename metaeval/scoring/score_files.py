@@ -272,7 +272,9 @@ def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairSc
 def _answer(row: Mapping[str, Any], where: str) -> PairScore:
     score, status = row.get("score"), row.get("status")
     if "score" not in row and status is None:
-        raise UserError(f"{where}: the field 'score' is missing (fields: {', '.join(map(repr, row))}).")
+        raise UserError(
+            f"{where}: the field 'score' is missing (fields: {', '.join(map(repr, row))}); name the score so."
+        )
     if status is None:
         status = Status.OK if score is not None else Status.ABSENT
     try:

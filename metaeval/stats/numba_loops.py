@@ -186,7 +186,10 @@ def ranks_left_out(counts, by_stratum, stratum, entries, start, sums):  # type: 
 
 @_compiled
 def _inserted(value, count, code, mean, patience, key, cell):  # type: ignore[no-untyped-def]
-    """Fill key with value[i] - mean[code[i]] of count[i] > 0, ascending, and cell with i; return how many, or -1."""
+    """Fill key with value[i] - mean[code[i]] of count[i] > 0, ascending, and cell with i; return how many.
+
+    -1 where that takes more than `patience` moves; key and cell are then filled in part.
+    """
     size = 0
     for i in range(value.size):
         if count[i] > 0:

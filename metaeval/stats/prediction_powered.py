@@ -332,7 +332,10 @@ def _freedom(heavy: NDArray[Any], strata: int = 1) -> float:
 
 
 def _cluster_parts(rest: Floats, value: float, weight: Floats, cluster: Ints, in_mean: Floats) -> tuple[Floats, float]:
-    """Return each cluster's contribution to the error, (K,), and the degrees of freedom or 0; in_mean: of scores."""
+    """Return each cluster's contribution to the error, (K,), and the degrees of freedom, 0 below two labelled clusters.
+
+    cluster: that of each labelled row. in_mean: (K,) contributions of the mean score of all items.
+    """
     heavy = np.bincount(cluster, weight, in_mean.size)
     labelled = heavy > 0
     k = int(labelled.sum())

@@ -280,7 +280,9 @@ def _on_common_groups(assessed: Assessed, rows: Sequence[Ints], pair: str) -> tu
     group = assessed.run.panel.group
     shared = np.intersect1d(group[rows[0]], group[rows[1]])
     if not shared.size:
-        raise UserError(f"--trained {shown(pair)}: no question in common: give both models' answers to some questions.")
+        raise UserError(
+            f"--trained {shown(pair)}: no question in common: give both models' answers to the same questions."
+        )
     kept = [each[np.isin(group[each], shared)] for each in rows]
     return kept, sum(each.size for each in rows) - sum(each.size for each in kept)
 

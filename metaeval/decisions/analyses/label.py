@@ -67,7 +67,7 @@ def _run(options: LabelOptions, progress: Progress) -> Done:
     if options.form != "support" and options.existing_labels is not None:
         raise UserError(
             "Existing labels can only be extended in the form support: leave out --existing-labels, or "
-            f"form={options.form}."
+            f"--form {options.form}."
         )
     run = options.run(metrics=(options.metric,))
     items = items_of(options.answers, options.columns, options.pipeline, options.sources)

@@ -62,8 +62,8 @@ def write_annotated(
 ) -> None:
     """Append a text with the citations of its annotations to a draft.
 
-    If no annotation has offsets, the citations are the marks [n] in the text, which count the results, else
-    annotations.
+    If no annotation has offsets (0 and 0 count as none), a mark [n] in the text cites the n-th result, or the n-th
+    annotation where there are no results; without marks the annotations are cited without a place.
     """
     shift = draft.write(text)
     for match in _TOKEN.finditer(text):  # structured output cites by tokens, whose sources have no address
