@@ -113,7 +113,7 @@ def _run(options: RunOptions, progress: Progress) -> Done | Parts:
     from metaeval.runs.run import run
 
     if options.suite:
-        from metaeval.analyses.suite_job import run_parts
+        from metaeval.analyses.suite_outputs import run_parts
 
         return run_parts(options, progress)
     config, instead = job_of(options)
@@ -122,7 +122,7 @@ def _run(options: RunOptions, progress: Progress) -> Done | Parts:
 
 def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun, command: str) -> Done:
     """Return the output of a run by the analysis `command`: headline values, findings, the job, and a next command."""
-    from metaeval.analyses.suite_job import write_evaluated
+    from metaeval.analyses.suite_outputs import write_evaluated
     from metaeval.report.cautions import cautions
     from metaeval.report.findings import findings
     from metaeval.report.notebook import Results

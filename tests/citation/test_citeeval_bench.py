@@ -18,8 +18,8 @@ from metaeval.citation.human.agreement import (
     response_rating,
 )
 from metaeval.citation.human.context_attribution import confusion
+from metaeval.citation.human.rated_statements import HumanStatement
 from metaeval.citation.human.rating_files import read_human, read_statements
-from metaeval.citation.human.ratings import HumanStatement
 from metaeval.citation.readers.answer_files import gather
 from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.human.ratings import (
+from metaeval.citation.human.rated_statements import (
     NO_VALUE,
     RatedStatement,
     SpanValue,

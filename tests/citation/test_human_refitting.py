@@ -13,7 +13,7 @@ from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options_and_values import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.data_model import Answer, Passage
-from metaeval.citation.human.ratings import HumanAnswer, RatedStatement
+from metaeval.citation.human.rated_statements import HumanAnswer, RatedStatement
 from metaeval.citation.human.refitting import EditedStatement, edited_statements, fit
 from metaeval.errors import UserError
 from metaeval.llm.messages import read_reply

@@ -7,7 +7,7 @@ import pytest
 
 from metaeval.citation.citeeval.citation_edits import PUBLISHED
 from metaeval.citation.data_model import Answer
-from metaeval.citation.human.ratings import HumanAnswer, HumanStatement
+from metaeval.citation.human.rated_statements import HumanAnswer, HumanStatement
 from metaeval.citation.human.refitting import human_edited
 from metaeval.errors import UserError
 

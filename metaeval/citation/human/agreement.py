@@ -17,8 +17,8 @@ from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, Respo
 from metaeval.citation.citeeval.options_and_values import RETRIEVAL, CitedScenario, in_scenario
 from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.human.context_attribution import Confusion, confusion
+from metaeval.citation.human.rated_statements import ANNOTATORS, HumanSet, HumanStatement, Level, rating_of
 from metaeval.citation.human.rating_files import match_judgements
-from metaeval.citation.human.ratings import ANNOTATORS, HumanSet, HumanStatement, Level, rating_of
 from metaeval.citation.measures import ValueInterval, group_codes, interval_by, interval_of, means, replicates
 from metaeval.errors import UserError
 from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha, rank_agreement

@@ -12,7 +12,7 @@ from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, Respo
 from metaeval.citation.citeeval.options_and_values import NEEDS_NONE, CitedScenario, ResponseValue, in_scenario
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.data_model import Answer
-from metaeval.citation.human.ratings import (
+from metaeval.citation.human.rated_statements import (
     NO_VALUE,
     AnswerBounds,
     AnswerValues,

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from metaeval.citation.data_model import group_of
+from metaeval.citation.human.rated_statements import HumanAnswer, HumanSet, RatedStatement
 from metaeval.citation.human.rating_files import read_human_set, read_statements
-from metaeval.citation.human.ratings import HumanAnswer, HumanSet, RatedStatement
 from metaeval.citation.readers.answer_files import named_files
 
 BenchRecord = dict[str, str | int | float | None]

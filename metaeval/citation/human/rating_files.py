@@ -22,8 +22,8 @@ from typing import Any
 from metaeval.citation.citeeval.options_and_values import CONTEXTS
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.data_model import Answer, check_ids, writable
-from metaeval.citation.human import ratings
-from metaeval.citation.human.ratings import (
+from metaeval.citation.human import rated_statements
+from metaeval.citation.human.rated_statements import (
     AnswerValues,
     HumanAnswer,
     HumanSet,
@@ -342,6 +342,6 @@ def _human(name: str, row: DataRow) -> HumanStatement:
 
 def _three(row: DataRow, name: str) -> list[Any]:
     values = row.fields.get(name)
-    if not isinstance(values, list) or len(values) != ratings.ANNOTATORS:
+    if not isinstance(values, list) or len(values) != rated_statements.ANNOTATORS:
         raise row.error(name, "a list of three values, one for each annotator")
     return values

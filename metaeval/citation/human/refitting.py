@@ -13,7 +13,7 @@ import numpy as np
 from metaeval.citation.citeeval import citation_edits
 from metaeval.citation.citeeval.evaluate_responses import ResponseValues
 from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
-from metaeval.citation.human.ratings import HumanAnswer, HumanStatement, SpanValue, Valued, align
+from metaeval.citation.human.rated_statements import HumanAnswer, HumanStatement, SpanValue, Valued, align
 from metaeval.citation.measures import ValueInterval, interval_by, means, replicates
 from metaeval.display_text import count
 from metaeval.errors import UserError

@@ -17,8 +17,8 @@ from metaeval.citation.citeeval.judge import asked_fields, load_prompts, questio
 from metaeval.citation.citeeval.options_and_values import CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.data_model import Answer
+from metaeval.citation.human.rated_statements import HumanAnswer, HumanStatement
 from metaeval.citation.human.rating_files import read_human_set
-from metaeval.citation.human.ratings import HumanAnswer, HumanStatement
 from metaeval.citation.human.refitting import FOLDS, Refit, agreement, edited_statements, fit, human_edited
 from metaeval.citation.measures import ValueInterval, group_codes
 from metaeval.citation.pipelines import pipeline

@@ -16,8 +16,8 @@ from metaeval.citation.citeeval.options_and_values import BaselineOptions
 from metaeval.citation.claim_judging import read_claims
 from metaeval.citation.data_model import Verdict
 from metaeval.citation.human.agreement import agreement
+from metaeval.citation.human.rated_statements import AnswerValues, MetaOptions, Valued, response_level
 from metaeval.citation.human.rating_files import read_human_set
-from metaeval.citation.human.ratings import AnswerValues, MetaOptions, Valued, response_level
 from metaeval.citation.pipelines.meta.data_model import MetaCommand
 from metaeval.citation.pipelines.meta.run import META, citation_measures
 from metaeval.citation.pipelines.meta.tables import meta_sheets, provenance

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from metaeval.citation.data_model import Verdict
-from metaeval.citation.human.ratings import MetaOptions, alignment, response_level, statement_level
+from metaeval.citation.human.rated_statements import MetaOptions, alignment, response_level, statement_level
 from metaeval.citation.pipelines.meta.data_model import MetaCommand
 from metaeval.citation.pipelines.meta.run import META, read_facts, scifi_measure
 from metaeval.citation.pipelines.meta.tables import could_be

@@ -18,7 +18,7 @@ from metaeval.citation.citeeval.options_and_values import CitedScenario as CiteE
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.claim_judging import PipelineReading
 from metaeval.citation.data_model import Answer
-from metaeval.citation.human.ratings import Alignment, AnswerValues, HumanSet, Level, MetaOptions
+from metaeval.citation.human.rated_statements import Alignment, AnswerValues, HumanSet, Level, MetaOptions
 from metaeval.citation.parsers.dependency_parsers import Parser
 from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.metric_verdicts import Backend

@@ -24,7 +24,7 @@ from metaeval.citation.citeeval.options_and_values import (
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.claim_judging import PipelineReading, read_claims
 from metaeval.citation.data_model import Answer
-from metaeval.citation.human import ratings as human_model
+from metaeval.citation.human import rated_statements as human_model
 from metaeval.citation.human.automatic_values import (
     baseline_values,
     citeeval_values,
@@ -32,8 +32,8 @@ from metaeval.citation.human.automatic_values import (
     fact_values,
     score_file_values,
 )
+from metaeval.citation.human.rated_statements import NO_VALUE, Alignment, AnswerValues, Level, MetaOptions, Valued
 from metaeval.citation.human.rating_files import read_human_set, read_score_file
-from metaeval.citation.human.ratings import NO_VALUE, Alignment, AnswerValues, Level, MetaOptions, Valued
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.pipelines.alce_and_aliice_steps import judge

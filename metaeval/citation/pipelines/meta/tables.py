@@ -13,7 +13,7 @@ from metaeval.citation.human import agreement
 from metaeval.citation.human.agreement import RatingAgreement
 from metaeval.citation.human.benchmark_statistics import bench_statistics
 from metaeval.citation.human.context_attribution import ClassScore
-from metaeval.citation.human.ratings import Level
+from metaeval.citation.human.rated_statements import Level
 from metaeval.citation.measures import ValueInterval
 from metaeval.citation.pipelines.layout import TableLines, brief_grid, grid_of, interval_cell
 from metaeval.citation.pipelines.meta.data_model import Measurement, MetaEvaluation
