@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from metaeval import registry
-from metaeval.corpus.dataset_contract import Dataset
+from metaeval.corpus.dataset import Dataset
 from metaeval.errors import UserError
 from metaeval.scoring.contract import Metric
 from protocols.contract import Protocol

@@ -19,7 +19,7 @@ from metaeval.setting_types import as_list
 from metaeval.yaml_variants import dataset_variant
 
 if TYPE_CHECKING:
-    from metaeval.corpus.dataset_contract import Dataset
+    from metaeval.corpus.dataset import Dataset
     from metaeval.report.data_audit import Audit
 
 

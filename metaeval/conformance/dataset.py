@@ -20,7 +20,7 @@ from metaeval.conformance.check_helpers import (
     refuse,
     runs,
 )
-from metaeval.corpus.dataset_contract import Dataset
+from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.ratings import Ratings

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from metaeval.corpus.dataset_contract import Dataset, SourceFile
+from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.pooled_splits import pooled, splits_of
 from metaeval.corpus.ratings import Ratings

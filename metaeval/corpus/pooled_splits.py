@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from metaeval.corpus.dataset_contract import Dataset
+from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.model import Citation, Corpus, Document, Statement
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.errors import UserError, unknown

@@ -16,7 +16,7 @@ from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.config_files import check_file, config_file, variants
 from metaeval.corpus.chunks import ChunkedCorpus, chunk_corpus, splitter_name
-from metaeval.corpus.dataset_contract import Dataset
+from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loaders.ratings import DATASET as OWN_RATINGS
 from metaeval.corpus.loaders.ratings import ratings_of
 from metaeval.corpus.loading import check_options, load_dataset
@@ -135,9 +135,7 @@ def find_dataset(name: str, config: RunConfig | None = None) -> tuple[Dataset, s
         check_file(path, {"dataset": variant.dataset})
     dataset = registry.find("dataset", variant.dataset, path, code=trusted)
     if not isinstance(dataset, Dataset):
-        raise UserError(
-            f"{name!r} is not a data set: give the name of an instance of metaeval.corpus.dataset_contract.Dataset."
-        )
+        raise UserError(f"{name!r} is not a data set: give the name of an instance of metaeval.corpus.dataset.Dataset.")
     return dataset, variant.split, variant.options
 
 

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from metaeval import registry
 from metaeval.config import RunConfig, Strict, load_run
-from metaeval.corpus.dataset_contract import Dataset
+from metaeval.corpus.dataset import Dataset
 from metaeval.declared import validated
 from metaeval.errors import UserError, unknown
 from metaeval.parsing import csv_records, parquet_rows, read_yaml

@@ -14,7 +14,7 @@ from own.rivers import RIVERS, load
 from pydantic import BeforeValidator, ConfigDict
 
 from metaeval.citation.pipelines.pipeline import Layout, ReadsAnswers
-from metaeval.corpus.dataset_contract import Option, SourceFile
+from metaeval.corpus.dataset import Option, SourceFile
 from metaeval.declared import Flag
 from metaeval.report.table import Table
 from metaeval.scoring.contract import Metric, MetricOptions, PairScore, Span, Status

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from metaeval.corpus import loading
-from metaeval.corpus.dataset_contract import Dataset, SourceFile
+from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
 from metaeval.files import cache_folder

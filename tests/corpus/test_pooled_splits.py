@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import metaeval
-from metaeval.corpus.dataset_contract import Dataset, SourceFile
+from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.loaders import frank, gensearch, wice
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from metaeval.corpus.dataset_contract import SourceFile
+from metaeval.corpus.dataset import SourceFile
 from metaeval.corpus.loading import download
 
 CONTENT = random.Random(1).randbytes(2_000_000)

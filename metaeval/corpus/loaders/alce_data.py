@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.data_rows import DataRow
-from metaeval.corpus.dataset_contract import Dataset, SourceFile
+from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.model import Corpus
 from metaeval.display_text import count
 from metaeval.errors import UserError

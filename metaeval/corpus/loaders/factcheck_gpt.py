@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.data_rows import CorpusDraft, read_rows
-from metaeval.corpus.dataset_contract import Dataset, Option, Repository
+from metaeval.corpus.dataset import Dataset, Option, Repository
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 
 REPOSITORY = Repository("yuxiaw/Factcheck-GPT", "a9e6a04a953ad880806529c504a679dd1ad06528", "subtasks")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metaeval.corpus.corpus_file import FORMAT, read_corpus
-from metaeval.corpus.dataset_contract import own_file
+from metaeval.corpus.dataset import own_file
 
 DATASET = own_file(
     read_corpus,

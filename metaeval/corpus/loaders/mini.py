@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.corpus_file import FORMAT, read_corpus
-from metaeval.corpus.dataset_contract import Dataset
+from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
 

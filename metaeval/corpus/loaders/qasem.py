@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.data_rows import CorpusDraft, DataRow, read_rows
-from metaeval.corpus.dataset_contract import Dataset, Option, Repository
+from metaeval.corpus.dataset import Dataset, Option, Repository
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 
 _CLOSES = re.compile(r"[,.;:!?)\]}%…”]+|['’](?:s|re|ve|ll|m|d|S)|n['’]t|N['’]T|['’]{2}", re.ASCII)

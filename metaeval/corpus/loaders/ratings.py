@@ -46,7 +46,7 @@ from metaeval.column_arrays import Cells, Coded, Texts, number_in, text_array, v
 from metaeval.column_roles import RATINGS
 from metaeval.corpus.annotator_rows import merge_annotators
 from metaeval.corpus.data_rows import DataRow, finite, finite_or_none, read_rows
-from metaeval.corpus.dataset_contract import Option, own_file
+from metaeval.corpus.dataset import Option, own_file
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import Floats, RatingColumns, Ratings, ScoreColumn, Votes
 from metaeval.errors import UserError, shown, unknown

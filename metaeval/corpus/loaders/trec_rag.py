@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from metaeval.corpus.data_rows import CorpusDraft, DataRow, read_rows
-from metaeval.corpus.dataset_contract import Dataset, Option, Repository, SourceFile
+from metaeval.corpus.dataset import Dataset, Option, Repository, SourceFile
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.errors import UserError

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.data_rows import CorpusDraft, read_rows
-from metaeval.corpus.dataset_contract import Dataset, Repository
+from metaeval.corpus.dataset import Dataset, Repository
 from metaeval.corpus.model import Corpus, Evidence, Statement, SupportLevel
 
 REPOSITORY = Repository("ryokamoi/wice", "ddeb6c183665e2a20c5f03c5aa07f03888b9870f", "data/entailment_retrieval/claim")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.data_rows import FETCH, CorpusDraft, DataRow, finite, read_rows
-from metaeval.corpus.dataset_contract import Dataset, SourceFile
+from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.loaders.wice import DATASET as WICE
 from metaeval.corpus.loaders.wice import LABELS
 from metaeval.corpus.loaders.wice import REPOSITORY as WICE_REPOSITORY

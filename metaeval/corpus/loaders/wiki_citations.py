@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.data_rows import FETCH, CorpusDraft, DataRow, read_rows
-from metaeval.corpus.dataset_contract import Dataset, Option, Repository
+from metaeval.corpus.dataset import Dataset, Option, Repository
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.parsing import read_object

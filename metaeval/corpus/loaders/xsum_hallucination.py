@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.data_rows import FETCH, DataRow, finite
-from metaeval.corpus.dataset_contract import Dataset, Option, Repository
+from metaeval.corpus.dataset import Dataset, Option, Repository
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.parsing import csv_records
 

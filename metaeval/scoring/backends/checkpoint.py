@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.dataset_contract import SourceFile
+from metaeval.corpus.dataset import SourceFile
 from metaeval.corpus.loading import download
 from metaeval.errors import UserError, shown
 from metaeval.files import cache_folder, marks_of, sha256_file, sha256_json, write_text

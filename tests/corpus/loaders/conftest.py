@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from metaeval.corpus.dataset_contract import Dataset
+from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError

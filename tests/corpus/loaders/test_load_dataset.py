@@ -12,7 +12,7 @@ from metaeval import registry
 from metaeval.conformance.dataset import CHECKS, DatasetSubject, its_card_is_whole, missing_files_are_told
 from metaeval.corpus import loading
 from metaeval.corpus.data_rows import CorpusDraft
-from metaeval.corpus.dataset_contract import Dataset
+from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loaders import mini, qasem, wice
 from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Statement
