@@ -26,8 +26,8 @@ from metaeval.report.data_audit import (
     Audit,
     Duplicates,
     EvidenceSets,
-    Giveaway,
     RuleLabels,
+    ShortcutFeature,
     VoteAgreement,
     WholeSets,
     as_json,
@@ -80,7 +80,7 @@ def audit(config: RunConfig, sizes: Sequence[int]) -> Audit:
         sizes=list(_whole_sets(corpus, config, sizes)) if evidence.citations else [],
         rules=[_rule(corpus, base, rule) for rule in get_args(Rule)] if evidence.citations else [],
         giveaways=[
-            Giveaway(
+            ShortcutFeature(
                 *(unit, row.metric, row.metric == OVERLAP),
                 {_AUCS[column.key]: row.values[column.key] for column in result.columns if column.key in _AUCS},
             )

@@ -49,7 +49,7 @@ class RuleLabels:
 
 
 @dataclass(frozen=True)
-class Giveaway:
+class ShortcutFeature:
     """A control that uses only part of the input, and how well it predicts the labels of one unit.
 
     reads: whether it reads the source. values: its ROC-AUC with an interval, by the measure's label.
@@ -118,7 +118,7 @@ class Audit:
     evidence: EvidenceSets
     sizes: Sequence[WholeSets]
     rules: Sequence[RuleLabels]
-    giveaways: Sequence[Giveaway]
+    giveaways: Sequence[ShortcutFeature]
     duplicates: Duplicates
     votes: VoteAgreement | None
 
@@ -133,9 +133,9 @@ def as_json(audit: Audit) -> str:
     """Return the audit as indented JSON; the same audit gives the same bytes."""
     data = asdict(audit)
     data["data"] = audit.data.model_dump(mode="json")
-    for written, giveaway in zip(data["giveaways"], audit.giveaways, strict=True):
+    for written, feature in zip(data["giveaways"], audit.giveaways, strict=True):
         written["values"] = {
-            name: of.model_dump(include={"value", "low", "high"}) for name, of in giveaway.values.items()
+            name: of.model_dump(include={"value", "low", "high"}) for name, of in feature.values.items()
         }
     whole = {"schema": SCHEMA, **data, "findings": list(findings(audit))}
     return json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
@@ -151,7 +151,7 @@ def grids(audit: Audit, brief: bool = False) -> list[Table]:
     """Return the tables of an audit. brief: only one unit, one detector, and controls that do not read the source."""
     where = place_of(audit.data)
     tables = [_sizes(audit, where), _rules(audit, where, brief)] if audit.sizes else []
-    tables.append(_giveaways(audit, where, brief))
+    tables.append(_shortcut_features(audit, where, brief))
     shown = audit.giveaways[0].unit if brief and audit.giveaways else ""
     notes = (*_about(audit), *(Note("finding", sentence) for sentence in findings(audit, shown)))
     return [grid.noting(audit.data.demo) for grid in (*tables[:-1], replace(tables[-1], footer=notes))]
@@ -189,9 +189,9 @@ def _rules(audit: Audit, where: str, brief: bool) -> Table:
     )
 
 
-def _giveaways(audit: Audit, where: str, brief: bool) -> Table:
-    units = list(dict.fromkeys(giveaway.unit for giveaway in audit.giveaways))[: 1 if brief else None]
-    measures = list(dict.fromkeys(name for giveaway in audit.giveaways for name in giveaway.values))
+def _shortcut_features(audit: Audit, where: str, brief: bool) -> Table:
+    units = list(dict.fromkeys(feature.unit for feature in audit.giveaways))[: 1 if brief else None]
+    measures = list(dict.fromkeys(name for feature in audit.giveaways for name in feature.values))
     rows = []
     for control in (control for unit in units for control in audit.giveaways if control.unit == unit):
         if not (brief and control.reads):
@@ -249,14 +249,14 @@ def findings(audit: Audit, shown: str = "") -> Iterator[str]:
             f"{at.whole:,} of {at.touched:,} chunks hold a whole set: a perfect detector of {FULL_SUPPORT} has full / "
             f"partial ROC-AUC {format_value(perfect.get('touched'), PERCENT)} with evidence.rule=touched."
         )
-    for unit in dict.fromkeys(giveaway.unit for giveaway in audit.giveaways if giveaway.unit != shown):
-        telling = [
-            (giveaway.name, _telling(giveaway))
-            for giveaway in audit.giveaways
-            if giveaway.unit == unit and not giveaway.reads
+    for unit in dict.fromkeys(feature.unit for feature in audit.giveaways if feature.unit != shown):
+        informative = [
+            (feature.name, _informative_measures(feature))
+            for feature in audit.giveaways
+            if feature.unit == unit and not feature.reads
         ]
-        if names := "; ".join(name if shown else f"{name} ({measures})" for name, measures in telling if measures):
-            yield f"Levels of unit {unit} are given away by {names}."
+        if names := "; ".join(name if shown else f"{name} ({measures})" for name, measures in informative if measures):
+            yield f"Unit {unit} has shortcut features: {names}."
 
 
 def at_own_size(audit: Audit) -> WholeSets | None:
@@ -264,14 +264,14 @@ def at_own_size(audit: Audit) -> WholeSets | None:
     return next((size for size in audit.sizes if size.size == audit.chunks.rpartition("-")[2]), None)
 
 
-def _telling(giveaway: Giveaway) -> str:
+def _informative_measures(feature: ShortcutFeature) -> str:
     """Return, as text, the measures whose interval lies above 0.5 (or below, but for "statement only"), with values."""
     # A prediction from other groups that is wrong more often than not tells nothing of these.
-    lowest = 0.0 if giveaway.name == STATEMENT_ONLY else 0.5
-    known = [(name, value, value.low, value.high) for name, value in giveaway.values.items()]
-    telling = {
+    lowest = 0.0 if feature.name == STATEMENT_ONLY else 0.5
+    known = [(name, value, value.low, value.high) for name, value in feature.values.items()]
+    informative = {
         name: format_value(value.value, PERCENT)
         for name, value, low, high in known
         if low is not None and high is not None and (low > 0.5 or high < lowest)
     }
-    return ", ".join(f"{name} {value}" for name, value in telling.items())
+    return ", ".join(f"{name} {value}" for name, value in informative.items())
