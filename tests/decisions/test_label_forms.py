@@ -53,5 +53,5 @@ def test_wrong_forms_are_one_sentence(items, tmp_path):
     with pytest.raises(UserError, match="Did you mean 'citeeval'"):
         metaeval.label(items, n=4, form="citeval", output=tmp_path / "a.csv")
     labels = [{"id": "c1", "level": "full"}]
-    with pytest.raises(UserError, match="in the form support: leave out --existing-labels, or form=utility"):
+    with pytest.raises(UserError, match="in the form support: leave out --existing-labels, or --form utility"):
         metaeval.label(items, n=4, form="utility", existing_labels=labels, output=tmp_path / "a.csv")
