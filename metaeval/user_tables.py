@@ -65,7 +65,7 @@ def read_table(path: Path) -> TypedTable:
 def table_of(name: str, records: Any, places: Sequence[str] = ()) -> TypedTable:
     """Return records as a table: mappings, or a data frame of pandas, polars, pyarrow or narwhals.
 
-    places: description of each row's location. Raises `UserError` for records without rows of fields.
+    places: description of each row's location. Raises `UserError` for no records, or records not of fields.
     """
     if hasattr(records, "to_native"):
         records = records.to_native()

@@ -312,7 +312,7 @@ class _Shown:
 
 
 def judged_job(folder: Path, view: View, head: Mapping[str, Any]) -> Job:
-    """Return the job of a folder, with its data read again; raises `UserError` where they give other pairs now."""
+    """Return a folder's job, data reread; `UserError` if unit, chunks or pool differ from the pair file's `head`."""
     job = _prepared(folder, view, prepare)
     for key in ("unit", "chunks", "pool"):
         if (judged := head["job"].get(key)) != str(job.fields[key]):

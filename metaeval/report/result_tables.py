@@ -347,7 +347,7 @@ def _plain_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> C
 
 
 def _verdict(headline: Headline, row: Row, overlap: Row) -> str:
-    """Return, as a word, whether a metric is significantly better than the control `overlap`; a dash if untested."""
+    """Return whether a metric beats the control `overlap`: yes, not shown, or worse; a dash if untested."""
     test = control_tests(headline.result, headline.column, row).get(overlap.metric)
     if test is None:
         return UNDEFINED

@@ -333,7 +333,7 @@ def check_rated(config: RunConfig) -> None:
 
 
 def pair_file(config: RunConfig) -> PairFile | None:
-    """Return the run's table of pairs, to be read window by window; None where its data are of another kind."""
+    """Return the run's table of pairs, to be read window by window; None, and errors, as of `pair_table`."""
     return pair_table(config, read_pair_file)
 
 

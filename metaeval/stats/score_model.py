@@ -100,7 +100,7 @@ _PRIOR = 10.0
 def _freedom(rest: Floats, share: float) -> float:
     """Return the degrees of freedom at which a row effect with this share of the variance has the kurtosis of `rest`.
 
-    A kurtosis within two standard errors of the normal distribution's gives infinity.
+    A kurtosis not more than two standard errors above the normal distribution's gives infinity.
     """
     square = float((rest**2).mean()) if rest.size else 0.0
     excess = float((rest**4).mean()) / square**2 - 3 if square > 0 else 0.0
