@@ -1,24 +1,28 @@
 # ruff: noqa: T201
-"""Count what makes the code base hard to live in; fail where a count is above the one that is recorded.
+"""Count what makes the code base hard to live in; fail where a count is above what it may be.
 
-    .venv/bin/python .ci/house.py             # print every count beside its recorded one
-    .venv/bin/python .ci/house.py --check     # the same; exit code 1 where one has risen
+    .venv/bin/python .ci/house.py             # print every count beside its ceiling or its recorded count
+    .venv/bin/python .ci/house.py --check     # the same; exit code 1 where one is above
     .venv/bin/python .ci/house.py --record    # record today's counts where they have fallen
     .venv/bin/python .ci/house.py --where phrases    # the places behind a count
 
-Recorded counts stand in .ci/house.json. They may only fall; a change that adds features raises the line counts there by
-hand, by what it says that it may add.
+The size has ceilings, which whoever builds cannot raise: those of the stage that .ci/house.json names, in
+.ci/ceilings.json. Stages go forward, never back. "exceptions" of .ci/house.json holds, for a stage, a count that its
+ceiling could not be met by, never above the ceiling of the stage before. The other counts are recorded, and may only
+fall.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import io
 import json
 import re
 import subprocess
 import sys
-from collections import defaultdict
+import tokenize
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +30,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 RECORD = Path(__file__).with_suffix(".json")
+OWNERS = ROOT.parent / "shared" / "ceilings.json"
+CEILINGS = OWNERS if OWNERS.is_file() else Path(__file__).with_name("ceilings.json")
 PACKAGES = ("metaeval", "metrics_zoo", "protocols")
 
 WEAK_NAMES = frozenset({"one", "found", "own", "said", "told", "asked", "given", "made"})
@@ -68,6 +74,39 @@ def source_files() -> list[Path]:
 def parsed(path: Path) -> ast.Module:
     """A file's syntax tree."""
     return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def sizes() -> dict[str, Count]:
+    """The product's size as a reader meets it.
+
+    Code lines are lines of source that are neither blank, comment, docstring nor import. Functions and classes are all
+    definitions, nested ones too. Support lines are those of benchmarks, and of the scripts and pages of the packages.
+    """
+    code, defined = {}, Counter[str]()
+    blank = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    for path in source_files():
+        skipped, filled = set[int](), set[int]()
+        for node in ast.walk(parsed(path)):
+            is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            defined.update(functions=is_function, classes=isinstance(node, ast.ClassDef))
+            if is_function or isinstance(node, ast.ClassDef | ast.Module):
+                first = node.body[0] if node.body else None
+                if isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str):
+                    skipped.update(range(first.lineno, first.end_lineno + 1))
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                skipped.update(range(node.lineno, node.end_lineno + 1))
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline):
+            if token.type not in blank:
+                filled.update(range(token.start[0], token.end[0] + 1))
+        code[path.relative_to(ROOT).as_posix()] = len(filled - skipped)
+    pages = [f"{place}/*.{kind}" for place in (*PACKAGES, "benchmarks") for kind in ("js", "html", "css")]
+    largest = tuple(f"{name}: {number}" for name, number in sorted(code.items(), key=lambda item: -item[1]))
+    return {
+        "code lines": Count(sum(code.values()), largest),
+        **{kind: Count(defined[kind]) for kind in ("functions", "classes")},
+        "test lines": lines(tracked("tests/*.py")),
+        "support lines": lines(tracked("benchmarks/*.py", *pages)),
+    }
 
 
 def lines(paths: list[Path]) -> Count:
@@ -172,13 +211,13 @@ def import_circles() -> Count:
     return Count(sum(map(len, circles)), tuple(f"{len(circle)}: {', '.join(sorted(circle))}" for circle in circles))
 
 
-def commands() -> tuple[Count, Count]:
-    """(names on the first page of help, options of all commands): what a user of the command line meets."""
+def commands() -> dict[str, Count]:
+    """Commands, and every option that their parsers accept, hidden ones too."""
     import typer
 
     from metaeval.cli.app import app
 
-    per_command: dict[str, int] = {}
+    options: dict[str, int] = {}
 
     def walk(command: object, words: list[str], context: object) -> None:
         # typer carries its own copy of click: what a group is shows in what it can do.
@@ -186,27 +225,19 @@ def commands() -> tuple[Count, Count]:
             for name in command.list_commands(context):
                 walk(command.get_command(context, name), [*words, name], context)
         else:
-            kinds = [
-                parameter.param_type_name for parameter in command.params if not getattr(parameter, "hidden", False)
-            ]
-            per_command[" ".join(words)] = kinds.count("option")
+            options[" ".join(words)] = [each.param_type_name for each in command.params].count("option")
 
     root = typer.main.get_command(app)
-    context = root.make_context("metaeval", [], resilient_parsing=True)
-    walk(root, [], context)
-    shown = [name for name in root.list_commands(context) if not root.get_command(context, name).hidden]
-    places = tuple(f"{name}: {number}" for name, number in sorted(per_command.items(), key=lambda item: -item[1]))
-    return Count(len(shown), tuple(shown)), Count(sum(per_command.values()), places)
+    walk(root, [], root.make_context("metaeval", [], resilient_parsing=True))
+    places = tuple(f"{name}: {number}" for name, number in sorted(options.items(), key=lambda item: -item[1]))
+    return {"commands": Count(len(options), places), "settings": Count(sum(options.values()), places)}
 
 
 def counts() -> dict[str, Count]:
     """Every count, by name."""
-    names, options = commands()
     return {
-        "source lines": lines(source_files()),
-        "test lines": lines(tracked("tests/*.py")),
-        "top-level commands": names,
-        "options": options,
+        **sizes(),
+        **commands(),
         "weak names": weak_names(),
         "phrases": phrases(),
         "shared type names": shared_types(),
@@ -214,10 +245,34 @@ def counts() -> dict[str, Count]:
     }
 
 
+def limits(record: dict, stages: dict[str, dict[str, int]]) -> dict[str, int]:
+    """The most that each count may be: recorded counts, ceilings of the stage, and its exceptions.
+
+    record: .ci/house.json. stages: the ceilings by stage, in order. Raises ValueError where an exception is above the
+    ceiling of the stage before.
+    """
+    names = list(stages)
+    at = names.index(record["stage"])
+    for name, most in (exceptions := record.get("exceptions", {})).items():
+        if at == 0 or most > stages[names[at - 1]][name]:
+            raise ValueError(f"the exception for {name}, {most}, is above the ceiling of the stage before")
+    return {**record["recorded"], **stages[record["stage"]], **exceptions}
+
+
+def went_back(record: dict, stages: dict[str, dict[str, int]]) -> bool:
+    """Whether .ci/house.json named a later stage in any commit before."""
+    names = list(stages)
+    file = RECORD.relative_to(ROOT).as_posix()
+    command = ["git", "log", "--format=", "-p", "-G", '"stage"', "--", file]
+    log = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    earlier = re.findall(r'^[+-] *"stage": "(\w+)"', log, re.MULTILINE)
+    return any(names.index(stage) > names.index(record["stage"]) for stage in earlier)
+
+
 def main() -> int:
     """Print the counts; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="fail where a count has risen")
+    parser.add_argument("--check", action="store_true", help="fail where a count is above what it may be")
     parser.add_argument("--record", action="store_true", help="record counts that have fallen")
     parser.add_argument("--where", metavar="COUNT", help="print the places behind a count")
     given = parser.parse_args()
@@ -226,19 +281,22 @@ def main() -> int:
     if given.where:
         print("\n".join(now[given.where].places))
         return 0
-    recorded: dict[str, int] = json.loads(RECORD.read_text()) if RECORD.is_file() else {}
-    risen = []
+    record, stages = json.loads(RECORD.read_text()), json.loads(CEILINGS.read_text())
+    most = limits(record, stages)
+    above = [name for name, count in now.items() if count.number > most[name]]
+    print(f"stage {record['stage']}")
     for name, count in now.items():
-        most = recorded.get(name, count.number)
-        print(f"{name:26} {count.number:7,}   recorded {most:7,}{'   risen' if count.number > most else ''}")
-        if count.number > most:
-            risen.append(name)
-        recorded[name] = min(count.number, most)
+        kind = "recorded" if name in record["recorded"] else "ceiling"
+        print(f"{name:26} {count.number:7,}   {kind} {most[name]:7,}{'   above' if name in above else ''}")
     if given.record:
-        RECORD.write_text(json.dumps(recorded, indent=1) + "\n")
-    if risen:
-        print(f"Risen: {', '.join(risen)}. Look with --where COUNT; .ci/house.json holds the recorded counts.")
-    return int(given.check and bool(risen))
+        record["recorded"] = {name: min(now[name].number, number) for name, number in record["recorded"].items()}
+        RECORD.write_text(json.dumps(record, indent=1) + "\n")
+    if above:
+        print(f"Above: {', '.join(above)}. --where COUNT shows the places that a count has.")
+    back = went_back(record, stages)
+    if back:
+        print("An earlier commit names a later stage: stages go forward, never back.")
+    return int(given.check and bool(above or back))
 
 
 if __name__ == "__main__":
