@@ -27,17 +27,17 @@ class ResultsListOptions(DeclaredOptions):
 
 def _list(options: ResultsListOptions, progress: Progress) -> Done:
     from metaeval.report.table import Table
-    from metaeval.runs.job_folder import Kept, done_jobs
+    from metaeval.runs.job_folder import done_jobs
 
     rows = []
     for job in done_jobs(options.results):
-        changed = sum(kept is not Kept.SAME for kept in job.files.values())
+        gone = sum(not (job.folder / name).is_file() for name in job.files)
         rows.append(
             {
                 "job": job.name,
                 "command": job.command,
                 "metrics": ", ".join(job.metrics if _uses_metrics(job) else ()),
-                "files": f"{len(job.files)}, {f'{changed} changed' if changed else 'as written'}",
+                "files": f"{len(job.files)}, {gone} gone" if gone else str(len(job.files)),
                 "finished": f"{job.finished[:16]}Z",
             }
         )
@@ -93,7 +93,8 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
         tables = tables_in(Path(named)) or [lay_out(load_result(Path(named)))]
     else:
         job = find_job(options.results, named)
-        files, warnings = [job.folder / name for name in job.files], altered_files(job.folder)
+        # What is printed is compared with what was written; the pairs, which may be many, are not read for it.
+        files, warnings = [job.folder / name for name in job.files], altered_files(job.folder, (".json", ".txt"))
         if form == "text":
             head = f"{job.name}: metaeval {job.command}, {job.finished}"
             parts = [head, *map(str.rstrip, printed(files).values())]

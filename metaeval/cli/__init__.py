@@ -1,6 +1,7 @@
 """The command line: modules here parse what is typed, and print; `metaeval.analyses` does the work."""
 
 import gc
+import os
 import signal
 import sys
 
@@ -9,6 +10,10 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line; Ctrl-C ends it with one sentence and exit code 130, even while modules are being loaded."""
+    # What the caller closed would be the number of the next file that is opened.
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))
     # Modules stay to the end: to look for garbage among them every 700 objects is 5 % of a short command's time.
     gc.set_threshold(10_000, 20, 20)
     try:

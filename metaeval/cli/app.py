@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import re
@@ -88,11 +89,13 @@ class _Commands(DeclaredGroup):
         return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **more: Any) -> Any:
-        """Parse the command line; an interrupt becomes an `_InterruptError`."""
+        """Parse the command line, and print its help; see `_InterruptError` and `_NoReaderError`."""
         try:
             return super().make_context(*args, **more)
         except KeyboardInterrupt as error:
             raise _InterruptError(error) from error
+        except BrokenPipeError as error:
+            raise _NoReaderError from error
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was typed, and flush its output; see `_InterruptError` and `_NoReaderError`."""
@@ -101,7 +104,10 @@ class _Commands(DeclaredGroup):
             sys.stdout.flush()
         except KeyboardInterrupt as error:
             raise _InterruptError(error) from error
-        except BrokenPipeError as error:
+        except (BrokenPipeError, SystemExit) as error:
+            # rich ends the process where the pipe is broken.
+            if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+                raise
             raise _NoReaderError from error
         except Exception as error:
             # typer's error about what was typed, of which it exports no class: it quotes the words.
@@ -155,6 +161,8 @@ def _root(
 
 def main() -> None:
     """Run the command line: wrong input ends with one sentence and exit code 2, a signal with 128 plus its number."""
+    if not re.fullmatch("0*[1-9][0-9]{0,4}", os.environ.get("COLUMNS", "")):
+        os.environ.pop("COLUMNS", None)  # no width
     try:
         with _signals():
             app(prog_name="metaeval")
@@ -163,18 +171,27 @@ def main() -> None:
         if isinstance(error, ColumnsError):
             _say(f"Type: {retyped_command(sys.argv[1:], error.columns)}")
         sys.exit(2)
+    except OSError as error:
+        # Where a file is read or written its errors are `UserError`s. os.getcwd, and what is open, give no name.
+        unnamed = "the current folder" if error.errno == errno.ENOENT else "standard output or an open file"
+        _say(
+            f"metaeval: Cannot use {error.filename or unnamed}: {error.strerror or error}. Nothing already computed is "
+            "lost: type the same command again where it can be used."
+        )
+        sys.exit(2)
     except _InterruptError as error:
         _stopped(error.number)
     except KeyboardInterrupt as error:
         _stopped(_InterruptError(error).number)
     except _NoReaderError:
-        # Nothing to say, and nothing to flush to.
+        sys.exit(141)  # nothing to say
+    finally:
+        # What cannot be written is given up: Python would try again when it ends, and print that it failed.
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
             except OSError:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        sys.exit(141)
 
 
 def retyped_command(words: Sequence[str], columns: Mapping[str, str]) -> str:

@@ -66,7 +66,7 @@ def fit(grid: Table, width: int) -> Fit:
     longest = max((cell_len(line.name) for line in grid.lines), default=0)
 
     titles = (grid.stub, *(block.title for block in grid.blocks))
-    name = max(min(longest, width // 2), min(max(map(cell_len, titles)), width // 2))
+    name = min(max(longest, *map(cell_len, titles)), max(width // 2, 1))
     everything = tuple(range(len(grid.headings)))
     for stacked, folded, apart in product((False, True), repeat=3):
         shapes = shapes_of(grid, folded, apart)

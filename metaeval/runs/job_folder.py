@@ -8,7 +8,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -29,7 +29,7 @@ from metaeval.corpus.pair_table import PAIRS_SCHEMA
 from metaeval.corpus.ratings import RatingColumns
 from metaeval.declared import validated
 from metaeval.errors import UserError, unknown
-from metaeval.files import atomic_write, safe_name, sha256_file, sha256_json, write_text
+from metaeval.files import UNFINISHED, atomic_write, safe_name, sha256_file, sha256_json, write_text
 from metaeval.parsing import json_objects, read_object
 from metaeval.report.result import Data
 from metaeval.runs.prepared_run import Job, RatedSet
@@ -143,10 +143,15 @@ def check(path: Path) -> Kept:
     return Kept.SAME if sha256_file(path) == known else Kept.CHANGED
 
 
-def altered_files(folder: Path) -> list[str]:
-    """Return a sentence for each file in the folder's manifest that has changed since it was written, or is gone."""
+def altered_files(folder: Path, suffixes: Collection[str] = ()) -> list[str]:
+    """Return a sentence for each file in the folder's manifest that has changed since it was written, or is gone.
+
+    suffixes: of the files whose content is compared; empty for all. The others can only be gone.
+    """
     paths = [folder / name for name in listed_files(read_manifest(folder))]
-    states = {path: check(path) if path.is_file() else Kept.GONE for path in paths}
+    compared = [path for path in paths if not suffixes or path.suffix in suffixes]
+    states = {path: Kept.GONE for path in paths if not path.is_file()}
+    states |= {path: check(path) for path in compared if path not in states}
     return [f"{path}: {kept}." for path, kept in states.items() if kept is not Kept.SAME]
 
 
@@ -375,7 +380,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 @dataclass(frozen=True)
 class DoneJob:
-    """A completed job. name: path below the results folder. data: DATASET/SPLIT. files: state of each, by name."""
+    """A completed job. name: path below the results folder. data: DATASET/SPLIT. files: names in its manifest."""
 
     name: str
     folder: Path
@@ -383,7 +388,7 @@ class DoneJob:
     data: Sequence[str]
     metrics: Sequence[str]
     finished: str
-    files: Mapping[str, Kept]
+    files: Sequence[str]
 
     @property
     def hash(self) -> str:
@@ -417,9 +422,7 @@ def _read_job(results: Path, folder: Path) -> DoneJob:
         data=[str(name) for name in data] if isinstance(data, dict) else [],
         metrics=[str(name) for name in metrics] if isinstance(metrics, list) else [],
         finished=str(content.get("finished", "")),
-        files={
-            name: check(folder / name) if (folder / name).is_file() else Kept.GONE for name in listed_files(content)
-        },
+        files=list(listed_files(content)),
     )
 
 
@@ -455,23 +458,41 @@ def find_job(results: Path, name: str) -> DoneJob:
 def remove_job(results: Path, job: DoneJob) -> int:
     """Delete a job's folder, and return the number of deleted files.
 
-    Raises `UserError`, and deletes nothing, where the folder holds a file that no manifest lists, or one that changed.
+    Raises `UserError`, and deletes nothing, where the folder holds a file that no manifest lists, or one that changed,
+    unless it is what a killed run left of a file; and one that says what is left where a file cannot be deleted.
     """
-    here = {path.relative_to(job.folder).as_posix() for path in job.folder.rglob("*") if not path.is_dir()}
-    manifests = job.folder.rglob(NAME)
-    unchanged = [path for path in written_files(job.folder) if path.name == NAME or check(path) is Kept.SAME]
-    written = {path.relative_to(job.folder).as_posix() for path in (*manifests, *unchanged)}
-    if strange := sorted(here - written):
+    # Manifests are deleted last: what is left of a job is still found as a job.
+    files = sorted((path for path in job.folder.rglob("*") if not path.is_dir()), key=lambda path: path.name == NAME)
+    manifests = [path for path in files if path.name == NAME]
+    # A killed run leaves .NAME.RANDOM.unfinished, where NAME is a file of the job or an export of one.
+    listed = [name for path in manifests for name in listed_files(read_manifest(path.parent))]
+    stems = "|".join(re.escape(Path(name).stem) for name in (NAME, *listed))
+    unfinished = re.compile(rf"\.({stems})\.\w+\.\w+{re.escape(UNFINISHED)}")
+    unchanged = {path for path in written_files(job.folder) if path.name == NAME or check(path) is Kept.SAME}
+    strange = {
+        path.relative_to(job.folder).as_posix()
+        for path in {*files}.difference(manifests, unchanged)
+        if not unfinished.fullmatch(path.name)
+    }
+    if strange:
         raise UserError(
-            f"{job.folder} holds {strange[0]}, which was added or changed after the job was written. "
+            f"{job.folder} holds {min(strange)}, which was added or changed after the job was written. "
             "Nothing was deleted: move that file away, or delete the folder yourself."
         )
-    for name in here:
-        (job.folder / name).unlink()
-    for folder in sorted((path for path in job.folder.rglob("*") if path.is_dir()), reverse=True):
-        folder.rmdir()
-    job.folder.rmdir()
+    folders = sorted((path for path in job.folder.rglob("*") if path.is_dir()), reverse=True)
     pointer = results / LATEST
-    if pointer.is_symlink() and not pointer.exists():
-        pointer.unlink()
-    return len(here)
+    try:
+        for path in files:
+            path.unlink()
+        for folder in (*folders, job.folder):
+            folder.rmdir()
+        if pointer.is_symlink() and not pointer.exists():
+            pointer.unlink()
+    except OSError as error:
+        left = [path.relative_to(job.folder).as_posix() for path in files if os.path.lexists(path)]
+        named = f" ({', '.join([*left[:3], *(['...'] if left[3:] else [])])})" if left else ""
+        raise UserError(
+            f"Cannot delete {error.filename or job.folder}: {error.strerror or error}. {len(left)} of {len(files)} "
+            f"files of {job.folder} are left{named}: type the same command again once they can be deleted."
+        ) from error
+    return len(files)
