@@ -11,6 +11,17 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 extras ?= models,llm,fast,report,parquet,xlsx,citation,languages
 
+# Every name that may be given as name=value: a slip (metrics=overlap) would do the main job on other settings.
+settings := protocol metric dataset split data results store config set unit pool budget result output cost axes \
+            input nli threshold format calibration profile parser model base_url record replay scenario baselines \
+            pipelines human scores workers count seed PYTHON VENV extras SHELL
+typed := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+slip := $(subst ',,$(firstword $(filter-out $(settings),$(typed))))
+meant = $(shell $(PYTHON) -c 'import difflib, sys; print(*difflib.get_close_matches(*sys.argv[1:2], sys.argv[2:], 1))' '$(slip)' $(settings))
+ifneq ($(slip),)
+$(error $(slip)= is no setting of make$(if $(meant),: did you mean $(meant)=?,.) 'make help' lists them; any other setting of a run is set="key=value")
+endif
+
 # Settings of a run: only those that are given are passed on.
 common = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(protocol)') \
          $(if $(metric),--metrics '$(metric)') $(if $(dataset),--dataset '$(dataset)') \

@@ -5,8 +5,11 @@ import sys
 
 if __name__ == "__main__":
     # Python puts the current folder first in the path, where a file of the user's data could stand for a package.
-    if not sys.flags.safe_path and sys.path[0] == os.getcwd():
-        del sys.path[0]
+    try:
+        if not sys.flags.safe_path and sys.path[0] == os.getcwd():
+            del sys.path[0]
+    except FileNotFoundError:
+        pass  # the folder was deleted, and is not in the path
     from metaeval.cli import main
 
     main()

@@ -238,7 +238,12 @@ def sha256_json(value: Any) -> str:
 
 
 def cache_folder() -> Path:
-    """Return the cache folder: METAEVAL_CACHE if set, else `metaeval` in XDG_CACHE_HOME (default ~/.cache)."""
-    if folder := os.environ.get("METAEVAL_CACHE"):
-        return Path(folder).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "metaeval"
+    """Return the cache folder: METAEVAL_CACHE if set, else `metaeval` in XDG_CACHE_HOME (default ~/.cache).
+
+    Raises `UserError` where the user has no home folder.
+    """
+    named = os.environ.get("METAEVAL_CACHE") or f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/metaeval"
+    try:
+        return Path(named).expanduser()
+    except RuntimeError as error:
+        raise UserError(f"No home folder is known for {named}: set METAEVAL_CACHE to a folder.") from error

@@ -5,7 +5,9 @@ from __future__ import annotations
 import html.parser
 import inspect
 import json
+import re
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy
@@ -15,6 +17,7 @@ import pytest
 import metaeval
 from metaeval.errors import UserError
 
+ROOT = Path(__file__).parents[1]
 QUICK = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}}
 
 
@@ -50,6 +53,14 @@ def is_html(text):
     parser = Tags()
     parser.feed(text)
     return not parser.open
+
+
+def test_the_example_of_the_readme_needs_no_data_frame(monkeypatch, capsys):
+    for library in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, library, None)
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)[1]
+    exec(code, {})
+    assert 0.8 < float(capsys.readouterr().out.splitlines()[-1]) < 0.9
 
 
 def test_every_name_can_be_completed_and_imported():

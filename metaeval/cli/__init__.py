@@ -13,7 +13,7 @@ def main() -> None:
     # What the caller closed would be the number of the next file that is opened.
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
     # Modules stay to the end: to look for garbage among them every 700 objects is 5 % of a short command's time.
     gc.set_threshold(10_000, 20, 20)
     try:

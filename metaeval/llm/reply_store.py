@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ _INSERT = f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * 13)})"
 
 def replies_path(path: Path | None) -> Path:
     """Return the path of the reply store: the given one, else replies.sqlite in the cache folder."""
-    return path.expanduser() if path else cache_folder() / "replies.sqlite"
+    return Path(os.path.expanduser(path)) if path else cache_folder() / "replies.sqlite"
 
 
 def reply_checksum(key: Any, reply: Any) -> int | None:

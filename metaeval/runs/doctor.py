@@ -227,7 +227,7 @@ def _check(state: Readiness, room: int) -> MetricCheck:
 
 def _hub_cache() -> Folder:
     if find_spec("huggingface_hub") is None:
-        cache = _cache(Path("~/.cache/huggingface/hub").expanduser(), "")
+        cache = _cache(Path(os.path.expanduser("~/.cache/huggingface/hub")), "")
         return replace(cache, because="huggingface-hub is not installed")
     from huggingface_hub import constants
 

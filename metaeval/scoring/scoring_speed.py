@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,4 +104,5 @@ def _keep(metrics: Sequence[Metric], tokens: int, seconds: float) -> None:
     known = [(metric, known_pace(metric)) for metric in metrics]
     new = [metric for metric, before in known if before is None or seconds >= min(before.seconds, _ENOUGH)]
     pace = {"tokens": tokens, "seconds": round(seconds, 6)}
-    remember(_path(), {_key(metric, device_of(metric)): pace for metric in new})
+    with suppress(UserError):  # without a home folder nothing is kept
+        remember(_path(), {_key(metric, device_of(metric)): pace for metric in new})

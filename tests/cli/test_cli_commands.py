@@ -134,6 +134,13 @@ def test_table_prints_what_export_writes(ran, small, tmp_path, suffix):
     assert [line.rstrip() for line in shown.out.splitlines()] == [line.rstrip() for line in written.splitlines()]
 
 
+@pytest.mark.parametrize("columns", ["0", "1", "junk", "\N{SUPERSCRIPT TWO}", "9" * 5000])
+def test_a_width_that_is_none_ends_a_run_as_any_width_does(ran, small, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    letters = "".join(ran("run", "-m", "overlap", "-p", "correlation", *small).out.split())
+    assert "overlap" in letters
+
+
 def test_a_quiet_run_prints_where_the_results_are_and_nothing_else(cli, small):
     ended = cli("run", "-m", "overlap", *small, "-q")
 

@@ -1,12 +1,14 @@
 """No job writes over another: of every command that writes a job, each option that its files depend on."""
 
 import json
+import os
 import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
+from metaeval.runs import job_folder
 from tests.battery import write_inputs
 from tests.cli.samples import every_command
 
@@ -211,3 +213,62 @@ def test_an_option_that_changes_what_is_written_changes_the_folder(cli, ran, inp
     jobs = {path.parent for path in files_of("results")}
     assert cli(*shlex.split(first)).code in (0, 1)
     assert {path.parent for path in files_of("results")} == jobs, "the same command writes the same folder"
+
+
+@pytest.fixture
+def two_jobs(ran, small):
+    """Two jobs of one table each; the folder of the second."""
+    for protocol in ("retrieval", "correlation"):
+        ran("run", "-m", "overlap", "-p", protocol, *small, "-q")
+    return Path("results/latest").resolve()
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        *((f".{name}.unfinished", 0) for name in ("pairs.jsonl.abc", "manifest.json.k3_x9", "correlation.tex.a1b2")),
+        *((name, 2) for name in ("notes.txt", ".pairs.jsonl.mine", ".notes.txt.abc.unfinished")),
+    ],
+)
+def test_a_job_is_deleted_beside_what_a_killed_run_left_and_not_beside_a_file_of_the_users(cli, two_jobs, name, code):
+    (two_jobs / name).touch()
+    ended = cli("results", "rm", two_jobs.name)
+    assert (ended.code, two_jobs.exists()) == (code, code == 2)
+    assert (name in ended.err) == (code == 2)
+    assert not code or {path.name for path in two_jobs.iterdir()} > {name, "manifest.json", "pairs.jsonl"}
+
+
+@pytest.mark.parametrize("most", [0, 2])
+def test_where_a_file_cannot_be_deleted_the_sentence_says_what_is_left(refused, ran, two_jobs, monkeypatch, most):
+    asked = []
+
+    def unlink(path, *args, really=os.unlink, **more):
+        asked.append(Path(path).name)
+        if len(asked) > most:
+            raise OSError(30, "Read-only file system", str(path))
+        really(path, *args, **more)
+
+    names = {path.name for path in two_jobs.iterdir()}
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", unlink)
+        said = refused("results", "rm", "latest")
+    left = {path.name for path in two_jobs.iterdir()}
+    assert left == names - {*asked[:most]}
+    assert f"{two_jobs.name}/{asked[most]}: Read-only file system" in said
+    assert f"{len(left)} of {len(names)} files" in said
+    assert "manifest.json" in left
+    ran("results", "rm", two_jobs.name)
+    assert not two_jobs.exists()
+
+
+def test_jobs_are_listed_without_reading_their_files_and_one_is_shown_by_its_tables(ran, two_jobs, monkeypatch):
+    hashed = []
+    monkeypatch.setattr(job_folder, "sha256_file", lambda path: hashed.append(path.name) or "0")
+    (two_jobs / "pairs.jsonl").unlink()
+    listed = ran("results", "list").out
+    assert hashed == []
+    assert ["3, 1 gone" in line for line in listed.splitlines()] == [False, True, False]
+    shown = ran("results", "show")
+    assert hashed == ["correlation.json"]
+    assert len(shown.err.splitlines()) == 2
+    assert "pairs.jsonl" in shown.err

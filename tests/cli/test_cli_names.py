@@ -1,5 +1,6 @@
 """The names of commands and options: few, those of earlier versions answered, and those of the Makefile taken."""
 
+import os
 import re
 import shlex
 import shutil
@@ -121,6 +122,26 @@ def test_what_make_types_is_taken(target):
     for line in lines:
         check_typed(shlex.split(line.partition("||")[0])[1:])
     assert len(lines) == 1 + (target == "figures")
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed here")
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("metrics=overlap", "metric="),
+        ("help datasets=wice", "dataset="),
+        ("alce input=a nli=b profil=paper", "profile="),
+        ("test worker=2", "workers="),
+        ("chunk.size=9", "set="),
+        ("-n test workers=2 PYTHON=python3 VENV=v extras=", ""),
+        ("-n mutants count=2 seed=1", ""),
+    ],
+)
+def test_make_takes_its_own_settings_alone(words, meant):
+    environment = {**os.environ, "metrics": "overlap"}  # which many have, and not for make
+    ended = subprocess.run(["make", *words.split()], cwd=ROOT, capture_output=True, text=True, env=environment)
+    assert (ended.returncode, meant in ended.stderr) == (2 if meant else 0, True)
+    assert not meant or ended.stdout == ""
 
 
 def check_typed(typed):

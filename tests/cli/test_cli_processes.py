@@ -1,8 +1,11 @@
 """What only a process of its own can show: Ctrl-C, a full disk, a reader that leaves."""
 
 import os
+import pty
+import shlex
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -147,6 +150,55 @@ def test_a_reader_of_the_progress_that_leaves_stops_the_run_and_nothing_stored_i
     second = metaeval(*run, "-q")
     _, err = second.communicate(timeout=120)
     assert (second.returncode, err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "said"),
+    [
+        ("data list >&-", 0, ""),
+        ("data list <&- >&- 2>&-", 0, ""),
+        ("data list >/dev/full", 2, "No space left on device"),
+        ("--help >/dev/full", 2, "No space left on device"),
+        ("data list >/dev/full 2>/dev/full", 2, ""),
+        ("data lst 2>/dev/full", 2, ""),
+        ("--help | true", 141, ""),
+        ("run -m overlap, -d missing", 2, "No such file or directory"),
+    ],
+)
+def test_output_or_a_folder_that_cannot_be_used_ends_a_command_without_a_traceback(tmp_path, typed, code, said):
+    (tmp_path / "gone").mkdir()
+    gone = "cd gone; rmdir ../gone; " if "missing" in typed else ""
+    command = f"set -o pipefail; {gone}{shlex.quote(sys.executable)} -m metaeval {typed}"
+    ended = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stderr.count("\n")) == (code, bool(said))
+    assert said in ended.stderr
+
+
+WAITING = """
+import time
+from pathlib import Path
+
+def waiting(sources, statements):
+    Path("begun").touch()
+    while not Path("closed").exists():
+        time.sleep(0.02)
+    return [1.0 for _ in sources]
+"""
+
+
+def test_a_terminal_that_is_closed_under_the_bars_ends_a_run_without_a_word(start, small, tmp_path):
+    (tmp_path / "mine.py").write_text(WAITING)
+    terminal, end = pty.openpty()
+    words = ("run", "-m", "mine:waiting", "-p", "correlation", *small)
+    run = start(*words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=end, text=True)
+    os.close(end)
+    while not (tmp_path / "begun").exists():
+        assert run.poll() is None
+        time.sleep(0.02)
+    os.close(terminal)
+    (tmp_path / "closed").touch()
+    out, _ = run.communicate(timeout=120)
+    assert (run.returncode, out) == (2, "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

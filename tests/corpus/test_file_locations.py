@@ -212,6 +212,9 @@ class TestCacheFolder:
         assert cache_folder() == tmp_path / "xdg" / "metaeval"
         monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "own"))
         assert cache_folder() == tmp_path / "own"
+        monkeypatch.setenv("METAEVAL_CACHE", "~nobody-has-this-name/own")  # as ~ where a user has no home
+        with pytest.raises(UserError, match="METAEVAL_CACHE"):
+            cache_folder()
 
 
 class TestLocalMirror:
