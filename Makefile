@@ -19,7 +19,7 @@ typed := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$
 slip := $(subst ',,$(firstword $(filter-out $(settings),$(typed))))
 meant = $(shell $(PYTHON) -c 'import difflib, sys; print(*difflib.get_close_matches(*sys.argv[1:2], sys.argv[2:], 1))' '$(slip)' $(settings))
 ifneq ($(slip),)
-$(error $(slip)= is no setting of make$(if $(meant),: did you mean $(meant)=?,.) 'make help' lists them; any other setting of a run is set="key=value")
+$(error make has no setting $(slip)=$(if $(meant),: did you mean $(meant)=?,.) 'make help' lists them; any other setting of a run is set="key=value")
 endif
 
 # Settings of a run: only those that are given are passed on.

@@ -1002,11 +1002,11 @@ test-slow` tries all of them, and holds the page up to date.
 Two kinds of faults are not tried, so that the zeros say nothing of them. The files of other readers: spreadsheets,
 tables of answers, labels and pairs to score, replies of vendors and frameworks, reports in Markdown, exports of label
 tools, gates. And files that are well formed and mean something else than they are read as: a mark in an unknown form,
-a list of references that becomes claims, a field of another version that is passed over, a word that is no known level.
+a list of references that becomes claims, a field of another version that is passed over.
 
 - **one sentence**: the file is refused in at most 400 characters, with exit code 2.
-- **read all the same**: the fault says nothing else (a byte-order mark, a field that nobody reads), or is no fault in
-  that file (a huge text).
+- **read all the same**: the fault says nothing else (a byte-order mark, a field that nobody reads), or is not a
+  fault in that file (a huge text).
 - **traceback**: an error without a sentence, a sentence of more than 400 characters or with control characters, or no
   end within 20 seconds. The huge texts repeat a letter: none is made to be slow to search.
 - **silently wrong**: the file is read, and as something that it does not say."""

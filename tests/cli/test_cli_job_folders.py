@@ -233,8 +233,7 @@ def two_jobs(ran, small):
 def test_a_job_is_deleted_beside_what_a_killed_run_left_and_not_beside_a_file_of_the_users(cli, two_jobs, name, code):
     (two_jobs / name).touch()
     ended = cli("results", "rm", two_jobs.name)
-    assert (ended.code, two_jobs.exists()) == (code, code == 2)
-    assert (name in ended.err) == (code == 2)
+    assert (ended.code, two_jobs.exists(), name in ended.err) == (code, code == 2, code == 2)
     assert not code or {path.name for path in two_jobs.iterdir()} > {name, "manifest.json", "pairs.jsonl"}
 
 
@@ -253,10 +252,8 @@ def test_where_a_file_cannot_be_deleted_the_sentence_says_what_is_left(refused, 
         patch.setattr(os, "unlink", unlink)
         said = refused("results", "rm", "latest")
     left = {path.name for path in two_jobs.iterdir()}
-    assert left == names - {*asked[:most]}
-    assert f"{two_jobs.name}/{asked[most]}: Read-only file system" in said
-    assert f"{len(left)} of {len(names)} files" in said
-    assert "manifest.json" in left
+    assert left == names - {*asked[:most]} >= {"manifest.json"}
+    assert f"{two_jobs.name}/{asked[most]}: Read-only file system. {len(left)} of {len(names)} files" in said
     ran("results", "rm", two_jobs.name)
     assert not two_jobs.exists()
 
@@ -265,10 +262,7 @@ def test_jobs_are_listed_without_reading_their_files_and_one_is_shown_by_its_tab
     hashed = []
     monkeypatch.setattr(job_folder, "sha256_file", lambda path: hashed.append(path.name) or "0")
     (two_jobs / "pairs.jsonl").unlink()
-    listed = ran("results", "list").out
-    assert hashed == []
-    assert ["3, 1 gone" in line for line in listed.splitlines()] == [False, True, False]
-    shown = ran("results", "show")
-    assert hashed == ["correlation.json"]
-    assert len(shown.err.splitlines()) == 2
-    assert "pairs.jsonl" in shown.err
+    listed = ran("results", "list").out.splitlines()
+    assert (hashed, ["3, 1 gone" in line for line in listed]) == ([], [False, True, False])
+    gone, changed = ran("results", "show").err.splitlines()
+    assert (hashed, "pairs" in gone, "correlation" in changed) == (["correlation.json"], True, True)
