@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from math import ceil
+from math import ceil, exp, inf
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -211,7 +211,8 @@ class Reply:
     """One chat completion. tokens_in, tokens_out: the server's own counts, None if it gives none or impossible ones.
 
     `logprobs` is the list of output tokens with their log-probabilities; empty unless the request asked for them and
-    the server gives them. `raw` is the body as it came.
+    the server gives them, each of a type and in a range that one can have. `raw` is the body as it came, without the
+    key. blank: the message has no text, and nothing in its place, such as a refusal, reasoning or a tool call.
     """
 
     raw: str
@@ -223,6 +224,17 @@ class Reply:
     tokens_in: int | None
     tokens_out: int | None
     logprobs: Sequence[Mapping[str, Any]]
+    blank: bool
+
+    def usable(self, body: Mapping[str, Any]) -> bool:
+        """Return whether the reply answers the request with this body, be it without a score.
+
+        It does not if it has no log-probabilities that were asked for, or ended normally and said nothing at all:
+        the server did not do its part, and may be repaired.
+        """
+        return bool(self.logprobs or not body.get("logprobs")) and not (
+            self.blank and self.finish_reason in ("", "stop")
+        )
 
     @property
     def whole(self) -> bool:
@@ -234,26 +246,29 @@ class Reply:
 def read_reply(raw: str) -> Reply:
     """Parse the body of a chat completion.
 
-    Raises `ValueError` for a body that is not a chat completion: not JSON, no choice, a message without text.
+    Of a content in parts, those that are text are read. Raises `ValueError` for a body that is not a chat completion:
+    not JSON, no choice, no message.
     """
     try:
         body = parse_json(raw, lone_surrogates=True, long_integers=True)
         choice = body["choices"][0]
         message = choice["message"]
         usage = body.get("usage") or {}
-        logprobs = choice.get("logprobs") or {}
-        content = message.get("content")  # a text, which some servers cut into parts
-        parts = [part["text"] for part in content] if isinstance(content, list) else [content]
+        content = message.get("content")  # a text, or parts, of which some are the model's thoughts or a refusal
+        parts = content if isinstance(content, list) else [{"text": content}]
+        texts = [part.get("text") for part in parts if part.get("type", "text") in ("text", "output_text")]
+        given = [value for name, value in message.items() if name != "role"]
         reply = Reply(
             raw=raw,
-            content="".join(map(_text, parts)),
+            content="".join(map(_text, texts)),
             finish_reason=_text(choice.get("finish_reason")),
-            refusal=_text(message.get("refusal")),
+            refusal="".join(map(_text, [message.get("refusal"), *(part.get("refusal") for part in parts)])),
             model=_text(body.get("model")),
             fingerprint=_text(body.get("system_fingerprint")),
             tokens_in=_count(usage.get("prompt_tokens")),
             tokens_out=_count(usage.get("completion_tokens")),
-            logprobs=logprobs.get("content") or (),
+            logprobs=_log_probabilities(choice.get("logprobs")),
+            blank=not any(value.strip() if isinstance(value, str) else value for value in given),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"not a chat completion ({type(error).__name__}: {error})") from error
@@ -266,6 +281,31 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{type(value).__name__} where text should be")
     return value
+
+
+_ROUNDING = 1.01
+"""Most that the probabilities of a position may sum to."""
+
+
+def _log_probabilities(logprobs: Any) -> Sequence[Mapping[str, Any]]:
+    """Return the tokens of a choice's `logprobs`; () if there are none, or one has a type or range that none has."""
+    try:
+        tokens: list[dict[str, Any]] = logprobs["content"]
+        sound = isinstance(tokens, list) and all(
+            _probability(token) <= _ROUNDING and sum(map(_probability, token.get("top_logprobs") or ())) <= _ROUNDING
+            for token in tokens
+        )
+    except (KeyError, TypeError, AttributeError):
+        return ()
+    return tokens if sound else ()
+
+
+def _probability(token: Mapping[str, Any]) -> float:
+    """Return the probability of an output token or alternative; infinity where a field is none that it can have."""
+    chance, encoded = token["logprob"], token.get("bytes")
+    is_bytes = isinstance(encoded, list) and all(type(byte) is int and 0 <= byte < 256 for byte in encoded)
+    sound = isinstance(token["token"], str) and type(chance) in (int, float) and (encoded is None or is_bytes)
+    return exp(chance) if sound and -inf < chance < 1 else inf
 
 
 def _count(value: Any) -> int | None:

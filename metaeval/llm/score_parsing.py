@@ -75,14 +75,28 @@ def _verdict(line: str, start: int) -> tuple[re.Match[str], int] | None:
     return (match, start + line.index(bare)) if match else None
 
 
-# Between a cue and its number stand link words, Markdown and LaTeX's box only; what follows makes no range or unit.
+# Between a cue and its number stand link words, Markdown and LaTeX's box only; what follows makes no range or share.
+# The number is the clause's last word ("named"): what else would follow is a noun, a unit or a condition.
 _CUED = re.compile(
-    r"\b(?:predict(?:ion|ed)?|scored?|answer|rat(?:e|ed|ing))\b(?:[\s*_`\"'(\[{:=$]|[-\u2013\u2014]\s|\\boxed"
+    r"\b(?:predict(?:ion|ed)?|score|(?:(?<=\bis )|(?<=\bbe ))scored|answer|rat(?:e|ed|ing))\b"
+    r"(?:[\s*_`\"'(\[{:=]|\$(?=[^$\n]*\$)|[-\u2013\u2014]\s|\\boxed"
     r"|\b(?:is|was|be|would|should|of|as|at|to|a|an|the|this|that|it|its|with|for|pair|citation|statement"
     r"|therefore|thus|final|level|value|(?:fully|partially|partly|not)\s+supported|(?:full|partial|no)\s+support)\b)*+"
     r"(?P<value>(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?![\w%]|\.[0-9]|\s*(?:,|-|\u2013|to|or|and)\s*[0-9])"
-    r"(?:(?:\s*/\s*|\s+out\s+of\s+)(?P<top>[0-9]+(?:\.[0-9]+)?))?",
+    r"(?:(?:\s*/\s*|\s+out\s+of\s+)(?P<top>[0-9]+(?:\.[0-9]+)?))?"
+    r"(?P<named>(?![ \t,;:(*_`\u2014-]*\b(?:if|unless|provided|assuming|were|had|or)\b)[*_`\"'$]*+"
+    r"(?:[^\S\n]*(?:\n|\Z)|[.,;:!)\]}][.,;:!)\]}*_`\"'$]*+(?=\s|\Z)|\u2014|\s+[-\u2013\u2014(]"
+    r"|\s+(?:because|since|as\s+(?:the|it|there))\b))?",
     re.ASCII | re.IGNORECASE,
+)
+# What makes a number behind a cue no verdict: a condition before it in the sentence, a negation in the clause, and
+# words such as "could be" or "for a" directly before the cue.
+_SENTENCE = re.compile(r"[.!?][*_`\"')\]]*\s|\n|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
+_OTHERWISE = re.compile(
+    r"\b(?:if|unless|otherwise|assuming|suppose|supposing|provided\s+that)\b|^\W*(?:had|were|should|without)\b"
+    r"|(?:n['\u2019]t|\b(?:not|no|never|neither|nor|cannot|hardly))\b(?:(?!\b(?:and|but|which)\b)[^,;:()\u2013\u2014-])*\Z"
+    r"|\b(?:to\s+be|for\s+an?|have\s+been|(?:could|might|may)(?:\s+\w+)?)\s+\Z",
+    re.IGNORECASE,
 )
 
 
@@ -90,17 +104,22 @@ def find_cued_score(text: str, scale: Scale) -> FoundScore | None:
     """Return the score that free text names behind a cue; None if it names none, or two that differ.
 
     Cues are the words prediction, score, answer and rating in their usual forms, perhaps followed by words such as
-    "is" or "of". A first or last line that is nothing but a verdict, as of `find_score`, counts as cued: it goes on
-    from the prompt's "Prediction:". Each number behind a cue must be a score of the scale, on its own scale where it
-    names one, and all must agree; the last one is returned. A range (0 to 1, 0, 1 or 2) and a percentage are no score.
+    "is" or "of". The clause ends behind the number (at a stop, a bracket, a dash, the line's end, or "because"), and
+    has no negation or condition: "2 goals", "not rated 2" and "rated 2 if" name no score. A first or last line that is
+    nothing but a verdict, as of `find_score`, counts as cued: it goes on from the prompt's "Prediction:". Each number
+    behind a cue, named or not, must be a score of the scale, on its own scale where it names one, and all must agree;
+    the last one that is named is returned. A range (0 to 1, 0, 1 or 2) and a percentage are no score.
     """
-    matches = [(match, 0) for match in _CUED.finditer(text)]
+    found = []  # (score, None for one off the scale; whether its clause names it)
+    for match in _CUED.finditer(text):
+        before = _SENTENCE.split(text[max(0, match.start() - 200) : match.start()])[-1]
+        found.append((_score_of(match, 0, scale), match["named"] is not None and not _OTHERWISE.search(before)))
     lines = [(line, start) for line, start in _lines(text) if line.strip()]
-    outer = dict.fromkeys(lines[:1] + lines[-1:])
-    matches += filter(None, (_verdict(line, start) for line, start in outer))
-    scores = [_score_of(match, offset, scale) for match, offset in matches]
-    known = sorted(filter(None, scores), key=lambda score: score.start)
-    return known[-1] if len(known) == len(scores) and len({score.value for score in known}) == 1 else None
+    verdicts = (_verdict(line, start) for line, start in dict.fromkeys(lines[:1] + lines[-1:]))
+    found += [(_score_of(*verdict, scale), True) for verdict in verdicts if verdict]
+    named = [score for score, is_named in found if score and is_named]
+    agree = len({score and score.value for score, _ in found}) == 1
+    return max(named, key=lambda score: score.start) if named and agree else None
 
 
 def _lines(text: str) -> list[tuple[str, int]]:
@@ -158,23 +177,19 @@ TOP_LOGPROBS = 20
 def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], score: FoundScore, scale: Scale) -> float | None:
     """Return the expected score at the token that holds it: sum of p * score over sum of p, over score tokens.
 
-    `tokens` are the reply's output tokens with their alternatives (`logprobs.content` of a chat completion), `score` is
-    the location of the text's own score. Score tokens are the alternatives at that position which, without blanks, are
+    `tokens` are the reply's output tokens with their alternatives (`Reply.logprobs`), `score` is the location of the text's own score. Score tokens are the alternatives at that position which, without blanks, are
     one of the scale's scores; the probability that the model gives to other tokens is left out of both sums. None for
     a continuous scale, or if the tokens do not make up the text, or the score is not a token of its own.
     """
-    try:
-        position = _token_at(content, tokens, score)
-        if position is None:
-            return None
-        chances = {str(other["token"]): exp(float(other["logprob"])) for other in position.get("top_logprobs") or ()}
-        chances.setdefault(str(position["token"]), exp(float(position["logprob"])))
-    except (KeyError, TypeError, ValueError, OverflowError):
+    position = _token_at(content, tokens, score)
+    if position is None:
         return None
+    chances = {other["token"]: exp(other["logprob"]) for other in position.get("top_logprobs") or ()}
+    chances.setdefault(position["token"], exp(position["logprob"]))
     values = {f"{value:g}": value for value in scale.only}
     scores = {token: values[token.strip()] for token in chances if token.strip() in values}
     mass = sum(chances[token] for token in scores)
-    if str(position["token"]) not in scores or mass <= 0:
+    if position["token"] not in scores or mass <= 0:
         return None
     return sum(chances[token] * score for token, score in scores.items()) / mass
 
@@ -183,12 +198,12 @@ def _token_at(content: str, tokens: Sequence[Mapping[str, Any]], score: FoundSco
     """Return the token (by offsets in bytes) in which the number begins; None if the tokens do not make up the text."""
     token_bytes = [token.get("bytes") for token in tokens]
     pieces = [
-        str(token["token"]).encode() if encoded is None else bytes(encoded)
+        token["token"].encode("utf-8", "replace") if encoded is None else bytes(encoded)
         for token, encoded in zip(tokens, token_bytes, strict=True)
     ]
-    offset = b"".join(pieces).find(content.encode())
+    offset = b"".join(pieces).find(content.encode("utf-8", "replace"))
     if offset < 0:
         return None
-    start = offset + len(content[: score.start].encode())
+    start = offset + len(content[: score.start].encode("utf-8", "replace"))
     ends = accumulate(map(len, pieces))
     return next((token for token, end in zip(tokens, ends, strict=True) if end > start), None)
