@@ -55,8 +55,12 @@ def check_file(where: object, settings: Mapping[str, Any]) -> None:
 
 
 def _untrusted(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each setting that only a trusted file may set, as NAME: VALUE."""
-    yield from (f"{name}: {shown(settings[name])}" for name in sorted(OPTIONS & settings.keys()) if settings[name])
+    """Yield each setting that only a trusted file may set, as NAME: VALUE; as NAME alone where a key may stand."""
+
+    def named(name: str, value: Any) -> str:
+        return name if name.endswith(("api_key_env", "base_url")) else f"{name}: {shown(value)}"
+
+    yield from (named(name, settings[name]) for name in sorted(OPTIONS & settings.keys()) if settings[name])
     for field, kind in _NAMES.items():
         listed = settings.get(field)
         # A text is cut at its commas, as it is where it is read.
@@ -68,7 +72,7 @@ def _untrusted(settings: Mapping[str, Any]) -> Iterator[str]:
         for name, value in options.items() if isinstance(options, Mapping) else ():
             members = str(value).split("+") if name == "members" else ()
             if name in OPTIONS or any(registry.is_code("metric", member) for member in members):
-                yield f"metric_options.{owner}.{name}: {shown(value)}"
+                yield named(f"metric_options.{owner}.{name}", value)
 
 
 def shown_settings(where: object, settings: Mapping[str, Any], trust: bool) -> dict[str, Any]:
@@ -212,17 +216,18 @@ def apply_override(values: dict[str, Any], override: str) -> None:
     """
     key, equals, text = override.partition("=")
     if not equals or not key:
-        raise UserError(f"--set takes key=value, for example --set interval.seed=3; got {override!r}.")
-    *parents, last = override_key(override).split(".")
+        raise UserError("--set takes key=value, for example --set interval.seed=3; one has no key, or no =.")
+    name = override_key(override)  # a value may be a secret: no message repeats it
+    *parents, last = name.split(".")
     place = values
     for parent in parents:
         place = place.setdefault(parent, {})
         if not isinstance(place, dict):
-            raise UserError(f"--set {override}: {parent!r} is a single value and has no {last!r} in it.")
+            raise UserError(f"--set {name}: {parent!r} is a single value and has no {last!r} in it.")
     try:
         place[last] = text.strip() if _RANGE.fullmatch(text.strip()) else parse_yaml(text)
     except MalformedError as error:
-        raise UserError(f"--set {override}: not YAML ({error}); put text in quotes, 'like this'.") from error
+        raise UserError(f"--set {name}: not YAML ({error}); put text in quotes, 'like this'.") from None
 
 
 def override_key(override: str) -> str:
@@ -252,7 +257,7 @@ def refuse_repeated(settings: Mapping[str, Any], overrides: Sequence[str], spell
     for override in overrides:
         key = override_key(override)
         if seen.get(key, override) != override:
-            _log.warning("--set %s replaces --set %s.", override, seen[key])
+            _log.warning("--set %s is given twice: the later one counts.", key)
         if settings.get(key) is not None:
-            raise UserError(f"{key!r} is given twice, as {spell(key)} and as --set {override}: give it once.")
+            raise UserError(f"{key!r} is given twice, as {spell(key)} and as --set {key}: give it once.")
         seen[key] = override

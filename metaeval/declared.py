@@ -221,6 +221,8 @@ _LISTED = 20
 def _sentence(model: type[BaseModel], error: ValidationError, where: str, spelled: Mapping[str, str]) -> str:
     """Return the message about the first problem that pydantic found. where, spelled: as in `validated`."""
     first = error.errors()[0]
+    if not first["loc"]:  # several settings do not go together
+        return f"In {where}: {first['msg'].removeprefix('Value error, ')}."
     *parents, last = map(str, first["loc"])
     field = ".".join([*parents, last])
     subject, verb, place = _subject(field, where, spelled)

@@ -215,7 +215,7 @@ class _LLMJudge(Metric):
             return []
         first = self._requests([(source, statement)])
         attempts = [attempt for request in first for attempt in (request, replace(request, attempt=1))]
-        kept = [self._store.find(attempt.key(self.options.server_name)) for attempt in attempts]
+        kept = [self._store.find(attempt.key(self.options.server_name), only_usable=False) for attempt in attempts]
         return [reply.content for reply in kept if reply is not None]
 
     def note(self) -> str:
@@ -291,11 +291,14 @@ class _LLMJudge(Metric):
     def _pair_score(self, samples: Sequence[tuple[ChatRequest, Answer]]) -> PairScore:
         """Return a pair's score: the mean over its replies that hold one; UNPARSED if none does.
 
-        If any request failed there is no score: TOO_LONG if all failures are that, else FAILED. Tokens: the server's
-        count, or estimated.
+        If any request failed there is no score: TOO_LONG if all failures are that, else FAILED, also after a reply
+        that is not usable, which the next run asks for again. Tokens: the server's count, or estimated.
         """
         failures = {answer.cause for _, answer in samples if isinstance(answer, Failure)}
         replies = [answer for _, answer in samples if isinstance(answer, Reply)]
+        if lost := sum(isinstance(answer, Reply) and not answer.usable(asked.body) for asked, answer in samples):
+            self._session.ledger.unparsed += lost
+            failures.add(Cause.GARBLED)
         counts = [reply.tokens_in for reply in replies if reply.tokens_in is not None]
         tokens = counts[0] if counts else samples[0][0].likely_tokens_in
         if failures:
@@ -319,8 +322,8 @@ class _LLMJudge(Metric):
         replies = [answer for answer in answers if isinstance(answer, Reply) and answer.whole]
         if self.options.mode == "logprob" and replies and not any(reply.logprobs for reply in replies):
             raise UserError(
-                f"{self.options.base_url} gives no log-probabilities for model {self.options.model!r}: set the option "
-                f"mode=reply for {self.card.name}, or ask a server that gives them."
+                f"{self.options.base_url} gives no log-probabilities for model {self.options.model!r}, or none that "
+                f"could be: set the option mode=reply for {self.card.name}, or ask a server that gives them."
             )
 
 

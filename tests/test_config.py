@@ -201,8 +201,8 @@ def test_an_experiment_is_taken_by_its_path_where_its_name_is_not_one_files(yaml
         ("metric_options: {worker: {command: touch x}}", 'metric_options.worker.command: "touch x"'),
         ("metric_options: {ensemble: {members: overlap+mine:Mine}}", "metric_options.ensemble.members"),
         ("metric_options: {'nli:a/b': {trust_remote_code: true}}", "metric_options.nli:a/b.trust_remote_code: true"),
-        ("metric_options: {llm-discrete: {api_key_env: HOME}}", 'metric_options.llm-discrete.api_key_env: "HOME"'),
-        ("metric_options: {llm-discrete: {base_url: 'http://a/v1'}}", "metric_options.llm-discrete.base_url"),
+        ("metric_options: {llm-discrete: {api_key_env: HOME}}", "metric_options.llm-discrete.api_key_env."),
+        ("metric_options: {llm-discrete: {base_url: 'http://a/v1'}}", "metric_options.llm-discrete.base_url."),
     ],
 )
 def test_a_file_runs_code_and_names_keys_only_where_it_is_trusted(text, setting, yaml):

@@ -17,7 +17,7 @@ from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.files import canonical_json, write_text
 from metaeval.llm.budget import Ledger, Purse, causes
-from metaeval.llm.endpoint import Cause, ModelOptions, fault_of_status
+from metaeval.llm.endpoint import Cause, ModelOptions, fault_of_status, shortened
 from metaeval.llm.messages import Answer, ChatRequest, Failure, Reply, read_reply
 from metaeval.llm.reply_store import ReplyStore
 from metaeval.parsing import MalformedError, parse_json, read_text
@@ -153,7 +153,7 @@ def _outcome(response: Mapping[str, Any] | None, error: Any) -> Answer:
     """Return the reply in a line, or the failure. Raises KeyError, TypeError or AttributeError for another form."""
     if response is None:
         detail = fault_of_status(500, canonical_json(error), {}).detail.removeprefix("HTTP 500: ")
-        return Failure(Cause.NO_REPLY, detail)
+        return Failure(Cause.NO_REPLY, shortened(detail))
     status, body = response["status_code"], response.get("body")
     if status == 200 and body is not None:
         try:
@@ -161,4 +161,4 @@ def _outcome(response: Mapping[str, Any] | None, error: Any) -> Answer:
         except ValueError as found:
             return Failure(Cause.GARBLED, str(found))
     fault = fault_of_status(int(status), canonical_json(body if error is None else error), {})
-    return Failure(fault.cause, fault.detail)
+    return Failure(fault.cause, shortened(fault.detail))

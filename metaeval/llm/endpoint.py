@@ -5,18 +5,22 @@ Also the causes of failed attempts, some of which pass while some end the run, a
 
 from __future__ import annotations
 
+import html
 import os
+import re
+from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase
 from time import time
-from typing import Annotated, Any
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Self
+from urllib.parse import unquote, urlsplit
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from metaeval.errors import UserError
 from metaeval.parsing import MalformedError, parse_json
@@ -61,12 +65,15 @@ def addresses_in(base_url: str) -> list[str]:
     return list(dict.fromkeys(base_url.split(",")))
 
 
-def _checked(value: Any) -> Any:
-    """Return base URLs (list, or text with commas) as one text of distinct checked URLs; other values are unchanged."""
+_NO_ADDRESS = "an address should look like http://127.0.0.1:8000/v1"
+
+
+def _checked(value: Any) -> str:
+    """Return base URLs (list, or text with commas) as one text of distinct checked URLs; ValueError for others."""
     if isinstance(value, list | tuple) and all(isinstance(address, str) for address in value):
         value = ",".join(value)
     if not isinstance(value, str):
-        return value
+        raise ValueError(_NO_ADDRESS)
     return ",".join(dict.fromkeys(checked_url(address.strip()) for address in value.split(",")))
 
 
@@ -77,8 +84,17 @@ def checked_url(url: str) -> str:
         raise ValueError("an address here holds no user, password or query; the key belongs in an environment variable")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{url!r} is not an address; it should look like http://127.0.0.1:8000/v1")
+        raise ValueError(_NO_ADDRESS)
     return url.rstrip("/").removesuffix("/chat/completions")
+
+
+def _variable(value: Any) -> str:
+    """Return the name of an environment variable; ValueError for a text that may be a key in the place of the name."""
+    if isinstance(value, str) and (value in os.environ or re.fullmatch(r"[A-Z]+(_([A-Z]+|[0-9]+))*", value)):
+        return value
+    raise ValueError(
+        "this is the name of an environment variable, as OPENAI_API_KEY, never the key; no variable of the name is set"
+    )
 
 
 @dataclass(frozen=True)
@@ -96,7 +112,9 @@ class Prices:
 class EndpointOptions(BaseModel):
     """Options of how requests are sent (timeouts, prices, budget ...); none of them changes the meaning of a reply."""
 
-    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = KEY_NAME
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    api_key_env: Annotated[str, BeforeValidator(_variable)] = KEY_NAME
     """Environment variable that holds the key."""
     replies: Path | None = None
     """File of the reply store."""
@@ -148,6 +166,13 @@ class ModelOptions(EndpointOptions):
     asked."""
     server: str = ""
     """Name for the servers, under which replies are kept (default: the first address)."""
+
+    @model_validator(mode="after")
+    def _holds_no_key(self) -> Self:
+        key = os.environ.get(self.api_key_env, "").strip().lower()
+        if len(key) >= _SHORTEST and key in unquote(self.base_url).lower():
+            raise ValueError(f"base_url holds the key: leave it in the environment variable {self.api_key_env}")
+        return self
 
     @property
     def server_name(self) -> str:
@@ -220,9 +245,9 @@ class Fault(Exception):  # noqa: N818 (caught by us, shown as a UserError)
 
 
 def fault_of_status(status: int, body: str, headers: Mapping[str, str]) -> Fault:
-    """Return the fault for an HTTP status other than success, with the server's message from the body."""
+    """Return the fault for an HTTP status other than success, with the server's message from the body, uncut."""
     if 300 <= status < 400:
-        elsewhere = shortened(headers.get("location", "")) or "another address"
+        elsewhere = headers.get("location") or "another address"
         return Fault(Cause.UNKNOWN, f"HTTP {status}, it sends on to {elsewhere}, which is not followed")
     code, message = _error(body)
     cause = _OF_STATUS.get(status, Cause.SERVER_ERROR if status >= 500 else Cause.REFUSED)
@@ -238,17 +263,75 @@ def _error(body: str) -> tuple[str, str]:
     try:
         value = parse_json(body)
     except MalformedError:
-        return "", shortened(body)
+        return "", body
     error = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
-        return "", shortened(str(error))
-    return str(error.get("code") or ""), shortened(str(error.get("message") or error.get("detail") or ""))
+        return "", str(error)
+    return str(error.get("code") or ""), str(error.get("message") or error.get("detail") or "")
 
 
 def shortened(text: str) -> str:
-    """Return a server's message on one line, cut to 200 characters."""
+    """Return a server's message, from which keys are removed already, on one line, cut to 200 characters."""
     line = " ".join(text.split())
     return line if len(line) <= _DETAIL else f"{line[:_DETAIL]}..."
+
+
+_SHORTEST = 8  # characters; what is shorter is a word that servers of one's own take for a key, such as EMPTY
+_CODINGS = 4  # most codings in one another that are undone
+_CODED = re.compile(  # a character in JSON, a percent code or HTML; line breaks and blanks, which stand for nothing
+    r"[\\%&\s\x00-\x1f\xad\u200b-\u200f\ufeff](?:(?<=\\)\\*(?:[nrtbf]|x(?P<x>[0-9a-f]{2})|u(?P<u>[0-9a-f]{4})"
+    r"|(?P<itself>\S)?)|(?<=%)(?:25)*(?:(?P<percent>[0-9a-f]{2})|u(?P<wide>[0-9a-f]{4}))|(?P<html>(?<=&)#?\w{2,8};)"
+    r"|(?<![\\%&]))",
+    re.IGNORECASE,
+)
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
+def _meant(match: re.Match[str]) -> str:
+    """Return what a match of `_CODED` stands for."""
+    code = match["x"] or match["u"] or match["percent"] or match["wide"]
+    return chr(int(code, 16)) if code else match["itself"] or (html.unescape(match[0]) if match["html"] else "")
+
+
+def without_key(text: str, key: str) -> str:
+    """Return a text with *** in place of a key, and of each part of it with 8 characters or more that is no plain word.
+
+    It is found escaped as in JSON or HTML, percent-coded, in base64 (alone or behind a name), in another case, and with
+    blanks and line breaks in it. A key below 8 characters stays.
+    """
+    if len(key) < _SHORTEST:
+        return text
+    # In base64 it has three forms, by the length of what is before it; both ends depend on the neighbours.
+    forms = [key.translate(_LOWER)]
+    for skip in range(3):
+        form = b64encode(bytes(skip) + key.encode()).decode()[skip + (skip > 0) : (skip + len(key)) * 8 // 6]
+        forms += [form.translate(_LOWER), form.translate(_LOWER).replace("+", "-").replace("/", "_")]
+    # Each part of 8 characters holds one of these of 5. Few texts do, and for the others this is quick.
+    likely, plain = {form[at : at + 5] for form in forms for at in range(0, len(form) - 4, 4)}, "".join(text.split())
+    for _ in range(_CODINGS):
+        plain = _CODED.sub(_meant, plain)
+    if not any(map(plain.translate(_LOWER).count, likely)):
+        return text
+    coded, starts = text, [*range(len(text) + 1)]  # the place in `text` where each character begins
+    for _ in range(_CODINGS):
+        pieces: list[str] = []
+        places: list[int] = []
+        end = 0
+        for match in _CODED.finditer(coded):
+            pieces += coded[end : match.start()], _meant(match)
+            places += starts[end : match.start()] + [starts[match.start()]] * len(pieces[-1])
+            end = match.end()
+        coded, starts = "".join([*pieces, coded[end:]]), places + starts[end:]
+    plain, found = coded.translate(_LOWER), bytearray(len(coded))
+    for part in {form[at : at + _SHORTEST] for form in forms for at in range(len(form) - _SHORTEST + 1)}:
+        for match in re.finditer(f"(?={re.escape(part)})", plain):
+            found[match.start() : match.start() + _SHORTEST] = b"x" * _SHORTEST
+    for run in reversed([*re.finditer(b"x+", found)]):
+        start = starts[run.start()]
+        piece = re.sub(r"(?:\\+[nrtbf]|\s)+\Z", "", text[start : starts[run.end()]])
+        if len(piece) >= len(key) or not re.fullmatch("[A-Za-z][a-z]+", piece):
+            text = f"{text[:start]}***{text[start + len(piece) :]}"
+    return text
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -13,13 +13,14 @@ import os
 import random
 import ssl
 import zlib
+from contextlib import suppress
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import httpx2
 
-from metaeval.llm.endpoint import Cause, Endpoint, Fault, fault_of_status, shortened
+from metaeval.llm.endpoint import Cause, Endpoint, Fault, fault_of_status, shortened, without_key
 from metaeval.llm.messages import ChatRequest, Reply, read_reply
 
 LONGEST_WAIT = 300.0
@@ -142,22 +143,26 @@ class Transport:
             # Nobody is followed to another address: texts and key are for the one that was named.
             sending = self._client.post(self._url, data=request.content, allow_redirects=False)
             async with asyncio.timeout(self._seconds), sending as response:
-                text = (await self._content(response)).decode(_codec(response), "replace")
+                content = await self._content(response)
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise self._broken(error) from error
+        # Whatever is shown, kept or cut is without the key.
+        text = self._scrubbed(_decoded(content, response))
         if not 200 <= response.status < 300:
-            fault = fault_of_status(response.status, text, response.headers)
-            raise Fault(fault.cause, self._scrubbed(fault.detail), fault.retry_after)
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            fault = fault_of_status(response.status, text, headers)
+            raise Fault(fault.cause, shortened(self._scrubbed(fault.detail)), fault.retry_after)
         try:
-            return read_reply(self._masked(text))
+            return read_reply(text)
         except ValueError as error:
-            raise Fault(Cause.GARBLED, f"not a chat completion: {self._scrubbed(shortened(text))}") from error
+            raise Fault(Cause.GARBLED, f"not a chat completion: {shortened(text)}") from error
 
     async def _content(self, response: aiohttp.ClientResponse) -> bytes:
         """Return a response's body, decompressed; raises `Fault` beyond the limit, where reading stops."""
         packing = response.headers.get("content-encoding", "identity").strip().lower()
         if packing not in ("identity", "gzip", "deflate"):
-            raise Fault(Cause.GARBLED, f"the reply is compressed as {shortened(packing)}, which was not asked for")
+            packing = shortened(self._scrubbed(packing))
+            raise Fault(Cause.GARBLED, f"the reply is compressed as {packing}, which was not asked for")
         unpacker = None if packing == "identity" else zlib.decompressobj(47)  # gzip and zlib alike
         content = bytearray()
         try:
@@ -184,24 +189,8 @@ class Transport:
             return Fault(Cause.TIMEOUT, f"no answer within {self._seconds:g} s")
         return Fault(Cause.DROPPED, "the connection was dropped")
 
-    def _masked(self, text: str) -> str:
-        """Return a reply's body with *** in place of the key, in any JSON spelling; a key below 8 characters stays."""
-        key = self._endpoint.key
-        if len(key) < 8:  # what is shorter is a word that servers of one's own take for a key, such as EMPTY
-            return text
-        text = text.replace(key, "***")
-        if "\\" not in text:
-            return text
-        written = json.dumps(key)[1:-1]
-        try:
-            plain = json.dumps(json.loads(text), ensure_ascii=False)
-        except (ValueError, RecursionError):
-            return text
-        return plain.replace(written, "***") if written in plain else text
-
     def _scrubbed(self, text: str) -> str:
-        """Return a server's message with *** in place of the key."""
-        return text.replace(self._endpoint.key, "***") if self._endpoint.key else text
+        return without_key(text, self._endpoint.key)
 
 
 def _reason(error: Exception) -> str:
@@ -215,9 +204,11 @@ def _reason(error: Exception) -> str:
     return str((os.strerror(number) if number and number > 0 else getattr(cause, "strerror", "")) or error)
 
 
-def _codec(response: aiohttp.ClientResponse) -> str:
-    """Return the encoding that a response names; UTF-8 where it names none, or an unknown one."""
-    try:
-        return codecs.lookup(response.charset or "utf-8").name
-    except LookupError:
-        return "utf-8"
+def _decoded(content: bytes, response: aiohttp.ClientResponse) -> str:
+    """Return a body as text: in UTF-8, 16 or 32, as JSON is, else by the encoding that the response names, if any."""
+    with suppress(UnicodeDecodeError):
+        return content.decode(json.detect_encoding(content))
+    with suppress(LookupError, ValueError):  # an unknown encoding, or none of texts
+        if (name := codecs.lookup(response.charset or "utf-8").name) != "punycode":  # whose time is quadratic
+            return content.decode(name, "replace")
+    return content.decode("utf-8", "replace")

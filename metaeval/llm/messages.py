@@ -291,17 +291,17 @@ def _log_probabilities(logprobs: Any) -> Sequence[Mapping[str, Any]]:
     """Return the tokens of a choice's `logprobs`; () if there are none, or one has a type or range that none has."""
     try:
         tokens: list[dict[str, Any]] = logprobs["content"]
-        sound = isinstance(tokens, list) and all(
-            _probability(token) <= _ROUNDING and sum(map(_probability, token.get("top_logprobs") or ())) <= _ROUNDING
-            for token in tokens
-        )
+        for token in tokens:
+            others = {other["token"]: _probability(other) for other in token.get("top_logprobs") or ()}
+            if sum({**others, token["token"]: _probability(token)}.values()) > _ROUNDING:
+                return ()
     except (KeyError, TypeError, AttributeError):
         return ()
-    return tokens if sound else ()
+    return tokens if isinstance(tokens, list) else ()
 
 
 def _probability(token: Mapping[str, Any]) -> float:
-    """Return the probability of an output token or alternative; infinity where a field is none that it can have."""
+    """Return the probability of an output token or alternative; infinity where a field has another type or range."""
     chance, encoded = token["logprob"], token.get("bytes")
     is_bytes = isinstance(encoded, list) and all(type(byte) is int and 0 <= byte < 256 for byte in encoded)
     sound = isinstance(token["token"], str) and type(chance) in (int, float) and (encoded is None or is_bytes)

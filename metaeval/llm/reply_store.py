@@ -6,6 +6,7 @@ import logging
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 from metaeval.files import cache_folder
 from metaeval.llm.messages import ChatRequest, Reply, read_reply
+from metaeval.parsing import parse_json
 from metaeval.sqlite_store import Database, checksum, note_checksums, readable
 
 _log = logging.getLogger("metaeval")
@@ -75,8 +77,8 @@ class Received:
 class ReplyStore(Database):
     """The store of raw replies on disk; each is committed when it arrives, so that a kill loses only those in flight.
 
-    Runs at the same time may share the file. A reply that does not match the checksum that was written with it is
-    treated as missing. damaged: the keys of such replies that were looked up.
+    Runs at the same time may share the file. A reply that does not match the checksum that was written with it, or
+    does not answer its request, is treated as missing. damaged: the keys of such replies that were looked up.
     """
 
     kind = "Reply store"
@@ -98,21 +100,27 @@ class ReplyStore(Database):
                 yield key, known
 
     def has(self, key: bytes) -> bool:
-        """Return whether the reply to the request with this key is stored, and not damaged."""
-        return self._reply(key) is not None
+        """Return whether `find` returns a reply to the request with this key."""
+        return self.find(key) is not None
 
-    def find(self, key: bytes) -> Reply | None:
-        """Return the reply to the request with this key; None if it is not stored, or damaged."""
-        raw = self._reply(key)
-        return None if raw is None else read_reply(raw)
+    def find(self, key: bytes, only_usable: bool = True) -> Reply | None:
+        """Return the reply to the request with this key; None if it is not stored, damaged, or cannot be read.
 
-    def _reply(self, key: bytes) -> str | None:
+        only_usable: None also for a reply that does not answer its request (`Reply.usable`): it is kept until another
+        one comes, to be read, and is never served.
+        """
         with self._sentences():
-            row = self._connection.execute("SELECT reply, checksum FROM replies WHERE key = ?", (key,)).fetchone()
+            row = self._connection.execute(
+                "SELECT reply, checksum, request FROM replies WHERE key = ?", (key,)
+            ).fetchone()
         if row is None:
             return None
-        if row[1] is not None and reply_checksum(key, row[0]) == row[1]:
-            return str(row[0])
+        raw, known, request = row
+        if known is not None and reply_checksum(key, raw) == known:
+            with suppress(ValueError):
+                reply = read_reply(raw)
+                return reply if not only_usable or reply.usable(parse_json(request, long_integers=True)) else None
+            return None
         if not self.damaged:
             _log.warning(
                 "Reply store %s holds damaged replies, which do not match their checksums: those that are needed are "
@@ -129,13 +137,13 @@ class ReplyStore(Database):
     def put_all(self, received: Sequence[Received]) -> list[Reply]:
         """Store replies in one transaction; return for each the reply that is stored now.
 
-        An undamaged reply that is stored already stays, and is what every later run reads.
+        A reply that `find` returns stays, and is what every later run reads.
         """
         time = datetime.now(UTC).isoformat(timespec="seconds")
         with self._transaction() as connection:
-            for key in self.damaged.intersection(each.key for each in received):
-                if self._reply(key) is None:
-                    connection.execute("DELETE FROM replies WHERE key = ?", (key,))
+            for each in received:
+                if not self.has(each.key):
+                    connection.execute("DELETE FROM replies WHERE key = ?", (each.key,))
             new = [connection.execute(_INSERT, each.row(time)).rowcount for each in received]
         same = [stored and _plain(each.reply.raw) == each.reply.raw for each, stored in zip(received, new, strict=True)]
         return [

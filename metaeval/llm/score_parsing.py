@@ -177,9 +177,10 @@ TOP_LOGPROBS = 20
 def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], score: FoundScore, scale: Scale) -> float | None:
     """Return the expected score at the token that holds it: sum of p * score over sum of p, over score tokens.
 
-    `tokens` are the reply's output tokens with their alternatives (`Reply.logprobs`), `score` is the location of the text's own score. Score tokens are the alternatives at that position which, without blanks, are
-    one of the scale's scores; the probability that the model gives to other tokens is left out of both sums. None for
-    a continuous scale, or if the tokens do not make up the text, or the score is not a token of its own.
+    `tokens` are the reply's output tokens with their alternatives (`Reply.logprobs`), `score` is the location of the
+    text's own score. Score tokens are the alternatives at that position which, without blanks, are one of the scale's
+    scores; the probability that the model gives to other tokens is left out of both sums. None for a continuous scale,
+    or if the tokens do not make up the text, or the score is not a token of its own.
     """
     position = _token_at(content, tokens, score)
     if position is None:

@@ -42,7 +42,7 @@ def refused_with(refused, tmp_path):
     ("options", "says"),
     [
         (("--model", "tiny"), "the environment variable OPENAI_API_KEY is not set: type export OPENAI_API_KEY=..."),
-        (("--model", "tiny", "--base-url", "nowhere"), "'nowhere' is not an address"),
+        (("--model", "tiny", "--base-url", "nowhere"), "'base_url' in the options of the chat model: an address"),
         (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1", "--budget", "1"), "both price_in and price_out"),
         (("--replay", "none.jsonl"), "none.jsonl"),
         (("--model", "tiny", "--replay", "a", "--record", "b"), "give only one of --record and --replay"),

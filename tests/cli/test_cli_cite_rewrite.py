@@ -179,14 +179,14 @@ GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "rewrite.retries=0")
         ((*GONE, "--nli", "overlap,rouge"), "This pipeline uses one metric, and 2 are given"),
         ((*GONE, "-s", "profile=own"), "Unknown profile 'own'"),
         ((*GONE, "-s", "splitter=own"), "Unknown splitter 'own'"),
-        (("--base-url", "localhost"), "'localhost' is not an address"),
+        (("--base-url", "localhost"), "'base_url' in the options of the chat model: an address"),
         (
             (*GONE, "--set", "rewrite.temprature=1"),
             "Unknown setting 'temprature'. Did you mean 'temperature'?",
         ),
         (
             (*GONE, "--set", "rewrite.output=xml"),
-            "output=xml: output should be 'auto', 'json', 'json_schema' or 'text'",
+            "--set output should be 'auto', 'json', 'json_schema' or 'text'",
         ),
         ((*GONE, "--set", "rewrite.extra={seed: 1}"), "extra may not set seed"),
     ],

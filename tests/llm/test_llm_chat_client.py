@@ -7,8 +7,10 @@ import re
 import socketserver
 import threading
 import time
+from base64 import b64encode
 from email.utils import formatdate
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -149,7 +151,7 @@ SENTENCES = [
     ((402, "pay"), r"no credit left \(HTTP 402: pay\)"),
     ((400, REFUSED), r"refuses what is asked of model 'tiny' \(HTTP 400: Unsupported parameter: 'max_tokens'\)"),
     ((422, {"detail": "bad field"}), r"refuses what is asked of model 'tiny' \(HTTP 422: bad field\)"),
-    ((500, "x" * 1000), r"gave no usable reply .*\(last: HTTP 500: x{200}\.\.\.\)"),
+    ((500, "x" * 1000), r"gave no usable reply .*\(last: HTTP 500: x{190}\.\.\.\)"),
     ((200, {"error": "overloaded"}), r"gave no usable reply .*\(last: not a chat completion: .*overloaded"),
 ]
 
@@ -298,6 +300,56 @@ def test_a_key_that_the_server_repeats_is_masked_before_it_is_kept(fake, new_ses
     assert "secret" not in answer.raw
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or b"secret" not in path.read_bytes()
+
+
+def coded(pattern):
+    return "".join(pattern % ord(character) for character in KEY)
+
+
+FORMS = {
+    "plain": KEY,
+    "one escape": KEY.replace("secret", "\\u0073ecret"),
+    "escapes": coded("\\u%04x"),
+    "JSON in JSON": json.dumps(json.dumps(KEY))[1:-1],
+    "percent": coded("%%%02X"),
+    "percent twice": coded("%%25%02x"),
+    "HTML": coded("&#%d;"),
+    "base64": b64encode(KEY.encode()).decode(),
+    **{f"base64 behind {name}": b64encode(f"{name}:{KEY}".encode()).decode() for name in ("u", "me", "user")},
+    "two lines": f"{KEY[:11]}\n  {KEY[11:]}",
+    "two parts": f"{KEY[:11]} and {KEY[11:]}",
+    "the beginning": KEY[:14],
+    "capitals": KEY.upper(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_a_key_is_removed_in_every_form_before_a_message_is_cut(fake, new_session, question, form):
+    said = "w" * 155 + f" {form}"
+    answers = [
+        *((401, {"error": {"message": said}}), (401, said), (500, '{"error": "' + said), (200, said)),
+        (200, {"error": {"message": said}}),
+        (302, "", {"Location": quote(said, safe="/%&#;=")}),
+        (200, "", {"Content-Encoding": said.replace("\n", " ")}),
+    ]
+    for number, answer in enumerate(answers):
+        with fake.ChatServer(answer=lambda body, answer=answer: answer) as server:
+            session = new_session(server.url, key=KEY, retries=0, replies=f"{number}.sqlite")
+            with pytest.raises(UserError) as error:
+                session.ask([question("a")])
+        assert "***" in str(error.value)
+        assert not any(form[at : at + 9] in str(error.value) for at in range(len(form) - 8))
+
+
+@pytest.mark.parametrize("charset", [*("hex", "rot13", "zlib", "undefined", "idna", "punycode", "nonsense", "utf-16")])
+@pytest.mark.parametrize("text", ["Prediction: 2", "caf\xe9\nPrediction: 2"])
+def test_a_reply_is_read_whatever_its_charset_is_called(fake, new_session, question, charset, text):
+    for encoding in ("utf-8", "latin-1", "utf-16-le"):
+        data = json.dumps(fake.completion(text), ensure_ascii=False).encode(encoding)
+        head = f"Content-Type: application/json; charset={charset}\r\nContent-Length: {len(data)}\r\n"
+        with fake.ChatServer(answer=Wire(head=head, piece=data, times=1)) as server:
+            (answer,) = new_session(server.url, replies=f"{encoding}.sqlite").ask([question("a")])
+        assert answer.content.endswith("Prediction: 2")
 
 
 def test_a_word_that_stands_for_no_key_is_no_secret(fake, new_session, question):

@@ -18,6 +18,14 @@ STYLES = [
     ("Prediction: Not supported (0)", 0),
     ("Prediction: 2\n\nSo the score is 2/2.", 2),
     ("The score is 1 and the rating is 1.\nAnswer: 1.0", 1),
+    ("I would rate it 2 - fully supported.", 2),
+    ("The score is 1 because only the year is there.", 1),
+    ("I predict 1, since half is missing.", 1),
+    ("The provided citation does not name the year, so I would give it a score of 1.", 1),
+    ("**No support.** Score: 0", 0),
+    ("The year is not fully supported (score 1).", 1),
+    ("The score is 1, not 2. If the year were there, it would be more.", 1),
+    ("It predicted 2 million visitors, as stated. Prediction: 2", 2),
 ]
 
 
@@ -53,6 +61,28 @@ def test_the_last_of_several_cues_that_agree_is_the_place_of_the_score():
         "Prediction: two",
         "The score is not 2.",
         "Prediction: 2nd",
+        # What follows the number is a noun, a unit or a condition.
+        "The answer is 2 years off, so the citation does not support it.",
+        "The statement scored 2 goals.",
+        "The team scored 2.",
+        "It would be rated 2 if the year were right. It is not supported.",
+        "I would rate this 2 stars out of 5.",
+        "The predicted 1 million visitors are not in the source.",
+        *("The answer is 2 May 2001.", "The answer is 2:30.", "Score: 2/2/2024", "The answer is 2.1.", "Score: 2 of 3"),
+        *("The answer is $2 million.", "The score is 2, or 1.", "Score: 2 out of 3", "Is the score 2?", "Score: 2 000"),
+        *("The score would be 2, if the year were right.", "The score is 2 (if the year is right)."),
+        # What precedes the cue is a negation or a condition.
+        *("I would not rate this 2.", "It cannot be rated 2.", "I can't give it a score of 2.", "No page is rated 2."),
+        *(
+            "If the year were right, it would be rated 2.",
+            "Had it the year, the score would be 2.",
+            "It could be rated 2.",
+        ),
+        *(
+            "To be rated 2, it needs the year.",
+            "For a score of 2, it has to name the year.",
+            "Otherwise, the score is 2.",
+        ),
         "prediction" + " is" * 40_000,
     ],
 )

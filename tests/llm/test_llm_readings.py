@@ -95,8 +95,6 @@ def test_a_server_that_names_no_alternative_gives_the_score_itself():
         [],
         [token("2.", 0.9)],  # the score is no token of its own
         [token("1", 0.9), token("!", 1)],  # does not make up the text
-        [{"token": "2"}],
-        [{"token": "2", "logprob": None}],
     ],
 )
 def test_tokens_that_do_not_hold_the_score_give_none(tokens):
@@ -136,7 +134,6 @@ def test_a_reply_cut_short_refused_or_empty_is_not_whole(fake, changes):
         *("", "<html>", "null", "[]", "{}", "[" * 100_000),
         *('{"choices": []}', '{"choices": [{}]}', '{"choices": 3}', '{"choices": [{"message": null}]}'),
         '{"choices": [{"message": {"content": ["2"]}}]}',
-        '{"choices": [{"message": {"content": [{"type": "image_url"}]}}]}',
     ],
 )
 def test_another_body_is_no_completion(raw):
@@ -152,6 +149,55 @@ def test_a_completion_without_a_token_count_is_a_completion():
 def test_a_message_in_parts_is_its_text():
     parts = [{"type": "text", "text": "Prediction: "}, {"type": "text", "text": "2"}]
     assert read_reply(json.dumps({"choices": [{"message": {"content": parts}}]})).content == "Prediction: 2"
+
+
+THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "Prediction: 0"}]}
+CALL = {"role": "assistant", "content": None, "tool_calls": [{"type": "function", "function": {"name": "look_up"}}]}
+
+
+@pytest.mark.parametrize(
+    ("message", "content", "refusal", "usable"),
+    [
+        ({"content": [THOUGHT, {"type": "text", "text": "Prediction: 2"}]}, "Prediction: 2", "", True),
+        ({"content": [{"type": "reasoning", "text": "2"}, {"type": "image_url"}]}, "", "", True),
+        ({"content": [{"type": "refusal", "refusal": "I cannot."}]}, "", "I cannot.", True),
+        (CALL, "", "", True),
+        ({"role": "assistant", "content": " ", "refusal": None, "tool_calls": []}, "", "", False),
+        ({"role": "assistant", "content": []}, "", "", False),
+    ],
+)
+def test_parts_that_are_no_text_are_skipped_and_only_an_empty_message_is_not_usable(message, content, refusal, usable):
+    reply = read_reply(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}))
+    assert (reply.content.strip(), reply.refusal, reply.usable({})) == (content, refusal, usable)
+
+
+SOUND = {"token": "2", "logprob": -0.5, "bytes": [50], "top_logprobs": [{"token": "2", "logprob": -0.5}]}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"logprob": value} for value in (5, None, "-0.5", True, float("nan"), float("-inf"), [-0.5])),
+        *({"bytes": value} for value in (10**12, [10**12], [-1], [True], "2", [[50]], {"0": 50})),
+        *({"top_logprobs": value} for value in (5, "2", [5], [{"token": "0"}], [{"token": "0", "logprob": 5}])),
+        {"top_logprobs": [{"token": str(number), "logprob": -0.1} for number in range(3)]},  # .9 each
+        {"top_logprobs": [{"token": "0", "logprob": -0.01}]},  # .99, beside the .61 of the token itself
+        {"token": 2},
+    ],
+)
+def test_a_log_probability_of_another_type_or_range_is_none(fake, change):
+    def read(token):
+        reply = read_reply(json.dumps(fake.completion("2", logprobs={"content": [token]})))
+        return list(reply.logprobs), reply.usable({"logprobs": True})
+
+    assert read(SOUND) == ([SOUND], True)
+    assert read({**SOUND, **change}) == ([], False)
+
+
+@pytest.mark.parametrize("logprobs", [5, "2", [], {"content": 5}, {"content": {"token": "2"}}, {"content": ["2"]}])
+def test_log_probabilities_of_another_shape_are_none(fake, logprobs):
+    reply = read_reply(json.dumps(fake.completion("2", logprobs=logprobs)))
+    assert (reply.content, list(reply.logprobs)) == ("2", [])
 
 
 def test_a_prompt_is_filled_in_one_pass():

@@ -8,7 +8,7 @@ import pytest
 
 from metaeval.errors import UserError
 from metaeval.llm.messages import read_reply
-from metaeval.llm.reply_store import Received, ReplyStore, replies_path
+from metaeval.llm.reply_store import Received, ReplyStore, replies_path, reply_checksum
 
 
 @pytest.fixture
@@ -48,6 +48,23 @@ def test_the_first_reply_stays(fake, store, question):
     for text in ("1", "2"):
         store.put(question("a").key("u"), "u", question("a"), read_reply(json.dumps(fake.completion(text))), 0)
     assert store.find(question("a").key("u")).content == "1"
+
+
+def test_a_reply_that_does_not_answer_its_request_is_kept_to_be_read_until_one_comes_that_does(fake, store, question):
+    asked, sound = question("a", logprobs=True), {"content": [{"token": "2", "logprob": -0.5}]}
+    replies = [fake.completion("1"), fake.completion("2", logprobs=sound), fake.completion("0", logprobs=sound)]
+    for reply, found, stored in zip(replies, (None, "2", "2"), ("1", "2", "2"), strict=True):
+        store.put(asked.key("u"), "u", asked, read_reply(json.dumps(reply)), 0)
+        served = store.find(asked.key("u"))
+        assert (served and served.content, store.has(asked.key("u"))) == (found, found is not None)
+        assert store.find(asked.key("u"), only_usable=False).content == stored
+
+
+def test_a_reply_of_an_earlier_version_that_cannot_be_read_is_asked_for_again(fake, store, question):
+    key, raw = kept(fake, store, question("a"), "2"), '{"choices": []}'
+    change(store.path, "UPDATE replies SET reply = ?, checksum = ?", raw, reply_checksum(key, raw))
+    assert store.find(key) is None
+    assert store.find(kept(fake, store, question("a"), "1")).content == "1"
 
 
 def test_a_text_that_is_no_unicode_can_be_asked_and_kept(fake, store, question):

@@ -69,7 +69,12 @@ STATUSES = [
     ("Prediction: 3", LLMDiscrete, PairScore(None, Status.UNPARSED, 100)),
     ("Prediction: 85", LLMContinuous, PairScore(None, Status.UNPARSED, 100)),
     ("I would rather not say.", LLMDiscrete, PairScore(None, Status.UNPARSED, 100)),
-    ("", LLMDiscrete, PairScore(None, Status.UNPARSED, 100)),
+    ("", LLMDiscrete, PairScore(None, Status.FAILED, 100)),
+    (
+        fake.completion(None, message={"content": [{"type": "thinking", "thinking": "2"}]}),
+        LLMDiscrete,
+        PairScore(None, Status.UNPARSED, 100),
+    ),
     (fake.completion("Prediction: 2", finish_reason="length"), LLMDiscrete, PairScore(None, Status.UNPARSED, 100)),
     (
         fake.completion(None, message={"content": None, "refusal": "I cannot"}),
@@ -81,8 +86,8 @@ STATUSES = [
 
 @pytest.mark.parametrize(("answer", "kind", "expected"), STATUSES)
 def test_a_reply_is_a_score_or_unparsed_and_never_nought(answer, kind, expected):
-    answers, metric, _ = score(answer, kind=kind)
-    assert answers == [expected]
+    answers, metric, server = score(answer, kind=kind)
+    assert (answers, server.attempts.total()) == ([expected], 1)
     assert metric._session.ledger.unparsed == (expected.score is None)
     assert ("1 reply without a score" in metric.note()) == (expected.score is None)
 
@@ -183,6 +188,31 @@ def test_logprob_mode_gives_the_expectation_at_the_score():
 def test_logprob_mode_says_that_a_server_gives_none():
     with pytest.raises(UserError, match=r"gives no log-probabilities .* mode=reply for llm-discrete"):
         score("Prediction: 1", mode="logprob")
+
+
+@pytest.mark.parametrize("broken", ["", "Prediction: 1", with_logprobs({"1": 0.75, "2": 0.9})])
+def test_a_server_that_is_repaired_is_asked_again_and_its_reply_is_kept(broken):
+    mode = {"mode": "reply" if broken == "" else "logprob"}
+    answers = iter([broken, with_logprobs({"1": 0.75, "2": 0.25})])
+    with fake.ChatServer(answer=lambda body: next(answers)) as server:
+        if broken == "":
+            assert judge(server.url).score([SOURCE], [STATEMENT]) == [PairScore(None, Status.FAILED, 100)]
+        else:
+            with pytest.raises(UserError, match="gives no log-probabilities"):
+                judge(server.url, **mode).score([SOURCE], [STATEMENT])
+            assert judge(server.url, **mode).replies(SOURCE, STATEMENT) != []  # kept, to be read
+        for _ in range(2):  # the second time from the store
+            (repaired,) = judge(server.url, **mode).score([SOURCE], [STATEMENT])
+            assert repaired.score == pytest.approx(1 if broken == "" else 1.25)
+    assert server.attempts.total() == 2
+
+
+def test_one_reply_without_log_probabilities_fails_its_pair_alone():
+    def answer(body):
+        return "1" if "bad" in fake.prompt_of(body) else with_logprobs({"1": 0.75, "2": 0.25})
+
+    answers, *_ = score(answer, [(SOURCE, "It is bad."), (SOURCE, STATEMENT)], mode="logprob")
+    assert [one.status for one in answers] == [Status.FAILED, Status.OK]
 
 
 def test_structured_output_is_asked_for_and_read_to_the_letter():

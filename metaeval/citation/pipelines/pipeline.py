@@ -73,16 +73,16 @@ def _value(owner: type, override: str) -> Any:
     """Return the value of an override, read as YAML and checked against the type of its field."""
     name, equals, text = (part.strip() for part in override.partition("="))
     if not equals:
-        raise UserError(f"--set {override}: write name=value.")
+        raise UserError(f"--set {name}: write name=value.")
     try:
         kind = get_type_hints(owner, include_extras=True)[name]
         return TypeAdapter(kind).validate_python(parse_yaml(text))
     except ValidationError as error:
         allowed = error.errors()[0]["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
         words = option_docs(owner).get(name, "")
-        raise UserError(f"--set {override}: {name} should be {allowed}. {words}".rstrip()) from error
+        raise UserError(f"--set {name} should be {allowed}. {words}".rstrip()) from None
     except MalformedError as error:
-        raise UserError(f"--set {override}: not YAML ({error}); put text in quotes, 'like this'.") from error
+        raise UserError(f"--set {name}: not YAML ({error}); put text in quotes, 'like this'.") from None
 
 
 def _cut(value: Any) -> Any:

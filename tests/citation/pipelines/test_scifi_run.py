@@ -361,8 +361,8 @@ def test_who_makes_the_facts_is_told_by_what_is_given(write):
     [
         (("wndow=3",), {}, "Unknown setting 'wndow'. Did you mean 'window'?"),
         (("window=0",), {}, "window is 0; allowed: a whole number from 1."),
-        (("window=some",), {}, "--set window=some: window should be a valid integer"),
-        (("group=all",), {}, "--set group=all: group should be 'max', 'joint' or 'first'"),
+        (("window=some",), {}, "--set window should be a valid integer"),
+        (("group=all",), {}, "--set group should be 'max', 'joint' or 'first'"),
         (("facts=model",), {}, "A chat model makes the facts, and none is given: give --model NAME"),
         (("own_group=true",), {"chat": {"model": "m"}}, "own_group=true keeps the citation groups of a parser's"),
         (("facts=parser",), {"chat": {"model": "m"}}, "by the parser (facts=parser) or by a chat model: leave out"),
