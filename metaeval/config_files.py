@@ -217,8 +217,7 @@ def apply_override(values: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
     if not equals or not key:
         raise UserError("--set takes key=value, for example --set interval.seed=3; one has no key, or no =.")
-    name = override_key(override)  # a value may be a secret: no message repeats it
-    *parents, last = name.split(".")
+    *parents, last = (name := override_key(override)).split(".")  # a value may be a secret: no message repeats it
     place = values
     for parent in parents:
         place = place.setdefault(parent, {})

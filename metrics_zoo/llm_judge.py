@@ -173,7 +173,9 @@ class _LLMJudge(Metric):
     def identity(self) -> dict[str, Any]:
         """Return the metric's identity: the options that can change a score, and the hash of the prompt's wording."""
         prompt = f"{'file' if self.options.prompt_file else 'own'}@{self._prompt.fingerprint}"
-        return {**super().identity(), "options": {**self.options.score_options(), "prompt": prompt}}
+        # Readings that became stricter: scores of the earlier ones are not served.
+        reading = {"reading": 2} if self.options.reply == "cued_number" or self.options.mode == "logprob" else {}
+        return {**super().identity(), "options": {**self.options.score_options(), "prompt": prompt, **reading}}
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
         """Check API key, prompt, prices and budget, and open the reply store, before any request is sent."""

@@ -15,18 +15,18 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from pathlib import Path
-from string import ascii_lowercase, ascii_uppercase
 from time import time
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from metaeval.errors import UserError
 from metaeval.parsing import MalformedError, parse_json
 
 OPENAI = "https://api.openai.com/v1"
 KEY_NAME = "OPENAI_API_KEY"
+_CAPITALS = re.compile(r"[A-Z]+(_([A-Z]+|[0-9]+))*")  # names of variables, set or not; few keys are such
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,15 @@ def addresses_in(base_url: str) -> list[str]:
     return list(dict.fromkeys(base_url.split(",")))
 
 
-_NO_ADDRESS = "an address should look like http://127.0.0.1:8000/v1"
+_NO_ADDRESS = "an address should look like http://127.0.0.1:8000/v1, without a key"
 
 
-def _checked(value: Any) -> str:
+def _checked(value: Any, info: ValidationInfo) -> str:
     """Return base URLs (list, or text with commas) as one text of distinct checked URLs; ValueError for others."""
     if isinstance(value, list | tuple) and all(isinstance(address, str) for address in value):
         value = ",".join(value)
-    if not isinstance(value, str):
+    key = os.environ.get(info.data.get("api_key_env", KEY_NAME), "").strip().lower()
+    if not isinstance(value, str) or (len(key) >= _SHORTEST and key in unquote(value).lower()):
         raise ValueError(_NO_ADDRESS)
     return ",".join(dict.fromkeys(checked_url(address.strip()) for address in value.split(",")))
 
@@ -90,11 +91,9 @@ def checked_url(url: str) -> str:
 
 def _variable(value: Any) -> str:
     """Return the name of an environment variable; ValueError for a text that may be a key in the place of the name."""
-    if isinstance(value, str) and (value in os.environ or re.fullmatch(r"[A-Z]+(_([A-Z]+|[0-9]+))*", value)):
-        return value
-    raise ValueError(
-        "this is the name of an environment variable, as OPENAI_API_KEY, never the key; no variable of the name is set"
-    )
+    if not isinstance(value, str) or (value not in os.environ and not _CAPITALS.fullmatch(value)):
+        raise ValueError("name an environment variable that is set, as OPENAI_API_KEY; never type the key itself")
+    return value
 
 
 @dataclass(frozen=True)
@@ -166,13 +165,6 @@ class ModelOptions(EndpointOptions):
     asked."""
     server: str = ""
     """Name for the servers, under which replies are kept (default: the first address)."""
-
-    @model_validator(mode="after")
-    def _holds_no_key(self) -> Self:
-        key = os.environ.get(self.api_key_env, "").strip().lower()
-        if len(key) >= _SHORTEST and key in unquote(self.base_url).lower():
-            raise ValueError(f"base_url holds the key: leave it in the environment variable {self.api_key_env}")
-        return self
 
     @property
     def server_name(self) -> str:
@@ -277,14 +269,11 @@ def shortened(text: str) -> str:
 
 
 _SHORTEST = 8  # characters; what is shorter is a word that servers of one's own take for a key, such as EMPTY
-_CODINGS = 4  # most codings in one another that are undone
 _CODED = re.compile(  # a character in JSON, a percent code or HTML; line breaks and blanks, which stand for nothing
-    r"[\\%&\s\x00-\x1f\xad\u200b-\u200f\ufeff](?:(?<=\\)\\*(?:[nrtbf]|x(?P<x>[0-9a-f]{2})|u(?P<u>[0-9a-f]{4})"
+    r"(?i)[\\%&\s\x00-\x1f\xad\u200b-\u200f\ufeff](?:(?<=\\)\\*(?:[nrtbf]|x(?P<x>[0-9a-f]{2})|u(?P<u>[0-9a-f]{4})"
     r"|(?P<itself>\S)?)|(?<=%)(?:25)*(?:(?P<percent>[0-9a-f]{2})|u(?P<wide>[0-9a-f]{4}))|(?P<html>(?<=&)#?\w{2,8};)"
-    r"|(?<![\\%&]))",
-    re.IGNORECASE,
+    r"|(?<![\\%&]))"
 )
-_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 def _meant(match: re.Match[str]) -> str:
@@ -302,30 +291,28 @@ def without_key(text: str, key: str) -> str:
     if len(key) < _SHORTEST:
         return text
     # In base64 it has three forms, by the length of what is before it; both ends depend on the neighbours.
-    forms = [key.translate(_LOWER)]
+    forms = [key.encode().lower()]
     for skip in range(3):
-        form = b64encode(bytes(skip) + key.encode()).decode()[skip + (skip > 0) : (skip + len(key)) * 8 // 6]
-        forms += [form.translate(_LOWER), form.translate(_LOWER).replace("+", "-").replace("/", "_")]
+        form = b64encode(bytes(skip) + key.encode())[skip + (skip > 0) : (skip + len(key)) * 8 // 6].lower()
+        forms += form, form.replace(b"+", b"-").replace(b"/", b"_")
     # Each part of 8 characters holds one of these of 5. Few texts do, and for the others this is quick.
     likely, plain = {form[at : at + 5] for form in forms for at in range(0, len(form) - 4, 4)}, "".join(text.split())
-    for _ in range(_CODINGS):
+    for _ in range(4):  # codings in one another
         plain = _CODED.sub(_meant, plain)
-    if not any(map(plain.translate(_LOWER).count, likely)):
+    if not any(map(plain.encode("ascii", "replace").lower().count, likely)):
         return text
-    coded, starts = text, [*range(len(text) + 1)]  # the place in `text` where each character begins
-    for _ in range(_CODINGS):
-        pieces: list[str] = []
-        places: list[int] = []
-        end = 0
-        for match in _CODED.finditer(coded):
-            pieces += coded[end : match.start()], _meant(match)
+    plain, starts = text, [*range(len(text) + 1)]  # the place in `text` where each character of `plain` begins
+    for _ in range(4):
+        pieces, places, end = [""], starts[:0], 0
+        for match in _CODED.finditer(plain):
+            pieces += plain[end : match.start()], _meant(match)
             places += starts[end : match.start()] + [starts[match.start()]] * len(pieces[-1])
             end = match.end()
-        coded, starts = "".join([*pieces, coded[end:]]), places + starts[end:]
-    plain, found = coded.translate(_LOWER), bytearray(len(coded))
+        plain, starts = "".join([*pieces, plain[end:]]), places + starts[end:]
+    lowered, found = plain.encode("ascii", "replace").lower(), bytearray(len(plain))
     for part in {form[at : at + _SHORTEST] for form in forms for at in range(len(form) - _SHORTEST + 1)}:
-        for match in re.finditer(f"(?={re.escape(part)})", plain):
-            found[match.start() : match.start() + _SHORTEST] = b"x" * _SHORTEST
+        for hit in re.finditer(b"(?=" + re.escape(part) + b")", lowered):
+            found[hit.start() : hit.start() + _SHORTEST] = b"x" * _SHORTEST
     for run in reversed([*re.finditer(b"x+", found)]):
         start = starts[run.start()]
         piece = re.sub(r"(?:\\+[nrtbf]|\s)+\Z", "", text[start : starts[run.end()]])

@@ -6,7 +6,6 @@ It rests on aiohttp alone, which repeats no POST itself.
 from __future__ import annotations
 
 import asyncio
-import codecs
 import functools
 import json
 import os
@@ -146,12 +145,11 @@ class Transport:
                 content = await self._content(response)
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise self._broken(error) from error
-        # Whatever is shown, kept or cut is without the key.
-        text = self._scrubbed(_decoded(content, response))
+        # What is kept, shown or cut below is without the key.
+        text = without_key(_decoded(content, response), self._endpoint.key)
         if not 200 <= response.status < 300:
-            headers = {name.lower(): value for name, value in response.headers.items()}
-            fault = fault_of_status(response.status, text, headers)
-            raise Fault(fault.cause, shortened(self._scrubbed(fault.detail)), fault.retry_after)
+            fault = fault_of_status(response.status, text, response.headers)
+            raise Fault(fault.cause, shortened(without_key(fault.detail, self._endpoint.key)), fault.retry_after)
         try:
             return read_reply(text)
         except ValueError as error:
@@ -161,7 +159,7 @@ class Transport:
         """Return a response's body, decompressed; raises `Fault` beyond the limit, where reading stops."""
         packing = response.headers.get("content-encoding", "identity").strip().lower()
         if packing not in ("identity", "gzip", "deflate"):
-            packing = shortened(self._scrubbed(packing))
+            packing = shortened(without_key(packing, self._endpoint.key))
             raise Fault(Cause.GARBLED, f"the reply is compressed as {packing}, which was not asked for")
         unpacker = None if packing == "identity" else zlib.decompressobj(47)  # gzip and zlib alike
         content = bytearray()
@@ -189,9 +187,6 @@ class Transport:
             return Fault(Cause.TIMEOUT, f"no answer within {self._seconds:g} s")
         return Fault(Cause.DROPPED, "the connection was dropped")
 
-    def _scrubbed(self, text: str) -> str:
-        return without_key(text, self._endpoint.key)
-
 
 def _reason(error: Exception) -> str:
     """Return why a server was not reached, in the system's words (Connection refused) or about its certificate."""
@@ -206,9 +201,7 @@ def _reason(error: Exception) -> str:
 
 def _decoded(content: bytes, response: aiohttp.ClientResponse) -> str:
     """Return a body as text: in UTF-8, 16 or 32, as JSON is, else by the encoding that the response names, if any."""
-    with suppress(UnicodeDecodeError):
-        return content.decode(json.detect_encoding(content))
-    with suppress(LookupError, ValueError):  # an unknown encoding, or none of texts
-        if (name := codecs.lookup(response.charset or "utf-8").name) != "punycode":  # whose time is quadratic
-            return content.decode(name, "replace")
+    for name in (json.detect_encoding(content), response.charset or "utf-8"):
+        with suppress(LookupError, ValueError):  # an unknown encoding, one of no texts, or another one than it says
+            return content.decode(name)
     return content.decode("utf-8", "replace")

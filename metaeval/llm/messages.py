@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import ceil, exp, inf
@@ -229,12 +230,11 @@ class Reply:
     def usable(self, body: Mapping[str, Any]) -> bool:
         """Return whether the reply answers the request with this body, be it without a score.
 
-        It does not if it has no log-probabilities that were asked for, or ended normally and said nothing at all:
-        the server did not do its part, and may be repaired.
+        It does not if it is whole without the log-probabilities that were asked for, or ended normally and said nothing
+        at all: the server did not do its part, and may be repaired.
         """
-        return bool(self.logprobs or not body.get("logprobs")) and not (
-            self.blank and self.finish_reason in ("", "stop")
-        )
+        lacking = self.whole and body.get("logprobs") and not self.logprobs
+        return not (lacking or (self.blank and self.finish_reason in ("", "stop")))
 
     @property
     def whole(self) -> bool:
@@ -257,7 +257,6 @@ def read_reply(raw: str) -> Reply:
         content = message.get("content")  # a text, or parts, of which some are the model's thoughts or a refusal
         parts = content if isinstance(content, list) else [{"text": content}]
         texts = [part.get("text") for part in parts if part.get("type", "text") in ("text", "output_text")]
-        given = [value for name, value in message.items() if name != "role"]
         reply = Reply(
             raw=raw,
             content="".join(map(_text, texts)),
@@ -268,7 +267,7 @@ def read_reply(raw: str) -> Reply:
             tokens_in=_count(usage.get("prompt_tokens")),
             tokens_out=_count(usage.get("completion_tokens")),
             logprobs=_log_probabilities(choice.get("logprobs")),
-            blank=not any(value.strip() if isinstance(value, str) else value for value in given),
+            blank=not any(v.strip() if isinstance(v, str) else v for name, v in message.items() if name != "role"),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"not a chat completion ({type(error).__name__}: {error})") from error
@@ -283,21 +282,15 @@ def _text(value: Any) -> str:
     return value
 
 
-_ROUNDING = 1.01
-"""Most that the probabilities of a position may sum to."""
-
-
 def _log_probabilities(logprobs: Any) -> Sequence[Mapping[str, Any]]:
     """Return the tokens of a choice's `logprobs`; () if there are none, or one has a type or range that none has."""
-    try:
+    with suppress(KeyError, TypeError, AttributeError):
         tokens: list[dict[str, Any]] = logprobs["content"]
-        for token in tokens:
-            others = {other["token"]: _probability(other) for other in token.get("top_logprobs") or ()}
-            if sum({**others, token["token"]: _probability(token)}.values()) > _ROUNDING:
-                return ()
-    except (KeyError, TypeError, AttributeError):
-        return ()
-    return tokens if isinstance(tokens, list) else ()
+        each = ([*(token.get("top_logprobs") or ()), token] for token in tokens)
+        chances = ({one["token"]: _probability(one) for one in position} for position in each)
+        if isinstance(tokens, list) and all(sum(position.values()) <= 1.01 for position in chances):  # rounded
+            return tokens
+    return ()
 
 
 def _probability(token: Mapping[str, Any]) -> float:

@@ -18,6 +18,7 @@ from metaeval.parsing import parse_json
 from metaeval.sqlite_store import Database, checksum, note_checksums, readable
 
 _log = logging.getLogger("metaeval")
+_FIND = "SELECT reply, checksum, request FROM replies WHERE key = ?"
 _INSERT = f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * 13)})"
 
 
@@ -110,9 +111,7 @@ class ReplyStore(Database):
         one comes, to be read, and is never served.
         """
         with self._sentences():
-            row = self._connection.execute(
-                "SELECT reply, checksum, request FROM replies WHERE key = ?", (key,)
-            ).fetchone()
+            row = self._connection.execute(_FIND, (key,)).fetchone()
         if row is None:
             return None
         raw, known, request = row

@@ -93,10 +93,9 @@ _CUED = re.compile(
 # words such as "could be" or "for a" directly before the cue.
 _SENTENCE = re.compile(r"[.!?][*_`\"')\]]*\s|\n|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
 _OTHERWISE = re.compile(
-    r"\b(?:if|unless|otherwise|assuming|suppose|supposing|provided\s+that)\b|^\W*(?:had|were|should|without)\b"
+    r"(?i)\b(?:if|unless|otherwise|assuming|suppose|supposing|provided\s+that)\b|^\W*(?:had|were|should|without)\b"
     r"|(?:n['\u2019]t|\b(?:not|no|never|neither|nor|cannot|hardly))\b(?:(?!\b(?:and|but|which)\b)[^,;:()\u2013\u2014-])*\Z"
-    r"|\b(?:to\s+be|for\s+an?|have\s+been|(?:could|might|may)(?:\s+\w+)?)\s+\Z",
-    re.IGNORECASE,
+    r"|\b(?:to\s+be|for\s+an?|have\s+been|(?:could|might|may)(?:\s+\w+)?)\s+\Z"
 )
 
 
@@ -118,8 +117,8 @@ def find_cued_score(text: str, scale: Scale) -> FoundScore | None:
     verdicts = (_verdict(line, start) for line, start in dict.fromkeys(lines[:1] + lines[-1:]))
     found += [(_score_of(*verdict, scale), True) for verdict in verdicts if verdict]
     named = [score for score, is_named in found if score and is_named]
-    agree = len({score and score.value for score, _ in found}) == 1
-    return max(named, key=lambda score: score.start) if named and agree else None
+    agreed = named and len({score and score.value for score, _ in found}) == 1
+    return max(named, key=lambda score: score.start) if agreed else None
 
 
 def _lines(text: str) -> list[tuple[str, int]]:
@@ -197,11 +196,9 @@ def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], score: Fou
 
 def _token_at(content: str, tokens: Sequence[Mapping[str, Any]], score: FoundScore) -> Mapping[str, Any] | None:
     """Return the token (by offsets in bytes) in which the number begins; None if the tokens do not make up the text."""
-    token_bytes = [token.get("bytes") for token in tokens]
-    pieces = [
-        token["token"].encode("utf-8", "replace") if encoded is None else bytes(encoded)
-        for token, encoded in zip(tokens, token_bytes, strict=True)
-    ]
+    plain = (token["token"].encode("utf-8", "replace") for token in tokens)
+    coded = (token.get("bytes") for token in tokens)
+    pieces = [text if each is None else bytes(each) for text, each in zip(plain, coded, strict=True)]
     offset = b"".join(pieces).find(content.encode("utf-8", "replace"))
     if offset < 0:
         return None
