@@ -148,6 +148,26 @@ def test_an_interrupt_stops_at_once_and_keeps_what_is_in_flight(start, command, 
 
 
 @pytest.mark.parametrize(
+    "typed",
+    [
+        ["base_url=http://u:sk-FAKE-0123456789@127.0.0.1:1/v1", "base_url=http://127.0.0.1:1/v1"],
+        *([f"base_url={key}"] for key in ("sk-FAKE-0123456789", "http://h/sk-FAKE-01", "[1, 'http://u:sk-FAKE@h']")),
+        *([f"api_key_env={key}"] for key in ("sk-FAKE-0123456789", "gsk_FAKE0123456789", "[sk-FAKE", "[sk-FAKE]")),
+    ],
+)
+def test_a_key_typed_in_a_wrong_place_is_not_repeated(command, monkeypatch, capsys, caplog, typed):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-FAKE-01")
+    words = [word for one in typed for word in ("--set", f"metric_options.llm-discrete.{one}")]
+    monkeypatch.setattr(sys, "argv", ["metaeval", *command("http://127.0.0.1:1/v1"), *words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    said = capsys.readouterr().err + caplog.text
+    assert end.value.code == 2
+    assert typed[0].partition("=")[0] in said
+    assert "FAKE" not in said
+
+
+@pytest.mark.parametrize(
     ("server_options", "options", "sentence"),
     [
         ({"key": "sk-good"}, {}, "refuses the key in OPENAI_API_KEY (HTTP 401: Incorrect API key provided: ***)"),
