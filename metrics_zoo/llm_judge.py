@@ -298,7 +298,7 @@ class _LLMJudge(Metric):
         """
         failures = {answer.cause for _, answer in samples if isinstance(answer, Failure)}
         replies = [answer for _, answer in samples if isinstance(answer, Reply)]
-        if lost := sum(isinstance(answer, Reply) and not answer.usable(asked.body) for asked, answer in samples):
+        if lost := sum(isinstance(answer, Reply) and not answer.usable(request.body) for request, answer in samples):
             self._session.ledger.unparsed += lost
             failures.add(Cause.GARBLED)
         counts = [reply.tokens_in for reply in replies if reply.tokens_in is not None]

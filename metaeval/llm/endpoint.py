@@ -283,7 +283,7 @@ def _meant(match: re.Match[str]) -> str:
 
 
 def without_key(text: str, key: str) -> str:
-    """Return a text with *** in place of a key, and of each part of it with 8 characters or more that is no plain word.
+    """Return a text with *** in place of a key, and of its parts of 8 characters or more, other than plain words.
 
     It is found escaped as in JSON or HTML, percent-coded, in base64 (alone or behind a name), in another case, and with
     blanks and line breaks in it. A key below 8 characters stays.
@@ -309,11 +309,11 @@ def without_key(text: str, key: str) -> str:
             places += starts[end : match.start()] + [starts[match.start()]] * len(pieces[-1])
             end = match.end()
         plain, starts = "".join([*pieces, plain[end:]]), places + starts[end:]
-    lowered, found = plain.encode("ascii", "replace").lower(), bytearray(len(plain))
+    lowered, hidden = plain.encode("ascii", "replace").lower(), bytearray(len(plain))
     for part in {form[at : at + _SHORTEST] for form in forms for at in range(len(form) - _SHORTEST + 1)}:
         for hit in re.finditer(b"(?=" + re.escape(part) + b")", lowered):
-            found[hit.start() : hit.start() + _SHORTEST] = b"x" * _SHORTEST
-    for run in reversed([*re.finditer(b"x+", found)]):
+            hidden[hit.start() : hit.start() + _SHORTEST] = b"x" * _SHORTEST
+    for run in reversed([*re.finditer(b"x+", hidden)]):
         start = starts[run.start()]
         piece = re.sub(r"(?:\\+[nrtbf]|\s)+\Z", "", text[start : starts[run.end()]])
         if len(piece) >= len(key) or not re.fullmatch("[A-Za-z][a-z]+", piece):

@@ -287,7 +287,7 @@ def _log_probabilities(logprobs: Any) -> Sequence[Mapping[str, Any]]:
     with suppress(KeyError, TypeError, AttributeError):
         tokens: list[dict[str, Any]] = logprobs["content"]
         each = ([*(token.get("top_logprobs") or ()), token] for token in tokens)
-        chances = ({one["token"]: _probability(one) for one in position} for position in each)
+        chances = ({entry["token"]: _probability(entry) for entry in position} for position in each)
         if isinstance(tokens, list) and all(sum(position.values()) <= 1.01 for position in chances):  # rounded
             return tokens
     return ()

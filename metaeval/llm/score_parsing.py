@@ -109,15 +109,15 @@ def find_cued_score(text: str, scale: Scale) -> FoundScore | None:
     behind a cue, named or not, must be a score of the scale, on its own scale where it names one, and all must agree;
     the last one that is named is returned. A range (0 to 1, 0, 1 or 2) and a percentage are no score.
     """
-    found = []  # (score, None for one off the scale; whether its clause names it)
+    cued = []  # (score, None for one off the scale; whether its clause names it)
     for match in _CUED.finditer(text):
         before = _SENTENCE.split(text[max(0, match.start() - 200) : match.start()])[-1]
-        found.append((_score_of(match, 0, scale), match["named"] is not None and not _OTHERWISE.search(before)))
+        cued.append((_score_of(match, 0, scale), match["named"] is not None and not _OTHERWISE.search(before)))
     lines = [(line, start) for line, start in _lines(text) if line.strip()]
     verdicts = (_verdict(line, start) for line, start in dict.fromkeys(lines[:1] + lines[-1:]))
-    found += [(_score_of(*verdict, scale), True) for verdict in verdicts if verdict]
-    named = [score for score, is_named in found if score and is_named]
-    agreed = named and len({score and score.value for score, _ in found}) == 1
+    cued += [(_score_of(*verdict, scale), True) for verdict in verdicts if verdict]
+    named = [score for score, is_named in cued if score and is_named]
+    agreed = named and len({score and score.value for score, _ in cued}) == 1
     return max(named, key=lambda score: score.start) if agreed else None
 
 

@@ -283,20 +283,17 @@ def test_the_key_is_sent_as_a_bearer_and_kept_nowhere(fake, new_session, questio
 KEY = 'sk-proj/secret"key-0123456789'
 
 
-@pytest.mark.parametrize("escaped", [False, True])
-def test_a_key_that_the_server_repeats_is_masked_before_it_is_kept(fake, new_session, question, tmp_path, escaped):
+def test_a_key_that_the_server_repeats_is_masked_before_it_is_kept(fake, new_session, question, tmp_path):
     def repeat(body):
-        text = fake.completion(f"Your key is {KEY}. Prediction: 2")
-        if not escaped:
-            return text
-        return 200, json.dumps(text).replace("secret", "\\u0073ecret").replace("/", "\\/")
+        text = json.dumps(fake.completion(f"Your key is {KEY}, I say {KEY}.\nPrediction: 2"))
+        return 200, text.replace("secret", "\\u0073ecret", 1).replace("/", "\\/", 1)
 
     with fake.ChatServer(answer=repeat, key=KEY) as server:
         session = new_session(server.url, key=KEY)
         (answer,) = session.ask([question("a")])
     session.close()
 
-    assert answer.content == "Your key is ***. Prediction: 2"
+    assert answer.content == "Your key is ***, I say ***.\nPrediction: 2"
     assert "secret" not in answer.raw
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or b"secret" not in path.read_bytes()

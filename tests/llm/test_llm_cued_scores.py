@@ -2,7 +2,7 @@
 
 import pytest
 
-from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, RULES, find_cued_score, find_json_score
+from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, find_cued_score, find_json_score
 
 STYLES = [
     ("The page gives the year.\n\nPrediction: 2", 2),
@@ -63,8 +63,7 @@ def test_the_last_of_several_cues_that_agree_is_the_place_of_the_score():
         "Prediction: 2nd",
         # What follows the number is a noun, a unit or a condition.
         "The answer is 2 years off, so the citation does not support it.",
-        "The statement scored 2 goals.",
-        "The team scored 2.",
+        *("The statement scored 2 goals.", "The team scored 2."),
         "It would be rated 2 if the year were right. It is not supported.",
         "I would rate this 2 stars out of 5.",
         "The predicted 1 million visitors are not in the source.",
@@ -114,8 +113,3 @@ def test_json_may_stand_in_a_fence_and_nothing_may_stand_beside_it():
         assert (found.value, text[found.start : found.end]) == (1.0, "1")
     for text in (f"Here it is: {judgement}", judgement * 2, "```json\n[1]\n```", '{"score": 1}'):
         assert find_json_score(text, DISCRETE) is None
-
-
-def test_the_strict_rule_reads_fewer_of_these_styles():
-    strict = [RULES["last_line"](text, DISCRETE) for text, _ in STYLES]
-    assert sum(found is not None for found in strict) < len(STYLES) / 2

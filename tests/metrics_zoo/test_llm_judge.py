@@ -327,12 +327,6 @@ def test_a_rule_for_free_text_is_in_the_signature_and_asks_for_no_last_line():
     assert body["messages"][0]["content"].endswith("\n\nPrediction:")
 
 
-def test_two_cues_that_differ_are_unparsed_and_counted():
-    answers, metric, _ = score("Prediction: 1\nOn reflection the score is 2.", reply="cued_number")
-    assert answers == [PairScore(None, Status.UNPARSED, 100)]
-    assert "1 reply without a score" in metric.note()
-
-
 def test_a_prompt_of_ones_own_is_sent_under_every_rule(tmp_path):
     (tmp_path / "p.txt").write_text("Does {citation} support {statement}? Prediction:")
     options = {"prompt_file": tmp_path / "p.txt"}
