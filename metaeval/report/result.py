@@ -213,7 +213,8 @@ class Comparison(_ResultModel):
     """The comparison of two metrics under one measure: `one` minus `other` over the rows that both scored.
 
     low, high: the interval of the difference. p: two-sided, of `Significance.test`; holm, bh: p adjusted over the
-    family of `Significance`. None where undefined, and `note` says why.
+    family of `Significance`. None where undefined, and `note` says why; only the adjusted p is None where rows without
+    a score could reverse a significant difference.
     """
 
     measure: str
@@ -261,20 +262,24 @@ def placed(rows: Sequence[Row], tests: Significance) -> list[Row]:
     """Return the rows with the letters of each metric and the (low, high) interval of its rank, by measure.
 
     Two metrics share a letter if and only if they are not significantly different. All ranks lie in their intervals
-    with probability 1 - alpha. Controls, and metrics without a value or without a test, have neither.
+    with probability 1 - alpha; they are among the metrics that are no controls. Controls, and metrics without a value
+    or without a test, have neither; a control that is a metric of the run has letters.
     """
     places = {key: _places(rows, key, tests) for key in dict.fromkeys(test.measure for test in tests.comparisons)}
     placed_rows = []
     for row in rows:
         of_row = {key: of[row.metric] for key, of in places.items() if row.kind == "metric" and row.metric in of}
         shown = {key: text for key, (text, _) in of_row.items() if text}
-        ranks = {key: interval for key, (_, interval) in of_row.items()}
+        ranks = {key: interval for key, (_, interval) in of_row.items() if interval}
         placed_rows.append(row.model_copy(update={"letters": shown, "ranks": ranks}))
     return placed_rows
 
 
-def _places(rows: Sequence[Row], key: str, tests: Significance) -> dict[str, tuple[str, tuple[int, int]]]:
-    """Return (letters, (low, high) of its rank) of each metric with a value and a test under a measure, by name."""
+def _places(rows: Sequence[Row], key: str, tests: Significance) -> dict[str, tuple[str, tuple[int, int] | None]]:
+    """Return (letters, (low, high) of its rank) of each metric with a value and a test under a measure, by name.
+
+    Pairs with a control are a family of tests of their own, so that a control among the metrics has no rank.
+    """
     pairs = [test for test in tests.comparisons if test.measure == key and test.p is not None]
     tested = {name for pair in pairs for name in (pair.one, pair.other)}
     of_metrics = {row.metric: row.values.get(key) for row in rows if row.kind == "metric" and row.metric in tested}
@@ -286,8 +291,11 @@ def _places(rows: Sequence[Row], key: str, tests: Significance) -> dict[str, tup
             higher, lower = (pair.one, pair.other) if (pair.difference or 0.0) > 0 else (pair.other, pair.one)
             better[names.index(higher), names.index(lower)] = True
     display = letters(np.array(list(value_of.values()), dtype=np.float64), better | better.T)
-    low, high = (bound.tolist() for bound in rank_intervals(better))
-    return dict(zip(names, zip(display, zip(low, high, strict=True), strict=True), strict=True))
+    controls = {row.metric for row in rows if row.control}
+    ranked = [place for place, name in enumerate(names) if name not in controls]
+    low, high = (bound.tolist() for bound in rank_intervals(better[np.ix_(ranked, ranked)]))
+    ranks = dict(zip(ranked, zip(low, high, strict=True), strict=True))
+    return {name: (display[place], ranks.get(place)) for place, name in enumerate(names)}
 
 
 class Perfect(_ResultModel):

@@ -159,11 +159,11 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
             f"The {result.protocol} result of {data.name!r} compares no pairs of metrics: run at least "
             "two metrics together, with comparison.permutations above 0."
         )
-    reasons = table_notes.numbers(_reason(pair) for pair in tested.comparisons if pair.p is None)
+    reasons = table_notes.numbers(_reason(pair) for pair in tested.comparisons if pair.holm is None)
     # One number of rows is said once; several are a column.
     rows = {pair.rows for pair in tested.comparisons}
     apart = len(rows) > 1
-    adjusted = tested.tests != 1  # p of a single test is adjusted over nothing
+    adjusted = _is_adjusted(tested)
 
     lines: list[TableRow] = []
     shown = [column for column in result.columns if measures is None or column.key in measures]
@@ -172,7 +172,7 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
     ):
         cells: list[Cell | str] = [
             cell(pair.difference, pair.low, pair.high, column, signed=True),
-            Cell(format_p(pair.p), marks=(reasons[table_notes.reason_of(_reason(pair))],) if pair.p is None else ()),
+            Cell(format_p(pair.p), marks=(reasons[table_notes.reason_of(_reason(pair))],) if pair.holm is None else ()),
             *([format_p(pair.holm), format_p(pair.bh)] if adjusted else []),
             *([f"{pair.rows:,}"] if apart else []),
         ]
@@ -214,12 +214,17 @@ def _reason(pair: Comparison) -> Value:
     return Value(value=None, note=pair.note)
 
 
+def _is_adjusted(tested: Significance) -> bool:
+    """Return whether p of a pair is adjusted: that of a single test is not, unless it is of a family of controls."""
+    return tested.tests != 1 or any(pair.holm not in (None, pair.p) for pair in tested.comparisons)
+
+
 def _reading(tested: Significance) -> str:
-    p = "p" if tested.tests == 1 else "Holm-adjusted p"
+    p = "Holm-adjusted p" if _is_adjusted(tested) else "p"
     meanings = {
         ">": f"a > b: different, a better ({p} at most {tested.alpha:g})",
         "≈": "a ≈ b: not significantly different, which does not show them equal",
-        "?": "a ? b: not tested",
+        "?": "a ? b: not tested, or not decided",
     }
     signs = {_order_sign(pair, tested.alpha).replace("<", ">") for pair in tested.comparisons}
     return "; ".join(text for sign, text in meanings.items() if sign in signs)

@@ -116,7 +116,7 @@ RUN_OF_LETTERS = " (a-d: a, b, c and d)"
 RANKS = "{level:g} % intervals of the ranks, simultaneous over the metrics"
 RANKED = "by value; in brackets {ranks}, and their letters"
 NO_PAIR_DIFFERS = "no two significantly different"
-PAIRS_NOT_TESTED = " ({missing} of {pairs} pairs not tested{reasons})"
+PAIRS_NOT_TESTED = " ({missing} of {pairs} pairs not decided{reasons})"
 
 # Intervals: their method, what they are of, and how far they hold.
 NO_INTERVALS = "no intervals (0 resamples)"

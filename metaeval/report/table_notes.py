@@ -416,7 +416,7 @@ def significance_note(result: Result) -> Note:
         if not pairs:
             continue
         if len(metrics) == 2:
-            outcome = f"p {format_p(pairs[0].p)}" if pairs[0].p is not None else ""
+            outcome = f"p {format_p(pairs[0].holm)}" if pairs[0].holm is not None else ""
         elif len(metrics) <= _PAIRWISE:
             outcome = _pairs_that_differ(pairs, tested.alpha)
         else:
@@ -446,7 +446,7 @@ def _pairs_that_differ(pairs: Sequence[Comparison], alpha: float) -> str:
 
 
 def _untested_pairs(pairs: Sequence[Comparison]) -> str:
-    missing = [pair for pair in pairs if pair.p is None]
+    missing = [pair for pair in pairs if pair.holm is None]
     notes = ", ".join(dict.fromkeys(plain(pair.note) for pair in missing if pair.note))
     fields = {"missing": len(missing), "pairs": len(pairs), "reasons": f": {notes}" if notes else ""}
     return sentence_templates.PAIRS_NOT_TESTED.format(**fields) if missing else ""

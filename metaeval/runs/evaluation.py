@@ -27,7 +27,7 @@ from metaeval.report.ranking_measures import Declarations, ProtocolDeclarations
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Unit
 from metaeval.runs.prepared_run import Frame, Job, RatedSet
 from metaeval.runs.score_columns import AlignedColumn
-from metaeval.runs.significance import marked, significance
+from metaeval.runs.significance import marked, significance, withheld
 from metaeval.scoring.controls import CHANCE_CONTROLS, GOLD_CONTROLS, group_of
 from metaeval.signature import resampled_fields, signature, versions
 from metaeval.stats.arrays import Floats
@@ -164,7 +164,9 @@ def evaluate(
     resampled["by"] = config.interval.cluster.replace(",", "+") + "+annotator" * config.interval.annotators
     compared = config.comparison.model_dump()
     signed = {"protocol": protocol.name, **options, **resampled, **compared, **versions("metaeval", "numpy", "scipy")}
-    rows = {column: _row(frame, column, outcomes[column], signed, published) for column in columns}
+    rows = [
+        _with_same(_row(frame, column, outcomes[column], signed, published), column, columns) for column in columns
+    ]
     # Ceilings are those of the column with the most rows, for unscored rows are excluded together with their gold.
     most = max(outcomes.values(), key=lambda outcome: outcome.scored, default=None)
     keys = protocol.shown(unscored)
@@ -180,6 +182,7 @@ def evaluate(
         {column.name: _compared_controls(column, judged, outcomes) for column in metrics},
         tables,
     )
+    tests = withheld(tests, rows)
     in_chunks = [column.name for column in columns if column.fields.get("reads") == "chunks"]
     read_in_chunks = {"read in chunks by": " + ".join(in_chunks)} if in_chunks else {}
     return results.Result(
@@ -190,7 +193,7 @@ def evaluate(
         data=frame.summary,
         interval=_interval(frame, config, [outcomes[column] for column in metrics], keys),
         columns=[column_of(measure) for measure in shown],
-        rows=marked([_with_same(row, column, columns) for column, row in rows.items()], tests),
+        rows=marked(rows, tests),
         ceilings={key: dict(kinds) for key, kinds in most.ceilings.items()} if most else {},
         perfect=perfect(frame, protocol, options, resampling, [measure.key for measure in shown]),
         significance=tests,

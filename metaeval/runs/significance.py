@@ -3,13 +3,13 @@
 A difference of two metrics, or of a metric and a control, is divided by its cluster standard error, as for its
 interval, so that the test and the interval agree. A permutation test that exchanges the scores of two metrics group by
 group takes its place where it is asked for, and for measures without influence values. Pairs of metrics are one family
-of tests, and comparisons with controls another, so that which metrics differ does not depend on the controls. Each
-family is adjusted by Holm's method.
+of tests, and comparisons with controls another, so that which metrics differ does not depend on the controls. A pair
+with a control that is a metric of the run is a comparison with that control. Each family is adjusted by Holm's method.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
 from math import ceil
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from metaeval.config import ComparisonConfig
 from metaeval.report.result import Comparison, Result, Row, Significance, placed
-from metaeval.report.significance_verdicts import above
+from metaeval.report.significance_verdicts import above, differs
 from metaeval.report.table import known
 from metaeval.stats.arrays import Floats
 from metaeval.stats.crossed_clusters import CrossedInfluence
@@ -101,7 +101,7 @@ def _comparison(key: str, pair: tuple[str, str], difference: Difference) -> Comp
 def as_one_family(tables: Sequence[Result]) -> list[Result]:
     """Return results with p adjusted over all tables: pairs as one family, comparisons with controls as another."""
     together = iter(adjusted([result.significance for result in tables if result.significance], None))
-    significances = [next(together) if result.significance else None for result in tables]
+    significances = [withheld(next(together), result.rows) if result.significance else None for result in tables]
     return [
         result.model_copy(update={"significance": tests, "rows": marked(result.rows, tests)})
         for result, tests in zip(tables, significances, strict=True)
@@ -111,14 +111,78 @@ def as_one_family(tables: Sequence[Result]) -> list[Result]:
 def adjusted(tables: Sequence[Significance], family: Callable[[Comparison], Hashable] | None) -> list[Significance]:
     """Return the tests with p-values adjusted within each family of pairs, and of comparisons with controls.
 
+    A pair of metrics of which one is a control has the test and the adjusted p of its comparison with the control; of
+    two controls that are both metrics, each compared with the other, it is the larger p.
     family: returns what names the family of a comparison; None: all are one family.
     """
-    pairs, most = _in_families([table.comparisons for table in tables], family, lambda _, p: holm(p))
-    controls, _ = _in_families([table.controls or [] for table in tables], family, _against_controls)
-    return [
-        table.model_copy(update={"comparisons": of_pairs, "controls": of_controls, "tests": most})
-        for table, of_pairs, of_controls in zip(tables, pairs, controls, strict=True)
+    against, _ = _in_families([table.controls or [] for table in tables], family, _against_controls)
+    shared: list[dict[object, Comparison]] = []
+    for of_table in against:
+        rising = sorted(of_table, key=lambda test: -1.0 if test.holm is None else test.holm)
+        shared.append({_both(test): test for test in rising})
+    apart = [
+        [pair for pair in table.comparisons if _both(pair) not in known]
+        for table, known in zip(tables, shared, strict=True)
     ]
+    pairs, most = _in_families(apart, family, lambda _, p: holm(p))
+    whole = []
+    for table, known, of_pairs, of_controls in zip(tables, shared, pairs, against, strict=True):
+        rest = iter(of_pairs)
+        update = {
+            "comparisons": [
+                _turned(known[_both(pair)], pair.one) if _both(pair) in known else next(rest)
+                for pair in table.comparisons
+            ],
+            "controls": [_turned(known[_both(test)], test.one) for test in of_controls],
+            "tests": most,
+        }
+        whole.append(table.model_copy(update=update))
+    return whole
+
+
+def _both(test: Comparison) -> object:
+    return test.measure, frozenset((test.one, test.other))
+
+
+def _turned(test: Comparison, one: str) -> Comparison:
+    """Return a test as the difference of its side `one` from the other."""
+    if test.one == one:
+        return test
+    difference, low, high = (None if end is None else -end for end in (test.difference, test.high, test.low))
+    update = {"one": one, "other": test.one, "difference": difference, "low": low, "high": high}
+    return test.model_copy(update=update)
+
+
+REVERSIBLE = "rows without a score could reverse it"
+
+
+def withheld(tests: Significance | None, rows: Iterable[Row]) -> Significance | None:
+    """Return the tests without an adjusted p where rows without a score could reverse a significant difference.
+
+    rows: those of the table. A difference is kept where the worst value of its better side, over the scores that its
+    unscored rows could have, is above the best value of the other.
+    """
+    if tests is None:
+        return None
+    values = {row.metric: row.values for row in rows}
+
+    def kept(test: Comparison) -> Comparison:
+        if not differs(test, tests.alpha):
+            return test
+        sides = [values[name].get(test.measure) for name in (test.one, test.other)]
+        spans = [(side.bounds or (side.value, side.value)) if side else (None, None) for side in sides]
+        unscored = any(side is not None and side.bounds for side in sides)
+        (worst, _), (_, best) = spans if (test.difference or 0.0) > 0 else spans[::-1]
+        if unscored and worst is not None and best is not None and worst <= best:
+            return test.model_copy(update={"holm": None, "bh": None, "note": REVERSIBLE})
+        return test
+
+    return tests.model_copy(
+        update={
+            "comparisons": [*map(kept, tests.comparisons)],
+            "controls": None if tests.controls is None else [*map(kept, tests.controls)],
+        }
+    )
 
 
 Tests = Sequence[tuple[int, Comparison]]
