@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.reference import KEPT, METRICS, OFFLINE, PUBLISHED, kept_results
 from metaeval.report.ranking_measures import Headline, listed
 from metaeval.report.result import Column, Result, Row, Value
-from metaeval.report.significance_verdicts import above_every_control, top
+from metaeval.report.significance_verdicts import above_every_control, best_control, top
 from metaeval.report.table import format_value
 from metaeval.runs.evaluation import PublishedPaper, published_files, read_published
 from metaeval.scoring.controls import GOLD_CONTROLS
@@ -176,26 +176,16 @@ def _purpose(results: Mapping[str, Mapping[str, Result]], purpose: Purpose) -> I
         cells = [_cell(found[name][metric], result, purpose.measure) for name, result in shown.items()]
         rows.append((metric, *cells))
     controls = [_best_control(result, purpose) for result in shown.values()]
-    rows.append(("*best trivial control*", *controls))
+    rows.append(("*best control*", *controls))
     yield f"{_table(('metric', *heads), rows)}\n"
     yield "\n".join(f"- {_said(name, result, purpose)}" for name, result in shown.items()) + "\n"
     yield f"{_beyond_controls(shown, purpose)}\n"
 
 
-TRIVIAL = ("constant", "random", "statement length", "document length", "statement only", "chunk position")
-"""The controls that compare no words of the statement with words of its source."""
-
-
 def _best_control(result: Result, purpose: Purpose) -> str:
-    values = [
-        (value, row.metric)
-        for row in result.rows
-        if row.kind == "control" and row.metric in TRIVIAL and (value := _value(row, purpose.measure).value) is not None
-    ]
-    if not values:
-        return ""
-    value, name = max(values)
-    return f"{format_value(value, _column(result, purpose))} ({name})"
+    headline = Headline(result, _column(result, purpose))
+    best = best_control(headline, GOLD_CONTROLS)
+    return f"{headline.number(best)} ({best.metric})" if best else ""
 
 
 def _column(result: Result, purpose: Purpose) -> Column:

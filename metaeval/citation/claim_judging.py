@@ -275,8 +275,11 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
     # Share of cited claims that are a whole sentence because its tree could not be used.
     fallen = [AnswerShare(sum(each.made_by.startswith("fallback") for each in claims), len(claims)) for claims in cited]
     pooled = {"claims_per_sentence": measures.micro(per_sentence, COUNTS), "fallbacks": measures.micro(fallen)}
+    cvcp = [answer_cvcp(each.texts, profile.cvcp == "all sentences") for each in read]
     if profile.cvcp == "released":
-        pooled["cvcp"] = measures.variation([mark_offsets(each.texts) for each in read])
+        offsets = [mark_offsets(each.texts) for each in read]
+        pooled["cvcp"] = measures.variation(offsets)
+        cvcp = [measures.value_of(measures.variation([of_answer])) for of_answer in offsets]
     return PipelineReading(
         name="aliice",
         answers=answers,
@@ -287,7 +290,7 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
         untitled=profile.untitled,
         zero=profile.zero,
         values={
-            "cvcp": [answer_cvcp(each.texts, profile.cvcp == "all sentences") for each in read],
+            "cvcp": cvcp,
             WITHIN: [float(_within(each)) for each in read],
             "claims_per_sentence": [share.value for share in per_sentence],
             "fallbacks": [share.value for share in fallen],

@@ -78,40 +78,54 @@ def _labelled(label: str, text: str, groups: Collection[object]) -> str:
 def leading(every: Sequence[Headline], chance: Collection[str] = ()) -> str:
     """Return the sentences on the leading metrics of each column: those not significantly worse than the highest.
 
-    Columns with a single metric are left out. If a column has no tests, the sentences name only the metric with the
-    highest value. chance: controls whose scores carry no information. Where metrics differ and none is significantly
-    better than these, the sentence says that, and no metric leads.
+    Columns with a single metric are left out. Each name has its own value behind it where a sentence is about a single
+    column. chance: controls whose scores carry no information. Where metrics differ and none is significantly better
+    than these, the sentence says that, and no metric leads.
     """
     shown = [headline for headline in every if len(headline.metrics) > 1]
-    if not all(any(pair.p is not None for pair in significance_verdicts.pairs_of(headline)) for headline in shown):
-        highest = grouped((plain(significance_verdicts.ordered(headline)[0].metric), headline) for headline in shown)
-        texts = [_with_measures(sentence_templates.HIGHEST, same, shown, best=name) for name, same in highest.items()]
-        return " ".join([*texts, sentence_templates.UNTESTED])
-    texts, rest = [], []
-    for headline in shown:
-        if _none_above_chance(headline, chance):
-            best = plain(significance_verdicts.ordered(headline)[0].metric)
-            texts.append(_with_measures(sentence_templates.NONE_ABOVE_CHANCE, [headline], shown, best=best))
-        else:
-            rest.append(headline)
-    return " ".join([*texts, *_leading(rest, shown)])
+    groups = grouped((_standing(headline, chance), headline) for headline in shown)
+    if len(groups) <= _MOST_GROUPS:
+        return " ".join(_of_standing(standing, same, shown) for standing, same in groups.items())
+    unled = sentence_templates.UNTESTED, sentence_templates.NONE_ABOVE_CHANCE
+    led = [headline for standing, same in groups.items() if standing not in unled for headline in same]
+    leaders = [[plain(name) for name in significance_verdicts.top(headline)] for headline in led]
+    return _column_counts(sentence_templates.LEADING, leaders)
 
 
-def _none_above_chance(headline: Headline, chance: Collection[str]) -> bool:
-    """Return whether metrics differ in a column although each was tested and none is significantly above chance."""
+def _standing(headline: Headline, chance: Collection[str]) -> str | frozenset[str]:
+    """Return the metrics that lead a column, or why none does."""
+    names, better = significance_verdicts.top(headline), significance_verdicts.better_pairs(headline)
+    if not any(pair.p is not None for pair in significance_verdicts.pairs_of(headline)):
+        return sentence_templates.UNTESTED
     above = {significance_verdicts.above_chance(headline, row, chance) for row in headline.metrics}
-    return above == {False} and bool(significance_verdicts.better_pairs(headline))
+    if above == {False} and better:
+        return sentence_templates.NONE_ABOVE_CHANCE
+    if len(names) < len(headline.metrics):
+        return frozenset(names)
+    return sentence_templates.NONE_WORSE if better else sentence_templates.NO_PAIR
 
 
-def _leading(shown: Sequence[Headline], every: Sequence[Headline]) -> list[str]:
-    leaders = [[plain(name) for name in significance_verdicts.top(headline)] for headline in shown]
-    same_leaders = grouped(
-        (frozenset(names) if len(names) < len(headline.metrics) else frozenset(), headline)
-        for names, headline in zip(leaders, shown, strict=True)
+def _of_standing(standing: str | frozenset[str], same: Sequence[Headline], every: Sequence[Headline]) -> str:
+    """Return the sentence on the columns `same`, which have this standing, out of all columns `every`."""
+    rows = significance_verdicts.ordered(same[0])
+
+    def named(row: Row) -> str:
+        return f"{plain(row.metric)} ({same[0].number(row)})" if len(same) == 1 else plain(row.metric)
+
+    measures = measures_of(same, every)
+    if isinstance(standing, str):
+        # Values of metrics that scored different rows are not compared.
+        alike = len(same) == 1 and not any(row.unscored for row in rows)
+        highest = [named(row) for row in rows if same[0].number(row) == same[0].number(rows[0])] if alike else []
+        have = f"; {listed(highest)} {'have' if len(highest) > 1 else 'has'} the highest value" if highest else ""
+        return sentence_templates.NONE_LEADS.format(measures=measures, why=standing, highest=have)
+    best = [named(row) for row in rows if row.metric in standing]
+    others = {row.metric: named(row) for headline in same for row in headline.metrics if row.metric not in standing}
+    return (sentence_templates.LEADS_ALONE if len(best) == 1 else sentence_templates.LEAD).format(
+        best=listed(best),
+        measures=measures,
+        others=next(iter(others.values())) if len(others) == 1 else "every other metric",
     )
-    if len(same_leaders) > _MOST_GROUPS:
-        return [_column_counts(sentence_templates.LEADING, leaders)]
-    return [_leaders(same, every) for same in same_leaders.values()]
 
 
 def _column_counts(claim: str, names_of_columns: Sequence[Collection[str]]) -> str:
@@ -124,35 +138,6 @@ def _column_counts(claim: str, names_of_columns: Sequence[Collection[str]]) -> s
     return sentence_templates.COUNTED.format(
         columns=len(names_of_columns), claim=claim, counts="; ".join(counts[:NAMED])
     )
-
-
-def _leaders(same: Sequence[Headline], every: Sequence[Headline]) -> str:
-    """Return the sentence on the columns `same`, in which the same metrics lead, out of all columns `every`."""
-    best = [plain(name) for name in significance_verdicts.top(same[0])]
-    others = {plain(row.metric) for headline in same for row in headline.metrics} - {*best}
-    if len(best) == len(same[0].metrics):
-        differ = any(map(significance_verdicts.better_pairs, same))
-        return _with_measures(sentence_templates.NONE_WORSE if differ else sentence_templates.NO_PAIR, same, every)
-    template = sentence_templates.LEADS_ALONE if len(best) == 1 else sentence_templates.LEAD
-    other = others.pop() if len(others) == 1 else "every other metric"
-    highest = {significance_verdicts.top(headline)[0] for headline in same}
-    top = best[0] if len(highest) == 1 else "the highest"
-    return _with_measures(template, same, every, best=listed(best), top=top, others=other)
-
-
-def _with_measures(template: str, same: Sequence[Headline], every: Sequence[Headline], **fields: str) -> str:
-    """Return a template filled with the measures of the columns `same`, and other fields.
-
-    Where `same` is a single column, the values of the leading metrics, or of the two highest, are added. every: all
-    columns.
-    """
-    ranked, best = significance_verdicts.ordered(same[0]), len(significance_verdicts.top(same[0]))
-    if template == sentence_templates.LEAD:  # the sentence names them in this order
-        values = ", ".join(same[0].number(row) for row in ranked[: min(best, NAMED)])
-    else:
-        values = ", ".join(f"{plain(row.metric)} {same[0].number(row)}" for row in ranked[:2])
-    values = values if len(same) == 1 else ""
-    return template.format(measures=measures_of(same, every), values=f" ({values})" if values else "", **fields)
 
 
 class _Ability(NamedTuple):
@@ -223,23 +208,24 @@ def _ability_sentence(same: Sequence[_Ability]) -> str:
     claim = sentence_templates.ABILITY.format(abilities=abilities)
     if same[0].open:
         return sentence_templates.SOME.format(claim=claim, metrics=listed(names), are=_are(names))
-    return _claim(claim, names, tested, len(metrics_of(same[0].result)), evidence)
+    return _claim(claim, names, tested, metrics_of(same[0].result), evidence)
 
 
-def _claim(claim: str, names: Sequence[str], tested: Collection[str], metrics: int, evidence: str = "") -> str:
+def _claim(claim: str, names: Sequence[str], tested: Collection[str], rows: Sequence[Row], evidence: str = "") -> str:
     """Return which of the tested metrics a claim holds for, as a sentence.
 
-    names: the metrics for which it holds. metrics: number of all metrics, tested or not. evidence: text in brackets,
+    names: the metrics for which it holds. rows: of all metrics, tested or not; where some lack scores, they were not
+    tested on the same rows, and those for which it holds are not set against the others. evidence: text in brackets,
     added where it holds for none.
     """
-    others = [name for name in tested if name not in names]
+    others, metrics = [name for name in tested if name not in names], len({row.metric for row in rows})
     if not names:
         template = sentence_templates.NOT if len(tested) == 1 else sentence_templates.NONE
-    elif others:
+    elif others and not any(row.unscored for row in rows):
         is_most = len(names) > max(NAMED, len(others))
         template = sentence_templates.ALL_BUT if is_most and len(tested) == metrics else sentence_templates.ONLY
     else:
-        template = sentence_templates.EVERY if len(tested) == metrics > 1 else sentence_templates.SOME
+        template = sentence_templates.EVERY if len(names) == metrics > 1 else sentence_templates.SOME
     are, metrics_named = _are(names), listed(names or list(tested))
     return template.format(claim=claim, metrics=metrics_named, are=are, others=listed(others), evidence=evidence)
 
@@ -296,19 +282,14 @@ def _better_than_controls(tables: Sequence[_ControlTests]) -> str:
     for same in same_better.values():
         shown = [table.headline for table in same]
         tested = dict.fromkeys(name for table in same for name in table.tested)
-        metrics = len({row.metric for headline in shown for row in headline.metrics})
-        text = _claim(sentence_templates.BETTER_THAN_CONTROLS, same[0].better, tested, metrics)
+        rows = [row for headline in shown for row in headline.metrics]
+        text = _claim(sentence_templates.BETTER_THAN_CONTROLS, same[0].better, tested, rows)
         texts.append(_labelled(measures_of(shown, every), text, same_better))
     return " ".join(texts)
 
 
 def _worse_than_control(tables: Sequence[_ControlTests]) -> str:
-    """Return which metrics are, in every column, significantly worse than that column's best control; "" for none.
-
-    Also "" where such a control is a metric of the run.
-    """
-    if any(table.best.kind == "metric" for table in tables):
-        return ""  # the tests of pairs say it
+    """Return which metrics are, in every column, significantly worse than that column's best control; "" for none."""
     worse = [
         {
             plain(row.metric)

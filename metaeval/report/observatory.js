@@ -95,6 +95,7 @@ function details(cell) {
   const restricted = RESTRICTED.has(cell.set) && `the data are not for commercial use (${set.data_licence})`;
   if (cell.kind === "control") return ["it is a control", restricted].filter(Boolean).join("; ");
   const parts = [
+    cell.control && "it is a control",
     cell.stale && `stale: ${cell.stale}, and not ranked`,
     cell.alone === "yes" && "the only metric here, and not ranked",
     cell.rank_low && `rank ${ranks(cell)} on the ${counted(cell.common_rows)} rows that all metrics scored${onCommon(cell)}`,
@@ -282,7 +283,7 @@ function filters() {
   );
 }
 
-/** The metrics' cells that the questions and filters leave, and the controls of their sets. @returns {Chosen} */
+/** The metrics' cells that the questions and filters leave, and the controls of their sets, metrics or not. @returns {Chosen} */
 function chosen() {
   const allowed = NEEDS.slice(0, NEEDS.indexOf(state.budget) + 1);
   const wanted = state.name.toLowerCase();
@@ -296,7 +297,7 @@ function chosen() {
   const sets = [...new Set(metrics.map((cell) => cell.set))];
   const alone = new Set(metrics.filter((cell) => cell.alone === "yes").map((cell) => cell.set));
   sets.sort((one, two) => Number(alone.has(one)) - Number(alone.has(two)));
-  return { metrics, sets, alone, untimed, controls: here.filter((cell) => cell.kind === "control" && sets.includes(cell.set)) };
+  return { metrics, sets, alone, untimed, controls: here.filter((cell) => (cell.control || cell.kind === "control") && sets.includes(cell.set)) };
 }
 
 /** @param {Cell[]} of */

@@ -16,7 +16,7 @@ from metaeval.report.reference_answers import BUDGETS, LANGUAGES, MEANINGS, TASK
 
 PAGE = "index.html"
 SHOWN = (
-    *("set", "measure", "kind", "metric", "pack", "file", "version", "value", "low", "high", "n", "groups"),
+    *("set", "measure", "kind", "control", "metric", "pack", "file", "version", "value", "low", "high", "n", "groups"),
     *("effective", "common_rows", "common_value", "rank_low", "rank_high", "best", "above_controls", "alone"),
     *("stale", "shipped", "commercial", "licence", "fitted_on", "needs", "seconds_per_1000", "usd_per_1000"),
     *("date", "data", "metaeval"),

@@ -291,8 +291,7 @@ def _places(rows: Sequence[Row], key: str, tests: Significance) -> dict[str, tup
             higher, lower = (pair.one, pair.other) if (pair.difference or 0.0) > 0 else (pair.other, pair.one)
             better[names.index(higher), names.index(lower)] = True
     display = letters(np.array(list(value_of.values()), dtype=np.float64), better | better.T)
-    controls = {row.metric for row in rows if row.control}
-    ranked = [place for place, name in enumerate(names) if name not in controls]
+    ranked = [place for place, name in enumerate(names) if name not in {row.metric for row in rows if row.control}]
     low, high = (bound.tolist() for bound in rank_intervals(better[np.ix_(ranked, ranked)]))
     ranks = dict(zip(ranked, zip(low, high, strict=True), strict=True))
     return {name: (display[place], ranks.get(place)) for place, name in enumerate(names)}

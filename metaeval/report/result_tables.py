@@ -163,7 +163,8 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
     # One number of rows is said once; several are a column.
     rows = {pair.rows for pair in tested.comparisons}
     apart = len(rows) > 1
-    adjusted = _is_adjusted(tested)
+    # p of a single test is adjusted over nothing, unless a control is one of its sides.
+    adjusted = tested.tests != 1 or any(pair.holm not in (None, pair.p) for pair in tested.comparisons)
 
     lines: list[TableRow] = []
     shown = [column for column in result.columns if measures is None or column.key in measures]
@@ -186,7 +187,7 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
         blocks=blocks_of(lines),
         footnotes=tuple(Note(number, reason) for reason, number in reasons.items()),
         footer=(
-            Note("reading", _reading(tested)),
+            Note("reading", _reading(tested, adjusted)),
             Note("test", table_notes.settings(tested) + f", seed {tested.seed}{'; BH: Benjamini-Hochberg' * adjusted}"),
             Note("rows", "those that both metrics scored" if apart else f"{rows.pop():,}, scored by both metrics"),
             *(note for note in table_notes.footer(result) if note.label in ("data", "settings", "uncertainty")),
@@ -214,13 +215,8 @@ def _reason(pair: Comparison) -> Value:
     return Value(value=None, note=pair.note)
 
 
-def _is_adjusted(tested: Significance) -> bool:
-    """Return whether p of a pair is adjusted: that of a single test is not, unless it is of a family of controls."""
-    return tested.tests != 1 or any(pair.holm not in (None, pair.p) for pair in tested.comparisons)
-
-
-def _reading(tested: Significance) -> str:
-    p = "Holm-adjusted p" if _is_adjusted(tested) else "p"
+def _reading(tested: Significance, adjusted: bool) -> str:
+    p = "Holm-adjusted p" if adjusted else "p"
     meanings = {
         ">": f"a > b: different, a better ({p} at most {tested.alpha:g})",
         "≈": "a ≈ b: not significantly different, which does not show them equal",
@@ -283,9 +279,10 @@ def ability_columns(result: Result, declarations: Declarations) -> list[Column]:
 
 
 def _levels_grid(result: Result, declarations: Declarations, most: int) -> Table:
-    """Return the first table of a run: a column for each pair of levels, and whether a metric beats word overlap."""
-    shown = [Headline(result, column) for column in ability_columns(result, declarations)]
+    """Return the first table of a run: pairs of levels, the measure that ranks, and who beats word overlap by it."""
     (ranking,) = headlines([result], declarations)
+    columns = ability_columns(result, declarations)
+    shown = [Headline(result, column) for column in (*columns, *[ranking.column] * (ranking.column not in columns))]
     names, left = _names([ranking], most)
     by_name = {row.metric: row for row in metrics_of(result)}
     rows = [by_name[name] for name in names]
@@ -406,7 +403,11 @@ def _subtitle(results: Sequence[Result]) -> str:
     largest = max(result.rows, key=lambda row: row.total, default=None)
     rows = f"{largest.total if largest else 0:,} {units(result.unit)}"
     if largest and largest.excluded:
-        rows += f" ({sum(largest.excluded.values()):,} left out: {plain(', '.join(largest.excluded))})"
+        several = len(largest.excluded) > 1
+        left = ", ".join(
+            f"{number:,} {plain(why)}" if several else plain(why) for why, number in largest.excluded.items()
+        )
+        rows += f" ({sum(largest.excluded.values()):,} left out: {left})"
     rows += f", {count(data.groups, 'group')}"
     return "; ".join(filter(None, (f"{place_of(data)}: {rows}", " / ".join(counts))))
 

@@ -14,20 +14,19 @@ NO_VALUES = "No metric has a value here: {reasons}."
 # Several columns or data sets differ in what a sentence says.
 LABELLED = "{label}: {sentence}"
 
-# The metrics that are not significantly worse than the one with the highest value: it alone, several, all of them.
-# Only of the first can "best" be said: its rank interval is 1 to 1.
-LEADS_ALONE = "{best} is significantly better than {others} by {measures}{values}."
-LEAD = "{best} lead by {measures}{values}: the others are significantly worse than {top}."
-NONE_WORSE = "By {measures}, no metric is significantly worse than the one with the highest value{values}."
-NO_PAIR = "By {measures}, no two metrics are significantly different{values}."
-# Pairs differ, and no metric is above chance: which of them leads is not said.
-NONE_ABOVE_CHANCE = "By {measures}, no metric is significantly above chance; {best} has the highest value{values}."
+# The metrics that are not significantly worse than the one with the highest value: it alone, or several. Only of the
+# first can "better" be said: its rank interval is 1 to 1.
+LEADS_ALONE = "{best} is significantly better than {others} by {measures}."
+LEAD = "{best} lead by {measures}: the others are significantly worse than the highest."
+# No metric leads, and why.
+NONE_LEADS = "By {measures}, {why}{highest}."
+UNTESTED = "no test says whether metrics differ by more than noise"
+NONE_ABOVE_CHANCE = "no metric is significantly above chance"
+NONE_WORSE = "no metric is significantly worse than the highest"
+NO_PAIR = "no two metrics are significantly different"
 # Columns differ too much to be named.
 COUNTED = "Over {columns} columns, these metrics are {claim}: {counts}."
 LEADING = "not significantly worse than the one with the highest value"
-# A column has no tests.
-HIGHEST = "{best} has the highest value by {measures}{values}."
-UNTESTED = "No test says whether that is more than noise."
 
 # Tests against controls: claim is ABILITY or BETTER_THAN_CONTROLS.
 EVERY = "Every metric is {claim}."

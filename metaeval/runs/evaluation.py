@@ -164,9 +164,7 @@ def evaluate(
     resampled["by"] = config.interval.cluster.replace(",", "+") + "+annotator" * config.interval.annotators
     compared = config.comparison.model_dump()
     signed = {"protocol": protocol.name, **options, **resampled, **compared, **versions("metaeval", "numpy", "scipy")}
-    rows = [
-        _with_same(_row(frame, column, outcomes[column], signed, published), column, columns) for column in columns
-    ]
+    rows = [_with_same(_row(frame, column, outcomes[column], signed, published), column, columns) for column in columns]
     # Ceilings are those of the column with the most rows, for unscored rows are excluded together with their gold.
     most = max(outcomes.values(), key=lambda outcome: outcome.scored, default=None)
     keys = protocol.shown(unscored)
@@ -182,7 +180,7 @@ def evaluate(
         {column.name: _compared_controls(column, judged, outcomes) for column in metrics},
         tables,
     )
-    tests = withheld(tests, rows)
+    tests = withheld(tests, rows) if tests else None
     in_chunks = [column.name for column in columns if column.fields.get("reads") == "chunks"]
     read_in_chunks = {"read in chunks by": " + ".join(in_chunks)} if in_chunks else {}
     return results.Result(

@@ -27,6 +27,7 @@ from metaeval.runs.prepared_run import Job, RatedSet
 from metaeval.runs.run import EvaluatedRun, evaluate_columns
 from metaeval.runs.score_columns import AlignedColumn
 from metaeval.runs.score_packs import ReferenceSet, ScorePack, fingerprint_of
+from metaeval.runs.significance import adjusted, marked
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.signature import versions
 
@@ -44,7 +45,7 @@ OF_CELL = (
     *("set", "title", "dataset", "split", "unit", "language", "measure", "kind", "metric", "pack", "file", "version"),
     *("value", "low", "high", "n", "groups", "effective", "common_rows", "common_value", "rank_low", "rank_high"),
     *("best", "above_controls", "alone", "stale", "shipped", "commercial", "licence", "data_licence", "fitted_on"),
-    *("needs", "seconds_per_1000", "usd_per_1000", "date", "metaeval", "data"),
+    *("needs", "seconds_per_1000", "usd_per_1000", "date", "metaeval", "data", "control"),
 )
 OF_TEST = ("set", "measure", "one", "other", "rows", "difference", "low", "high", "p", "holm")
 DIGITS = 6
@@ -143,16 +144,20 @@ def set_tables(name: str, declared: ReferenceSet, source: Job | RatedSet, packs:
     about |= {"split": source.split, "data_licence": declared.card.licence, **versions("metaeval"), "data": data}
     tables = CellTables([], [])
     for measure, protocol in MEASURES.items():
-        results = [_result_under(run, protocol) for run in (whole, shared)]
-        if results[0] is None or results[1] is None or measure not in {column.key for column in results[0].columns}:
+        of_all, of_common = (_result_under(run, protocol) for run in (whole, shared))
+        if of_all is None or of_common is None or measure not in {column.key for column in of_all.columns}:
             continue
+        if of_common.significance:  # the common rows are all that is compared: no other row could reverse a test
+            (tested_here,) = adjusted([of_common.significance], lambda test: test.measure)
+            update = {"significance": tested_here, "rows": marked(of_common.rows, tested_here)}
+            of_common = of_common.model_copy(update=update)
         cells = [
             {**about, **_card_fields(cards.get(row.metric), name, declared), **fields}
             | {"stale": stale.get(row.metric, "")}
-            for row, fields in _measured(measure, results[0], results[1], source, whole)
+            for row, fields in _measured(measure, of_all, of_common, source, whole)
         ]
         tables.cells.extend(_texts(cell, OF_CELL) for cell in cells)
-        tests = [test for test in _tests(results[1]) if test.measure == measure]
+        tests = [test for test in _tests(of_common) if test.measure == measure]
         tables.tests.extend(_texts({"set": name, **test.model_dump()}, OF_TEST) for test in tests)
     return tables
 
@@ -189,13 +194,13 @@ def _measured(
         if value.value is None or row.metric in GOLD_CONTROLS:
             continue
         fields: dict[str, object] = {
-            **{"measure": measure, "kind": row.kind, "metric": row.metric, "value": value.value, "low": value.low},
-            **{"high": value.high, "n": row.scored, "effective": value.effective},
-            "groups": _groups(source, run, row.metric),
+            **{"measure": measure, "kind": row.kind, "control": row.control, "metric": row.metric},
+            **{"value": value.value, "low": value.low, "high": value.high, "n": row.scored},
+            **{"effective": value.effective, "groups": _groups(source, run, row.metric)},
         }
         if row.kind == "metric" and (common := on_common.get(row.metric)) and row.metric in metrics:
             rank = common.ranks.get(measure, (None, None))
-            above = above_every_control(headline, common.model_copy(update={"control": ""}), GOLD_CONTROLS)
+            above = above_every_control(headline, common, GOLD_CONTROLS)
             fields |= {"common_rows": common.scored, "common_value": common.values[measure].value}
             fields |= {"rank_low": rank[0], "rank_high": rank[1], "above_controls": above}
             fields |= {"best": row.metric in leading if row.metric in tested else None, "alone": len(metrics) < 2}

@@ -116,27 +116,20 @@ def adjusted(tables: Sequence[Significance], family: Callable[[Comparison], Hash
     family: returns what names the family of a comparison; None: all are one family.
     """
     against, _ = _in_families([table.controls or [] for table in tables], family, _against_controls)
-    shared: list[dict[object, Comparison]] = []
-    for of_table in against:
-        rising = sorted(of_table, key=lambda test: -1.0 if test.holm is None else test.holm)
-        shared.append({_both(test): test for test in rising})
+    by_pair = [{_both(test): test for test in sorted(tests, key=lambda test: test.holm or 0.0)} for tests in against]
     apart = [
-        [pair for pair in table.comparisons if _both(pair) not in known]
-        for table, known in zip(tables, shared, strict=True)
+        [pair for pair in table.comparisons if _both(pair) not in of_pair]
+        for table, of_pair in zip(tables, by_pair, strict=True)
     ]
     pairs, most = _in_families(apart, family, lambda _, p: holm(p))
     whole = []
-    for table, known, of_pairs, of_controls in zip(tables, shared, pairs, against, strict=True):
-        rest = iter(of_pairs)
-        update = {
-            "comparisons": [
-                _turned(known[_both(pair)], pair.one) if _both(pair) in known else next(rest)
-                for pair in table.comparisons
-            ],
-            "controls": [_turned(known[_both(test)], test.one) for test in of_controls],
-            "tests": most,
-        }
-        whole.append(table.model_copy(update=update))
+    for table, of_pair, of_metrics in zip(tables, by_pair, pairs, strict=True):
+        of_pair |= {_both(pair): pair for pair in of_metrics}
+        update = {}
+        for name, tests in (("comparisons", table.comparisons), ("controls", table.controls or [])):
+            same = ((test, of_pair[_both(test)]) for test in tests)
+            update[name] = [test.model_copy(update={"p": of.p, "holm": of.holm, "bh": of.bh}) for test, of in same]
+        whole.append(table.model_copy(update={**update, "tests": most}))
     return whole
 
 
@@ -144,45 +137,27 @@ def _both(test: Comparison) -> object:
     return test.measure, frozenset((test.one, test.other))
 
 
-def _turned(test: Comparison, one: str) -> Comparison:
-    """Return a test as the difference of its side `one` from the other."""
-    if test.one == one:
-        return test
-    difference, low, high = (None if end is None else -end for end in (test.difference, test.high, test.low))
-    update = {"one": one, "other": test.one, "difference": difference, "low": low, "high": high}
-    return test.model_copy(update=update)
-
-
 REVERSIBLE = "rows without a score could reverse it"
 
 
-def withheld(tests: Significance | None, rows: Iterable[Row]) -> Significance | None:
+def withheld(tests: Significance, rows: Iterable[Row]) -> Significance:
     """Return the tests without an adjusted p where rows without a score could reverse a significant difference.
 
     rows: those of the table. A difference is kept where the worst value of its better side, over the scores that its
     unscored rows could have, is above the best value of the other.
     """
-    if tests is None:
-        return None
-    values = {row.metric: row.values for row in rows}
+    values, alpha = {row.metric: row.values for row in rows}, tests.alpha
 
     def kept(test: Comparison) -> Comparison:
-        if not differs(test, tests.alpha):
-            return test
-        sides = [values[name].get(test.measure) for name in (test.one, test.other)]
-        spans = [(side.bounds or (side.value, side.value)) if side else (None, None) for side in sides]
-        unscored = any(side is not None and side.bounds for side in sides)
+        sides = [values[name][test.measure] for name in (test.one, test.other)]
+        spans = [side.bounds or (side.value or 0.0, side.value or 0.0) for side in sides]
         (worst, _), (_, best) = spans if (test.difference or 0.0) > 0 else spans[::-1]
-        if unscored and worst is not None and best is not None and worst <= best:
+        if any(side.bounds for side in sides) and differs(test, alpha) and worst <= best:
             return test.model_copy(update={"holm": None, "bh": None, "note": REVERSIBLE})
         return test
 
-    return tests.model_copy(
-        update={
-            "comparisons": [*map(kept, tests.comparisons)],
-            "controls": None if tests.controls is None else [*map(kept, tests.controls)],
-        }
-    )
+    of_controls = [*map(kept, tests.controls or [])]
+    return tests.model_copy(update={"comparisons": [*map(kept, tests.comparisons)], "controls": of_controls})
 
 
 Tests = Sequence[tuple[int, Comparison]]

@@ -270,8 +270,8 @@ def _overall(cited: CitedAnswers, around: Provenance, rouge: str) -> Table:
         table.add("", system, cells, *_records(system, None, values))
     reading = (
         "as Table 1 of the ALiiCE paper. Values have intervals; mean (standard deviation) where a system has several "
-        f"samples. Correct.: EM recall, or ROUGE-{rouge} where there are no short answers. Fluency: MAUVE. SD: "
-        "standard deviation of the length over answers (n - 1)"
+        f"samples. Correct.: EM recall, or ROUGE-{rouge} where there are no short answers. SD: standard deviation of "
+        "the length over answers (n - 1). Fluency: MAUVE"
     )
     lacking = (
         "" if "Fluency" in columns else ", which needs the package mauve-text with its model, and reference answers"
