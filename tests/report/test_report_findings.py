@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 
 from metaeval import registry
 from metaeval.report.cautions import cautions
-from metaeval.report.findings import findings
+from metaeval.report.findings import findings, leading
 from metaeval.report.interval_texts import FEW_GROUPS
 from metaeval.report.ranking_measures import headlines
 from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Perfect, Result, Row, Significance, Value
@@ -140,38 +143,75 @@ def first(*results):
 class TestWhoLeads:
     def test_a_clear_winner_is_better_than_each_other_metric(self):
         found = made([A, B, C], apart=[("a", "b"), ("a", "c")])
-        assert first(found) == "a is significantly better than every other metric by Overall (a 77.0, b 67.0)."
+        assert first(found) == "a (77.0) is significantly better than every other metric by Overall."
 
     def test_of_two_metrics_both_values_are_named(self):
-        assert (
-            first(made([B, A], apart=[("a", "b")])) == "a is significantly better than b by Overall (a 77.0, b 67.0)."
-        )
+        found = first(made([B, A], apart=[("a", "b")]))
+        assert found == "a (77.0) is significantly better than b (67.0) by Overall."
 
     def test_nobody_is_told_apart(self):
-        assert first(made([A, B, C])) == "By Overall, no two metrics are significantly different (a 77.0, b 67.0)."
+        found = first(made([C, A, B]))
+        assert found == "By Overall, no two metrics are significantly different; a (77.0) has the highest value."
 
     def test_nobody_is_told_apart_from_the_best_but_others_are(self):
         # b and c differ from each other, neither from the best.
         assert (
             first(made([A, B, C], apart=[("b", "c")]))
-            == "By Overall, no metric is significantly worse than the one with the highest value (a 77.0, b 67.0)."
+            == "By Overall, no metric is significantly worse than the highest; a (77.0) has the highest value."
         )
 
     def test_some_are_not_told_apart_from_the_best(self):
         found = first(made([A, B, C], apart=[("a", "c")]))
-        assert found == ("a and b lead by Overall (77.0, 67.0): the others are significantly worse than a.")
+        assert found == "a (77.0) and b (67.0) lead by Overall: the others are significantly worse than the highest."
 
     def test_leaders_of_which_another_is_highest_elsewhere(self):
         apart = [("a", "c")], [("b", "c")]
         found = first(made([A, B, C], apart[0]), correlated({"a": 0.4, "b": 0.6, "c": 0.3}, apart[1]))
         assert found == "a and b lead by Overall and Spearman: the others are significantly worse than the highest."
 
+    @pytest.mark.parametrize("columns", [1, 2])
+    def test_in_any_table_a_name_has_its_own_value_behind_it(self, columns):
+        rng = np.random.default_rng(columns)
+        for _ in range(200):
+            results = []
+            for number in range(columns):
+                names = [f"m{place}, large" if place % 3 else f"m{place}" for place in range(rng.integers(2, 9))]
+                values = rng.choice([None, *np.round(rng.random(6), 3)], len(names)).tolist()  # with ties
+                pairs = [(one, other) for one in names for other in names if one < other]
+                rows = [metric(name, *[value] * 4) for name, value in zip(names, values, strict=True)]
+                apart = [pair for pair in pairs if rng.random() < 0.6]
+                results.append(made(rows, apart, name=f"set {number}", columns=AUC[-1:]))
+            shown = headlines(results, DECLARATIONS)
+            if not any(headline.metrics for headline in shown):
+                continue
+            sentence = leading(shown)
+            known = {(row.metric, each.number(row)) for each in shown for row in each.metrics}
+            behind = re.findall(r"(m\d(?:, large)?)(?: \(([\d.]+)\))?", sentence)
+            assert {pair for pair in behind if pair[1]} <= known
+            assert len(re.findall(r"\([\d.]+\)", sentence)) == sum(bool(number) for _, number in behind)
+            if columns == 1 and " lead by " in sentence:
+                assert [name for name, number in behind if number] == top(shown[0])[: len(behind)]
+
+    def test_equal_highest_values_are_all_named(self):
+        twin = metric("twin", 0.9, 0.6, 0.8, 0.77)
+        assert first(made([A, B, twin])).endswith("a (77.0) and twin (77.0) have the highest value.")
+
+    def test_values_on_different_rows_are_not_compared(self):
+        lost = metric("d", 0.9, 0.6, 0.8, 0.9, total=100, scored=60, unscored=40, statuses={"error": 40})
+        for apart in ([], [("a", "b")]):
+            assert "highest value" not in first(made([A, B, lost], apart))
+        # Both were tested, each on its own rows: that d is above the control and b is not does not set one against
+        # the other.
+        words = control("words", 0.9, 0.5, 0.8, 0.7)
+        assert "Only" not in " ".join(findings([made([lost, B, words])], DECLARATIONS))
+        assert "Only a " in " ".join(findings([made([A, B, words])], DECLARATIONS))
+
     def test_a_metric_that_is_only_better_on_its_own_rows_is_not_better(self):
         # a has the higher value; on the rows that both scored b is significantly better.
         found = made([A, B], [("a", "b")])
         tests = [test.model_copy(update={"difference": -0.1}) for test in found.significance.comparisons]
         turned = found.model_copy(update={"significance": found.significance.model_copy(update={"comparisons": tests})})
-        assert first(turned).startswith("By Overall, no metric is significantly worse than the one with the highest")
+        assert first(turned).startswith("By Overall, no metric is significantly worse than the highest")
 
     def test_the_same_leaders_under_two_protocols_are_named_once(self):
         apart = [("a", "b"), ("a", "c")]
@@ -184,8 +224,8 @@ class TestWhoLeads:
             correlated({"a": 0.4, "b": 0.6, "c": 0.3}, [("a", "b"), ("b", "c")]),
         )
         assert found == (
-            "a is significantly better than every other metric by Overall (a 77.0, b 67.0). "
-            "b is significantly better than every other metric by Spearman (b 0.600, a 0.400)."
+            "a (77.0) is significantly better than every other metric by Overall. "
+            "b (0.600) is significantly better than every other metric by Spearman."
         )
 
     def test_of_many_columns_with_leaders_of_their_own_each_metric_is_counted(self):
@@ -199,13 +239,13 @@ class TestWhoLeads:
     def test_where_no_metric_is_above_chance_none_leads(self):
         rows = [metric("a", *[0.51] * 4), metric("b", *[0.4] * 4), control("random", *[0.5] * 4)]
         assert first(made(rows, [("a", "b")])) == (
-            "By Overall, no metric is significantly above chance; a has the highest value (a 51.0, b 40.0)."
+            "By Overall, no metric is significantly above chance; a (51.0) has the highest value."
         )
-        assert first(made(rows)) == "By Overall, no two metrics are significantly different (a 51.0, b 40.0)."
+        assert first(made(rows)).startswith("By Overall, no two metrics are significantly different; a (51.0) ")
 
     def test_without_a_test_nothing_is_claimed(self):
         assert first(made([A, B, C], significance=None)) == (
-            "a has the highest value by Overall (a 77.0, b 67.0). No test says whether that is more than noise."
+            "By Overall, no test says whether metrics differ by more than noise; a (77.0) has the highest value."
         )
 
     def test_a_pair_that_could_not_be_tested_is_not_told_apart(self):
@@ -225,8 +265,8 @@ class TestWhoLeads:
         assert first(one, other) == "a is significantly better than b by Overall on every data set."
         switched = made([metric("a", 0.6, 0.6, 0.6, 0.6), B], apart, name="other")
         assert (
-            first(one, switched) == "a is significantly better than b by Overall on one (a 77.0, b 67.0). "
-            "b is significantly better than a by Overall on other (b 67.0, a 60.0)."
+            first(one, switched) == "a (77.0) is significantly better than b (67.0) by Overall on one. "
+            "b (67.0) is significantly better than a (60.0) by Overall on other."
         )
 
 
@@ -468,7 +508,8 @@ class TestHeadlineTable:
         learnt = metric("support-mini", 0.9, 0.6, 0.8, 0.71, control="reference")
         results = [made([A, B, C, learnt, words]), correlated({"a": 0.4, "b": 0.3})]
         grid = headline_grid(results, DECLARATIONS)
-        assert grid.headings == ("FS-NS", "FS-PS", "PS-NS", "better than word overlap?")
+        # The measure that decides stands beside the answer.
+        assert grid.headings == ("FS-NS", "FS-PS", "PS-NS", "Overall", "better than word overlap?")
         verdicts = {line.name: line.cells[-1].number for line in grid.lines}
         assert verdicts == {"a": "yes", "b": "not shown", "c": "worse", "overlap": "–", "support-mini": "not shown"}
         assert [(block.title, len(block.lines)) for block in grid.blocks] == [("", 3), ("controls", 2)]
@@ -476,7 +517,7 @@ class TestHeadlineTable:
         assert "controls: support-mini (reference), overlap (lexical)" in below
         assert not any(cell.marks for line in grid.lines for cell in line.cells)
         untested = made([A, words], significance=None)
-        assert headline_grid([untested], DECLARATIONS).headings == ("FS-NS", "FS-PS", "PS-NS")
+        assert headline_grid([untested], DECLARATIONS).headings == ("FS-NS", "FS-PS", "PS-NS", "Overall")
 
     def test_controls_are_folded_into_the_best_of_each_column(self):
         words, place = control("words", 0.9, 0.5, 0.8, 0.7), control("place", 0.6, 0.6, 0.6, 0.6)

@@ -13,7 +13,7 @@ from scipy.stats import false_discovery_control
 
 from metaeval.config import ComparisonConfig
 from metaeval.report import result as results
-from metaeval.runs.significance import marked, significance
+from metaeval.runs.significance import adjusted, marked, significance, withheld
 from metaeval.stats.significance import delong
 from protocols import classification, correlation
 from protocols.comparison import compare
@@ -223,3 +223,57 @@ def test_ranks_follow_the_sign_of_the_test_and_letters_the_values() -> None:
     answer = results.Significance(permutations=9, seed=0, alpha=0.05, comparisons=[pair("a", "b", -0.2, 0.01)])
     rows = marked([row("a", 0.7), row("b", 0.6)], answer)
     assert [(own.letters["spearman"], own.ranks["spearman"]) for own in rows] == [("a", (2, 2)), ("b", (1, 1))]
+
+
+@pytest.mark.parametrize("settings", [{}, {"test": "exchange", "family": "table"}])
+def test_a_pair_with_a_control_has_one_p(settings: dict[str, Any]) -> None:
+    # "good" and "as good" are controls that the user named too: they and the control beside them are one family.
+    given = metrics(correlation.PROTOCOL)
+    against: dict[str, dict[str, Any]] = {
+        name: {"random": None, **{other: given[other] for other in ("good", "as good") if other != name}}
+        for name in given
+    }
+    call = correlation.PROTOCOL, {}, RESAMPLING, ComparisonConfig(permutations=199, **settings), given, ("spearman",)
+    answer = significance(*call, against)
+    assert answer is not None
+    seen: dict[frozenset[str], set[tuple[float | None, ...]]] = {}
+    for test in [*answer.comparisons, *(answer.controls or [])]:
+        seen.setdefault(frozenset((test.one, test.other)), set()).add((test.p, test.holm, test.bh))
+    assert all(len(values) == 1 for values in seen.values())
+    # The pair without a control is alone in its family; the pairs do not change the comparisons with controls.
+    (free,) = [pair for pair in answer.comparisons if {pair.one, pair.other} == {"best", "bad"}]
+    assert (free.holm, answer.tests) == (free.p, 1)
+    (apart,) = adjusted([answer.model_copy(update={"comparisons": []})], None)
+    assert apart.controls == answer.controls
+    letters = {row_.metric: row_.letters["spearman"] for row_ in marked([row(name, 0.5) for name in given], answer)}
+    for pair_ in answer.comparisons:
+        assert bool({*letters[pair_.one]} & {*letters[pair_.other]}) == ((pair_.holm or 0.0) > 0.05)
+
+
+def test_a_control_among_the_metrics_has_letters_and_no_rank() -> None:
+    pairs = [pair("a", "words", 0.4, 0.01), pair("a", "b", 0.1, 0.01), pair("words", "b", -0.2, 0.01)]
+    answer = results.Significance(permutations=9, seed=0, alpha=0.05, comparisons=pairs)
+    rows = [row("a", 0.7), row("words", 0.3).model_copy(update={"control": "lexical"}), row("b", 0.6)]
+    marks = [(own.letters["spearman"], own.ranks.get("spearman")) for own in marked(rows, answer)]
+    assert marks == [("a", (1, 1)), ("c", None), ("b", (2, 2))]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "difference", "kept"),
+    [(None, 0.2, True), ((0.65, 0.8), 0.2, True), ((0.55, 0.8), 0.2, False), ((0.2, 0.55), -0.1, True)],
+)
+def test_what_rows_without_a_score_could_reverse_is_withheld(
+    bounds: tuple[float, float] | None, difference: float, kept: bool
+) -> None:
+    # b has .6 on every row; the difference is that on the rows that both scored.
+    rows = [row("a", 0.7 if difference > 0 else 0.5), row("b", 0.6), row("words", 0.6, kind="control")]
+    value = rows[0].values["spearman"].model_copy(update={"bounds": bounds})
+    rows[0] = rows[0].model_copy(update={"values": {"spearman": value}})
+    tests = [pair("a", "b", difference, 0.01)], [pair("a", "words", difference, 0.01)]
+    given = results.Significance(permutations=9, seed=0, alpha=0.05, comparisons=tests[0], controls=tests[1])
+    answer = withheld(given, rows)
+    assert [test.p for test in (*answer.comparisons, *(answer.controls or []))] == [0.01, 0.01]
+    assert [test.holm is not None for test in (*answer.comparisons, *(answer.controls or []))] == [kept, kept]
+    first, second, _ = marked(rows, answer)
+    assert (first.letters == second.letters) != kept
+    assert bool(first.not_above) == (not kept or difference < 0)
