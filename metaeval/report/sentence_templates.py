@@ -77,7 +77,7 @@ TIES = "the order of tied scores moves the value, [worst..best]:"
 UNSCORED_MOVE = "{units} without a score could move the value"
 FEWER_SCORED = (
     "; a metric that scored fewer {units} than another is not bold or underlined, and tests use the {units} that both "
-    "scored"
+    "scored, and claim nothing that the others could reverse"
 )
 NO_REASON = "undefined, no reason recorded"
 

@@ -1,5 +1,7 @@
 """Metrics of one column that scored different rows: said at the number, and not ranked by it."""
 
+import numpy as np
+
 import metaeval
 from metaeval.report.html_report import page
 from metaeval.report.result_tables import lay_out
@@ -74,3 +76,21 @@ def test_a_metric_alone_on_its_rows_is_not_called_best():
     table = lay_out(result)
     assert not any(cell.rank for line in table.lines for cell in line.cells)
     assert table.legend == ""
+
+
+def test_rows_that_a_metric_lacks_at_one_level_do_not_make_it_better():
+    # b has the scores of a, and none where a is low at the top level: better than chance on the rows that it scored.
+    rng = np.random.default_rng(1)
+    pairs = [pair for pair in metaeval.pairs() if pair.level is not None]
+    a = {pair.pair_id: float(0.05 * pair.level + rng.normal()) for pair in pairs}
+    b = {pair.pair_id: a[pair.pair_id] for pair in pairs if pair.level < 2 or a[pair.pair_id] > 0}
+    settings = {**SETTINGS, "controls": True, "interval": {"resamples": 200}}
+    results = metaeval.evaluate_scores({"a": a, "b": b}, **settings)
+    (result,) = results
+    assert {round(test.difference, 9) for test in result.significance.comparisons} == {0.0}
+    above_chance = [test for test in result.significance.controls if (test.one, test.other) == ("b", "random")]
+    assert min(test.p for test in above_chance) < 0.01
+    assert all(test.holm is None or test.holm > 0.05 for test in above_chance)
+    assert all(row.not_above["overall"] for row in result.rows if row.kind == "metric")
+    assert not any("b" in claim.split() and "is shown" in claim for claim in results.findings)
+    assert "Only" not in " ".join(results.findings)
