@@ -283,7 +283,7 @@ def test_fluency_is_mauve_where_the_package_is_installed(cli, ran, write, tmp_pa
         "cite", "tables", write(ITEMS), "--nli", "overlap", "--parser", "small", *QUICK, "-s", "mauve_model=none"
     )
     assert "Fluency" not in ended.out.split("reading")[0]
-    assert "needs the package mauve-text with its model" in " ".join(ended.out.split())
+    assert "Fluency: MAUVE, which needs the package mauve-text with its model" in " ".join(ended.out.split())
     # A package in its place, which says how many answers it was given: two, so .2; and a model folder of any content.
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "mauve.py").write_text(STAND_IN)

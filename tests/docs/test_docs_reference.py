@@ -10,7 +10,7 @@ import pytest
 from benchmarks import reference, which_metric
 from metaeval import registry
 from metaeval.report.findings import findings
-from metaeval.report.ranking_measures import headlines
+from metaeval.report.ranking_measures import Headline, headlines
 from metaeval.report.result import Comparison, load_result
 from metaeval.report.significance_verdicts import above_every_control, best_control
 from metaeval.runs import reference_cells, score_packs
@@ -193,6 +193,18 @@ def test_no_sentence_contradicts_a_mark(name):
 def test_the_page_is_made_from_it():
     page = (HERE / "docs" / "how-to" / "which-metric.md").read_text(encoding="utf-8")
     assert page == which_metric.page(KEPT), "type: python -m benchmarks.which_metric > docs/how-to/which-metric.md"
+
+
+def test_the_pages_best_control_is_that_of_every_other_page():
+    for purpose in which_metric.PURPOSES:
+        for result in which_metric.of_purpose(reference.kept_results(KEPT), purpose).values():
+            column = next(column for column in result.columns if column.key == purpose.measure)
+            best = best_control(Headline(result, column), GOLD_CONTROLS)
+            values = [
+                row.values[purpose.measure].value or 0.0 for row in result.rows if row.control not in ("", "oracle")
+            ]
+            assert max(values) == best.values[purpose.measure].value
+            assert f"({best.metric})" in which_metric._best_control(result, purpose)
 
 
 def test_the_page_names_the_best_metric_and_those_that_are_not_significantly_different():

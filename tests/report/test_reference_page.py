@@ -237,6 +237,17 @@ def test_keys_move_sort_and_show_details(opened, pages):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(23, 23, 26)"
 
 
+def test_the_best_control_may_be_a_metric(opened, pages):
+    cells = [
+        *(cell("north", "a", 0.9), cell("north", "overlap", 0.813, control="lexical", above_controls="")),
+        cell("north", "statement length", 0.621, kind="control", control="trivial", best=""),
+    ]
+    page = opened(pages(cells))
+    assert page.locator("tfoot td").all_inner_texts() == ["81.3"]
+    page.locator("td[aria-label^=overlap]").first.focus()
+    assert "it is a control" in page.locator("#detail").inner_text()
+
+
 def test_filters_and_marks(opened, pages):
     cells = [
         *(cell("north", "a", 0.9), cell("north", "b", 0.8, common_rows="70"), cell("south", "a", 0.5, commercial="no")),

@@ -528,6 +528,12 @@ class TestHeadlineTable:
         shown = {line.name: [cell.number for cell in line.cells] for line in controls.lines}
         assert shown == {"words": ["90.0", "", "80.0", "70.0"], "place": ["", "60.0", "", ""]}
 
+    def test_rows_that_are_left_out_are_counted_by_reason(self):
+        excluded = {"no level": 52, "no pool": 1279}
+        row = A.model_copy(update={"excluded": excluded, "total": 100 + 1331})
+        subtitle = headline_grid([made([row])], DECLARATIONS).subtitle
+        assert "1,431 chunk pairs (left out: 52 no level, 1,279 no pool)" in subtitle
+
     def test_numbers_below_one_have_no_nought_and_negative_ends_no_dash(self):
         grid = headline_grid([made([A, B], protocol="other"), correlated({"a": 0.4, "b": 0.01})], DECLARATIONS)
         assert [line.cells[1].number for line in grid.lines] == [".400", ".010"]

@@ -150,6 +150,8 @@ def test_a_pack_whose_language_follows_the_texts_is_the_control_itself(tmp_path,
     names = [row["metric"] for row in tables.cells if row["measure"] == "kendall"]
     assert names.count("overlap") == 1
     assert "overlap (control)" not in names
+    of_overlap = [row for row in tables.cells if row["metric"] == "overlap"]
+    assert {(row["control"], row["above_controls"]) for row in of_overlap} == {("lexical", "")}
 
 
 def test_stale_packs_are_marked_and_left_out_of_ranks(folder, pack, source):

@@ -286,6 +286,10 @@ def test_the_pooled_variation_of_positions_is_the_pipelines_own(write):
     own = [*(cups.index(mark) / len(cups) for mark in ("[1]", "[2]", "[3]")), cats.index("[1]") / len(cats)]
     offsets = [*own, *own, own[-1]]
     assert statistic.of(sums)[0] == pytest.approx(np.std(offsets) / np.mean(offsets), abs=1e-14)
+    # An answer's value is of the same profile: by the paper, it is the mean over the answer's sentences.
+    by_answer = [np.std(each) / np.mean(each) for each in (own, own, own[-1:])]
+    assert read.values["cvcp"] == pytest.approx(by_answer, abs=1e-14)
+    assert read_claims("aliice", answers, "paper", splitter="rules").values["cvcp"][0] != pytest.approx(by_answer[0])
 
 
 @pytest.mark.parametrize(
