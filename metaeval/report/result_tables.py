@@ -165,7 +165,6 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
     apart = len(rows) > 1
     # p of a single test is adjusted over nothing, unless a control is one of its sides.
     adjusted = tested.tests != 1 or any(pair.holm not in (None, pair.p) for pair in tested.comparisons)
-
     lines: list[TableRow] = []
     shown = [column for column in result.columns if measures is None or column.key in measures]
     for column, pair in (
@@ -281,8 +280,7 @@ def ability_columns(result: Result, declarations: Declarations) -> list[Column]:
 def _levels_grid(result: Result, declarations: Declarations, most: int) -> Table:
     """Return the first table of a run: pairs of levels, the measure that ranks, and who beats word overlap by it."""
     (ranking,) = headlines([result], declarations)
-    columns = ability_columns(result, declarations)
-    shown = [Headline(result, column) for column in (*columns, *[ranking.column] * (ranking.column not in columns))]
+    shown = [Headline(result, each) for each in dict.fromkeys((*ability_columns(result, declarations), ranking.column))]
     names, left = _names([ranking], most)
     by_name = {row.metric: row for row in metrics_of(result)}
     rows = [by_name[name] for name in names]
