@@ -401,11 +401,7 @@ def _subtitle(results: Sequence[Result]) -> str:
     largest = max(result.rows, key=lambda row: row.total, default=None)
     rows = f"{largest.total if largest else 0:,} {units(result.unit)}"
     if largest and largest.excluded:
-        several = len(largest.excluded) > 1
-        left = ", ".join(
-            f"{number:,} {plain(why)}" if several else plain(why) for why, number in largest.excluded.items()
-        )
-        rows += f" ({sum(largest.excluded.values()):,} left out: {left})"
+        rows += f" (left out: {', '.join(f'{number:,} {plain(why)}' for why, number in largest.excluded.items())})"
     rows += f", {count(data.groups, 'group')}"
     return "; ".join(filter(None, (f"{place_of(data)}: {rows}", " / ".join(counts))))
 
