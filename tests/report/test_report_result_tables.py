@@ -107,7 +107,8 @@ def test_footnotes_say_which_control_and_how_wide(result):
     )
     assert _note(notes, "§").text == (
         "pairs without a score could move the value, [worst..best]; a metric that scored fewer pairs than another is "
-        "not bold or underlined, and tests use the pairs that both scored:"
+        "not bold or underlined, and tests use the pairs that both scored, and claim nothing that the others could "
+        "reverse:"
     )
     assert _note(notes, "1").text == "the score is constant"
 
