@@ -44,7 +44,7 @@ def ordered(headline: Headline) -> list[Row]:
 def top(headline: Headline) -> list[str]:
     """Return the metric with the highest value and those not significantly worse, the highest value first.
 
-    Where every pair was tested, a metric that is alone in the list has the rank interval 1 to 1.
+    Where every pair was tested, a metric that is alone in the list, and no control, has the rank interval 1 to 1.
     """
     names, better = [row.metric for row in ordered(headline)], better_pairs(headline)
     return [name for name in names if (names[0], name) not in better]
