@@ -119,7 +119,7 @@ def typed(function: Callable[Params, Returned]) -> Callable[Params, Returned]:
             for value in argument if several and name in kinds else (argument,):
                 if name in kinds and not _fits(value, kinds[name]):
                     raise UserError(f"{name} is {reprlib.repr(value)}; allowed: {_in_words(kinds[name])}.")
-        with inputs_protected():
+        with inputs_protected(from_python=True):
             return function(*args, **kwargs)
 
     return checked

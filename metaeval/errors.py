@@ -65,6 +65,18 @@ def unknown(kind: str, name: str, known: Iterable[str], then: str = "") -> UserE
     )
 
 
+def refuse_same_text(what: str, names: Iterable[Any]) -> None:
+    """Raise `UserError` for two names that are one as text, such as 1 and "1". what: whose names they are."""
+    first: dict[str, tuple[int, Any]] = {}
+    for number, name in enumerate(names, 1):
+        other, before = first.setdefault(str(name), (number, name))
+        if other != number:
+            raise UserError(
+                f"{what} has the name {str(name)!r} twice (column {other} is {before!r}, and column {number} {name!r}): "
+                "give one another name."
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One fault of a file. line: number, from 1. field: its name. value: what is there. allowed: what may be there."""

@@ -30,19 +30,29 @@ UNFINISHED = ".unfinished"
 _UNSAFE = re.compile(r"[^\w.-]+")
 _FORMULA = re.compile(r"[=+@\t\r\n＝＋－＠-]")
 _NUMERAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-# What the running command, or call from Python, does with each file: "input", "output" or "written".
-_JOB: ContextVar[dict[tuple[int, int], tuple[str, Path]] | None] = ContextVar("metaeval-job", default=None)
+# What the running command, or call from Python, does with each file ("input", "output" or "written"), and what it keeps
+# in memory.
+_JOB: ContextVar[dict[Any, Any] | None] = ContextVar("metaeval-job", default=None)
 
 
 @contextlib.contextmanager
-def inputs_protected() -> Iterator[None]:
-    """Treat the outermost such block as one job, which may overwrite no file that it read, unless it wrote the file."""
-    token = _JOB.set({}) if _JOB.get() is None else None
+def inputs_protected(from_python: bool = False) -> Iterator[None]:
+    """Treat the outermost such block as one job, which may overwrite no file that it read, unless it wrote the file.
+
+    from_python: whether a Python program called for the job, whose modules may differ from their files.
+    """
+    token = _JOB.set({"from_python": from_python}) if _JOB.get() is None else None
     try:
         yield
     finally:
         if token:
             _JOB.reset(token)
+
+
+def job_memory() -> dict[Any, Any]:
+    """Return what the running job keeps in memory until it ends; outside a job, an empty dict that nothing keeps."""
+    job = _JOB.get()
+    return {} if job is None else job
 
 
 def declare(use: Literal["input", "output", "written"], *paths: AnyPath) -> None:

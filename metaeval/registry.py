@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+from collections.abc import Container
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, distributions, entry_points
@@ -14,6 +15,7 @@ from types import FunctionType
 from typing import Any, Literal
 
 from metaeval.errors import UserError, unknown
+from metaeval.files import job_memory
 
 Kind = Literal["metric", "dataset", "protocol", "pipeline", "analysis"]
 _GROUPS: dict[Kind, str] = {
@@ -37,7 +39,7 @@ LIST_COMMAND: dict[Kind, str] = {
 }
 """By kind: the end of the message about an unknown name."""
 _GIVEN: dict[tuple[Kind, str], Any] = {}
-"""By (kind, name): functions and classes that a Python caller gave in place of a name, and that no module holds."""
+"""By (kind, name): functions and classes that a Python caller gave in place of a name."""
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
@@ -77,24 +79,51 @@ def name_of(kind: Kind, value: Any) -> Any:
     """Return the name by which `find` returns a function or class that a caller gives: 'module:name', or its own name.
 
     An object that no module holds (it was defined in a notebook, at a prompt or inside a function) gets its own name,
-    under which only this process finds it. Anything else is returned unchanged. Raises `UserError` for a function
-    without a name, and for one that has the name of something registered.
+    under which only this process finds it. Anything that cannot be called is returned unchanged. Raises `UserError` for
+    what has no name of its own, and for what has the name of something registered or given in the same job.
     """
-    if not isinstance(value, FunctionType | type):
+    given = job_memory().setdefault("given", {})
+    if not callable(value):
+        if isinstance(value, str) and ":" in value and (kind, value) not in given:
+            _GIVEN.pop((kind, value), None)  # of an earlier job, which gave the object itself
         return value
+    if not isinstance(value, FunctionType | type):
+        raise UserError(
+            f"A {kind} is a function that has a name, or a class, and this {type(value).__name__} is neither: call it "
+            "in a function of your own, by 'def NAME(source, statement)'."
+        )
     name, module = value.__name__, value.__module__
-    if module != "__main__" and getattr(sys.modules.get(module), name, None) is value:
-        return f"{module}:{name}"
     if not name.isidentifier():
         raise UserError(f"A {kind} needs a name, and {name} is none: define it by 'def NAME(source, statement)'.")
-    if name in names(kind):
+    if module != "__main__" and getattr(sys.modules.get(module), name, None) is value:
+        name = f"{module}:{name}"
+    elif name in names(kind):
         raise UserError(f"A registered {kind} has the name {name!r}: give your own another name.")
+    if (other := given.setdefault((kind, name), value)) is not value:
+        raise UserError(
+            f"Two {kind}s have the name {name!r} ({_place(other)}, and {_place(value)}): give one another name."
+        )
     _GIVEN[kind, name] = value
     return name
 
 
+def refuse_given(kind: Kind, taken: Container[str], place: str) -> None:
+    """Raise `UserError` if an object that this job was given has one of the names `taken`, which stand in `place`."""
+    for (given, name), value in job_memory().get("given", {}).items():
+        if given == kind and name in taken:
+            raise UserError(
+                f"Two {kind}s have the name {name!r} ({_place(value)}, and {place}): give yours another name."
+            )
+
+
+def _place(value: Any) -> str:
+    """Return where a function or class is defined, as far as Python knows: a line of a file, or a module."""
+    code = getattr(value, "__code__", None)
+    return f"line {code.co_firstlineno} of {code.co_filename}" if code else f"{value.__module__}.{value.__qualname__}"
+
+
 def is_given(kind: Kind, name: str) -> bool:
-    """Return whether a name stands for an object that a Python caller gave, which no other process finds."""
+    """Return whether a name stands for an object that a Python caller gave, which may differ from any file."""
     return (kind, name) in _GIVEN
 
 

@@ -23,7 +23,7 @@ from metaeval.cell_tables import TypedTable, Wrong
 from metaeval.column_arrays import BLOCK, Cells
 from metaeval.csv_encodings import decoded
 from metaeval.display_text import count, visible
-from metaeval.errors import UserError, shown
+from metaeval.errors import UserError, refuse_same_text, shown
 from metaeval.files import csv_text, write_text
 from metaeval.parsing import json_objects, parquet_library, parquet_parts, parse_json
 from metaeval.table_settings import chosen_encoding
@@ -74,6 +74,7 @@ def table_of(name: str, records: Any, places: Sequence[str] = ()) -> TypedTable:
     elif hasattr(records, "to_dicts"):
         columns = {heading: _cells(values) for heading, values in records.to_dict(as_series=False).items()}
     elif hasattr(records, "columns") and hasattr(records, "to_dict"):
+        refuse_same_text(name, records.columns)
         filled = records.astype(object).where(records.notna(), None).to_dict("list")
         columns = {str(heading): _cells(values) for heading, values in filled.items()}
     else:
@@ -81,6 +82,7 @@ def table_of(name: str, records: Any, places: Sequence[str] = ()) -> TypedTable:
         if not all(isinstance(record, Mapping) for record in listed):
             listed = []
         headings = dict.fromkeys(heading for record in listed for heading in record)
+        refuse_same_text(name, headings)
         columns = {str(heading): _cells([record.get(heading) for record in listed]) for heading in headings}
     return _not_empty(TypedTable(name, columns, places.__getitem__ if places else None))
 

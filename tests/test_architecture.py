@@ -37,7 +37,7 @@ ROOMS = {
     "declared": "errors files",
     "signature": "",
     "llm": f"llm sqlite_store {READS}",
-    "registry": "errors",
+    "registry": "errors files",
     "stats": "stats",
     "protocols": "protocols stats",
     "corpus": f"corpus column_arrays display_text {READS} {TABLES}",

@@ -12,7 +12,7 @@ from metaeval.api import evaluate_scores
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.declared import typed
-from metaeval.errors import UserError
+from metaeval.errors import UserError, refuse_same_text
 
 if TYPE_CHECKING:
     from metaeval.report.notebook import Results
@@ -52,6 +52,8 @@ def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: An
 def _columns(scores: Any) -> dict[str, NDArray[np.float64]]:
     """Return the scores by metric, (n,) each with NaN for None; those of a single array by the name "scores"."""
     named = isinstance(scores, Mapping) or hasattr(scores, "columns")
+    if named:
+        refuse_same_text("scores", scores if isinstance(scores, Mapping) else scores.columns)
     columns = {str(name): scores[name] for name in scores} if isinstance(scores, Mapping) else {}
     if named and not columns:
         columns = {str(name): scores[name] for name in scores.columns}

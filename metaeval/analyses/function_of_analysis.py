@@ -74,8 +74,8 @@ def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
         from metaeval.report.notebook import Sheets, WrittenOnce, notebook_progress
 
         settings = {**_positional_by_name(name, signature, args, keywords), **keywords}
-        options = analysis.options_of(settings)
-        with inputs_protected(), notebook_progress() as progress:
+        with inputs_protected(from_python=True), notebook_progress() as progress:
+            options = analysis.options_of(settings)
             declare("output", *analysis.outputs(options))
             done = analysis.complete(options, progress)
             for sentence in done.warnings:

@@ -135,11 +135,9 @@ def scores_lie_in_the_declared_range(subject: MetricSubject) -> None:
         len(scored) >= 8,
         f"Only {len(scored)} of {len(PAIRS)} pairs have a score: a pair of two texts with words should have one.",
     )
-    low = -math.inf if card.low is None else card.low - 1e-6
-    high = math.inf if card.high is None else card.high + 1e-6
     for (source, statement), score in scored:
         need(
-            low <= score <= high,
+            card.holds(score),
             f"The score of {statement!r} against {source[:40]!r} is {score}, outside the card's range {card.low} to "
             f"{card.high}: correct low and high, or the score.",
         )

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems
@@ -78,6 +79,7 @@ def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | N
     A metric may be a column of the items' file. Raises `UserError` for an unknown metric, for a column that is not all
     numbers, for a metric that would have to score items without texts, and for one that scores no item.
     """
+    registry.refuse_given("metric", items.scores, f"the columns of {items.name}")
     column_by_name: dict[str, AlignedColumn] = {}
     unscored = [name for name in dict.fromkeys(config.metrics) if name not in items.scores]
     if broken := next((items.unread[name] for name in unscored if name in items.unread), None):

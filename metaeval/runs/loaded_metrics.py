@@ -20,15 +20,15 @@ from metaeval.config import RunConfig
 from metaeval.config_files import check_file
 from metaeval.declared import validated
 from metaeval.errors import UserError, install_extra
-from metaeval.files import canonical_json, sha256_file, sha256_json
+from metaeval.files import canonical_json, job_memory, sha256_json
 from metaeval.runs.prepared_run import variant_path
 from metaeval.scoring.backends.model_loading import devices_of
-from metaeval.scoring.contract import Combination, Metric, MetricCard, TextPair, TwoStepMetric
+from metaeval.scoring.contract import Combination, Metric, MetricCard, TextPair, TwoStepMetric, checked_answer
 from metaeval.scoring.engine import ScoredPairs, score_jointly, settled_metric
 from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
 from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.executors.worker_pool import Pool
-from metaeval.scoring.functions import as_class, source_hash
+from metaeval.scoring.functions import FunctionMetric, as_class, declared_by, files_hash
 from metaeval.scoring.large_pair_tables import WINDOW_ROWS, PairFile
 from metaeval.scoring.score_files import ScoreFile
 from metaeval.scoring.score_store import ScoreStore
@@ -120,16 +120,26 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
     with plug_in(name):
         metric: Metric = kind(validated(kind.Options, options, f"the options of metric {name!r}"))
     if variant.metric not in registry.names("metric"):
-        metric.origin = _origin(variant.metric, kind)
+        metric.origin, metric.kept = _origin(variant.metric, kind)
     return metric
 
 
-def _origin(name: str, kind: type[Metric]) -> str:
-    """Return the name of a metric with the hash of its code, so that scores of an earlier version are not reused."""
-    if registry.is_given("metric", name):
-        return f"{name}@sha256:{source_hash(kind)}"
-    file = inspect.getsourcefile(kind)
-    return f"{name}@sha256:{sha256_file(Path(file))[:12]}" if file else name
+def _origin(name: str, kind: type[Metric]) -> tuple[str, bool]:
+    """Return what is known of a metric's code, and whether its scores are stored beyond the job.
+
+    That is the identity that it declares, else the hash of its files. Objects of a Python session have no hash: what
+    they do can change without any file. Their scores are not stored, nor are those of a module that the session, which
+    may have loaded it before it was edited, names.
+    """
+    card = kind.card
+    if identity := declared_by(kind.function if issubclass(kind, FunctionMetric) else kind).identity:
+        bounds = f" ({card.low} to {card.high})" if (card.low, card.high) != (None, None) else ""
+        return f"identity:{identity}{bounds}", True
+    memory, module = job_memory(), name.partition(":")[0]
+    if registry.is_given("metric", name) or not (code := memory.get(module) or files_hash(module)):
+        return f"{name}@undeclared", False
+    memory[module] = code  # a file that is edited while the job runs is not what it runs
+    return f"{name}@sha256:{code}", not memory.get("from_python")
 
 
 def _by_argument(name: str) -> MetricVariant | None:
@@ -162,18 +172,23 @@ def _check_class(name: str, kind: Any) -> None:
 
 @contextmanager
 def plug_in(name: str) -> Iterator[None]:
-    """Turn an exception in a metric's code (no `UserError`, no broken pipe) into a `UserError` with type and line."""
+    """Turn an exception in a metric's code (no `UserError`, no broken pipe) into a `UserError` with type and line.
+
+    The engine's note on it, which says what is stored, ends the sentence.
+    """
     try:
         yield
-    except (UserError, BrokenPipeError):  # the reader of the progress closes the pipe
+    except BrokenPipeError:  # the reader of the progress closes the pipe
         raise
     except Exception as error:
+        notes, error.__notes__ = getattr(error, "__notes__", []), []
+        if isinstance(error, UserError):
+            UserError.__init__(error, " ".join([str(error), *notes]))
+            raise
         frame = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{Path(frame.filename).name}, line {frame.lineno}"
-        raise UserError(
-            f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}). What was scored before "
-            "is stored: correct the metric and run the same command again."
-        ) from error
+        said = f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}): correct it, and run this again."
+        raise UserError(" ".join([said, *notes])) from error
 
 
 def _missing(card: MetricCard) -> list[str]:
@@ -241,7 +256,7 @@ class LoadedMetrics:
             return loaded
         with plug_in(name):
             metric = type(loaded)(loaded.options)
-        metric.origin = loaded.origin
+        metric.origin, metric.kept = loaded.origin, loaded.kept
         return metric
 
     def settled(
@@ -396,7 +411,8 @@ def _combine(
     numbers = sorted(first.values())
     answers = [[scored.answers[number].oriented(direction) for number in numbers] for direction, scored in parts]
     with plug_in(name):
-        unique = dict(zip((texts[number] for number in numbers), metric.combine(answers), strict=True))
+        combined = [checked_answer(metric, answer) for answer in metric.combine(answers)]
+        unique = dict(zip((texts[number] for number in numbers), combined, strict=True))
     identity = {
         **metric.identity(),
         "members": [scored.identity for _, scored in parts],

@@ -83,6 +83,7 @@ def named_metrics(config: RunConfig) -> LoadedMetrics:
         raise UserError("No metric is given: give at least one, for example --metrics overlap.")
     files = [name for name in dict.fromkeys(config.metrics) if name.startswith(FILE_PREFIX)]
     scored = {*files, PUBLISHED, *find_dataset(config.dataset, config)[0].scores}
+    registry.refuse_given("metric", scored, f"the published scores of {config.dataset}")
     metrics = load_metrics((name for name in config.metrics if name not in scored), config)
     metrics = replace(metrics, files={name: read_scores(score_path(name), config.columns) for name in files})
     known = {*config.metrics, *(name.partition(":")[0] for name in config.metrics)}
@@ -328,6 +329,7 @@ def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
 def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[AlignedColumn]:
     """Return the named columns, published or of score files; for "published", and without names, all published."""
     published = {column.name: column for column in published_columns(rated)}
+    registry.refuse_given("metric", published, f"the published scores of {rated.name}")
     columns: list[AlignedColumn] = []
     for name in names or published:
         if name.startswith(FILE_PREFIX):

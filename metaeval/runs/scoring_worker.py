@@ -82,12 +82,22 @@ class Scorer:
             return {"device": device_of(self._work.metrics[0])}
 
     def score(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return {"answers": the scores of a block by each metric of `wanted`, "seconds": the time taken}."""
+        """Return {"answers": the scores of a block by each metric of `wanted`, "seconds": the time taken}.
+
+        With {"error": sentence}, the answers are those of the pairs before the one that ended the scoring.
+        """
         sources, statements = self._context.sources, self._context.statements
         pairs = [(sources[source], statements[statement]) for source, statement in message["pairs"]]
         with plug_in(self._label):
             done = self._work.score(BlockTask(0, (), pairs, message["wanted"]))
-        return {"answers": done.answers, "seconds": done.seconds}
+        answer = {"answers": done.answers, "seconds": done.seconds}
+        try:
+            with plug_in(self._label):
+                if done.error:
+                    raise done.error
+        except UserError as error:
+            return {**answer, "error": str(error)}
+        return answer
 
 
 def job_metrics(recipe: WorkerRecipe) -> list[Metric]:

@@ -12,6 +12,7 @@ from metaeval import __version__
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.runs.loaded_metrics import check_modules, load_metric, plug_in
+from metaeval.scoring.contract import checked_answer
 
 PROTOCOL = "metaeval-worker/1"
 
@@ -58,4 +59,4 @@ def _serve(name: str, config: RunConfig, send: Callable[..., None]) -> None:
             sources, statements = ([pair[side] for pair in block] for side in ("source", "statement"))
             metric.prepare(list(dict.fromkeys(sources)), list(dict.fromkeys(statements)))
             scored = zip(block, metric.score(sources, statements), strict=True)
-            send(*({"id": pair["id"], **answer._asdict()} for pair, answer in scored))
+            send(*({"id": pair["id"], **checked_answer(metric, answer)._asdict()} for pair, answer in scored))

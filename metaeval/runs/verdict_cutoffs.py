@@ -95,10 +95,10 @@ def _calibrated(name: str, metric: Metric, path: Path) -> Cutoff | None:
     for record in sheet.records:
         if record.get("metric") != name:
             continue
-        if record.get("identity") != identity_of(name, metric):
+        if not metric.kept or record.get("identity") != identity_of(name, metric):
             raise UserError(
-                f"{path}: {name!r} was calibrated with other options, weights or code than it has here: learn "
-                "its threshold again, with the same --set."
+                f"{path}: {name!r} was calibrated with other options, weights or code than it has here, or its code "
+                "declares no identity (metaeval.metric): learn its threshold again, with the same --set."
             )
         value = record.get("threshold")
         if not isinstance(value, float):

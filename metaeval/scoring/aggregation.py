@@ -10,7 +10,7 @@ from metaeval.scoring.contract import PairScore, Status
 
 # A chunk that may hold the support and has no score leaves its document without one. A chunk without anything to score
 # does not.
-_SPOILS = (Status.FAILED, Status.ABSENT, Status.TOO_LONG, Status.UNPARSED, Status.NOT_FINITE)
+_SPOILS = frozenset(Status) - {Status.OK, Status.EMPTY, Status.NOTHING_TO_SCORE}
 
 
 def aggregate(

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from enum import StrEnum
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -26,6 +26,8 @@ class Status(StrEnum):
     TOO_LONG = "too long"  # refused, not cut
     UNPARSED = "unparsed"  # a judge replied, and its reply holds no score
     NOT_FINITE = "not finite"  # the metric returned NaN or an infinity
+    NOT_A_NUMBER = "not a number"  # the metric returned a text, a truth value ...
+    OUT_OF_RANGE = "out of range"  # the metric returned a number beyond the range that it declares
     FAILED = "failed"  # an error that another try may resolve: never stored
     ABSENT = "absent"  # an imported score file has no line for the pair
 
@@ -126,6 +128,11 @@ class MetricCard:
     level_options: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     title: str = ""
 
+    def holds(self, score: float) -> bool:
+        """Return whether a score is in the declared range, up to the rounding of numbers of 32 bits."""
+        low, high = -inf if self.low is None else self.low, inf if self.high is None else self.high
+        return low - 1e-6 * max(abs(low), 1) <= score <= high + 1e-6 * max(abs(high), 1)
+
 
 class MetricOptions(BaseModel):
     """Base class of a metric's options: values are typed and checked, unknown names are refused.
@@ -141,8 +148,9 @@ class MetricOptions(BaseModel):
 class Metric(ABC):
     """A faithfulness metric. Subclass it, set `card` (and `Options`), write `score`.
 
-    `origin` is set on a metric that no package registers: the place of its code, and the code's hash. `batched`: the
-    pairs that are scored beside a pair may change the last bits of its score, as they do in a batch of a model; such a
+    `origin` is set on a metric that no package registers: what is known of its code; `kept`: whether its scores are
+    stored beyond the job. `one_by_one`: `score` is called with one pair at a time, so that an error loses that pair
+    alone. `batched`: the pairs that are scored beside a pair may change the last bits of its score, as they do in a batch of a model; such a
     metric always gets the same pairs together. Set it to False where a pair costs money, or each is scored alone.
     `where`: "driver" for a metric that only one process may run, since it has a budget, a store or a program.
     `only_loads`: the `prepare` that this class defines does not read the job's texts, so a task may pass only some.
@@ -150,10 +158,12 @@ class Metric(ABC):
 
     card: ClassVar[MetricCard]
     batched: ClassVar[bool] = True
+    one_by_one: ClassVar[bool] = False
     where: ClassVar[Literal["worker", "driver"]] = "worker"
     only_loads: ClassVar[bool] = True
     Options: ClassVar[type[MetricOptions]] = MetricOptions
     origin: str = ""
+    kept: bool = True
 
     def __init__(self, options: MetricOptions | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
@@ -319,8 +329,9 @@ class Combination(Metric):
 
 
 def checked_answer(metric: Metric, answer: Any) -> PairScore:
-    """Return a metric's result for a pair as the store returns it; a score that is not finite becomes NOT_FINITE.
+    """Return a metric's result for a pair as the store returns it.
 
+    A score that is no number, not finite or outside the range of the metric's card becomes the status that says so.
     Raises `UserError` unless it is a `PairScore` with a number and status OK, or None and another status.
     """
     name = metric.card.name
@@ -336,9 +347,18 @@ def checked_answer(metric: Metric, answer: Any) -> PairScore:
         )
     if score is None:
         return PairScore(None, status, int(tokens), int(cut))
-    if not isfinite(score):
-        return PairScore(None, Status.NOT_FINITE, int(tokens), int(cut))
-    return PairScore(float(score) + 0.0, status, int(tokens), int(cut))  # SQLite knows no -0.0
+    try:
+        # Python converts texts and truth values, which are slips of the code and no scores.
+        if isinstance(score, bool | str | bytes) or str(getattr(score, "dtype", "")).endswith("bool"):
+            raise TypeError
+        number = float(score) + 0.0  # SQLite knows no -0.0
+        status = status if metric.card.holds(number) else Status.OUT_OF_RANGE
+        status = status if isfinite(number) else Status.NOT_FINITE
+    except OverflowError:  # an integer beyond all floats
+        status = Status.NOT_FINITE
+    except Exception:  # whatever the object's own conversion raises
+        status = Status.NOT_A_NUMBER
+    return PairScore(number if status is Status.OK else None, status, int(tokens), int(cut))
 
 
 def check_count(metric: Metric, answers: Sequence[Any], count: int) -> None:

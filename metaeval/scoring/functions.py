@@ -9,21 +9,29 @@ pair. None stands for a missing score. The decorator `metaeval.metric` declares 
 
 from __future__ import annotations
 
-import hashlib
+import ast
 import inspect
+import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
-from types import CodeType, FunctionType
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import resolve_name
+from itertools import accumulate
+from pathlib import Path
+from types import FunctionType
 from typing import Any, ClassVar, Literal, TypeVar, overload
 
-from metaeval.errors import UserError, shown
+from metaeval.errors import UserError
+from metaeval.files import sha256_file, sha256_json
 from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status, TextPair
 
 _WORD = re.compile(r"\w")
 _BATCHED = ("sources", "statements")
-_SIMPLE = (str, bytes, int, float, tuple, frozenset, type(None))
+_LIBRARY = Path(os.__file__).parent
+_OURS = ("metaeval", "metrics_zoo", "protocols")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,6 +45,9 @@ class FunctionCard:
     high: float | None = None
     threshold: float | None = None
     batched: bool | None = None
+    identity: str = ""
+    of: Any = None
+    """The very function or class that was marked."""
 
 
 @overload
@@ -49,23 +60,32 @@ def metric(
     high: float | None = ...,
     threshold: float | None = ...,
     batched: bool | None = ...,
+    identity: str = ...,
 ) -> Callable[[F], F]: ...
 def metric(function: F | None = None, **fields: Any) -> F | Callable[[F], F]:
-    """Mark a function as a metric, and return the function itself; without a function, return a decorator.
+    """Mark a function or metric class, and return it itself; without a function, return a decorator.
 
     direction: 1 where a higher score is more support (default), else -1. low, high: the range of the scores (default:
     unbounded). threshold: scores of at least this, or with direction -1 of at most this, mean "supported" (default:
     none). batched: whether the function takes lists of sources and statements (default: if its first two parameters
-    are called so). Raises `UserError` for a direction other than 1 and -1, and unless low is below high.
+    are called so). identity: a text that names everything that can change a score, such as the version of your code and
+    the model that it asks. Scores of code given from Python are stored under it, and only where it is declared; of a
+    class it is the only field, since its card has the others.
+
+    Raises `UserError` for a direction other than 1 and -1, unless low is below high, and for an identity without text.
     """
     card = FunctionCard(**fields)
     if card.direction not in (1, -1):
         raise UserError(f"direction is {card.direction!r}; allowed: 1 (higher is more support) and -1 (lower is).")
     if card.low is not None and card.high is not None and not card.low < card.high:
         raise UserError(f"low is {card.low} and high is {card.high}: give a value of low that is below high.")
+    if "identity" in fields and not (isinstance(card.identity, str) and card.identity.strip()):
+        raise UserError(f"identity is {card.identity!r}: give a text, such as 'my judge 2, gpt-4o-mini'.")
 
     def marked(function: F) -> F:
-        setattr(function, "function_card", card)  # noqa: B010 (mypy knows no such attribute)
+        if isinstance(function, type) and fields.keys() - {"identity"}:
+            raise UserError(f"{function.__name__} is a class: give only identity here, and the rest in its card.")
+        setattr(function, "function_card", replace(card, of=function))  # noqa: B010 (mypy knows no such attribute)
         return function
 
     return marked if function is None else marked(function)
@@ -76,9 +96,8 @@ def as_class(value: Any) -> Any:
     return metric_of_function(value) if isinstance(value, FunctionType) else value
 
 
-@cache
 def metric_of_function(function: FunctionType) -> type[Metric]:
-    """Return the metric class of a function of (source, statement), or of lists of both; always the same class.
+    """Return the metric class of a function of (source, statement), or of lists of both.
 
     Raises `UserError` for a function that cannot be called with two positional arguments.
     """
@@ -89,7 +108,7 @@ def metric_of_function(function: FunctionType) -> type[Metric]:
             f"The function {function.__name__!r} is not a metric: it should take two texts, (source, statement), and "
             f"return a score ({error})."
         ) from error
-    declared: FunctionCard = getattr(function, "function_card", FunctionCard())
+    declared = declared_by(function)
     in_lists = declared.batched
     if in_lists is None:
         in_lists = tuple(inspect.signature(function).parameters)[:2] == _BATCHED
@@ -105,8 +124,9 @@ def metric_of_function(function: FunctionType) -> type[Metric]:
         threshold=declared.threshold,
         threshold_from="" if declared.threshold is None else "its author",
     )
-    fields = {"card": card, "function": staticmethod(function), "in_lists": in_lists, "batched": in_lists}
-    return type(function.__name__, (FunctionMetric,), {**fields, "__module__": function.__module__})
+    batches = {"in_lists": in_lists, "batched": in_lists, "one_by_one": not in_lists}
+    fields = {"card": card, "function": staticmethod(function), "__module__": function.__module__}
+    return type(function.__name__, (FunctionMetric,), fields | batches)
 
 
 class FunctionMetric(Metric):
@@ -116,17 +136,17 @@ class FunctionMetric(Metric):
     in_lists: ClassVar[bool]
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Return a `PairScore` per pair: the number that the function returns, or NOTHING_TO_SCORE for None.
+        """Return a `PairScore` per pair: what the function returns, or NOTHING_TO_SCORE for None.
 
         A `PairScore` that the function returns is kept. A pair of which a text has no letter or digit has the status
-        EMPTY, and is not passed to the function. Raises `UserError` where the function returns anything else, or
-        another number of scores than pairs.
+        EMPTY, and is not passed to the function. Raises `UserError` for another number of scores than pairs.
         """
         pairs = list(zip(sources, statements, strict=True))
         scored = [number for number, pair in enumerate(pairs) if all(map(_WORD.search, pair))]
         answers = [PairScore(None, Status.EMPTY)] * len(pairs)
         for number, value in zip(scored, self._values([pairs[number] for number in scored]), strict=True):
-            answers[number] = self._read(value)
+            missing = PairScore(None, Status.NOTHING_TO_SCORE) if value is None else PairScore(value)
+            answers[number] = value if isinstance(value, PairScore) else missing
         return answers
 
     def _values(self, pairs: Sequence[TextPair]) -> list[Any]:
@@ -140,55 +160,72 @@ class FunctionMetric(Metric):
             )
         return values
 
-    def _read(self, value: Any) -> PairScore:
-        if value is None:
-            return PairScore(None, Status.NOTHING_TO_SCORE)
-        if isinstance(value, PairScore):
-            return value
-        try:
-            if isinstance(value, str | bytes):
-                raise TypeError
-            return PairScore(float(value))
-        except (TypeError, ValueError):
-            raise UserError(
-                f"The function {self.card.name!r} returned {shown(value)}: return a number, or None for a pair without "
-                "a score."
-            ) from None
 
+def declared_by(value: Any) -> FunctionCard:
+    """Return what `metaeval.metric` declares of a function or class; the defaults where it declares nothing.
 
-def source_hash(kind: type[Metric]) -> str:
-    """Return 12 hex digits of a hash over a metric's card and code: of its function, or of the methods of its class,
-    with the functions of the same module and the constants that they use.
+    What wraps a marked function, as a decorator does, and a subclass of a marked class have other code, and so keep
+    direction, range and threshold, but no identity.
     """
-    methods = [value for value in vars(kind).values() if isinstance(value, FunctionType)]
-    functions = [kind.function] if issubclass(kind, FunctionMetric) else methods
-    digest, seen = hashlib.sha256(repr(kind.card).encode("utf-8", "replace")), set[int]()
-    for function in functions:
-        for text in _texts(function, seen):
-            digest.update(text.encode("utf-8", "replace") + b"\0")
-    return digest.hexdigest()[:12]
+    card: FunctionCard = getattr(value, "function_card", FunctionCard())
+    return card if card.of is value else replace(card, identity="")
 
 
-def _texts(function: Any, seen: set[int]) -> Iterator[str]:
-    if id(function) in seen:
-        return
-    seen.add(id(function))
+def files_hash(module: str) -> str:
+    """Return 12 hex digits of a hash over the file of a module and the user's own files that it imports, transitively.
+
+    Those are all but the standard library's and installed packages'. An import counts wherever it is written, also
+    inside a function. Returns "" for a module without a file.
+    """
+    hashes: dict[str, str] = {}
+    wanted = [(name, Path()) for name in _with_packages(module)]
+    while wanted:
+        name, beside = wanted.pop()
+        spec = None if name in hashes else _spec(name, beside)
+        if spec is None or not spec.has_location or spec.origin is None:
+            continue
+        path = Path(spec.origin)
+        foreign = {"site-packages", "dist-packages"} & {*path.parts} or path.is_relative_to(_LIBRARY)
+        if (foreign or name.partition(".")[0] in _OURS) and name not in _with_packages(module):
+            continue
+        hashes[name] = sha256_file(path)
+        wanted += [(each, path.parent) for each in _imported(path, spec.parent or "")]
+    if len(hashes) < 2:
+        return "".join(hashes.values())[:12]
+    return sha256_json(sorted(hashes.items()))[:12]
+
+
+def _with_packages(module: str) -> Iterator[str]:
+    yield from accumulate(module.split("."), "{}.{}".format)
+
+
+def _spec(module: str, beside: Path) -> ModuleSpec | None:
+    """Return where a module is, without importing it; None for one that is nowhere. beside: folder to look in last."""
+    if loaded := getattr(sys.modules.get(module), "__spec__", None):
+        return loaded if isinstance(loaded, ModuleSpec) else None
+    package = module.rpartition(".")[0]
+    if not package:
+        return PathFinder.find_spec(module, [*sys.path, str(beside)])
+    above = _spec(package, beside)
+    places = above.submodule_search_locations if above else None
+    return PathFinder.find_spec(module, places) if places is not None else None
+
+
+def _imported(path: Path, package: str) -> Iterator[str]:
+    """Yield the names of all modules that a file of a package may import, and of the packages around them."""
     try:
-        yield inspect.getsource(function)
-    except (OSError, TypeError):  # typed at a prompt
-        yield from _code_texts(function.__code__)
-    used = inspect.getclosurevars(function)
-    for name, value in sorted({**used.globals, **used.nonlocals}.items()):
-        if isinstance(value, FunctionType) and value.__module__ == function.__module__:
-            yield from _texts(value, seen)
-        elif isinstance(value, _SIMPLE):
-            yield f"{name}={value!r}"
-    yield repr((function.__defaults__, function.__kwdefaults__))
-
-
-def _code_texts(code: CodeType) -> Iterator[str]:
-    """Yield the bytecode, names and constants of compiled code and of code inside it, as texts without addresses."""
-    yield repr((code.co_code, code.co_names, [each for each in code.co_consts if not isinstance(each, CodeType)]))
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _code_texts(inner)
+        nodes = list(ast.walk(ast.parse(path.read_bytes())))
+    except (SyntaxError, ValueError, RecursionError):  # compiled, or of another version of Python
+        return
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = []
+            with suppress(ImportError):  # above the package
+                module = resolve_name("." * node.level + (node.module or ""), package)
+                names = [f"{module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            yield from _with_packages(name)

@@ -9,7 +9,6 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.runs.loaded_metrics import load_metric
 from metaeval.scoring.contract import Status
-from metaeval.scoring.functions import metric_of_function, source_hash
 
 MODULE = """
 import metaeval

@@ -39,12 +39,14 @@ class ScoredBlock(NamedTuple):
     """A scored block. answers: for each metric in `task.wanted`, in that order, one result per pair.
 
     device: model of the device of the worker that scored it; "" for this process. seconds: how long scoring it took.
+    error: what ended the scoring; the task then has only the pairs that were scored before.
     """
 
     task: BlockTask
     answers: Sequence[Sequence[PairScore]]
     device: str = ""
     seconds: float = 0.0
+    error: BaseException | None = None
 
 
 Execute = Callable[[Context, Iterable[BlockTask]], Iterator[ScoredBlock]]
@@ -83,7 +85,11 @@ class Work:
         """Score tasks one after the other in this process, and yield the scored blocks."""
         for task in tasks:
             self.prepare(context)
-            yield self.score(task)
+            done = self.score(task)
+            if done.task.pairs:
+                yield done
+            if done.error:
+                raise done.error
 
     def score(self, task: BlockTask) -> ScoredBlock:
         """Return the block scored by each wanted metric, all from the same observations.
@@ -91,8 +97,17 @@ class Work:
         Raises `UserError` when a metric breaks its contract (wrong number of results, a score without the status OK).
         """
         began = time.monotonic()
+        if (leader := self.metrics[0]).one_by_one:
+            answers, error = list[PairScore](), None
+            try:
+                for source, statement in task.pairs:
+                    check_count(leader, found := leader.score([source], [statement]), 1)
+                    answers.append(checked_answer(leader, found[0]))
+            except BaseException as stopped:  # the caller raises it when it has what was scored
+                error = stopped
+            before = task._replace(keys=task.keys[: len(answers)], pairs=task.pairs[: len(answers)])
+            return ScoredBlock(before, [answers], seconds=time.monotonic() - began, error=error)
         sources, statements = [source for source, _ in task.pairs], [statement for _, statement in task.pairs]
-        leader = self.metrics[0]
         observations: Sequence[Any] = []
         if isinstance(leader, TwoStepMetric):
             observations = leader.observe(sources, statements)

@@ -193,6 +193,11 @@ class Pool(ABC):
                     _log.warning("%s", text)
                 if "error" in message:
                     error = error or message["error"]
+                    if scored := len(message.get("answers", [()])[0]):
+                        piece = child.pieces.popleft()
+                        task, end = piece.work.task, piece.first + scored
+                        task = task._replace(keys=task.keys[piece.first : end], pairs=task.pairs[piece.first : end])
+                        yield ScoredBlock(task, _results(message), child.device, message["seconds"])
                 elif "device" in message:
                     child.device, self._deaths = message["device"], 0
                 else:
@@ -222,8 +227,8 @@ class Pool(ABC):
         begun = sum(bool(other.device) for other in self._children.values())
         if self._deaths >= KILLS and not begun:
             raise UserError(
-                f"A worker process {how} before it scored anything, {KILLS} times in a row. Every finished block is "
-                "stored. If memory is short, ask for fewer processes with --set executor.workers=NUMBER."
+                f"A worker process {how} before it scored anything, {KILLS} times in a row. If memory is short, ask for "
+                "fewer processes with --set executor.workers=NUMBER."
             )
         if self._deaths >= KILLS:
             self._deaths, self.size, self._most = 0, begun, begun
@@ -258,7 +263,12 @@ def _store_results(piece: Piece, message: Mapping[str, Any], device: str) -> Sco
     """Store the results in a worker's message in the piece's block; return the block if it is complete, else None."""
     work = piece.work
     work.device, work.seconds = device, work.seconds + message["seconds"]
-    for place, rows in zip(work.answers, message["answers"], strict=True):
-        place[piece.first : piece.end] = [PairScore(score, Status(status), *counts) for score, status, *counts in rows]
+    for place, rows in zip(work.answers, _results(message), strict=True):
+        place[piece.first : piece.end] = rows
     work.left -= piece.end - piece.first
     return None if work.left else ScoredBlock(work.task, work.answers, work.device, work.seconds)
+
+
+def _results(message: Mapping[str, Any]) -> list[list[PairScore]]:
+    """Return the results in a worker's message, by metric and pair."""
+    return [[PairScore(score, Status(status), *counts) for score, status, *counts in rows] for rows in message["answers"]]
