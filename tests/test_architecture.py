@@ -49,7 +49,7 @@ ROOMS = {
     "config": f"setting_types config_files declared corpus {READS} {TABLES}",
     "yaml_variants": "config setting_types declared parsing",
     "runs": f"runs report scoring corpus stats llm.batch_files signature {PROTOCOL} {SETTINGS}",
-    "runs.serve_metric": "metaeval config errors runs.loaded_metrics",
+    "runs.serve_metric": "metaeval config errors runs.loaded_metrics scoring.contract",
     "api": f"registry runs report scoring corpus config declared {READS} {TABLES}",
     "analyses": (
         "metaeval analyses api sqlite_store runs report scoring corpus stats llm.reply_store llm.messages "

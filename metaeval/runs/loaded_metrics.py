@@ -136,9 +136,9 @@ def _origin(name: str, kind: type[Metric]) -> tuple[str, bool]:
         bounds = f" ({card.low} to {card.high})" if (card.low, card.high) != (None, None) else ""
         return f"identity:{identity}{bounds}", True
     memory, module = job_memory(), name.partition(":")[0]
-    if registry.is_given("metric", name) or not (code := memory.get(module) or files_hash(module)):
+    if registry.is_given("metric", name) or not (code := memory.get(("files", module)) or files_hash(module)):
         return f"{name}@undeclared", False
-    memory[module] = code  # a file that is edited while the job runs is not what it runs
+    memory["files", module] = code  # a file that is edited while the job runs is not what it runs
     return f"{name}@sha256:{code}", not memory.get("from_python")
 
 

@@ -195,6 +195,8 @@ def load_shardable(config: RunConfig) -> LoadedMetrics:
                 f"{what}, and only single metrics can be scored in shards: score the members in shards, merge the "
                 "shards, and run the combination with the merged store."
             )
+        if not metric.kept:
+            raise UserError(f"{name!r} declares no identity, so that nobody could tell which code scored a shard.")
         if "budget" in metric.Options.model_fields:
             raise UserError(
                 f"{name!r} asks a chat model, and each task would spend the whole budget: score it in one process, "

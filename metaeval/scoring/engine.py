@@ -14,6 +14,7 @@ from metaeval.scoring.block_claims import BlockClaims, claims_beside
 from metaeval.scoring.block_plan import TextBlock, longest_first, make_plan
 from metaeval.scoring.contract import Metric, PairScore, Status, TextPair, checked_answer
 from metaeval.scoring.executors.contract import BlockTask, Context, Execute, ScoredBlock, Work
+from metaeval.scoring.functions import FunctionMetric
 from metaeval.scoring.score_store import ScoreStore, pair_key
 
 _log = logging.getLogger("metaeval")
@@ -74,7 +75,7 @@ def score_jointly(
     for metric in metrics:
         identity, memory = job_identity(metric, unique.values()), dict[bytes, PairScore]()
         if not metric.kept:  # by its code itself: another job may have another function of the same name
-            code = getattr(metric, "function", type(metric))
+            code = metric.function if isinstance(metric, FunctionMetric) else type(metric)
             memory = job_memory().setdefault((code, sha256_json(identity)), memory)
         found = store.find(identity, list(unique)) if store else {key: memory[key] for key in unique if key in memory}
         if metric.origin:  # earlier versions stored scores outside the declared range

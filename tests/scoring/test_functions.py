@@ -1,14 +1,24 @@
 """Plain functions as metrics: from a module of the current folder, from Python, one pair at a time or in lists."""
 
+import functools
+import importlib
+import json
+import math
+import sqlite3
 import sys
 
+import numpy as np
 import pytest
 
 import metaeval
+from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.runs.loaded_metrics import load_metric
-from metaeval.scoring.contract import Status
+from metaeval.files import sha256_file
+from metaeval.runs.loaded_metrics import load_metric, score_metrics
+from metaeval.scoring.contract import PairScore, Status
+from metaeval.scoring.functions import files_hash
+from metaeval.scoring.score_store import ScoreStore, pair_key
 
 MODULE = """
 import metaeval
@@ -26,6 +36,7 @@ def contain(source, statement):
 def distance(sources, statements):
     return [abs(len(source) - len(statement)) for source, statement in zip(sources, statements)]
 """
+NAMES = ("Metric", "MetricCard", "PairScore")
 SETTINGS = {"interval": {"resamples": 0}, "controls": False, "protocols": ["classification"]}
 
 
@@ -63,35 +74,176 @@ def test_python_gives_functions_where_names_stand(tmp_path):
     calls = []
 
     def shares(source, statement):
-        calls.append(statement)
+        calls.append((source, statement))
         words = set(statement.split())
         return len(words & set(source.split())) / len(words)
 
     results = metaeval.run(metrics=[shares, contains, "overlap"], results=tmp_path, **SETTINGS)
     assert {row.metric for row in results[0].rows} >= {"shares", "overlap"}
     assert any(row.metric.endswith("contains") for row in results[0].rows)
-    assert calls
+    assert len(calls) == len(set(calls))
     del calls[:]
-    metaeval.run(metrics=[shares], results=tmp_path, **SETTINGS)
-    assert not calls, "its scores are stored"
+    metaeval.multiverse(metrics=[shares, "overlap"], axes=["aggregate=max,mean"], unit="citation", results=tmp_path)
+    assert 0 < len(calls) == len(set(calls)), "a job scores a pair once"
+    assert {row["name"] for row in stored(tmp_path)} == {"overlap"}
     assert metaeval.score(contains, ["a b"], ["b"])[0].score == 1.0
 
 
-def test_another_body_is_another_metric(tmp_path):
-    def made(factor):
-        def scaled(source, statement):
-            return factor * len(statement)
+EDITS = {
+    "a number inside a generator": """
+LEAST = {k}
+def own(source, statement):
+    return sum(1.0 for word in statement.split() if word in source and len(word) > LEAST)
+""",
+    "a helper inside a comprehension": """
+def clean(word):
+    return word[:{k}]
+def own(source, statement):
+    return float(len([word for word in statement.split() if clean(word) in source]))
+""",
+    "a list closed over": """
+def made(weights):
+    def own(source, statement):
+        return weights[0] * len(statement)
+    return own
+own = made([{k} - 4])
+""",
+    "a helper behind a cache": """
+from functools import lru_cache
+@lru_cache
+def length(text):
+    return ({k} - 4) * len(text)
+def own(source, statement):
+    return length(statement)
+""",
+    "an attribute of a base class": """
+class Base(Metric):
+    weight = {k} - 4
+class own(Base):
+    card = MetricCard(name="own", family="own", summary="length", paper="", licence="own")
+    def score(self, sources, statements):
+        return [PairScore(self.weight * len(statement)) for statement in statements]
+""",
+}
+"""Cells of a notebook, in which a number is changed."""
 
-        return scaled
 
-    hashes = [source_hash(metric_of_function(made(factor))) for factor in (1, 1, -1)]
-    assert hashes[0] == hashes[1] != hashes[2]
-    values = []
-    for factor in (1, -1):
-        result = metaeval.run(metrics=[made(factor)], results=tmp_path, **SETTINGS)[0]
-        values += [row.values["overall"].value for row in result.rows if row.metric == "scaled"]
-    assert sum(values) == pytest.approx(1)
-    assert values[0] != values[1]
+def cell(code, k):
+    names = {"__name__": "__main__", **{name: getattr(metaeval, name) for name in NAMES}}
+    exec(code.format(k=k), names)
+    return names["own"]
+
+
+def value(metric, folder, **settings):
+    """The first value of a metric, of a run in this folder."""
+    rows = metaeval.run(metrics=[metric], results=folder, **{**SETTINGS, **settings})[0].rows
+    return next(row.values["overall"].value for row in rows if row.kind == "metric")
+
+
+def stored(folder):
+    """The identities in the score store of a folder of results."""
+    with sqlite3.connect(folder / "scores.sqlite") as store:
+        return [json.loads(text) for (text,) in store.execute("SELECT identity FROM metrics")]
+
+
+@pytest.mark.parametrize("code", EDITS.values(), ids=EDITS)
+def test_code_of_a_session_is_scored_anew_after_any_edit(tmp_path, code):
+    before, after = value(cell(code, 2), tmp_path), value(cell(code, 6), tmp_path, executor={"workers": 2})
+    assert before != after == value(cell(code, 6), tmp_path / "new")
+    assert stored(tmp_path) == []
+
+
+def test_a_module_that_a_session_changed_is_scored_anew(folder):
+    trigram = importlib.import_module("trigram")
+    for metric in (trigram.contain, "trigram:contain"):
+        trigram.CUT = 3
+        before = value(metric, folder)
+        trigram.CUT = 9
+        assert value(metric, folder) != before
+    assert stored(folder) == []
+
+
+def test_an_identity_is_the_key_of_stored_scores(tmp_path):
+    def made(sign, **fields):
+        @metaeval.metric(**fields)
+        def own(source, statement):
+            return sign * len(statement)
+
+        return own
+
+    first = value(made(1, identity="lengths 1"), tmp_path)
+    assert value(made(-1, identity="lengths 1"), tmp_path) == first, "the user said that nothing changed"
+    other = value(made(-1, identity="lengths 2"), tmp_path)
+    assert other == pytest.approx(1 - first)
+    assert value(made(-1, identity="lengths 1", low=-1000), tmp_path) == other, "another range"
+    assert [row["origin"] for row in stored(tmp_path)] == [
+        "identity:lengths 1",
+        "identity:lengths 2",
+        "identity:lengths 1 (-1000 to None)",
+    ]
+
+    @functools.wraps(kept := made(1, identity="lengths 1"))
+    def own(source, statement):
+        return -kept(source, statement)
+
+    assert value(own, tmp_path) == other, "a wrapper has other code"
+    assert len(stored(tmp_path)) == 3
+
+
+def test_an_identity_of_a_class_is_not_that_of_its_subclass(tmp_path):
+    base = metaeval.metric(identity="base 1")(cell(EDITS["an attribute of a base class"], 2))
+    assert value(base, tmp_path) == 1 - value(type("own", (base,), {"weight": 2}), tmp_path)
+    assert [row["origin"] for row in stored(tmp_path)] == ["identity:base 1"]
+
+
+@pytest.mark.parametrize(
+    "imported", ["import deep", "from deep import K", "from . import deep", "from own import deep"]
+)
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_hash_of_a_module_takes_in_what_it_imports(folder, imported, inside):
+    in_package = "own" in imported or "." in imported
+    place = folder / "own" if in_package else folder
+    place.mkdir(exist_ok=True)
+    files = {"deep.py": "import json\nimport leaf" if place == folder else "from own import leaf", "leaf.py": "K = 1"}
+    body = f"def f(source, statement):\n    {imported}\n" if inside else f"{imported}\n"
+    for name, code in {**files, "top.py": body, "unused.py": "", "__init__.py": ""}.items():
+        (place / name).write_text(code)
+    module = "own.top" if in_package else "top"
+    before = files_hash(module)
+    (place / "unused.py").write_text("K = 2")
+    assert files_hash(module) == before
+    (place / "leaf.py").write_text("K = 2")
+    assert files_hash(module) != before
+    assert files_hash("trigram") == sha256_file(folder / "trigram.py")[:12], "as earlier versions stored it"
+
+
+def test_two_metrics_of_one_name_are_refused(folder):
+    def own(source, statement):
+        return 1.0
+
+    first, published = own, importlib.import_module("trigram").contain
+
+    def own(source, statement):
+        return 2.0
+
+    places = [f"line {each.__code__.co_firstlineno} of {__file__}" for each in (first, own)]
+    calls = (
+        lambda: metaeval.run(metrics=[first, "overlap", own], results=folder, **SETTINGS),
+        lambda: metaeval.compare(first, own, results=folder, **SETTINGS),
+        lambda: metaeval.cite.alce([{"question": "q", "answer": "a [1].", "docs": []}], nli=[first, own]),
+    )
+    for call in calls:
+        with pytest.raises(UserError, match="Two metrics have the name 'own'") as refused:
+            call()
+        assert all(place in str(refused.value) for place in places)
+    rows = [{"id": f"{n}", "gold": n % 3, "contain": n, 1: n} for n in range(9)]
+    with pytest.raises(UserError, match="appears|twice") as refused:
+        metaeval.load_ratings(data=[{**row, "1": 0} for row in rows])
+    assert "column 4" in str(refused.value)
+    assert "column 5" in str(refused.value)
+    with pytest.raises(UserError, match="'1' twice"):
+        metaeval.evaluate_arrays({1: range(9), "1": range(9)}, [0, 1, 2] * 3)
+    metaeval.run(metrics=[published, published], results=folder, **SETTINGS)
 
 
 def test_a_class_that_loads_its_model_at_once_is_built_once_for_a_run(tmp_path):
@@ -111,44 +263,12 @@ def test_a_class_that_loads_its_model_at_once_is_built_once_for_a_run(tmp_path):
     assert len(built) == 1
 
 
-def of_prompt(factor):
-    """A metric class as a prompt or a notebook defines it, in no file."""
-    code = f"""
-class Scaled(Metric):
-    card = MetricCard(name="scaled", family="own", summary="length", paper="", licence="own")
-
-    def score(self, sources, statements):
-        return [PairScore({factor} * float(len(statement))) for statement in statements]
-"""
-    names = {
-        "__name__": "__main__",
-        **{name: getattr(metaeval, name) for name in ("Metric", "MetricCard", "PairScore")},
-    }
-    exec(code, names)
-    return names["Scaled"]
-
-
-def test_code_without_a_file_has_the_same_hash_each_time():
-    assert source_hash(of_prompt(1)) == source_hash(of_prompt(1)) != source_hash(of_prompt(2))
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_class_of_a_prompt_that_is_changed_is_scored_again(tmp_path, workers):
-    values = []
-    for factor in (1, -1):
-        settings = {**SETTINGS, "executor": {"workers": workers}}
-        result = metaeval.run(metrics=[of_prompt(factor)], results=tmp_path, **settings)[0]
-        values += [row.values["overall"].value for row in result.rows if row.metric == "Scaled"]
-    assert len(values) == 2
-    assert sum(values) == pytest.approx(1)
-    assert values[0] != values[1]
-
-
 @pytest.mark.parametrize(
     ("function", "sentence"),
     [
         (lambda source, statement: 1.0, "A metric needs a name, and <lambda> is none"),
-        (lambda source: 1.0, "A metric needs a name"),
+        (functools.partial(contains, "a"), "this partial is neither"),
+        ("text".count, "this builtin_function_or_method is neither"),
     ],
 )
 def test_a_function_without_a_name_is_refused(function, sentence, tmp_path):
@@ -160,9 +280,6 @@ def test_what_is_not_a_metric_is_told_what_to_do(tmp_path):
     def alone(source):
         return 1.0
 
-    def word(source, statement):
-        return "high"
-
     def few(sources, statements):
         return [1.0]
 
@@ -171,7 +288,6 @@ def test_what_is_not_a_metric_is_told_what_to_do(tmp_path):
 
     for function, sentence in (
         (alone, "should take two texts"),
-        (word, r'returned "high": return a number, or None'),
         (few, "returned 1 scores for"),
         (overlap, "A registered metric has the name 'overlap'"),
     ):
@@ -180,7 +296,13 @@ def test_what_is_not_a_metric_is_told_what_to_do(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("fields", "sentence"), [({"direction": 0}, "direction is 0"), ({"low": 1, "high": 1}, "low is 1 and high is 1")]
+    ("fields", "sentence"),
+    [
+        ({"direction": 0}, "direction is 0"),
+        ({"low": 1, "high": 1}, "low is 1 and high is 1"),
+        ({"identity": " "}, "identity is ' '"),
+        ({"identity": 2}, "identity is 2"),
+    ],
 )
 def test_a_decorator_says_what_is_wrong(fields, sentence):
     with pytest.raises(UserError, match=sentence):
@@ -193,7 +315,8 @@ def test_a_decorated_function_stays_a_function():
         return 1.0
 
     assert plain("a", "b") == 1.0
-    assert metric_of_function(plain) is metric_of_function(plain)
+    with pytest.raises(UserError, match="Metric is a class: give only identity"):
+        metaeval.metric(identity="1", low=0)(metaeval.Metric)
 
 
 def test_functions_are_compared_with_each_other_and_with_registered_metrics():
@@ -209,3 +332,58 @@ def test_functions_are_compared_with_each_other_and_with_registered_metrics():
     assert {frozenset(pair) for pair in names} == {
         frozenset(pair) for pair in (("length", "shared"), ("length", "overlap"), ("shared", "overlap"))
     }
+
+
+WRONG = [(math.nan, "not finite"), (-math.inf, "not finite"), (10**400, "not finite"), (1.5, "out of range")]
+WRONG += [(value, "not a number") for value in (True, np.True_, "0.5", [0.5], 1j, object())]
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize(("wrong", "status"), WRONG, ids=lambda part: repr(part)[:12])
+def test_what_is_no_score_is_a_status_and_never_ok(tmp_path, wrong, status, listed):
+    @metaeval.metric(high=1, identity="wrong")
+    def one(source, statement):
+        return wrong if statement == "b" else -3.0
+
+    @metaeval.metric(high=1, identity="wrong")
+    def several(sources, statements):
+        return [one(*pair) for pair in zip(sources, statements, strict=True)]
+
+    name = registry.name_of("metric", several if listed else one)
+    for _ in ("scored", "from the store"):
+        with ScoreStore(tmp_path / "scores.sqlite") as store:
+            ((_, _, found),) = score_metrics([("a", "b"), ("a", "c")], [name], RunConfig(), store)
+        assert found.answers == [PairScore(None, Status(status)), PairScore(-3.0)]
+
+
+def test_scores_that_earlier_versions_stored_outside_the_range_are_not_ok(tmp_path):
+    name = registry.name_of("metric", metaeval.metric(low=0, identity="ranged")(lambda_of("ranged")))
+    metric = load_metric(name, RunConfig())
+    with ScoreStore(tmp_path / "scores.sqlite") as store:
+        store.put(metric.identity(), [(pair_key("a", "b"), PairScore(-1.0))])
+        ((_, _, found),) = score_metrics([("a", "b")], [name], RunConfig(), store)
+    assert (found.answers, found.computed) == ([PairScore(None, Status.OUT_OF_RANGE)], 0)
+
+
+def lambda_of(name):
+    names = {}
+    exec(f"def {name}(source, statement): return 1.0", names)
+    return names[name]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_was_scored_before_an_exception_is_stored(folder, workers):
+    texts = [("a", f"{'w' * (40 - n)}") for n in range(20)]
+    (folder / "breaks.py").write_text("def own(source, statement):\n    return 1 / (len(statement) - 30)\n")
+    config = RunConfig(metrics=("breaks:own",), executor={"workers": workers})
+    with ScoreStore(folder / "scores.sqlite") as store:
+        with pytest.raises(UserError, match=r"ZeroDivisionError.*10 of 20 pairs are stored"):
+            list(score_metrics(texts, config.metrics, config, store))
+        (identity,) = stored(folder)
+        assert len(store.find(identity, [pair_key(*text) for text in texts])) == 10
+
+
+def test_a_gate_names_only_a_function_whose_version_it_can_tell(tmp_path):
+    items = [{"id": f"{n}", "statement": f"s{n}", "source": f"t{n}", "label": n % 2} for n in range(40)]
+    with pytest.raises(UserError, match=r":contains' does not say which"):
+        metaeval.fit_gate(items, metrics=[contains], results=tmp_path)

@@ -271,4 +271,6 @@ def _store_results(piece: Piece, message: Mapping[str, Any], device: str) -> Sco
 
 def _results(message: Mapping[str, Any]) -> list[list[PairScore]]:
     """Return the results in a worker's message, by metric and pair."""
-    return [[PairScore(score, Status(status), *counts) for score, status, *counts in rows] for rows in message["answers"]]
+    return [
+        [PairScore(score, Status(status), *counts) for score, status, *counts in rows] for rows in message["answers"]
+    ]
