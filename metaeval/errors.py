@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,14 +68,10 @@ def unknown(kind: str, name: str, known: Iterable[str], then: str = "") -> UserE
 
 def refuse_same_text(what: str, names: Iterable[Any]) -> None:
     """Raise `UserError` for two names that are one as text, such as 1 and "1". what: whose names they are."""
-    first: dict[str, tuple[int, Any]] = {}
-    for number, name in enumerate(names, 1):
-        other, before = first.setdefault(str(name), (number, name))
-        if other != number:
-            raise UserError(
-                f"{what} has the name {str(name)!r} twice (column {other} is {before!r}, and column {number} {name!r}): "
-                "give one another name."
-            )
+    texts = list(map(str, names))
+    for twice in (text for text, times in Counter(texts).items() if times > 1):
+        places = " and ".join(str(place) for place, text in enumerate(texts, 1) if text == twice)
+        raise UserError(f"{what}: columns {places} both have the name {twice!r}: give one another name.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,39 +87,31 @@ def name_of(kind: Kind, value: Any) -> Any:
         if isinstance(value, str) and ":" in value and (kind, value) not in given:
             _GIVEN.pop((kind, value), None)  # of an earlier job, which gave the object itself
         return value
-    if not isinstance(value, FunctionType | type):
+    name, module = getattr(value, "__name__", ""), getattr(value, "__module__", "")
+    if not isinstance(value, FunctionType | type) or not name.isidentifier():
         raise UserError(
-            f"A {kind} is a function that has a name, or a class, and this {type(value).__name__} is neither: call it "
-            "in a function of your own, by 'def NAME(source, statement)'."
+            f"A {kind} needs a name, and {value!r:.60} has none: define it by 'def NAME(source, statement)'."
         )
-    name, module = value.__name__, value.__module__
-    if not name.isidentifier():
-        raise UserError(f"A {kind} needs a name, and {name} is none: define it by 'def NAME(source, statement)'.")
     if module != "__main__" and getattr(sys.modules.get(module), name, None) is value:
         name = f"{module}:{name}"
     elif name in names(kind):
         raise UserError(f"A registered {kind} has the name {name!r}: give your own another name.")
-    if (other := given.setdefault((kind, name), value)) is not value:
-        raise UserError(
-            f"Two {kind}s have the name {name!r} ({_place(other)}, and {_place(value)}): give one another name."
-        )
+    if given.setdefault((kind, name), value) is not value:
+        refuse_given(kind, [name], value)
     _GIVEN[kind, name] = value
     return name
 
 
-def refuse_given(kind: Kind, taken: Container[str], place: str) -> None:
-    """Raise `UserError` if an object that this job was given has one of the names `taken`, which stand in `place`."""
+def refuse_given(kind: Kind, taken: Container[str], other: Any) -> None:
+    """Raise `UserError` if an object that this job was given has one of the names `taken`.
+
+    other: what has the name too, as an object or in words.
+    """
     for (given, name), value in job_memory().get("given", {}).items():
         if given == kind and name in taken:
-            raise UserError(
-                f"Two {kind}s have the name {name!r} ({_place(value)}, and {place}): give yours another name."
-            )
-
-
-def _place(value: Any) -> str:
-    """Return where a function or class is defined, as far as Python knows: a line of a file, or a module."""
-    code = getattr(value, "__code__", None)
-    return f"line {code.co_firstlineno} of {code.co_filename}" if code else f"{value.__module__}.{value.__qualname__}"
+            codes = [(getattr(each, "__code__", None), each) for each in (value, other)]
+            places = [f"line {code.co_firstlineno} of {code.co_filename}" if code else f"{at}" for code, at in codes]
+            raise UserError(f"Two {kind}s have the name {name!r} ({', and '.join(places)}): give one another name.")
 
 
 def is_given(kind: Kind, name: str) -> bool:

@@ -89,11 +89,7 @@ FACTS: Mapping[str, tuple[str, str]] = {
     "template": ("how statement and source become one input", ""),
     "splitter": ("sentence splitter", ""),
     "alce": ("the profile of the ALCE columns, and the options that differ from it", "alce's options, with --set"),
-    "code": (
-        "where the metric's own code is, and the hash of the files; or the identity that it declares; undeclared: an "
-        "object of a Python session, of which nothing is known beyond it",
-        "",
-    ),
+    "code": ("where the metric's own code is, and its hash; or identity:, and what it declares", ""),
     "worker": ("program that scored, and the version that it reports", "metrics=worker:COMMAND"),
     "files": ("files that the worker's command names, with their hashes", ""),
     "members": ("hash of the identities of the combined metrics", "metrics=ensemble:A+B"),

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems, items_of
@@ -25,7 +24,6 @@ from metaeval.report.result_tables import cell
 from metaeval.report.table import Note, Scalar, Table, TableRow, blocks_of, plain
 from metaeval.runs.loaded_metrics import MetricProgress
 from metaeval.runs.score_columns import AlignedColumn
-from metaeval.scoring.functions import declared_by
 from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Bools
 from metaeval.stats.risk_control import answers_for_mean, effective_labels, labels_for
@@ -89,17 +87,15 @@ def fit(
     config = (config or RunConfig()).model_copy(update={"metrics": _allowed(metrics, terms)})
     items = items_of(answers, mapping)
     data = _fit_data(items, labels_of(labels, items, mapping), terms)
-    given = [name for name in config.metrics if name not in items.scores and registry.is_given("metric", name)]
-    if unsure := [name for name in given if not declared_by(registry.find("metric", name)).identity]:
-        raise UserError(
-            f"A gate holds for one version of a metric, and {unsure[0]!r} does not say which it is: mark it with "
-            "metaeval.metric(identity='VERSION')."
-        )
     alpha = terms.alpha / len(config.metrics)
     sample = data.labelled.sample
     columns: list[AlignedColumn] = []
     candidates: list[Candidate] = []
     for column in scored(items, config, progress) if score_all else _one_by_one(items, config, progress):
+        if str(column.fields.get("code")).endswith("@undeclared"):
+            raise UserError(
+                f"{column.name} declares no version to which a gate could hold: add metaeval.metric(identity=...)."
+            )
         score = filled_below(column)
         columns.append(column)
         candidates.append(candidate_of(column.name, score, items.groups, sample, data.unsupported, terms, alpha))

@@ -167,8 +167,7 @@ def _unscored_work_of(
     with plug_in(name):
         known = state.state is not ReadinessState.DOWNLOAD
         # The identity holds the hash of the model's files: it is not known before they are here.
-        kept = known and metric.kept and store
-        answers = store.find(job_identity(metric, whole), list(unique)) if store and kept else {}
+        answers = store.find(job_identity(metric, whole), list(unique)) if known and metric.kept and store else {}
     left = [pair for key, pair in unique.items() if key not in answers]
     texts = [source for source, _ in left], [statement for _, statement in left]
     cut = make_plan(unique, metric.block_tokens).blocks

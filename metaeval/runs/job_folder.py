@@ -98,11 +98,10 @@ def lost_objects(manifest: Mapping[str, Any]) -> str:
     names = manifest.get(_OBJECTS)
     if not isinstance(names, list) or not names:
         return ""
-    listed = " and ".join(map(repr, names))
-    typed = ",".join(name if ":" in name else f"FILE:{name}" for name in names)
+    listed, typed = " and ".join(map(repr, names)), ",".join(f"FILE:{name.rpartition(':')[2]}" for name in names)
     kind = f"the metric {listed} is an object" if len(names) == 1 else f"the metrics {listed} are objects"
     option = "--nli" if str(manifest.get("command")).startswith("cite") else "-m"
-    return f"{kind} of the Python session that ran it: save its code in a file, and run again with {option} {typed}"
+    return f"{kind} of the Python session that ran it: save its code in FILE.py, and run again with {option} {typed}"
 
 
 def write_manifests(

@@ -28,7 +28,7 @@ from metaeval.scoring.engine import ScoredPairs, score_jointly, settled_metric
 from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
 from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.executors.worker_pool import Pool
-from metaeval.scoring.functions import FunctionMetric, as_class, declared_by, files_hash
+from metaeval.scoring.functions import FunctionMetric, as_class, files_hash, identity_of
 from metaeval.scoring.large_pair_tables import WINDOW_ROWS, PairFile
 from metaeval.scoring.score_files import ScoreFile
 from metaeval.scoring.score_store import ScoreStore
@@ -132,7 +132,7 @@ def _origin(name: str, kind: type[Metric]) -> tuple[str, bool]:
     may have loaded it before it was edited, names.
     """
     card = kind.card
-    if identity := declared_by(kind.function if issubclass(kind, FunctionMetric) else kind).identity:
+    if identity := identity_of(kind.function if issubclass(kind, FunctionMetric) else kind):
         bounds = f" ({card.low} to {card.high})" if (card.low, card.high) != (None, None) else ""
         return f"identity:{identity}{bounds}", True
     memory, module = job_memory(), name.partition(":")[0]
@@ -172,23 +172,16 @@ def _check_class(name: str, kind: Any) -> None:
 
 @contextmanager
 def plug_in(name: str) -> Iterator[None]:
-    """Turn an exception in a metric's code (no `UserError`, no broken pipe) into a `UserError` with type and line.
-
-    The engine's note on it, which says what is stored, ends the sentence.
-    """
+    """Turn an exception in a metric's code (no `UserError`, no broken pipe) into a `UserError` with type and line."""
     try:
         yield
-    except BrokenPipeError:  # the reader of the progress closes the pipe
+    except (UserError, BrokenPipeError):  # the reader of the progress closes the pipe
         raise
     except Exception as error:
-        notes, error.__notes__ = getattr(error, "__notes__", []), []
-        if isinstance(error, UserError):
-            UserError.__init__(error, " ".join([str(error), *notes]))
-            raise
         frame = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{Path(frame.filename).name}, line {frame.lineno}"
         said = f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}): correct it, and run this again."
-        raise UserError(" ".join([said, *notes])) from error
+        raise UserError(said) from error
 
 
 def _missing(card: MetricCard) -> list[str]:

@@ -57,11 +57,15 @@ class Scorer:
         logging.getLogger("metaeval").addHandler(self._warnings)
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the reply to a job or one of its blocks: {"error": sentence} for a `UserError`; "said": warnings."""
+        """Return the reply to a job or one of its blocks; "said": warnings.
+
+        It is {"error": sentence} for a `UserError`, with "answers" to the pairs that were scored before.
+        """
         try:
             answer = self.begin(message) if "recipe" in message else self.score(message)
         except UserError as error:
-            answer = {"error": str(error)}
+            scored = getattr(error, "scored", None) or getattr(error.__cause__, "scored", None)
+            answer = {"error": str(error), **({"answers": scored.answers, "seconds": scored.seconds} if scored else {})}
         warnings = [record.getMessage() for record in self._warnings.buffer]
         self._warnings.flush()
         return {**answer, "said": warnings} if warnings else answer
@@ -82,22 +86,12 @@ class Scorer:
             return {"device": device_of(self._work.metrics[0])}
 
     def score(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return {"answers": the scores of a block by each metric of `wanted`, "seconds": the time taken}.
-
-        With {"error": sentence}, the answers are those of the pairs before the one that ended the scoring.
-        """
+        """Return {"answers": the scores of a block by each metric of `wanted`, "seconds": the time taken}."""
         sources, statements = self._context.sources, self._context.statements
         pairs = [(sources[source], statements[statement]) for source, statement in message["pairs"]]
         with plug_in(self._label):
             done = self._work.score(BlockTask(0, (), pairs, message["wanted"]))
-        answer = {"answers": done.answers, "seconds": done.seconds}
-        try:
-            with plug_in(self._label):
-                if done.error:
-                    raise done.error
-        except UserError as error:
-            return {**answer, "error": str(error)}
-        return answer
+        return {"answers": done.answers, "seconds": done.seconds}
 
 
 def job_metrics(recipe: WorkerRecipe) -> list[Metric]:

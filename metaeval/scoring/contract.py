@@ -149,10 +149,10 @@ class Metric(ABC):
     """A faithfulness metric. Subclass it, set `card` (and `Options`), write `score`.
 
     `origin` is set on a metric that no package registers: what is known of its code; `kept`: whether its scores are
-    stored beyond the job. `one_by_one`: `score` is called with one pair at a time, so that an error loses that pair
-    alone. `batched`: the pairs that are scored beside a pair may change the last bits of its score, as they do in a batch of a model; such a
-    metric always gets the same pairs together. Set it to False where a pair costs money, or each is scored alone.
-    `where`: "driver" for a metric that only one process may run, since it has a budget, a store or a program.
+    stored beyond the job. `batched`: the pairs that are scored beside a pair may change the last bits of its score, as
+    they do in a batch of a model; such a metric always gets the same pairs together. Set it to False where a pair costs
+    money, or each is scored alone. `one_by_one`: `score` gets one pair at a time, so that an error loses that pair
+    alone. `where`: "driver" for a metric that only one process may run, since it has a budget, a store or a program.
     `only_loads`: the `prepare` that this class defines does not read the job's texts, so a task may pass only some.
     """
 
@@ -352,11 +352,11 @@ def checked_answer(metric: Metric, answer: Any) -> PairScore:
         if isinstance(score, bool | str | bytes) or str(getattr(score, "dtype", "")).endswith("bool"):
             raise TypeError
         number = float(score) + 0.0  # SQLite knows no -0.0
-        status = status if metric.card.holds(number) else Status.OUT_OF_RANGE
-        status = status if isfinite(number) else Status.NOT_FINITE
+        outside = Status.OUT_OF_RANGE if isfinite(number) else Status.NOT_FINITE
+        status = status if isfinite(number) and metric.card.holds(number) else outside
     except OverflowError:  # an integer beyond all floats
         status = Status.NOT_FINITE
-    except Exception:  # whatever the object's own conversion raises
+    except (TypeError, ValueError, RuntimeError):  # the last: of tensors
         status = Status.NOT_A_NUMBER
     return PairScore(number if status is Status.OK else None, status, int(tokens), int(cut))
 

@@ -8,11 +8,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from metaeval.display_text import count
 from metaeval.files import job_memory, sha256_json
 from metaeval.scoring.block_claims import BlockClaims, claims_beside
 from metaeval.scoring.block_plan import TextBlock, longest_first, make_plan
-from metaeval.scoring.contract import Metric, PairScore, Status, TextPair, checked_answer
+from metaeval.scoring.contract import Metric, PairScore, TextPair, checked_answer
 from metaeval.scoring.executors.contract import BlockTask, Context, Execute, ScoredBlock, Work
 from metaeval.scoring.functions import FunctionMetric
 from metaeval.scoring.score_store import ScoreStore, pair_key
@@ -65,21 +64,22 @@ def score_jointly(
     """Return the results of each metric, in order; the metrics share one observation per pair.
 
     metrics: those with equal `TwoStepMetric.observed`, or a single one of any kind. Other parameters and errors are
-    those of `score_pairs`. A block that only some of the metrics lack is scored for those alone. Scores of a metric that
-    is not `kept` stay in the memory of the running job.
+    those of `score_pairs`. A block that only some of the metrics lack is scored for those alone. Scores of a metric
+    that is not `kept` stay in the memory of the running job.
     """
-    store, beyond = store if all(metric.kept for metric in metrics) else None, store
+    store = store if all(metric.kept for metric in metrics) else None
     keys = [pair_key(*pair) for pair in pairs]
     unique = dict(zip(keys, pairs, strict=True))
     shares = []
     for metric in metrics:
         identity, memory = job_identity(metric, unique.values()), dict[bytes, PairScore]()
+        found = store.find(identity, list(unique)) if store else {}
+        if metric.origin:  # earlier versions stored scores outside the declared range
+            found = {key: checked_answer(metric, answer) for key, answer in found.items()}
         if not metric.kept:  # by its code itself: another job may have another function of the same name
             code = metric.function if isinstance(metric, FunctionMetric) else type(metric)
             memory = job_memory().setdefault((code, sha256_json(identity)), memory)
-        found = store.find(identity, list(unique)) if store else {key: memory[key] for key in unique if key in memory}
-        if metric.origin:  # earlier versions stored scores outside the declared range
-            found = {key: checked_answer(metric, answer) for key, answer in found.items()}
+            found = {key: memory[key] for key in unique if key in memory}
         shares.append(_Share(metric, identity, found, memory))
     stored = [len(share.answers) for share in shares]
     if progress:
@@ -87,21 +87,16 @@ def score_jointly(
     if min(stored) < len(unique):
         with claims_beside(store.path if store else None) as claims:
             job = _Job(shares, unique, store, claims)
-            reported, done = -1, min(stored)
+            reported = -1
             try:
                 for _ in job.run(make_plan(unique, metrics[0].block_tokens).blocks, execute or Work(metrics).run):
                     done = min(len(share.answers) for share in shares)
                     if progress and not reported == done == len(unique):
                         progress(done, len(unique))
                     reported = done
-            except Exception as error:
-                if store:
-                    ended = [[each.status for each in share.answers.values()] for share in shares]
-                    done = min(len(statuses) - statuses.count(Status.FAILED) for statuses in ended)
-                    code = ", of this version of its code" if "@sha256:" in metrics[0].origin else ""
-                    error.add_note(f"{done:,} of {count(len(unique), 'pair')} are stored{code}.")
-                elif beyond:
-                    error.add_note("None of its scores is stored, since it declares no identity.")
+            except Exception:
+                names = " and ".join(metric.card.name for metric in metrics)
+                _log.warning("%s of what %s scored before is stored.", "All" if store else "Nothing", names)
                 raise
     return [
         ScoredPairs([part.answers[key] for key in keys], part.identity, len(unique), part.computed) for part in shares

@@ -162,10 +162,11 @@ def test_edited_code_is_never_served_what_it_scored_before(cli, small, module, t
     assert f"|code:{file}:Shared@sha256:" in edited.out
 
 
-def test_what_was_scored_before_another_metric_broke_is_kept(cli, refused, small, module):
+def test_what_was_scored_before_another_metric_broke_is_kept(cli, refused, small, module, caplog):
     code = CLASS.format(before="", base="Metric", card=CARD, body="def score(self, sources, statements): 1 / 0")
 
-    assert "What was scored before is stored" in refused("run", "-m", f"overlap,{module(code)}:Mine", *small)
+    refused("run", "-m", f"overlap,{module(code)}:Mine", *small)
+    assert "All of what mine scored before is stored." in caplog.text
     assert cli("run", "-m", "overlap", *small).err == "overlap: 27 of 27 pairs from the store\n"
 
 

@@ -9,6 +9,7 @@ from metaeval.scoring.aggregation import aggregate, best_members
 from metaeval.scoring.contract import PairScore, Status
 
 SPOILING = (Status.FAILED, Status.ABSENT, Status.TOO_LONG, Status.UNPARSED, Status.NOT_FINITE)
+SPOILING += (Status.NOT_A_NUMBER, Status.OUT_OF_RANGE)
 HARMLESS = (Status.EMPTY, Status.NOTHING_TO_SCORE)
 
 

@@ -39,14 +39,12 @@ class ScoredBlock(NamedTuple):
     """A scored block. answers: for each metric in `task.wanted`, in that order, one result per pair.
 
     device: model of the device of the worker that scored it; "" for this process. seconds: how long scoring it took.
-    error: what ended the scoring; the task then has only the pairs that were scored before.
     """
 
     task: BlockTask
     answers: Sequence[Sequence[PairScore]]
     device: str = ""
     seconds: float = 0.0
-    error: BaseException | None = None
 
 
 Execute = Callable[[Context, Iterable[BlockTask]], Iterator[ScoredBlock]]
@@ -85,38 +83,40 @@ class Work:
         """Score tasks one after the other in this process, and yield the scored blocks."""
         for task in tasks:
             self.prepare(context)
-            done = self.score(task)
-            if done.task.pairs:
-                yield done
-            if done.error:
-                raise done.error
+            try:
+                yield self.score(task)
+            except BaseException as error:
+                if scored := getattr(error, "scored", None):
+                    yield scored
+                raise
 
     def score(self, task: BlockTask) -> ScoredBlock:
         """Return the block scored by each wanted metric, all from the same observations.
 
         Raises `UserError` when a metric breaks its contract (wrong number of results, a score without the status OK).
+        What a metric that is `one_by_one` raises has the block of the pairs before in its attribute `scored`.
         """
         began = time.monotonic()
-        if (leader := self.metrics[0]).one_by_one:
-            answers, error = list[PairScore](), None
-            try:
-                for source, statement in task.pairs:
-                    check_count(leader, found := leader.score([source], [statement]), 1)
-                    answers.append(checked_answer(leader, found[0]))
-            except BaseException as stopped:  # the caller raises it when it has what was scored
-                error = stopped
-            before = task._replace(keys=task.keys[: len(answers)], pairs=task.pairs[: len(answers)])
-            return ScoredBlock(before, [answers], seconds=time.monotonic() - began, error=error)
-        sources, statements = [source for source, _ in task.pairs], [statement for _, statement in task.pairs]
+        leader = self.metrics[0]
+        parts = [[pair] for pair in task.pairs] if leader.one_by_one else [task.pairs]
         observations: Sequence[Any] = []
         if isinstance(leader, TwoStepMetric):
-            observations = leader.observe(sources, statements)
-            check_count(leader, observations, len(task.pairs))
-        answers_by_metric = []
-        for metric in (self.metrics[number] for number in task.wanted):
-            answers = (
-                metric.judge(observations) if isinstance(metric, TwoStepMetric) else metric.score(sources, statements)
+            observations = leader.observe(
+                [source for source, _ in task.pairs], [statement for _, statement in task.pairs]
             )
-            check_count(metric, answers, len(task.pairs))
-            answers_by_metric.append([checked_answer(metric, answer) for answer in answers])
+            check_count(leader, observations, len(task.pairs))
+        answers_by_metric: list[list[PairScore]] = []
+        for metric in (self.metrics[number] for number in task.wanted):
+            answers_by_metric.append(scored := [])
+            try:
+                for part in parts:
+                    texts = [source for source, _ in part], [statement for _, statement in part]
+                    answers = metric.judge(observations) if isinstance(metric, TwoStepMetric) else metric.score(*texts)
+                    check_count(metric, answers, len(part))
+                    scored += [checked_answer(metric, answer) for answer in answers]
+            except BaseException as error:
+                if scored:
+                    before = task._replace(keys=task.keys[: len(scored)], pairs=task.pairs[: len(scored)])
+                    vars(error)["scored"] = ScoredBlock(before, [scored])
+                raise
         return ScoredBlock(task, answers_by_metric, seconds=time.monotonic() - began)

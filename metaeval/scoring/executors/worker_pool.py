@@ -191,16 +191,10 @@ class Pool(ABC):
             for message in messages or ():
                 for text in message.get("said", ()):
                     _log.warning("%s", text)
-                if "error" in message:
-                    error = error or message["error"]
-                    if scored := len(message.get("answers", [()])[0]):
-                        piece = child.pieces.popleft()
-                        task, end = piece.work.task, piece.first + scored
-                        task = task._replace(keys=task.keys[piece.first : end], pairs=task.pairs[piece.first : end])
-                        yield ScoredBlock(task, _results(message), child.device, message["seconds"])
-                elif "device" in message:
+                error = error or message.get("error", "")
+                if "device" in message:
                     child.device, self._deaths = message["device"], 0
-                else:
+                elif "answers" in message:
                     done = _store_results(child.pieces.popleft(), message, child.device)
                     if done is not None:
                         yield done
@@ -227,8 +221,8 @@ class Pool(ABC):
         begun = sum(bool(other.device) for other in self._children.values())
         if self._deaths >= KILLS and not begun:
             raise UserError(
-                f"A worker process {how} before it scored anything, {KILLS} times in a row. If memory is short, ask for "
-                "fewer processes with --set executor.workers=NUMBER."
+                f"A worker process {how} before it scored anything, {KILLS} times in a row. If memory is short, ask "
+                "for fewer processes with --set executor.workers=NUMBER."
             )
         if self._deaths >= KILLS:
             self._deaths, self.size, self._most = 0, begun, begun
@@ -260,17 +254,17 @@ class Pool(ABC):
 
 
 def _store_results(piece: Piece, message: Mapping[str, Any], device: str) -> ScoredBlock | None:
-    """Store the results in a worker's message in the piece's block; return the block if it is complete, else None."""
-    work = piece.work
+    """Store the results in a worker's message in the piece's block, and return the block if it is complete, else None.
+
+    Of a message with an error, return the part of the block that was scored before.
+    """
+    work, task, rows = piece.work, piece.work.task, message["answers"]
+    answers = [[PairScore(score, Status(status), *counts) for score, status, *counts in row] for row in rows]
+    if "error" in message:
+        part = slice(piece.first, piece.first + len(answers[0]))
+        return ScoredBlock(task._replace(keys=task.keys[part], pairs=task.pairs[part]), answers)
     work.device, work.seconds = device, work.seconds + message["seconds"]
-    for place, rows in zip(work.answers, _results(message), strict=True):
-        place[piece.first : piece.end] = rows
+    for place, scored in zip(work.answers, answers, strict=True):
+        place[piece.first : piece.end] = scored
     work.left -= piece.end - piece.first
-    return None if work.left else ScoredBlock(work.task, work.answers, work.device, work.seconds)
-
-
-def _results(message: Mapping[str, Any]) -> list[list[PairScore]]:
-    """Return the results in a worker's message, by metric and pair."""
-    return [
-        [PairScore(score, Status(status), *counts) for score, status, *counts in rows] for rows in message["answers"]
-    ]
+    return None if work.left else ScoredBlock(task, work.answers, work.device, work.seconds)
