@@ -4,7 +4,7 @@
         return float(statement in source)
 
 A function whose parameters are called `sources` and `statements` gets lists of texts, and returns one score for each
-pair. None stands for a missing score. The decorator `metaeval.metric` declares direction, range and threshold.
+pair. None stands for a missing score. The decorator `metaeval.metric` declares direction, range, identity ...
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ def files_hash(module: str) -> str:
     Those are the files outside the standard library and installed packages, imported directly or by each other, also
     inside a function. Returns "" for a module without a file.
     """
-    file = Path(getattr(sys.modules[module], "__file__", None) or "")
-    folders = [Path(place).resolve() for place in [*sys.path, file.parent]]
+    file = Path(str(getattr(sys.modules[module], "__file__", None) or ""))
+    folders = [place.resolve() for place in [*map(Path, sys.path), file.parent]]
     own = [place for place in folders if not (place.is_relative_to(_LIBRARY) or _INSTALLED & {*place.parts})]
     wanted, hashes = [(own, module), ([file.parent.resolve()], file.stem)], dict[Path, str]()
     while wanted:
