@@ -82,9 +82,9 @@ def name_of(kind: Kind, value: Any) -> Any:
     under which only this process finds it. Anything that cannot be called is returned unchanged. Raises `UserError` for
     what has no name of its own, and for what has the name of something registered or given in the same job.
     """
-    given = job_memory().setdefault("given", {})
+    objects = job_memory().setdefault("objects", {})
     if not callable(value):
-        if isinstance(value, str) and ":" in value and (kind, value) not in given:
+        if isinstance(value, str) and ":" in value and (kind, value) not in objects:
             _GIVEN.pop((kind, value), None)  # of an earlier job, which gave the object itself
         return value
     name, module = getattr(value, "__name__", ""), getattr(value, "__module__", "")
@@ -96,7 +96,7 @@ def name_of(kind: Kind, value: Any) -> Any:
         name = f"{module}:{name}"
     elif name in names(kind):
         raise UserError(f"A registered {kind} has the name {name!r}: give your own another name.")
-    if given.setdefault((kind, name), value) is not value:
+    if objects.setdefault((kind, name), value) is not value:
         refuse_given(kind, [name], value)
     _GIVEN[kind, name] = value
     return name
@@ -107,8 +107,8 @@ def refuse_given(kind: Kind, taken: Container[str], other: Any) -> None:
 
     other: what has the name too, as an object or in words.
     """
-    for (given, name), value in job_memory().get("given", {}).items():
-        if given == kind and name in taken:
+    for (registered, name), value in job_memory().get("objects", {}).items():
+        if registered == kind and name in taken:
             codes = [(getattr(each, "__code__", None), each) for each in (value, other)]
             places = [f"line {code.co_firstlineno} of {code.co_filename}" if code else f"{at}" for code, at in codes]
             raise UserError(f"Two {kind}s have the name {name!r} ({', and '.join(places)}): give one another name.")

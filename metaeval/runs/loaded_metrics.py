@@ -180,8 +180,10 @@ def plug_in(name: str) -> Iterator[None]:
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{Path(frame.filename).name}, line {frame.lineno}"
-        said = f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}): correct it, and run this again."
-        raise UserError(said) from error
+        sentence = (
+            f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}): correct it, and run this again."
+        )
+        raise UserError(sentence) from error
 
 
 def _missing(card: MetricCard) -> list[str]:

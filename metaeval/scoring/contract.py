@@ -331,7 +331,7 @@ class Combination(Metric):
 def checked_answer(metric: Metric, answer: Any) -> PairScore:
     """Return a metric's result for a pair as the store returns it.
 
-    A score that is no number, not finite or outside the range of the metric's card becomes the status that says so.
+    A score that is not a number, not finite or outside the range of the metric's card becomes the status that says so.
     Raises `UserError` unless it is a `PairScore` with a number and status OK, or None and another status.
     """
     name = metric.card.name

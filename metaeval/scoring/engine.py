@@ -73,14 +73,14 @@ def score_jointly(
     shares = []
     for metric in metrics:
         identity, memory = job_identity(metric, unique.values()), dict[bytes, PairScore]()
-        found = store.find(identity, list(unique)) if store else {}
+        answers = store.find(identity, list(unique)) if store else {}
         if metric.origin:  # earlier versions stored scores outside the declared range
-            found = {key: checked_answer(metric, answer) for key, answer in found.items()}
+            answers = {key: checked_answer(metric, answer) for key, answer in answers.items()}
         if not metric.kept:  # by its code itself: another job may have another function of the same name
             code = metric.function if isinstance(metric, FunctionMetric) else type(metric)
             memory = job_memory().setdefault((code, sha256_json(identity)), memory)
-            found = {key: memory[key] for key in unique if key in memory}
-        shares.append(_Share(metric, identity, found, memory))
+            answers = {key: memory[key] for key in unique if key in memory}
+        shares.append(_Share(metric, identity, answers, memory))
     stored = [len(share.answers) for share in shares]
     if progress:
         progress(min(stored), len(unique))

@@ -142,25 +142,25 @@ def files_hash(module: str) -> str:
     """
     file = Path(str(getattr(sys.modules[module], "__file__", None) or ""))
     folders = [place.resolve() for place in [*map(Path, sys.path), file.parent]]
-    own = [place for place in folders if not (place.is_relative_to(_LIBRARY) or _INSTALLED & {*place.parts})]
-    wanted, hashes = [(own, module), ([file.parent.resolve()], file.stem)], dict[Path, str]()
+    roots = [place for place in folders if not (place.is_relative_to(_LIBRARY) or _INSTALLED & {*place.parts})]
+    wanted, hashes = [(roots, module), ([file.parent.resolve()], file.stem)], dict[Path, str]()
     while wanted:
         places, name = wanted.pop()
-        parts = [] if places is own and name.partition(".")[0] in _OURS else name.split(".")
+        parts = [] if places is roots and name.partition(".")[0] in _OURS else name.split(".")
         stems = [place.joinpath(*parts[:end]) for place in places for end in range(len(parts) + 1)]
         for path in dict.fromkeys(Path(f"{stem}{end}.py") for stem in stems for end in ("", "/__init__")):
             if path not in hashes and path.is_file():
                 hashes[path] = sha256_file(path)
-                wanted += _imports(path, own)
+                wanted += _imports(path, roots)
     listed = sorted((path.name, content) for path, content in hashes.items())
     return (sha256_json(listed) if len(listed) > 1 else "".join(hashes.values()))[:12]
 
 
-def _imports(path: Path, own: list[Path]) -> Iterator[tuple[list[Path], str]]:
+def _imports(path: Path, roots: list[Path]) -> Iterator[tuple[list[Path], str]]:
     """Yield (folders, name) of what a file may import: a module's dotted name, below one of the folders."""
     with suppress(SyntaxError, ValueError, RecursionError):  # of another version of Python
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 level, module = getattr(node, "level", 0), getattr(node, "module", None)
-                places = list(path.parents[level - 1 : level]) if level else own
+                places = list(path.parents[level - 1 : level]) if level else roots
                 yield from ((places, f"{module}.{alias.name}" if module else alias.name) for alias in node.names)
