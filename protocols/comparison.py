@@ -27,7 +27,8 @@ class Difference:
     """One measure of one metric less that of the other. rows: the number of rows that both scored.
 
     value: None where undefined. low, high: the interval of the difference, by the method of `Resampling`; None without
-    one. note: why value or interval is missing. p: two-sided; None where undefined or not tested.
+    one. note: why value or interval is missing. p: two-sided; None where undefined, not tested, or where the interval
+    is withheld.
     """
 
     rows: int
@@ -55,7 +56,8 @@ def compare(
 
     The test exchanges the two metrics' scores group by group: scores brought to one scale first, as ranks over all
     rows for measures that read order only, as z-scores for Pearson's r; p = (1 + exchanges at least as far apart as
-    the input) / (1 + permutations), so never 0. Measures that are not tested (`Measure.normal`) have no p.
+    the input) / (1 + permutations), so never 0. Measures that are not tested (`Measure.normal`), and those whose
+    interval is withheld, have no p.
     """
     first, other = tested
     both = both_scored(first, other)
@@ -92,9 +94,7 @@ def compare(
             interval, note, _ = studentised_interval(apart, n, resampling)
         else:
             interval, note = replicated_interval(mine[key] - theirs[key], n, resampling.level)
-        p = p_values.get(key, np.nan)
-        low, high = interval or (None, None)
-        differences[key] = Difference(int(both.sum()), value, low, high, None if np.isnan(p) else p, note)
+        differences[key] = _difference(int(both.sum()), value, interval, p_values.get(key, np.nan), note)
     return differences
 
 
@@ -339,18 +339,17 @@ def _tested_by_draw(apart: Floats, rows: int, resampling: Resampling) -> Differe
     if np.isnan(apart[0]):
         return Difference(rows, None, note="undefined for one of the two")
     interval = percentile_interval(apart[1:], resampling.level)
-    p = bootstrap_p(apart)
-    low, high = interval or (None, None)
-    return Difference(rows, float(apart[0]), low, high, None if np.isnan(p) else p)
+    return _difference(rows, float(apart[0]), interval, bootstrap_p(apart), "")
 
 
 def _tested(apart: Influence, rows: int, resampling: Resampling) -> Difference:
-    """Return the difference with Student's interval and p, from its influence values. rows: number of rows.
+    """Return the difference with Student's interval and p, from its influence values. rows: number of rows."""
+    interval, note, _ = studentised_interval(apart, apart.groups, replace(resampling, method="t"))
+    return _difference(rows, apart.value, interval, t_test(apart), note)
 
-    With fewer effective groups than `Resampling.fewest` there is a p and no interval.
-    """
-    by_t = replace(resampling, method="t")
-    interval, note, _ = studentised_interval(apart, apart.groups, by_t)
+
+def _difference(rows: int, value: float, interval: tuple[float, float] | None, p: float, note: str) -> Difference:
+    """Return a difference. Where its interval is withheld, for the reason `note`, the test is too."""
     low, high = interval or (None, None)
-    p = t_test(apart)
-    return Difference(rows, apart.value, low, high, None if np.isnan(p) else p, note)
+    withheld = np.isnan(p) or (interval is None and note)
+    return Difference(rows, value, low, high, None if withheld else p, note)

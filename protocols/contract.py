@@ -188,7 +188,8 @@ class Protocol:
     differences of two metrics of the same rows, both on one scale, under exchanges of its own, the first without any;
     measures that are not among them are exchanged group by group.
 
-    of_systems: whether it compares systems' means, which the control `system` knows from the gold: it is left out then.
+    of_systems: whether it compares systems' means, which the control `system` knows from the gold, and of which a
+    constant says nothing: controls of either kind are left out then.
 
     about: what it measures, in one plain sentence. headline: the key of the measure that metrics are ranked by; "": the
     first of the table. options: by name. usual: whether the protocol name "all" includes it.

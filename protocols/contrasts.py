@@ -40,6 +40,8 @@ class Spread:
 class Contrast:
     """Further statistics of the difference `one` minus `other` (metrics) under a measure; None where undefined.
 
+    Tests are None where the interval of the difference is withheld, too.
+
     groups: number of the input's. tost: p-value of the hypothesis "they differ by the margin or more". equivalent:
     whether the 1 - 2 alpha interval of the difference lies within the margin. equal_within: the smallest margin for
     which it would. delong, williams, steiger: p-values of closed-form tests, which treat rows as independent. needed:
@@ -149,8 +151,8 @@ def contrasts(
             groups=spread.groups,
             equivalent=equivalent_within(ends, margin),
             equal_within=max(abs(end) for end in ends) if ends else None,
-            tost=None if error is None else _known(tost(observed, margin, spread.test)),
-            **closed_forms(measure, metrics[first], metrics[other], options),
+            tost=None if error is None or ends is None else _known(tost(observed, margin, spread.test)),
+            **(closed_forms(measure, metrics[first], metrics[other], options) if ends else _WITHHELD),
             needed=required_groups(observed, error, spread.groups) if differs and error else None,
         )
         contrasts.append(contrast)
@@ -164,7 +166,11 @@ def closed_forms(
     both = both_scored(first, other)
     scores = (measure.scores_read(metric.score[both], options) for metric in (first, other))
     p_values = measure.closed_forms(first.gold[both], *scores) if measure.closed_forms else {}
-    return {name: _known(p_values.get(name, math.nan)) for name in ("delong", "williams", "steiger")}
+    return {name: _known(p_values.get(name, math.nan)) for name in _WITHHELD}
+
+
+_WITHHELD = dict.fromkeys(("delong", "williams", "steiger"))
+"""The closed-form tests of a difference whose interval is withheld."""
 
 
 def _known(value: float) -> float | None:

@@ -1,4 +1,4 @@
-"""Coverage of the default intervals: balanced levels with heavy tails, a rare level, Pareto-sized groups."""
+"""Coverage of the default intervals: balanced levels, heavy tails, a rare level, Pareto-sized groups, AUCs near 1."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.promises.cells import Cell, Goal
-from benchmarks.promises.processes import two_metrics
+from benchmarks.promises.processes import skewed, two_metrics
 from metaeval.stats.intervals import DEFAULT, Resampling
 from protocols import classification, correlation, retrieval
 from protocols.contract import Estimate, Judgements, Protocol
@@ -51,14 +51,22 @@ def estimates_of(rows: Judgements, keys: Collection[str], resampling: Resampling
 
 
 Process = tuple[tuple[str, Any], ...]
-"""Arguments of `two_metrics`, by name."""
+"""Arguments of `two_metrics`, by name, or of another process, `draw`."""
+
+
+def sample_of(groups: int, kind: Any, process: Process, rng: np.random.Generator) -> Judgements:
+    """Draw the rows of a sample."""
+    arguments = dict(process)
+    draw = arguments.pop("draw", two_metrics)
+    level, group, score, _ = draw(rng, groups, kind, **arguments)
+    return judgements_of(level, group, score)
 
 
 @cache
 def true_values(kind: Any, process: Process, keys: tuple[str, ...]) -> dict[str, float]:
     """Return the measures of 60,000 groups of a process."""
-    level, group, score, _ = two_metrics(np.random.default_rng(1), TRUE_GROUPS, kind, **dict(process))
-    estimates = estimates_of(judgements_of(level, group, score), keys, Resampling(n=0))
+    rows = sample_of(TRUE_GROUPS, kind, process, np.random.default_rng(1))
+    estimates = estimates_of(rows, keys, Resampling(n=0))
     return {key: float(estimate.value or np.nan) for key, estimate in estimates.items()}
 
 
@@ -66,10 +74,10 @@ def coverage(
     groups: int, kind: Any, process: Process, keys: tuple[str, ...], rng: np.random.Generator
 ) -> dict[str, float]:
     """Return whether the interval of each measure holds the true value, and whether it claims 30 effective groups."""
-    level, group, score, _ = two_metrics(rng, groups, kind, **dict(process))
+    rows = sample_of(groups, kind, process, rng)
     truth = true_values(kind, process, keys)
     quantities: dict[str, float] = {}
-    for key, estimate in estimates_of(judgements_of(level, group, score), keys).items():
+    for key, estimate in estimates_of(rows, keys).items():
         given = estimate.low is not None and estimate.high is not None
         claimed = given and (estimate.effective or 0.0) >= CLAIMED
         held = float(estimate.low <= truth[key] <= estimate.high) if given else np.nan  # type: ignore[operator]
@@ -79,7 +87,8 @@ def coverage(
     return quantities
 
 
-SIZES = {"equal": "8 rows each", "poisson": "Poisson sizes", "pareto": "Pareto sizes", 4: "4 rows each"}
+SIZES = {"equal": "8 rows each", "poisson": "Poisson sizes", "pareto": "Pareto sizes"}
+SIZES |= {4: "4 rows each", 20: "20 rows each"}
 """The sizes of groups in words."""
 
 
@@ -140,4 +149,23 @@ def _pareto() -> Iterator[Cell]:
         yield _cell("Pareto sizes", "ROC-AUC near .79", groups, "pareto", tuple(goals))
 
 
-CELLS: list[Cell] = [*_main(), *_rare(), *_pareto()]
+NEAR_ONE: dict[str, dict[str, Any]] = {
+    "ROC-AUC near .98": {"strength": 3.2, "heavy": False},
+    "ROC-AUC near .96, t errors": {"strength": 3.0},
+    "ROC-AUC near .98, skewed scores": {"draw": skewed, "apart": 6.0, "icc": 0.8},
+    "ROC-AUC near .98, 5 % of groups fail": {"draw": skewed, "apart": 12.0, "failing": 0.05},
+}
+"""Processes whose losses come from few groups, by their name in words."""
+
+
+def _near_one() -> Iterator[Cell]:
+    quantity = f"{label_of('fs_ns')}: coverage"
+    for scores, process in NEAR_ONE.items():
+        for groups in (15, 30, 60, 100):
+            yield _cell("near the end of the range", scores, groups, "equal", (Goal(quantity, 0.93),), **process)
+    for groups, kind in ((60, 20), (100, 20), (200, "equal")):
+        scores = "ROC-AUC near .98, skewed scores, 3 % without support in 20 % of the groups"
+        yield _cell("rare level", scores, groups, kind, (Goal(quantity, 0.93),), draw=skewed, apart=6.0, clumped=0.2)
+
+
+CELLS: list[Cell] = [*_main(), *_rare(), *_pareto(), *_near_one()]

@@ -73,6 +73,22 @@ def two_metrics(rng, groups, kind, strength=1.0, heavy=True, icc=0.3, icc_level=
     return level, group, score, verdict
 
 
+def skewed(rng, groups, kind, apart, icc=0.3, failing=0.0, clumped=0.0):
+    """(level, group, score, score): full and none, and a metric with right-skewed (lognormal) errors.
+
+    Full support scores higher by `apart`. icc: share of the errors' log that a group shares. failing: share of groups
+    in which the metric does not tell full from none. clumped: share of groups that hold none, 15 % of their rows; 0:
+    all groups do, about half of the rows.
+    """
+    group = np.repeat(np.arange(groups), group_sizes(rng, groups, kind))
+    full = np.where(rng.random(groups) < clumped, 0.85, 1.0) if clumped else rng.beta(1.5, 1.5, groups)
+    level = 2.0 * (rng.random(group.size) < full[group])
+    tells = rng.random(groups) >= failing
+    noise = np.sqrt(icc) * rng.normal(size=groups)[group] + np.sqrt(1 - icc) * rng.normal(size=group.size)
+    score = apart * (level == 2) * tells[group] + np.exp(noise)
+    return level, group, score, score
+
+
 def metrics_of_one_value(rng, groups, kind, number, mean=0.0, rho=0.5, icc=0.3, icc_level=0.2):
     """(level, group, scores): `number` metrics with the same true value (mean 0: no information), correlated by rho."""
     level, group = levels(rng, groups, kind, shares=(2.0, 1.5, 2.0), drift=0.0)

@@ -135,12 +135,14 @@ def evaluate(
 ) -> results.Result:
     """Evaluate columns on the rows of a frame under one protocol; values that a paper published are added.
 
-    A protocol that compares systems' means leaves the control `system` out. tested: names of the metrics that are
-    compared with each other and with controls; None for all. tables: number of tables over which the family "suite"
-    adjusts p. Of the run only the settings of intervals and comparisons are used.
+    A protocol that compares systems' means leaves out the control `system`, and controls with one score. tested: names
+    of the metrics that are compared with each other and with controls; None for all. tables: number of tables over
+    which the family "suite" adjusts p. Of the run only the settings of intervals and comparisons are used.
     """
     resampling = resampling_of(config)
-    columns = [column for column in columns if not (protocol.of_systems and column.is_system)]
+    if protocol.of_systems:
+        left_out = [c for c in columns if c.is_system or (c.kind == "control" and not np.ptp(c.score[frame.numbers]))]
+        columns = [column for column in columns if column not in left_out]
     unscored = frame.judgements(np.broadcast_to(np.nan, frame.gold.size))
     reasons = protocol.blind_measures(unscored, [measure.key for measure in protocol.measures])
     blind = {key: why for key, why in reasons.items() if why}

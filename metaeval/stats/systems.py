@@ -233,9 +233,10 @@ def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> 
     """Return soft pairwise accuracy as a function of group weights: (R,).
 
     It is 1 minus the mean, over pairs of systems that share an input, of |p by x - p by y|. p (one-sided): the share of
-    random exchanges of the two systems' texts, input by input, whose difference of sums is at least the observed one.
-    x, y, group: as in `system_level`. NaN where no two systems share an input. Raises ValueError for over
-    `MOST_INPUTS`.
+    random exchanges of the two systems' texts, input by input, whose difference of sums is above the observed one, and
+    half of those with an equal one (mid-p), so that the order of the systems changes nothing and p of a constant is
+    1/2. mt-metrics-eval counts all equal ones: another reading, in which p of a constant is 1. x, y, group: as in
+    `system_level`. NaN where no two systems share an input. Raises ValueError for over `MOST_INPUTS`.
     """
     if x.shape[1] > MOST_INPUTS:
         raise ValueError(f"a soft pairwise accuracy takes {MOST_INPUTS:,} inputs at most, got {x.shape[1]:,}")
@@ -290,9 +291,9 @@ def _apart(x: Floats, y: Floats) -> tuple[list[Floats], Bools]:
 
 
 def _share(null: Floats, seen: Floats) -> Floats:
-    """Return each pair's share of exchanges, null (E, P), with a difference of at least `seen` (P,), up to rounding."""
+    """Return each pair's share of exchanges, null (E, P), above `seen` (P,), and half of those equal up to rounding."""
     slack = 1e-9 * np.maximum(np.abs(null).max(axis=0), np.abs(seen))
-    return np.asarray((null >= seen - slack).mean(axis=0))
+    return np.asarray(((null > seen + slack).mean(axis=0) + (null >= seen - slack).mean(axis=0)) / 2)
 
 
 @lru_cache(maxsize=4)

@@ -203,9 +203,9 @@ def test_intervals_stay_inside_the_range_and_have_width_at_its_ends() -> None:
 
 def test_correlations_take_fishers_z() -> None:
     parts = np.random.default_rng(3).normal(size=40) / 100
-    found = flat(parts, (-1.0, 1.0), 0.8)
-    unit = student.ppf(0.975, 39) * found.standard_error / (1 - 0.8**2)
-    expected = np.tanh(np.arctanh(0.8) + np.array([-unit, unit]))
+    found = flat(parts, (-1.0, 1.0), 0.6)
+    unit = student.ppf(0.975, 39) * found.standard_error / (1 - 0.6**2)
+    expected = np.tanh(np.arctanh(0.6) + np.array([-unit, unit]))
     assert t_interval(found, 0.95) == pytest.approx(tuple(expected), abs=1e-12)
 
 
