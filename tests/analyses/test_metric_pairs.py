@@ -97,6 +97,17 @@ def test_needed_equal_within_and_tost_follow_from_the_spread():
     assert wide.tost < 0.05 < narrow.tost
 
 
+def test_no_test_stands_beside_an_interval_that_is_withheld():
+    protocol, pair = registry.find("protocol", "classification"), dict(zip("ab", metrics(), strict=True))
+    usual, withheld = (
+        contrasts(protocol, {}, replace(RESAMPLING, fewest=fewest), pair, ["fs_ns"], 0.02, 0.05)[0]
+        for fewest in (6, 1000)
+    )
+    assert None not in (usual.tost, usual.delong)
+    assert (withheld.equivalent, withheld.tost, withheld.delong) == (None, None, None)
+    assert withheld.standard_error == usual.standard_error
+
+
 def test_a_metric_and_its_double_are_equal_without_a_standard_error():
     protocol = registry.find("protocol", "classification")
     one, _ = metrics()

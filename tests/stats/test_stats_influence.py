@@ -9,8 +9,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.special import expit, logit
+from scipy.stats import kurtosis
 from scipy.stats import t as student
 
+from benchmarks.promises.processes import two_metrics
 from metaeval.stats.classification import (
     accuracy,
     auc_influence,
@@ -199,6 +202,49 @@ def test_intervals_stay_inside_the_range_and_have_width_at_its_ends() -> None:
     assert t_interval(flat(np.zeros(5), (-1.0, 1.0), 1.0), 0.95) == pytest.approx((2 * 0.05 ** (1 / 5) - 1, 1.0))
     # Away from the ends a measure that no group moves is known: the AUC of a constant.
     assert t_interval(flat(np.zeros(5), (0.0, 1.0), 0.5), 0.95) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (-1.0, 1.0), (-0.5, 0.5)])
+def test_few_losing_groups_extend_the_interval_away_from_the_end(ends: tuple[float, float]) -> None:
+    # Of 20 groups 17 lose nothing. The farther end is that with 2 / (kurtosis - 1) degrees of freedom a group, or that
+    # with a 21st group, which loses .25; close to the end it is the second.
+    width = ends[1] - ends[0]
+    for size in (0.3, 0.002):
+        losses = size * width * np.repeat([1.0, 0.5, 0.2, 0.0], [1, 1, 1, 17])
+        loss, parts = losses.mean(), (losses.mean() - losses) / 20
+        found = flat(parts, ends, ends[1] - loss)
+        error, more = found.standard_error, (losses.sum() + 0.25) / 21
+        with_one = math.hypot(error * 20 / 21, (0.25 - more) / 21)
+
+        def end(lost: float, spread: float, freedom: float) -> float:
+            unit = spread / width / (lost / width * (1 - lost / width))
+            return float(ends[1] - width * expit(logit(lost / width) + student.ppf(0.975, freedom) * unit))
+
+        by_variance = end(loss, error, 20 * 2 / (kurtosis(parts, fisher=False) - 1))
+        by_one_more = end(more, with_one, 19)
+        interval = t_interval(found, 0.95)
+        assert interval
+        assert interval[0] == pytest.approx(min(by_variance, by_one_more), abs=1e-12)
+        assert (by_one_more < by_variance) == (size == 0.002)
+        assert interval[1] == pytest.approx(end(loss, -error, 19), abs=1e-12)
+        mirrored = t_interval(flat(-parts, ends, ends[0] + loss), 0.95)
+        assert mirrored == pytest.approx([sum(ends) - one for one in interval[::-1]], abs=1e-12)
+        for null in (ends[1] - width / 3, ends[1] - loss / 2):
+            reached = t_interval(found, 1 - t_test(found, null))
+            assert reached
+            assert reached[int(null > found.value)] == pytest.approx(null, abs=1e-7)
+        assert t_test(found, ends[1] - (loss + more) / 2) == 1
+
+
+def test_intervals_of_an_auc_near_one_hold_it() -> None:
+    # Before the extension 90 % held it. The true value is that of 60,000 groups.
+    rng, held = np.random.default_rng(4), []
+    for _ in range(400):
+        level, group, score, _ = two_metrics(rng, 30, "equal", strength=3.2, heavy=False)
+        interval = t_interval(auc_influence(score, level, group, 30)(2, 0), 0.95)
+        assert interval
+        held.append(interval[0] <= 0.9877 <= interval[1])
+    assert np.mean(held) > 0.94
 
 
 def test_correlations_take_fishers_z() -> None:
