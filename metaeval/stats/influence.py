@@ -226,22 +226,22 @@ def _away_from_end(influence: Influence, ends: Ends, at: float) -> list[tuple[fl
     """Return what may set the interval's end that is away from an end of the range near which the value lies.
 
     at: the value as a share of its range, `ends`. Two (share, standard error on the logit scale, degrees of freedom),
-    of which the farther counts: the value, with the degrees of freedom of its variance, 2 / (kurtosis - 1) a group;
-    and the value with one group more, which loses `LOST`. [] where the value is not near an end, or where few groups
-    do not make up its variance: that has as many degrees of freedom as the groups.
+    of which the farther counts: the value, with the degrees of freedom of its variance, 2 / (kurtosis - 1) a group and
+    at least 4; and the value with one group more, which loses `LOST`. [] where the value is not near an end, or its
+    variance, made up by many groups, has as many degrees of freedom as they.
     """
     width, effective = ends[1] - ends[0], influence.effective_groups
-    lost, most, error = min(at, 1 - at), LOST / width, influence.standard_error / width
+    by_groups, lost, most = max(effective - 1, 1.0), min(at, 1 - at), LOST / width
     squares = influence.parts.sum(axis=0) ** 2
     total = squares.sum()
     excess = (squares**2).sum() / total**2 - 1 / influence.groups if total else 0.0
-    if lost >= most or excess * (effective - 1) <= 2:
+    if lost >= most or excess * by_groups <= 2:
         return []
-    more = (effective * lost + most) / (effective + 1)
+    error, more = influence.standard_error / width, (effective * lost + most) / (effective + 1)
     with_one = math.hypot(error * effective, most - more) / (effective + 1)
     return [
-        (at, error / (at * (1 - at)), max(2 / excess, 1.0)),
-        (more if at < 0.5 else 1 - more, with_one / (more * (1 - more)), max(effective - 1, 1.0)),
+        (at, error / (at * (1 - at)), min(max(2 / excess, 4.0), by_groups)),
+        (more if at < 0.5 else 1 - more, with_one / (more * (1 - more)), by_groups),
     ]
 
 

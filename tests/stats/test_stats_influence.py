@@ -206,11 +206,11 @@ def test_intervals_stay_inside_the_range_and_have_width_at_its_ends() -> None:
 
 @pytest.mark.parametrize("ends", [(0.0, 1.0), (-1.0, 1.0), (-0.5, 0.5)])
 def test_few_losing_groups_extend_the_interval_away_from_the_end(ends: tuple[float, float]) -> None:
-    # Of 20 groups 17 lose nothing. The farther end is that with 2 / (kurtosis - 1) degrees of freedom a group, or that
+    # Of 20 groups 16 lose nothing. The farther end is that with 2 / (kurtosis - 1) degrees of freedom a group, or that
     # with a 21st group, which loses .25; close to the end it is the second.
     width = ends[1] - ends[0]
-    for size in (0.3, 0.002):
-        losses = size * width * np.repeat([1.0, 0.5, 0.2, 0.0], [1, 1, 1, 17])
+    for size in (0.6, 0.002):
+        losses = size * width * np.repeat([1.0, 0.7, 0.5, 0.0], [1, 1, 2, 16])
         loss, parts = losses.mean(), (losses.mean() - losses) / 20
         found = flat(parts, ends, ends[1] - loss)
         error, more = found.standard_error, (losses.sum() + 0.25) / 21
@@ -234,6 +234,13 @@ def test_few_losing_groups_extend_the_interval_away_from_the_end(ends: tuple[flo
             assert reached
             assert reached[int(null > found.value)] == pytest.approx(null, abs=1e-7)
         assert t_test(found, ends[1] - (loss + more) / 2) == 1
+
+
+def test_one_group_that_loses_has_four_degrees_of_freedom() -> None:
+    losses = np.repeat([0.4, 0.0], [1, 39])
+    interval = t_interval(flat((losses.mean() - losses) / 40, (0.0, 1.0), 0.99), 0.95)
+    assert interval
+    assert interval[0] == pytest.approx(expit(logit(0.99) - student.ppf(0.975, 4) * 0.01 / (0.99 * 0.01)), abs=1e-12)
 
 
 def test_intervals_of_an_auc_near_one_hold_it() -> None:
