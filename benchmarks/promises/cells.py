@@ -18,8 +18,8 @@ class Goal:
     """A bound on the share of samples in which one quantity holds, of those that have it (where it is not NaN).
 
     quantity: its key in what a sample returns. least, most: bounds; a share within two Monte Carlo errors of a bound
-    meets it. before: the figure on commit 137d1a0. unreachable: why the goal cannot be met; it is shown in place of the
-    verdict, and is not counted as missed.
+    meets it. before: the figure on commit 137d1a0, or before the cell was added. unreachable: why the goal cannot be
+    met; it is shown in place of the verdict, and is not counted as missed.
     """
 
     quantity: str

@@ -73,19 +73,20 @@ def two_metrics(rng, groups, kind, strength=1.0, heavy=True, icc=0.3, icc_level=
     return level, group, score, verdict
 
 
-def skewed(rng, groups, kind, apart, icc=0.3, failing=0.0, clumped=0.0):
-    """(level, group, score, score): full and none, and a metric with right-skewed (lognormal) errors.
+def few_lose(rng, groups, kind, apart, skewed=0.0, failing=0.0, clumped=0.0):
+    """(level, group, score, score): full and none, and a metric whose losses come from few groups.
 
-    Full support scores higher by `apart`. icc: share of the errors' log that a group shares. failing: share of groups
-    in which the metric does not tell full from none. clumped: share of groups that hold none, 15 % of their rows; 0:
-    all groups do, about half of the rows.
+    Full support scores higher by `apart`. skewed: with 0 errors are normal; else they are lognormal, and groups
+    share this part of the variance of their log. failing: share of groups whose none scores like full. clumped: share of
+    groups that hold none, 15 % of their rows; 0: all groups do, about half of the rows.
     """
     group = np.repeat(np.arange(groups), group_sizes(rng, groups, kind))
     full = np.where(rng.random(groups) < clumped, 0.85, 1.0) if clumped else rng.beta(1.5, 1.5, groups)
     level = 2.0 * (rng.random(group.size) < full[group])
-    tells = rng.random(groups) >= failing
-    noise = np.sqrt(icc) * rng.normal(size=groups)[group] + np.sqrt(1 - icc) * rng.normal(size=group.size)
-    score = apart * (level == 2) * tells[group] + np.exp(noise)
+    fails, error = (rng.random(groups) < failing)[group], rng.normal(size=group.size)
+    if skewed:
+        error = np.exp(np.sqrt(skewed) * rng.normal(size=groups)[group] + np.sqrt(1 - skewed) * error)
+    score = apart * ((level == 2) | fails) + error
     return level, group, score, score
 
 
