@@ -76,8 +76,8 @@ def two_metrics(rng, groups, kind, strength=1.0, heavy=True, icc=0.3, icc_level=
 def few_lose(rng, groups, kind, apart, skewed=0.0, failing=0.0, clumped=0.0):
     """(level, group, score, score): full and none, and a metric whose losses come from few groups.
 
-    Full support scores higher by `apart`. skewed: with 0 errors are normal; else they are lognormal, and groups
-    share this part of the variance of their log. failing: share of groups whose none scores like full. clumped: share of
+    Full support scores higher by `apart`. skewed: with 0 errors are normal; else they are lognormal, and groups share
+    this part of the variance of their log. failing: share of groups whose none scores like full. clumped: share of
     groups that hold none, 15 % of their rows; 0: all groups do, about half of the rows.
     """
     group = np.repeat(np.arange(groups), group_sizes(rng, groups, kind))
