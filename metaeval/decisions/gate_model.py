@@ -145,8 +145,9 @@ def candidate_of(
     rows, weight = sample.rows, 1 / sample.probability
     cluster = groups[rows]
     order = threshold_order(score)
+    size = np.bincount(groups)[cluster].astype(np.float64)
     tested, passed = choose_threshold(
-        score[rows], bad.astype(np.float64), weight, cluster, order, max_missed, alpha, promise
+        score[rows], bad.astype(np.float64), weight, cluster, order, max_missed, alpha, promise, size
     )
     chosen = tested[passed - 1] if passed else None
     passes = chosen is not None and chosen.flagged <= terms.max_flagged

@@ -94,10 +94,13 @@ def design_effect(score: Floats, cluster: Ints, weight: Floats) -> float:
     return _weight_effect(weight) * (1 + float(icc[0]) * (float(np.sum(size**2)) / score.size - 1))
 
 
-def effective_labels(score: Floats, cluster: Ints, weight: Floats, thresholds: Floats) -> Floats:
+def effective_labels(
+    score: Floats, cluster: Ints, weight: Floats, thresholds: Floats, answers: float | None = None
+) -> Floats:
     """Return how many independent labels these are worth, for the share of scores at or above each threshold; (T,).
 
-    score, cluster, weight: (n,). thresholds: (T,) from the highest down. 0 without labels. When a metric fails on whole
+    score, cluster, weight: (n,). thresholds: (T,) from the highest down. answers: how many the clusters count as, where
+    one fails as a whole (None: each is one; see `answers_of_one_size`). 0 without labels. When a metric fails on whole
     answers, what it misses correlates more within answers than ranks do. The design effect is therefore the larger of
     that of the ranks and that of being at or above the threshold. Where no score is, or every score is, that
     correlation is unknown, and k answers count as k labels: if a share r of answers fails, none of k does with chance
@@ -107,14 +110,31 @@ def effective_labels(score: Floats, cluster: Ints, weight: Floats, thresholds: F
         return np.zeros(thresholds.size)
     n = score.size
     code, size = _clusters(cluster)
+    usual = n / (answers or size.size)
     first, ends = np.searchsorted(-thresholds, -score), thresholds.size + 1  # the highest threshold not above a score
     cells = np.bincount(code * ends + first, minlength=size.size * ends).reshape(size.size, ends)
     count = np.cumsum(cells[:, :-1], axis=1).astype(np.float64)
     total = count.sum(axis=0)
     icc = _intraclass_correlation(count, total, size)
     mixed = (total > 0) & (total < n)
-    effect = np.where(mixed, 1 + icc * (float(np.sum(size**2)) / n - 1), n / size.size) * _weight_effect(weight)
+    whole = max(float(np.sum(size**2)) / n, usual)
+    effect = np.where(mixed, 1 + icc * (whole - 1), usual) * _weight_effect(weight)
     return np.asarray(n / np.maximum(effect, design_effect(score, cluster, weight)))
+
+
+def answers_of_one_size(cluster: Ints, weight: Floats, size: Floats, rate: float) -> float:
+    """Return how many answers of one size would show a missed share of `rate` as surely as these of unequal sizes do.
+
+    cluster, weight, size: (n,) of unsupported labels; size is the number of citations in the label's answer. The worst
+    case is a metric that fails on the largest answers alone. If those that hold `rate` of the weight are a share q of
+    the k answers, none of k fails with chance (1 - q) ** k; for answers of one size it is (1 - rate) ** k. Answers of
+    the same size share their weight equally, since which of them fails is chance.
+    """
+    first, code = np.unique(cluster, return_index=True, return_inverse=True)[1:]
+    place, number = np.unique(-size[first], return_inverse=True, return_counts=True)[1:]
+    held = np.cumsum(np.bincount(place, np.bincount(code, weight))) / weight.sum()
+    q = float(np.interp(rate, np.append(0.0, held), np.append(0.0, np.cumsum(number)) / first.size))
+    return float(np.log1p(-min(q, rate)) / np.log1p(-rate)) * first.size
 
 
 def _clusters(cluster: Ints) -> tuple[Ints, Floats]:
@@ -182,17 +202,22 @@ def choose_threshold(
     rate: float,
     alpha: float,
     promise: Promise = "confidence",
+    size: Floats | None = None,
 ) -> tuple[list[TestedThreshold], int]:
     """Return each threshold's errors on the labels, and how many thresholds, from the first, keep the promise.
 
     The last of these is to be taken; 0: none. score, unsupported (0 or 1), weight (inverse probabilities), cluster:
     (n,) of the labelled items. thresholds: from the highest down. rate: the promised missed share, for "confidence"
-    with probability 1 - alpha over the labels, for "mean" on average (alpha is not read).
+    with probability 1 - alpha over the labels, for "mean" on average (alpha is not read). size: (n,) citations of each
+    item's answer; None: those that are labelled.
     """
-    check_lengths(score=score, unsupported=unsupported, weight=weight, cluster=cluster)
+    code = np.unique(cluster, return_inverse=True)[1]
+    size = np.bincount(code)[code].astype(np.float64) if size is None else size
+    check_lengths(score=score, unsupported=unsupported, weight=weight, cluster=cluster, size=size)
     bad = unsupported > 0.5
     bad_scores, heavy = score[bad], weight[bad]
-    effective = effective_labels(bad_scores, cluster[bad], heavy, thresholds)
+    answers = answers_of_one_size(cluster[bad], heavy, size[bad], rate) if bad.any() else None
+    effective = effective_labels(bad_scores, cluster[bad], heavy, thresholds, answers)
     fine = weight[~bad].sum()
     order = np.argsort(bad_scores, kind="stable")
     above = np.concatenate([[0.0], np.cumsum(heavy[order][::-1])])[::-1]  # weight from each place on
