@@ -32,7 +32,7 @@ def answers_of_sizes(answers: int, spread: float, rng: np.random.Generator) -> n
 
 @cache
 def slope(spread: float, power: float, missed: float) -> float:
-    """Return c with which answers of n citations that fail with chance min(1, c * n ** power) hold the share `missed`."""
+    """Return c: answers of n citations that fail with chance min(1, c * n ** power) hold the share `missed`."""
     size = answers_of_sizes(100_000, spread, np.random.default_rng(0))
 
     def excess(log_slope: float) -> float:

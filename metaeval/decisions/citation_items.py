@@ -76,7 +76,7 @@ class CitationItems:
     scores: the file's columns of scores, by heading. uncited: the group of each statement without a citation. claims:
     the claims that the items are questions about; None where the items are citations. notes: how the file was read.
     unread: by heading, the error of a column that is not all numbers, raised when it is named as a metric. table: of
-    which the items are rows.
+    which the items are rows. grouped: whether the groups are answers; otherwise each item is one of its own.
     """
 
     name: str
@@ -87,6 +87,7 @@ class CitationItems:
     claims: Claims | None = None
     unread: Mapping[str, UserError] = field(default_factory=dict)
     table: TypedTable | None = field(default=None, repr=False, compare=False)
+    grouped: bool = True
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -121,6 +122,12 @@ class CitationItems:
     def what(self) -> str:
         """The word for the units of `singles`: "items" or "claims"."""
         return "claims" if self.claims else "items"
+
+    @property
+    def counted(self) -> str:
+        """The number of citations in words, and of their answers where they are known."""
+        answers = f"{len({row.group for row in self.rows}):,} answers" if self.grouped else "answers that are not named"
+        return f"{count(len(self.rows), 'citation')} of {answers}"
 
     @property
     def with_texts(self) -> bool:
@@ -316,7 +323,7 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
     """Read the rows of a job's pairs.jsonl with their scores; the file has no texts."""
     (_, head), *lines = json_objects(path, "give a job's pairs.jsonl as it was written")
     columns = [str(column) for column in head.get("columns", ())]
-    rows, scores = [], []
+    rows, scores, grouped = [], [], False
     for where, row in lines:
         known = row.get("scores")
         if "statement" not in row or not isinstance(known, list) or len(known) != len(columns):
@@ -329,8 +336,9 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
         level = level if level in (0, 1, 2) else None
         rows.append(Item(item_id, statement, "", "", group or statement, system, level))
         scores.append(known)
+        grouped |= bool(group)
     by_column = {column: [values[place] for values in scores] for place, column in enumerate(columns)}
-    return CitationItems(name, tuple(rows), by_column)
+    return CitationItems(name, tuple(rows), by_column, grouped=grouped)
 
 
 def _of_table(
@@ -369,7 +377,8 @@ def _of_table(
         cure = group_cure(table, [heading for heading in dict.fromkeys(likely) if heading not in others])
         _log.warning("%s has no column 'group': each row counts as independent of the others. %s", table.name, cure)
     notes = (f"read as a table with {', '.join(used)}",)
-    return CitationItems(name, tuple(rows), scores, notes=notes, unread=unread, table=table)
+    grouped = bool(columns.group)
+    return CitationItems(name, tuple(rows), scores, notes=notes, unread=unread, table=table, grouped=grouped)
 
 
 def _number_columns(table: TypedTable, taken: set[str]) -> tuple[dict[str, list[float | None]], dict[str, UserError]]:

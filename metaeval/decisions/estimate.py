@@ -155,8 +155,7 @@ def _notes(
     for side, measures in zip(sides, rows, strict=True):
         items, labelled, labels = side.items, side.judged, side.labels
         name = f"{plain(items.name)}: " if len(sides) > 1 else ""
-        answers = len({row.group for row in items.rows})
-        lines = [("items", f"{count(len(items.rows), 'citation')} of {answers:,} answers; {labelled.design}")]
+        lines = [("items", f"{items.counted}; {labelled.design}")]
         lines += [("read", text) for text in (*items.notes, *labels.notes)]
         if labelled.lost:
             lines.append(("not judged", f"{labelled.lost:,} drawn {items.what} are blank; taken as missing at random"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -100,13 +100,13 @@ class GateCheck:
     items, the lowest score first (None: no score). unscored: number without a score.
     """
 
-    gate: Gate
-    items: CitationItems
+    gate: Gate = field(repr=False)
+    items: CitationItems = field(repr=False)
     flagged: tuple[float, float, float]
     unsupported: tuple[float, float, float]
     passed: bool
     drift: tuple[Drift, ...]
-    below: tuple[tuple[str, float | None], ...]
+    below: tuple[tuple[str, float | None], ...] = field(repr=False)
     unscored: int
 
     @property
@@ -233,6 +233,8 @@ def verdict(outcome: GateCheck, fail_on_drift: bool = False) -> str:
     allowed = f"the {100 * outcome.gate.max_unsupported:g} % that the gate allows"
     share = f"estimated {100 * value:.1f} % unsupported" if value == value else "the unsupported share is unknown"
     share += f" ({100 * low:.1f} to {100 * high:.1f} %, corrected for {plain(outcome.gate.metric)}'s errors)"
+    if outcome.items.fingerprint == outcome.gate.items:
+        share += "; these are the very citations that the gate was fitted on, and no new release"
     if not outcome.passed:
         return f"FAILED: shown to exceed {allowed}: {share}."
     if outcome.drifted and fail_on_drift:

@@ -15,8 +15,15 @@ from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems, items_of
 from metaeval.decisions.gate_check import average, drift_values, filled_below, metric_fields
 from metaeval.decisions.gate_model import Candidate, Gate, Reference, Terms, candidate_of, effective_number
-from metaeval.decisions.item_labels import ItemLabels, LabelledItems, agreement, labelled_sample, labels_of
-from metaeval.decisions.item_scores import PERCENT, data_of, item_sheet, scored
+from metaeval.decisions.item_labels import (
+    ItemLabels,
+    LabelledItems,
+    agreement,
+    check_sample,
+    labelled_sample,
+    labels_of,
+)
+from metaeval.decisions.item_scores import PERCENT, data_of, filled, item_sheet, scored
 from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.report.data_frame import Recorded
@@ -39,8 +46,9 @@ class Fitted(Recorded):
 
     needed, there: numbers of unsupported labels that the promise needs and that exist; with the promise "mean", of
     answers with such a label. effective: the number of independent labels that the existing ones are worth, for the
-    first metric. wanted: the smallest number of further labels of any level with which a metric that fails would do;
-    None: no metric fails, or no number would do.
+    first metric. wanted: the least number of further labels of any level that could do, and the largest that a metric
+    would take (inf: no number would do), as in `Candidate.more`; None: no metric fails, or each is shown to miss too
+    many. left: number of citations without a label.
     """
 
     terms: Terms = field(repr=False)
@@ -50,7 +58,8 @@ class Fitted(Recorded):
     needed: int
     there: int
     effective: float
-    wanted: int | None
+    wanted: tuple[float, float] | None
+    left: int
     items: CitationItems = field(repr=False)
     labels: ItemLabels = field(repr=False)
     notes: tuple[tuple[str, str], ...]
@@ -71,6 +80,7 @@ def fit(
     config: RunConfig | None = None,
     progress: MetricProgress | None = None,
     score_all: bool = True,
+    assume_sample: bool = False,
 ) -> Fitted:
     """Find the first of `metrics` (name the cheapest first) and its threshold that keep the terms (None: the default).
 
@@ -79,9 +89,11 @@ def fit(
     an answer, for one metric.
 
     score_all: whether metrics behind the first that keeps the terms are scored too. The gate does not depend on it, for
-    each metric has the same share of alpha either way.
+    each metric has the same share of alpha either way. assume_sample: do not check that the labelled items can be a
+    random sample.
 
-    Raises `UserError` for metrics that a promise does not allow, and for labels of one kind only.
+    Raises `UserError` for metrics that a promise does not allow, for labels of one kind only, and for labels that
+    cannot be a sample of the items.
     """
     terms = terms or Terms()
     config = (config or RunConfig()).model_copy(update={"metrics": _allowed(metrics, terms)})
@@ -101,6 +113,8 @@ def fit(
         candidates.append(candidate_of(column.name, score, items.groups, sample, data.unsupported, terms, alpha))
         if candidates[-1].passes and not score_all:
             break
+    if not assume_sample:
+        check_sample(items, data.labelled, {column.name: filled(column) for column in columns})
     passing = [pair for pair in zip(columns, candidates, strict=True) if pair[1].passes]
     more = [candidate.more for candidate in candidates if candidate.more is not None]
     return Fitted(
@@ -108,8 +122,9 @@ def fit(
         gate=_gate(data, *passing[0], terms, config) if passing else None,
         candidates=tuple(candidates),
         unscored=config.metrics[len(columns) :],
-        **data.counts(columns[0], terms, alpha),
-        wanted=int(np.ceil(min(more) / data.unsupported.mean())) if more else None,
+        **data.counts(candidates[0], terms, alpha),
+        wanted=tuple(np.ceil(np.min(more, axis=0) / data.unsupported.mean()).tolist()) if more else None,
+        left=len(items.rows) - data.unsupported.size,
         items=items,
         labels=data.labels,
         notes=data.notes(),
@@ -146,30 +161,23 @@ class _FitData:
     labelled: LabelledItems
     unsupported: Bools
 
-    def effective(self, column: AlignedColumn, chosen: Bools, threshold: float) -> float:
-        """Return how many independent labels the `chosen` ones, (n,), are worth at a threshold of a metric."""
-        sample = self.labelled.sample
-        score, cluster = filled_below(column)[sample.rows], self.items.groups[sample.rows]
-        weight = 1 / sample.probability
-        return float(effective_labels(score[chosen], cluster[chosen], weight[chosen], np.array([threshold]))[0])
-
-    def counts(self, column: AlignedColumn, terms: Terms, alpha: float) -> dict[str, Any]:
-        """Return the fields needed, there and effective of `Fitted`. column: scores of a metric. alpha: its share."""
+    def counts(self, first: Candidate, terms: Terms, alpha: float) -> dict[str, Any]:
+        """Return the fields needed, there and effective of `Fitted`. first: the first metric. alpha: its share."""
         if terms.promise == "mean":
             answers = int(np.unique(self.items.groups[self.labelled.sample.rows][self.unsupported]).size)
             return {"needed": answers_for_mean(terms.max_missed) or 0, "there": answers, "effective": answers}
-        return {
-            "needed": labels_for(terms.max_missed, alpha),
-            "there": int(self.unsupported.sum()),
-            "effective": self.effective(column, self.unsupported, np.inf),
-        }
+        needed, there = labels_for(terms.max_missed, alpha), int(self.unsupported.sum())
+        return {"needed": needed, "there": there, "effective": first.labels}
 
     def notes(self) -> tuple[tuple[str, str], ...]:
         """Return notes on the items, on how items and labels were read, and on the agreement of annotators."""
         items, agreed = self.items, agreement(self.labels)
-        judged = f"{count(len(items.rows), 'citation')} of {data_of(items).groups:,} answers; {self.labelled.design}"
         read = (("read", text) for text in (*items.notes, *self.labels.notes))
-        return ("items", judged), *read, *((("annotators", agreed),) if agreed else ())
+        return (
+            ("items", f"{items.counted}; {self.labelled.design}"),
+            *read,
+            *((("annotators", agreed),) if agreed else ()),
+        )
 
 
 def _fit_data(items: CitationItems, labels: ItemLabels, terms: Terms) -> _FitData:
@@ -200,6 +208,8 @@ def _gate(data: _FitData, column: AlignedColumn, candidate: Candidate, terms: Te
     if chosen is None:
         raise ValueError("a gate takes a candidate that keeps the promise")
     dumped = config.model_dump(mode="json")
+    rows, threshold = data.labelled.sample.rows[~data.unsupported], np.array([chosen.threshold])
+    weight = 1 / data.labelled.sample.probability[~data.unsupported]
     gate = Gate(
         metric=column.name,
         made=metric_fields(column),
@@ -208,7 +218,9 @@ def _gate(data: _FitData, column: AlignedColumn, candidate: Candidate, terms: Te
         **{name: getattr(chosen, name) for name in ("threshold", "bound", "missed", "flagged")},
         precision=candidate.precision,
         unsupported_labels=chosen.labels,
-        supported_labels=data.effective(column, ~data.unsupported, chosen.threshold),
+        supported_labels=float(
+            effective_labels(filled_below(column)[rows], data.items.groups[rows], weight, threshold)[0]
+        ),
         labels=data.labels.fingerprint,
         items=data.items.fingerprint,
         labelled=int(data.unsupported.size),
@@ -237,8 +249,7 @@ def fit_sentences(fitted: Fitted) -> list[str]:
             "flagged is unsupported."
         )
         return lines
-    wanted = f"about {fitted.wanted:,} more labels would do" if fitted.wanted else _hopeless(fitted)
-    lines.append(f"Not good enough with these labels: {wanted}.")
+    lines.append(f"Not good enough with these labels: {_further(fitted) if fitted.wanted else _hopeless(fitted)}.")
     return lines
 
 
@@ -262,6 +273,21 @@ def _needs(fitted: Fitted) -> str:
     )
 
 
+def _further(fitted: Fitted) -> str:
+    least, most = fitted.wanted or (np.inf, np.inf)
+    if least > fitted.left:
+        left = (
+            f"labels of the other {fitted.left:,} citations would not do" if fitted.left else "every citation has one"
+        )
+        return f"{left}; add answers, or try another metric"
+    if most <= fitted.left:
+        return f"about {least:,.0f} to {most:,.0f} more labels would do"
+    return (
+        f"at least about {least:,.0f} more labels are needed, and whether the other {fitted.left:,} citations are "
+        "enough cannot be told yet"
+    )
+
+
 def _hopeless(fitted: Fitted) -> str:
     known = [(row.best.missed, row.best.flagged, row.metric) for row in fitted.candidates if row.best]
     if not known:
@@ -269,7 +295,7 @@ def _hopeless(fitted: Fitted) -> str:
     missed, flagged, metric = min(known, key=itemgetter(0))
     missed, flagged = 100 * missed, 100 * flagged
     return (
-        f"no number of labels will help these metrics; {plain(metric)} misses least, {missed:.0f} % of the "
+        f"these metrics are shown to miss too many; {plain(metric)} misses least, {missed:.0f} % of the "
         f"unsupported where it flags {flagged:.0f} % of the supported: try another metric"
     )
 
@@ -298,7 +324,9 @@ def fit_sheet(fitted: Fitted) -> Table:
         rows.append(("", candidate.metric, (cell(threshold), *percents, verdict)))
         stored = (value if value is None or abs(value) < 1e300 else None for value in numbers)
         record: dict[str, Scalar] = {"metric": candidate.metric, **dict(zip(names, stored, strict=True))}
-        records.append(record | {"precision": candidate.precision, "promise": verdict, "more_labels": candidate.more})
+        least, most = (None if number == np.inf else number for number in candidate.more or (np.inf, np.inf))
+        record |= {"precision": candidate.precision, "promise": verdict}
+        records.append(record | {"more_labels": least, "more_labels_at_most": most})
     return item_sheet(
         "gate-fit",
         "Gate for unsupported citations (%)",
@@ -312,6 +340,17 @@ def fit_sheet(fitted: Fitted) -> Table:
         [Note(*note) for note in fitted.notes]
         + _unscored_note(fitted)
         + [
+            Note(
+                "assumed",
+                "the labelled answers are a random sample of those to come; a metric may fail on whole answers, and "
+                "more often the more citations they have, but answers far larger than the labelled ones hold few of "
+                "the citations to come",
+            ),
+            Note(
+                "confidence",
+                f"over fits: at most {100 * fitted.terms.alpha:g} of 100 give a gate that misses more; of those that "
+                "give a gate at all it can be a larger share",
+            ),
             Note("recall", "of unsupported citations: those that are flagged; precision: of flagged, the unsupported"),
             Note(
                 "promise",

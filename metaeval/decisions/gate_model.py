@@ -20,11 +20,16 @@ from metaeval.stats.risk_control import (
     answers_for_mean,
     choose_threshold,
     design_effect,
+    labels_for,
     labels_for_power,
+    tail,
     threshold_order,
+    upper_bound,
 )
 
 SCHEMA = "metaeval-gate/1"
+_MOST = 0.2
+"""Chance that a missed share is above the one with which the largest number of further labels is computed."""
 SupportTarget = Literal["partial", "full"]
 
 
@@ -92,7 +97,7 @@ class Gate(_GateData):
     labels: str
     items: str
     labelled: int
-    reference: dict[str, Reference]
+    reference: dict[str, Reference] = Field(repr=False)
     date: str
     hash: str = ""
 
@@ -121,8 +126,11 @@ class Candidate:
     chosen: the lowest threshold before the first, from the highest down, that breaks the limit on missed unsupported
     citations; None if the first one breaks it. passes: whether `chosen` also flags few enough supported citations.
     precision: unsupported share of what `chosen` flags (`best`, where the metric does not pass and has one). best: the
-    threshold with the fewest misses among those that do not flag too many; None without one. more: number of further
-    unsupported labels with which the metric would pass with probability .8; None: it passes, or no number would do.
+    threshold with the fewest misses among those that do not flag too many; None without one. labels: how many
+    independent unsupported labels there are where none is missed. more: the least number of further unsupported labels
+    that could do, and the number with which the metric would pass with probability .8 if its missed share is at the
+    end of its one-sided 80 % bound (inf: no number would do); None: it passes, or its missed share is shown to be too
+    large.
     """
 
     metric: str
@@ -130,7 +138,8 @@ class Candidate:
     precision: float
     passes: bool
     best: TestedThreshold | None
-    more: int | None
+    labels: float
+    more: tuple[float, float] | None
 
 
 def candidate_of(
@@ -155,20 +164,22 @@ def candidate_of(
     best = min(within, key=lambda test: (test.missed, test.threshold), default=None)
     more = None
     if best is not None and not passes:
-        # Half a miss is added, for no miss in few labels does not prove a rate of 0.
-        rate = min((best.missed * best.labels + 0.5) / (best.labels + 1), best.missed + 0.02)
+        misses, worst = best.missed * best.labels, upper_bound(best.missed * best.labels, best.labels, _MOST)
         if promise == "mean":
-            wanted = answers_for_mean(max_missed, rate)
-            effect = int(bad.sum()) / np.unique(cluster[bad]).size
+            answers = np.unique(cluster[bad]).size
+            needed = np.ceil((best.missed * answers + 1) / max_missed - 1), answers_for_mean(max_missed, worst)
+            effect = int(bad.sum()) / answers
         else:
-            wanted = labels_for_power(rate, max_missed, alpha)
+            needed = labels_for(max_missed, alpha, round(misses)), labels_for_power(worst, max_missed, alpha)
             # The first threshold misses nothing and is tested too; its effective number of labels may be smaller.
             effect = int(bad.sum()) / min(best.labels, tested[0].labels)
-        more = None if wanted is None else max(1, int(np.ceil(wanted * effect)) - int(bad.sum()))
+        least, most = (max(1.0, np.ceil(number * effect) - int(bad.sum())) if number else np.inf for number in needed)
+        if tail(best.labels - misses, best.labels, 1 - max_missed) > alpha:
+            more = least, max(least, most)
     at = chosen if passes else best or chosen
     flagged = score[rows] < at.threshold if at else np.zeros(rows.size, dtype=bool)
     precision = float(weight[flagged & bad].sum() / weight[flagged].sum()) if flagged.any() else 0.0
-    return Candidate(name, chosen, precision, passes, best, more)
+    return Candidate(name, chosen, precision, passes, best, tested[0].labels, more)
 
 
 def effective_number(values: Floats, groups: Ints) -> float:

@@ -23,6 +23,7 @@ from metaeval.files import sha256_json
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import Sample, share
+from metaeval.stats.ties import midranks
 from metaeval.user_tables import any_table
 
 _log = logging.getLogger("metaeval")
@@ -385,19 +386,29 @@ def _counted(number: int, what: str) -> str:
 ODDS = 1e-3
 """Probability that the labels of a random sample are rejected."""
 
+_DRAWS, _ENOUGH = 1999, 20
+"""Random samples with which labelled items are compared at most, and how many of them may be as unlike all items."""
+
+_NEARLY_WHOLE = 0.8
+"""Least share of the items of answers with a label that are labelled, for the answers to count as what was drawn."""
+
 
 def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[str, Floats]) -> None:
     """Raise `UserError` for labelled items that are too unlike all items to be a random sample by their design.
 
-    scores: (N,) by metric. Means of values that are known for every item are estimated from the labelled items, and
-    compared with the true means: each metric's score, the place in the file, the words of statement and source, each
-    system's share.
+    scores: (N,) by metric. Values that are known for every item are compared: the means over the labelled items of each
+    metric's score, the place in the file, the words of statement and source, and each system's share; and the number of
+    labelled items that follow each other in the file.
+
+    Ranks are compared, since a few long texts would decide a mean. Samples of (nearly) equal probabilities are compared
+    with random samples, which is exact: of items and, if the answers with a label are labelled nearly whole, also of
+    answers; they are refused where both are. Means of other samples are weighted, and have a t-test each.
     """
     from scipy.special import stdtr
 
     place = np.arange(len(items.rows)) / max(len(items.rows) - 1, 1)
     known: dict[str, Floats] = {f"score of {name}": score for name, score in scores.items()}
-    known |= {"place in the file (0 first, 1 last)": place, "distance from the middle of the file": np.abs(place - 0.5)}
+    known |= {"place in the file (0 first, 1 last)": place}
     known |= {f"number of {name}": many for name, many in items.lengths.items()}
     systems = Counter(row.system for row in items.rows)
     for system, _ in systems.most_common(5) if len(systems) > 1 else ():
@@ -405,23 +416,65 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
     # The first item of a claim stands for all, for which others have a label depends on its label.
     drawn, at = np.unique(items.singles[labelled.sample.rows], return_index=True)
     first = np.unique(items.singles, return_index=True)[1]
-    sample = Sample(drawn, labelled.sample.probability[at], labelled.sample.unit[at], labelled.sample.stratum[at])
-    for name, every in known.items():
-        values = every[first]
-        if not values.std() > 0:
-            continue
-        guess = share(values[drawn], np.zeros(values.size), sample, np.arange(values.size), level=1 - ODDS / len(known))
-        error = abs(guess.value - values.mean())
-        p = 0.0 if guess.variance == 0 and error > 1e-9 else 1.0
-        if guess.variance > 0:
-            p = float(2 * stdtr(guess.df, -error / np.sqrt(guess.variance)))
-        if p < ODDS / len(known):
-            raise UserError(
-                f"The {drawn.size:,} labelled {items.what} are not a random sample of the {values.size:,}: their mean "
-                f"{name} is {guess.value:.3g}, and that of all {items.what} {values.mean():.3g} (p {p:.1g}; design: "
-                f"{labelled.design}). Draw items with 'metaeval label', give each its probability in a column "
-                "'probability', or set assume_sample=true if you know that they are a random sample."
-            )
+    names = [name for name, every in known.items() if every[first].std() > 0]
+    values = np.array([known[name][first] for name in names]).reshape(len(names), first.size).T
+    chance = labelled.sample.probability[at]
+    ranks = np.array([midranks(every) for every in values.T]).reshape(len(names), first.size).T / first.size
+    if np.ptp(chance) > 0.25 * chance.mean():
+        sample = Sample(drawn, chance, labelled.sample.unit[at], labelled.sample.stratum[at])
+        shares = [share(every[drawn], np.zeros(every.size), sample, np.arange(every.size)) for every in ranks.T]
+        error = np.array([abs(one.value - every.mean()) for one, every in zip(shares, ranks.T, strict=True)])
+        ratio = error / [np.sqrt(one.variance) or np.nan for one in shares]
+        each = len(names) * 2 * stdtr([one.df for one in shares], -ratio)
+        p, worst = float(np.nanmin([1.0, *each])), int(np.nanargmin([*each, 1.0]))
+    else:
+        answers = items.groups[first]
+        p, worst = _unlike(ranks, np.arange(first.size), drawn)
+        held = np.isin(answers, answers[drawn])
+        if p <= ODDS and drawn.size > _NEARLY_WHOLE * held.sum():
+            p = max(p, _unlike(ranks, answers, np.flatnonzero(held))[0])
+    if p <= ODDS:
+        how = "too many of them follow each other in the file"
+        if worst < len(names):
+            every = values[:, worst]
+            mean = float(np.average(every[drawn], weights=1 / chance))
+            how = f"their mean {names[worst]} is {mean:.3g}, and that of all {items.what} {every.mean():.3g}"
+        raise UserError(
+            f"The {drawn.size:,} labelled {items.what} are not a random sample of the {first.size:,}: {how} "
+            f"(p {p:.1g}; design: {labelled.design}). Draw items with 'metaeval label', give each its probability in a "
+            "column 'probability', or set assume_sample=true if you know that they are a random sample."
+        )
+
+
+def _unlike(values: Floats, unit: Ints, drawn: Ints) -> tuple[float, int]:
+    """Return the p-value of drawn items among random samples of as many units, and the number of the worst value.
+
+    values: (N, V). unit: (N,) code of each item's sampling unit. drawn: items, all of each drawn unit. Compared is the
+    largest standardised difference of a value's mean, or of the number of drawn units that follow each other in the
+    file (number V). Samples are drawn until 20 are as unlike, and the p-value stays valid (Besag and Clifford 1991).
+    """
+    first, code = np.unique(unit, return_index=True, return_inverse=True)[1:]
+    code = np.argsort(np.argsort(first))[code]  # in the order of the file
+    size = np.bincount(code)
+    sums = np.array([np.bincount(code, column) for column in (values - values.mean(axis=0)).T]).reshape(-1, size.size)
+    here = np.unique(code[drawn])
+    part = here.size / size.size
+    if part == 1:
+        return 1.0, 0
+    spread = sums.std(axis=1) * np.sqrt((1 - part) / here.size) + 1e-12
+
+    def differences(at: Ints) -> Floats:
+        means = np.abs(sums[:, at].sum(axis=1)) / size[at].sum() * size.mean() / spread
+        runs = (np.diff(np.sort(at)) == 1).sum() - part * here.size
+        return np.append(means, runs / (np.sqrt(here.size * part) * (1 - part)))
+
+    found, random, as_unlike = differences(here), np.random.default_rng(0), 0
+    for draws in range(1, _DRAWS + 1):
+        sample = random.choice(size.size, here.size, replace=False, shuffle=False)
+        as_unlike += bool(differences(sample).max() >= found.max() - 1e-9)
+        if as_unlike == _ENOUGH:
+            return as_unlike / draws, int(np.argmax(found))
+    return (as_unlike + 1) / (_DRAWS + 1), int(np.argmax(found))
 
 
 @dataclass(frozen=True, eq=False)

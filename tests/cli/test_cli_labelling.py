@@ -406,7 +406,7 @@ def test_a_gate_that_is_not_good_enough_says_what_would_tell(cli):
     Path("labels.csv").write_text(csv_text([("id", "level"), *few]))
     ended = cli("gate", "fit", "fit.csv", "-l", "labels.csv", "-m", "cheap", "-o", "gate.json")
     assert ended.code == 1
-    assert "Not good enough with these labels: about" in ended.out
+    assert "Not good enough with these labels: " in ended.out
     assert "No gate was written" in ended.out
     assert not Path("gate.json").exists()
     more = read_table(Path("results/latest/label-next.csv")).rows

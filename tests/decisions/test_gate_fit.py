@@ -1,7 +1,12 @@
 """What a fit of a gate promises: alpha is divided among metrics, and citations of an answer are not independent."""
 
+import re
+from random import Random
+
+import numpy as np
 import pytest
 
+from metaeval.decisions.gate_check import check, verdict
 from metaeval.decisions.gate_fit import fit, fit_sentences, fit_sheet
 from metaeval.decisions.gate_model import Terms
 from metaeval.errors import UserError
@@ -60,7 +65,7 @@ def test_answers_count_where_no_citation_is_missed():
     assert found.effective == pytest.approx(20)
     assert "100 unsupported labels, which count as 20 independent ones" in fit_sentences(found)[0]
     # 29 answers and more would tell: 9 answers more of 5, half as many labels of the others.
-    assert found.wanted >= (29 * 5 - 100) * 132 / 100
+    assert found.wanted[0] >= (29 * 5 - 100) * 132 / 100
     assert fit(*citations(150, size=5), ["first"]).gate is not None
 
 
@@ -85,6 +90,74 @@ def test_a_metric_without_a_usable_threshold_has_a_line_without_numbers():
     assert [record[name] for name in numbers] == [None] * 5
     assert record["promise"] == "no"
     assert "every threshold flags more than" in fit_sentences(fitted)[-1]
+
+
+def test_answers_of_unequal_size_count_as_fewer():
+    # 40 unsupported answers of 1 citation and 2 of 20: the two large ones hold half the unsupported citations.
+    rows, levels = citations(80)
+    for number in range(40, 80):
+        rows[number]["answer_id"] = f"large {number % 2}"
+    fitted = fit(rows, levels, ["first"])
+    assert fitted.gate is None
+    # A tenth of 80 citations is .4 of the first large answer: .4 of 42.
+    assert fitted.effective == pytest.approx(42 * np.log(1 - 0.4 / 42) / np.log(0.9))
+
+
+def one_population(n):
+    """Rows of answers with four citations, of which three tenths are unsupported; the metric's ROC-AUC is .95."""
+    random = np.random.default_rng(0)
+    bad = random.random(n) < 0.3
+    score = random.normal(size=n) + 2.326 * ~bad
+    levels = np.where(bad, "none", "full").tolist()
+    text = {"statement": "It is so", "passage": "They say so"}
+    rows = [{**text, "id": f"c{one}", "answer_id": f"a{one // 4}", "m": float(score[one])} for one in range(n)]
+    return rows, {row["id"]: level for row, level in zip(rows, levels, strict=True)}
+
+
+def test_advice_on_further_labels_is_a_range_within_the_file():
+    rows, levels = one_population(360)
+    said = []
+    for seed in range(8):
+        fitted = fit(rows, {name: levels[name] for name in Random(seed).sample([*levels], 60)}, ["m"])
+        least, most = fitted.wanted
+        assert 1 <= least <= most
+        assert fitted.left == 300
+        numbers = [int(word.replace(",", "")) for word in re.findall(r"([\d,]+) (?:more|to)", fit_sentences(fitted)[-1])]
+        assert max(numbers, default=0) <= 300
+        said.append(least)
+    # Of one population "213" in one draw and "5,618" in another was the advice before.
+    assert max(said) / min(said) < 5
+    more = fit(rows, {name: levels[name] for name in Random(0).sample([*levels], 345)}, ["m"], Terms(max_missed=0.02))
+    assert more.wanted[0] > more.left == 15
+    assert "labels of the other 15 citations would not do" in fit_sentences(more)[-1]
+
+
+def test_a_metric_is_hopeless_only_where_its_labels_show_it():
+    rows, levels = citations(60)
+    # Half of the unsupported score like the supported: with 60 labels that is shown, with 4 it is not.
+    rows = [{**row, "first": 0.9 if number < 60 and number % 2 else row["first"]} for number, row in enumerate(rows)]
+    terms = Terms(max_flagged=0.1)
+    assert fit(rows, levels, ["first"], terms).wanted is None
+    few = {f"c{number}": levels[f"c{number}"] for number in (0, 1, 20, 41, *range(60, 80, 3))}
+    assert fit(rows, few, ["first"], terms, assume_sample=True).wanted[1] == np.inf
+
+
+@pytest.mark.parametrize("rows", [range(200), range(80, 280), range(30, 60)])
+def test_a_part_of_the_file_is_no_random_sample_for_a_gate_either(rows):
+    items, levels = one_population(360)
+    part = {f"c{number}": levels[f"c{number}"] for number in rows}
+    with pytest.raises(UserError, match="are not a random sample of the 360"):
+        fit(items, part, ["m"])
+    assert fit(items, part, ["m"], assume_sample=True).candidates
+
+
+def test_the_check_of_a_gate_prints_in_a_few_lines_and_knows_its_own_citations():
+    rows, levels = citations(60)
+    gate = fit(rows, levels, ["first"]).gate
+    own, other = check(rows, gate), check(citations(61)[0], gate)
+    assert len(repr(own)) < 1500 > len(repr(gate))
+    assert "fitted on" in verdict(own)
+    assert "fitted on" not in verdict(other)
 
 
 @pytest.mark.parametrize("name", ["max_missed", "max_flagged", "alpha"])

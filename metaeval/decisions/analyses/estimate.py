@@ -10,6 +10,7 @@ from pydantic import Field
 from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.decisions.analyses.item_options import (
     AnswersFile,
+    AssumeSample,
     Columns,
     ItemOptions,
     LabelsFile,
@@ -39,8 +40,7 @@ class EstimateOptions(ItemOptions):
     """Pipeline (alce or aliice) whose recall and precision are estimated, from labels of what it asks."""
     columns: Columns = Field(default_factory=dict)
     sources: SourceTextsFile = None
-    assume_sample: Annotated[bool, Flag()] = False
-    """Do not check that the labelled items can be a sample."""
+    assume_sample: AssumeSample = False
 
 
 def _run(options: EstimateOptions, progress: Progress) -> Done:

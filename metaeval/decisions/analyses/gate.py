@@ -15,6 +15,7 @@ from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrOb
 from metaeval.column_roles import CITATIONS, LABELS
 from metaeval.decisions.analyses.item_options import (
     AnswersFile,
+    AssumeSample,
     Columns,
     ItemOptions,
     LabelsFile,
@@ -43,6 +44,8 @@ ShareOption = Annotated[float, Flag("SHARE")]
 class FitOptions(ItemOptions):
     """Options of `gate fit`."""
 
+    untyped = ItemOptions.untyped | {"assume_sample"}
+
     answers: AnswersFile
     """Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table."""
     labels: LabelsFile = None
@@ -65,6 +68,7 @@ class FitOptions(ItemOptions):
     """Kind of promise: confidence, or mean, which holds on average and for one metric only."""
     columns: Columns = Field(default_factory=dict)
     sources: RareSourceTextsFile = None
+    assume_sample: AssumeSample = False
 
 
 def _fit(options: FitOptions, progress: Progress) -> Done:
@@ -77,7 +81,8 @@ def _fit(options: FitOptions, progress: Progress) -> Done:
     terms = Terms(**{term.name: getattr(options, term.name) for term in fields(Terms)})
     answers = answers_with(options.sources, options.answers, options.columns)
     is_named = "metrics" in options.model_fields_set
-    fitted = fit(answers, options.labels, metrics, terms, options.columns, run, progress, score_all=is_named)
+    given = answers, options.labels, metrics, terms, options.columns, run, progress
+    fitted = fit(*given, score_all=is_named, assume_sample=options.assume_sample)
     gate, output = fitted.gate, options.output
     warnings: list[str] = []
 
@@ -121,11 +126,10 @@ def _write_next(fitted: Fitted, metric: str, run: RunConfig, path: Path, warning
     """
     from metaeval.decisions.label_sampling import draw, write_questions
 
-    left = len(fitted.items.rows) - len(fitted.labels.levels)
-    if not fitted.wanted or left < 2:
+    if not fitted.wanted or fitted.left < max(2, fitted.wanted[0]):
         return []
     try:
-        sample = draw(fitted.items, min(NEXT, left), "uncertain", "item", metric, 0, fitted.labels, run)
+        sample = draw(fitted.items, min(NEXT, fitted.left), "uncertain", "item", metric, 0, fitted.labels, run)
     except UserError as error:
         warnings.append(f"No citations to label next: {error}")
         return []

@@ -58,6 +58,9 @@ Columns = Annotated[
     Flag("ROLE=COLUMN", name="map", multiple=True),
     Field(description="Column of a role, where its heading does not say it. Repeatable."),
 ]
+AssumeSample = Annotated[
+    bool, Flag(), Field(description="Do not check that the labelled items can be a random sample.")
+]
 TargetLevel = Annotated[Literal["partial", "full"], Flag("LEVEL")]
 
 
