@@ -22,7 +22,7 @@ from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import sha256_json
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Floats, Ints
-from metaeval.stats.prediction_powered import Sample, share
+from metaeval.stats.prediction_powered import Sample
 from metaeval.stats.ties import midranks
 from metaeval.user_tables import any_table
 
@@ -402,9 +402,10 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
 
     Ranks are compared, since a few long texts would decide a mean. Samples of (nearly) equal probabilities are compared
     with random samples, which is exact: of items and, if the answers with a label are labelled nearly whole, also of
-    answers; they are refused where both are. Means of other samples are weighted, and have a t-test each.
+    answers; they are refused where both are. Means of other samples are weighted, and tested with a bound on their
+    variance.
     """
-    from scipy.special import stdtr
+    from scipy.special import ndtr
 
     place = np.arange(len(items.rows)) / max(len(items.rows) - 1, 1)
     known: dict[str, Floats] = {f"score of {name}": score for name, score in scores.items()}
@@ -419,20 +420,27 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
     names = [name for name, every in known.items() if every[first].std() > 0]
     values = np.array([known[name][first] for name in names]).reshape(len(names), first.size).T
     chance = labelled.sample.probability[at]
-    ranks = np.array([midranks(every) for every in values.T]).reshape(len(names), first.size).T / first.size
+    ranks = np.array([midranks(every) for every in values.T]).reshape(len(names), first.size).T
+    centred = ranks / first.size - ranks.mean(axis=0) / first.size
     if np.ptp(chance) > 0.25 * chance.mean():
-        sample = Sample(drawn, chance, labelled.sample.unit[at], labelled.sample.stratum[at])
-        shares = [share(every[drawn], np.zeros(every.size), sample, np.arange(every.size)) for every in ranks.T]
-        error = np.array([abs(one.value - every.mean()) for one, every in zip(shares, ranks.T, strict=True)])
-        ratio = error / [np.sqrt(one.variance) or np.nan for one in shares]
-        each = len(names) * 2 * stdtr([one.df for one in shares], -ratio)
-        p, worst = float(np.nanmin([1.0, *each])), int(np.nanargmin([*each, 1.0]))
+        unit = items.groups[first] if labelled.unit == "answer" else np.arange(first.size)
+        weight = first.size / chance / np.sum(1 / chance)
+        sums, here = [
+            np.array([np.bincount(unit[rows], every) for every in part.T]).reshape(len(names), -1)
+            for rows, part in ((slice(None), centred), (drawn, weight[:, None] * centred[drawn]))
+        ]
+        # The estimate of the variance can be far too small, the one for values that have nothing to do with the weights
+        # cannot.
+        usual = np.sum(weight**2) / np.sum(weight) * np.sum(sums**2, axis=1)
+        error, variance = np.abs(here.sum(axis=1)), np.maximum(usual, np.sum(here**2, axis=1))
+        each = 2 * len(names) * ndtr(-error / np.sqrt(variance))
+        p, worst = min([1.0, *each]), int(np.argmin([*each, 1.0]))
     else:
         answers = items.groups[first]
-        p, worst = _unlike(ranks, np.arange(first.size), drawn)
+        p, worst = _unlike(centred, np.arange(first.size), drawn)
         held = np.isin(answers, answers[drawn])
         if p <= ODDS and drawn.size > _NEARLY_WHOLE * held.sum():
-            p = max(p, _unlike(ranks, answers, np.flatnonzero(held))[0])
+            p = max(p, _unlike(centred, answers, np.flatnonzero(held))[0])
     if p <= ODDS:
         how = "too many of them follow each other in the file"
         if worst < len(names):
@@ -446,17 +454,18 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
         )
 
 
-def _unlike(values: Floats, unit: Ints, drawn: Ints) -> tuple[float, int]:
+def _unlike(centred: Floats, unit: Ints, drawn: Ints) -> tuple[float, int]:
     """Return the p-value of drawn items among random samples of as many units, and the number of the worst value.
 
-    values: (N, V). unit: (N,) code of each item's sampling unit. drawn: items, all of each drawn unit. Compared is the
-    largest standardised difference of a value's mean, or of the number of drawn units that follow each other in the
-    file (number V). Samples are drawn until 20 are as unlike, and the p-value stays valid (Besag and Clifford 1991).
+    centred: (N, V) values minus their means. unit: (N,) code of each item's sampling unit. drawn: items, all of each
+    drawn unit. Compared is the largest standardised difference of a value's mean, or of the number of drawn units that
+    follow each other in the file (number V). Samples are drawn until 20 are as unlike, and the p-value stays valid
+    (Besag and Clifford 1991).
     """
     first, code = np.unique(unit, return_index=True, return_inverse=True)[1:]
     code = np.argsort(np.argsort(first))[code]  # in the order of the file
     size = np.bincount(code)
-    sums = np.array([np.bincount(code, column) for column in (values - values.mean(axis=0)).T]).reshape(-1, size.size)
+    sums = np.array([np.bincount(code, column) for column in centred.T]).reshape(-1, size.size)
     here = np.unique(code[drawn])
     part = here.size / size.size
     if part == 1:
