@@ -602,6 +602,7 @@ def fit_gate(
     promise: Literal['confidence', 'mean'] = 'confidence',
     columns: Mapping[str, str] = ...,
     sources: str | Path | None = None,
+    assume_sample: bool = False,
     *,
     config: str | Path | None = None,
     encoding: str = '',

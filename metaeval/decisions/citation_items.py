@@ -323,7 +323,7 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
     """Read the rows of a job's pairs.jsonl with their scores; the file has no texts."""
     (_, head), *lines = json_objects(path, "give a job's pairs.jsonl as it was written")
     columns = [str(column) for column in head.get("columns", ())]
-    rows, scores, grouped = [], [], False
+    rows, scores = [], []
     for where, row in lines:
         known = row.get("scores")
         if "statement" not in row or not isinstance(known, list) or len(known) != len(columns):
@@ -336,9 +336,8 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
         level = level if level in (0, 1, 2) else None
         rows.append(Item(item_id, statement, "", "", group or statement, system, level))
         scores.append(known)
-        grouped |= bool(group)
     by_column = {column: [values[place] for values in scores] for place, column in enumerate(columns)}
-    return CitationItems(name, tuple(rows), by_column, grouped=grouped)
+    return CitationItems(name, tuple(rows), by_column, grouped=any(row.get("group") for _, row in lines))
 
 
 def _of_table(
@@ -377,8 +376,7 @@ def _of_table(
         cure = group_cure(table, [heading for heading in dict.fromkeys(likely) if heading not in others])
         _log.warning("%s has no column 'group': each row counts as independent of the others. %s", table.name, cure)
     notes = (f"read as a table with {', '.join(used)}",)
-    grouped = bool(columns.group)
-    return CitationItems(name, tuple(rows), scores, notes=notes, unread=unread, table=table, grouped=grouped)
+    return CitationItems(name, tuple(rows), scores, (), notes, None, unread, table, grouped=bool(columns.group))
 
 
 def _number_columns(table: TypedTable, taken: set[str]) -> tuple[dict[str, list[float | None]], dict[str, UserError]]:

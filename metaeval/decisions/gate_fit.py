@@ -249,7 +249,8 @@ def fit_sentences(fitted: Fitted) -> list[str]:
             "flagged is unsupported."
         )
         return lines
-    lines.append(f"Not good enough with these labels: {_further(fitted) if fitted.wanted else _hopeless(fitted)}.")
+    further = _further(fitted.left, *fitted.wanted) if fitted.wanted else _hopeless(fitted)
+    lines.append(f"Not good enough with these labels: {further}.")
     return lines
 
 
@@ -273,19 +274,13 @@ def _needs(fitted: Fitted) -> str:
     )
 
 
-def _further(fitted: Fitted) -> str:
-    least, most = fitted.wanted or (np.inf, np.inf)
-    if least > fitted.left:
-        left = (
-            f"labels of the other {fitted.left:,} citations would not do" if fitted.left else "every citation has one"
-        )
-        return f"{left}; add answers, or try another metric"
-    if most <= fitted.left:
+def _further(left: int, least: float, most: float) -> str:
+    if least > left:
+        return f"labels of all other citations ({left:,}) would not do; add answers, or try another metric"
+    if most <= left:
         return f"about {least:,.0f} to {most:,.0f} more labels would do"
-    return (
-        f"at least about {least:,.0f} more labels are needed, and whether the other {fitted.left:,} citations are "
-        "enough cannot be told yet"
-    )
+    enough = f"whether the other {left:,} citations are enough cannot be told yet"
+    return f"at least about {least:,.0f} more labels are needed, and {enough}"
 
 
 def _hopeless(fitted: Fitted) -> str:
@@ -327,6 +322,10 @@ def fit_sheet(fitted: Fitted) -> Table:
         least, most = (None if number == np.inf else number for number in candidate.more or (np.inf, np.inf))
         record |= {"precision": candidate.precision, "promise": verdict}
         records.append(record | {"more_labels": least, "more_labels_at_most": most})
+    of_fits = (
+        f"; over fits, at most {100 * fitted.terms.alpha:g} % give a gate that breaks the promise: of gates alone more"
+    )
+    of_fits = "" if fitted.terms.promise == "mean" else f"{of_fits} can"
     return item_sheet(
         "gate-fit",
         "Gate for unsupported citations (%)",
@@ -342,20 +341,14 @@ def fit_sheet(fitted: Fitted) -> Table:
         + [
             Note(
                 "assumed",
-                "the labelled answers are a random sample of those to come; a metric may fail on whole answers, and "
-                "more often the more citations they have, but answers far larger than the labelled ones hold few of "
-                "the citations to come",
-            ),
-            Note(
-                "confidence",
-                f"over fits: at most {100 * fitted.terms.alpha:g} of 100 give a gate that misses more; of those that "
-                "give a gate at all it can be a larger share",
+                "the labels are a random sample; a metric may fail on whole answers, and more often on long ones, but "
+                f"answers longer than those with a label hold few of the citations to come{of_fits}",
             ),
             Note("recall", "of unsupported citations: those that are flagged; precision: of flagged, the unsupported"),
             Note(
                 "promise",
-                "gate: taken, the first named that keeps it; keeps it: would do too, if named first; no: not with any "
-                "number of labels; open: more labels could decide",
+                "gate: taken, the first named that keeps it; keeps it: would do too, if named first; no: shown to "
+                "miss too many; open: more labels could decide",
             ),
         ],
         fitted.signatures,

@@ -28,8 +28,6 @@ from metaeval.stats.risk_control import (
 )
 
 SCHEMA = "metaeval-gate/1"
-_MOST = 0.2
-"""Chance that a missed share is above the one with which the largest number of further labels is computed."""
 SupportTarget = Literal["partial", "full"]
 
 
@@ -164,7 +162,7 @@ def candidate_of(
     best = min(within, key=lambda test: (test.missed, test.threshold), default=None)
     more = None
     if best is not None and not passes:
-        misses, worst = best.missed * best.labels, upper_bound(best.missed * best.labels, best.labels, _MOST)
+        misses, worst = best.missed * best.labels, upper_bound(best.missed * best.labels, best.labels, 0.2)
         if promise == "mean":
             answers = np.unique(cluster[bad]).size
             needed = np.ceil((best.missed * answers + 1) / max_missed - 1), answers_for_mean(max_missed, worst)

@@ -407,9 +407,8 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
     """
     from scipy.special import ndtr
 
-    place = np.arange(len(items.rows)) / max(len(items.rows) - 1, 1)
     known: dict[str, Floats] = {f"score of {name}": score for name, score in scores.items()}
-    known |= {"place in the file (0 first, 1 last)": place}
+    known["place in the file (0 first, 1 last)"] = np.arange(len(items.rows)) / max(len(items.rows) - 1, 1)
     known |= {f"number of {name}": many for name, many in items.lengths.items()}
     systems = Counter(row.system for row in items.rows)
     for system, _ in systems.most_common(5) if len(systems) > 1 else ():
@@ -418,23 +417,20 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
     drawn, at = np.unique(items.singles[labelled.sample.rows], return_index=True)
     first = np.unique(items.singles, return_index=True)[1]
     names = [name for name, every in known.items() if every[first].std() > 0]
-    values = np.array([known[name][first] for name in names]).reshape(len(names), first.size).T
+    centred = np.array([midranks(known[name][first]) / first.size for name in names]).T
+    centred -= centred.mean(axis=0)
     chance = labelled.sample.probability[at]
-    ranks = np.array([midranks(every) for every in values.T]).reshape(len(names), first.size).T
-    centred = ranks / first.size - ranks.mean(axis=0) / first.size
     if np.ptp(chance) > 0.25 * chance.mean():
         unit = items.groups[first] if labelled.unit == "answer" else np.arange(first.size)
         weight = first.size / chance / np.sum(1 / chance)
-        sums, here = [
-            np.array([np.bincount(unit[rows], every) for every in part.T]).reshape(len(names), -1)
-            for rows, part in ((slice(None), centred), (drawn, weight[:, None] * centred[drawn]))
-        ]
-        # The estimate of the variance can be far too small, the one for values that have nothing to do with the weights
-        # cannot.
-        usual = np.sum(weight**2) / np.sum(weight) * np.sum(sums**2, axis=1)
-        error, variance = np.abs(here.sum(axis=1)), np.maximum(usual, np.sum(here**2, axis=1))
-        each = 2 * len(names) * ndtr(-error / np.sqrt(variance))
-        p, worst = min([1.0, *each]), int(np.argmin([*each, 1.0]))
+        here = np.array([np.bincount(unit[drawn], weight * every[drawn]) for every in centred.T])
+        # The estimate of the variance can be far too small; that of values without a relation to weights cannot.
+        usual = np.sum([np.bincount(unit, every) ** 2 for every in centred.T], axis=1) * np.average(
+            weight, weights=weight
+        )
+        variance = np.maximum(usual, np.sum(here**2, axis=1))
+        each = 2 * len(names) * ndtr(-np.abs(here.sum(axis=1)) / np.sqrt(variance))
+        p, worst = min(1.0, *each), int(np.argmin(each))
     else:
         answers = items.groups[first]
         p, worst = _unlike(centred, np.arange(first.size), drawn)
@@ -444,7 +440,7 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
     if p <= ODDS:
         how = "too many of them follow each other in the file"
         if worst < len(names):
-            every = values[:, worst]
+            every = known[names[worst]][first]
             mean = float(np.average(every[drawn], weights=1 / chance))
             how = f"their mean {names[worst]} is {mean:.3g}, and that of all {items.what} {every.mean():.3g}"
         raise UserError(
@@ -465,7 +461,7 @@ def _unlike(centred: Floats, unit: Ints, drawn: Ints) -> tuple[float, int]:
     first, code = np.unique(unit, return_index=True, return_inverse=True)[1:]
     code = np.argsort(np.argsort(first))[code]  # in the order of the file
     size = np.bincount(code)
-    sums = np.array([np.bincount(code, column) for column in centred.T]).reshape(-1, size.size)
+    sums = np.array([np.bincount(code, every) for every in centred.T])
     here = np.unique(code[drawn])
     part = here.size / size.size
     if part == 1:

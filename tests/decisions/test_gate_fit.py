@@ -129,7 +129,7 @@ def test_advice_on_further_labels_is_a_range_within_the_file():
     assert max(said) / min(said) < 5
     more = fit(rows, {name: levels[name] for name in Random(0).sample([*levels], 345)}, ["m"], Terms(max_missed=0.02))
     assert more.wanted[0] > more.left == 15
-    assert "labels of the other 15 citations would not do" in fit_sentences(more)[-1]
+    assert "(15) would not do" in fit_sentences(more)[-1]
 
 
 def test_a_metric_is_hopeless_only_where_its_labels_show_it():

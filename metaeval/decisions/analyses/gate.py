@@ -80,9 +80,8 @@ def _fit(options: FitOptions, progress: Progress) -> Done:
     run = options.run(metrics=tuple(metrics))
     terms = Terms(**{term.name: getattr(options, term.name) for term in fields(Terms)})
     answers = answers_with(options.sources, options.answers, options.columns)
-    is_named = "metrics" in options.model_fields_set
-    given = answers, options.labels, metrics, terms, options.columns, run, progress
-    fitted = fit(*given, score_all=is_named, assume_sample=options.assume_sample)
+    how = {"score_all": "metrics" in options.model_fields_set, "assume_sample": options.assume_sample}
+    fitted = fit(answers, options.labels, metrics, terms, options.columns, run, progress, **how)
     gate, output = fitted.gate, options.output
     warnings: list[str] = []
 
