@@ -26,8 +26,9 @@ from metaeval.decisions.estimated_measures import (
     estimate_shares,
     none_labelled,
 )
-from metaeval.decisions.item_labels import agreement, check_sample, labelled_sample, labels_of_each
+from metaeval.decisions.item_labels import agreement, labelled_sample, labels_of_each
 from metaeval.decisions.item_scores import PERCENT, data_of, item_sheet, scored
+from metaeval.decisions.sample_check import check_sample
 from metaeval.display_text import count
 from metaeval.files import sha256_json
 from metaeval.report import result as results

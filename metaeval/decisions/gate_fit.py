@@ -19,11 +19,11 @@ from metaeval.decisions.item_labels import (
     ItemLabels,
     LabelledItems,
     agreement,
-    check_sample,
     labelled_sample,
     labels_of,
 )
 from metaeval.decisions.item_scores import PERCENT, data_of, filled, item_sheet, scored
+from metaeval.decisions.sample_check import check_sample
 from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.report.data_frame import Recorded
@@ -323,9 +323,8 @@ def fit_sheet(fitted: Fitted) -> Table:
         record |= {"precision": candidate.precision, "promise": verdict}
         records.append(record | {"more_labels": least, "more_labels_at_most": most})
     of_fits = (
-        f"; over fits, at most {100 * fitted.terms.alpha:g} % give a gate that breaks the promise: of gates alone more"
+        f"; over fits, at most {100 * fitted.terms.alpha:g} % give a gate that breaks the promise (of gates: more)"
     )
-    of_fits = "" if fitted.terms.promise == "mean" else f"{of_fits} can"
     return item_sheet(
         "gate-fit",
         "Gate for unsupported citations (%)",
@@ -342,7 +341,7 @@ def fit_sheet(fitted: Fitted) -> Table:
             Note(
                 "assumed",
                 "the labels are a random sample; a metric may fail on whole answers, and more often on long ones, but "
-                f"answers longer than those with a label hold few of the citations to come{of_fits}",
+                f"answers longer than those with a label hold few of the citations to come{'' if fitted.terms.promise == 'mean' else of_fits}",
             ),
             Note("recall", "of unsupported citations: those that are flagged; precision: of flagged, the unsupported"),
             Note(
