@@ -322,9 +322,10 @@ def fit_sheet(fitted: Fitted) -> Table:
         least, most = (None if number == np.inf else number for number in candidate.more or (np.inf, np.inf))
         record |= {"precision": candidate.precision, "promise": verdict}
         records.append(record | {"more_labels": least, "more_labels_at_most": most})
-    of_fits = (
-        f"; over fits, at most {100 * fitted.terms.alpha:g} % give a gate that breaks the promise (of gates: more)"
+    fits = (
+        f"; at most {100 * fitted.terms.alpha:g} % of fits give a gate that breaks the promise; of those that give one,"
     )
+    fits = "" if fitted.terms.promise == "mean" else f"{fits} more can"
     return item_sheet(
         "gate-fit",
         "Gate for unsupported citations (%)",
@@ -341,7 +342,7 @@ def fit_sheet(fitted: Fitted) -> Table:
             Note(
                 "assumed",
                 "the labels are a random sample; a metric may fail on whole answers, and more often on long ones, but "
-                f"answers longer than those with a label hold few of the citations to come{'' if fitted.terms.promise == 'mean' else of_fits}",
+                f"answers longer than those with a label hold few of the citations to come{fits}",
             ),
             Note("recall", "of unsupported citations: those that are flagged; precision: of flagged, the unsupported"),
             Note(

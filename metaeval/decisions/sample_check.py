@@ -103,10 +103,10 @@ def _unlike(centred: Floats, unit: Ints, drawn: Ints) -> tuple[float, int]:
         runs = (np.diff(np.sort(at)) == 1).sum() - part * here.size
         return np.append(means, runs / (np.sqrt(here.size * part) * (1 - part)))
 
-    found, random, as_unlike = differences(here), np.random.default_rng(0), 0
+    observed, random, as_unlike = differences(here), np.random.default_rng(0), 0
     for draws in range(1, _DRAWS + 1):
         sample = random.choice(size.size, here.size, replace=False, shuffle=False)
-        as_unlike += bool(differences(sample).max() >= found.max() - 1e-9)
+        as_unlike += bool(differences(sample).max() >= observed.max() - 1e-9)
         if as_unlike == _ENOUGH:
-            return as_unlike / draws, int(np.argmax(found))
-    return (as_unlike + 1) / (_DRAWS + 1), int(np.argmax(found))
+            return as_unlike / draws, int(np.argmax(observed))
+    return (as_unlike + 1) / (_DRAWS + 1), int(np.argmax(observed))

@@ -13,6 +13,7 @@ from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.estimate import estimate, estimate_sheet
 from metaeval.decisions.item_labels import labelled_sample, labels_of
 from metaeval.decisions.label_sampling import draw, uncertain_sizes
+from metaeval.decisions.sample_check import check_sample
 from metaeval.errors import UserError
 
 
@@ -197,6 +198,24 @@ def test_real_samples_are_hardly_ever_refused():
     items = items_of(rows)
     for seed in range(200):
         estimate(items, drawn(rows, 50, seed), "metric")
+
+
+@pytest.mark.parametrize("design", ["random", "stratified", "uncertain"])
+def test_samples_with_long_texts_are_refused_no_more_often_than_said(monkeypatch, design):
+    # In one draw of 17 the t-test of means refused stratified samples of lognormal lengths, at a level of .02.
+    random = np.random.default_rng(1)
+    rows = [{**row, "passage": "so " * int(5 * np.exp(1.2 * random.normal()) + 1)} for row in citations(360, 90)]
+    items = items_of(sorted(rows, key=lambda row: row["metric"]))
+    monkeypatch.setattr("metaeval.decisions.sample_check.ODDS", 0.02)
+    refused = 0
+    for seed in range(120):
+        drawing = draw(items, 60, design, metric="metric", seed=seed)
+        sheet = [{**record, "level": "full"} for record in drawing.records]
+        try:
+            check_sample(items, labelled_sample(items, labels_of(sheet, items)), {})
+        except UserError:
+            refused += 1
+    assert refused <= 7  # more than 7 of 120 at .02: a chance of .003
 
 
 def test_probabilities_of_the_file_undo_a_design():
