@@ -32,7 +32,7 @@ _TEXTS = frozenset({"source", "statement", "text"})
 """Roles whose column cannot be shared: a value (`_VALUES`) with no other role, a text (`_TEXTS`) with no other text."""
 
 # What programs write where they have no number.
-_NO_NUMBER = frozenset("nan na n/a #n/a null none nil".split())
+_NO_NUMBER = frozenset("nan na n/a #n/a <na> nat null none nil".split())
 _WORDS = re.compile(r"[\W_]+")
 _OTHER_LOCALE = re.compile(r"[-+−]?(\d+|\d{1,3}([.,'’ \u00a0\u202f]\d{3})+)([.,٫．]\d+)?\s*[%٪％]?")
 _ACCENTS = re.compile("[\u0300-\u036f]")
@@ -170,9 +170,10 @@ class TypedTable:
         if (absent := self._absent_cells(heading)).size:
             return absent
         cells = self.cells[heading]
-        bad = np.isinf(cells.plain) & ~cells.which_others(is_word)
-        numbers = ~cells.blank & (~bad | cells.which_others(_is_of_other_locale))
-        most = 2 * np.count_nonzero(numbers) > np.count_nonzero(~cells.blank)
+        filled = ~cells.blank & ~cells.which_others(is_missing)
+        bad = filled & np.isinf(cells.plain) & ~cells.which_others(is_word)
+        numbers = filled & (~bad | cells.which_others(_is_of_other_locale))
+        most = 2 * np.count_nonzero(numbers) > np.count_nonzero(filled)
         return np.flatnonzero(bad if most else [])
 
     def blanking(self, bad: Mapping[str, Rows], otherwise: str = "") -> TypedTable:
@@ -300,6 +301,11 @@ def _is_endless(cell: Any) -> bool:
     """Return whether a cell is infinite or not-a-number, or its text is."""
     number = number_of(cell)
     return isinstance(number, float) and not math.isfinite(number)
+
+
+def is_missing(cell: Any) -> bool:
+    """Return whether a cell holds what programs write for a missing value, other than "none", which is a level."""
+    return _is_no_number(cell) and plain_heading(str(cell)) != "none"
 
 
 def _is_no_number(cell: Any) -> bool:

@@ -15,6 +15,9 @@ Headings = Mapping[str, Sequence[str]]
 ROLES = ("question", "answer", "passages", "statement", "source", "id", "group", "system", "score", "gold", "annotator")
 """The roles that `--map` takes in every command; some commands have further ones (pair, stratum ...)."""
 
+LEVELS = ("full", "partial", "none")
+"""Levels of support, of which `--map` takes words in place of a column: full=WORD,WORD."""
+
 # What a role is called in one kind of table, and its other names, which are accepted there.
 _OTHER_NAMES = {
     "gold": ("level",),
@@ -67,7 +70,7 @@ TEXTS: Headings = {
 PLURALS = (*(f"{name}s" for name in TEXTS["source"]), "quellen", "belege", "fundstellen", "textstellen", "fonti")
 """Headings of a column that lists passages."""
 
-PAIRS: Headings = {"id": RATINGS["id"], **TEXTS}
+PAIRS: Headings = {"id": (*RATINGS["id"], "pair_id"), **TEXTS}
 
 CITATIONS: Headings = {
     "id": (
@@ -127,13 +130,13 @@ def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
 def read_columns(columns: object, *kinds: Headings) -> object:
     """Return {role: heading} from ROLE=COLUMN texts or a mapping.
 
-    kinds: tables whose roles are allowed, beside `ROLES`, text and level. Raises `UserError` for an unknown role. A
-    value of another type is returned unchanged, so that validation refuses it.
+    kinds: tables whose roles are allowed, beside `ROLES`, `LEVELS`, text and level. Raises `UserError` for an unknown
+    role. A value of another type is returned unchanged, so that validation refuses it.
     """
     pairs = [f"{role}={heading}" for role, heading in columns.items()] if isinstance(columns, Mapping) else columns
     if not isinstance(pairs, list | tuple) or not all(isinstance(pair, str) for pair in pairs):
         return columns
-    return read_mapping(pairs, (*ROLES, "text", "level", *(role for kind in kinds for role in kind)))
+    return read_mapping(pairs, (*ROLES, *LEVELS, "text", "level", *(role for kind in kinds for role in kind)))
 
 
 def mapped(kind: Headings, columns: Mapping[str, str]) -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -64,14 +63,6 @@ def unknown(kind: str, name: str, known: Iterable[str], then: str = "") -> UserE
     return UserError(
         f"Unknown {kind} {name!r}.{did_you_mean(name, names)} Known: {listed}.{' ' + then if then else ''}"
     )
-
-
-def refuse_same_text(what: str, names: Iterable[Any]) -> None:
-    """Raise `UserError` for two names that are one as text, such as 1 and "1". what: whose names they are."""
-    texts = list(map(str, names))
-    for twice in (text for text, times in Counter(texts).items() if times > 1):
-        places = " and ".join(str(place) for place, text in enumerate(texts, 1) if text == twice)
-        raise UserError(f"{what}: columns {places} both have the name {twice!r}: give one another name.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from metaeval.cell_tables import TypedTable, Wrong
 from metaeval.column_arrays import BLOCK, Cells
 from metaeval.csv_encodings import decoded
 from metaeval.display_text import count, visible
-from metaeval.errors import UserError, refuse_same_text, shown
+from metaeval.errors import UserError, shown
 from metaeval.files import csv_text, write_text
 from metaeval.parsing import json_objects, parquet_library, parquet_parts, parse_json
 from metaeval.table_settings import chosen_encoding
@@ -70,21 +70,36 @@ def table_of(name: str, records: Any, places: Sequence[str] = ()) -> TypedTable:
     if hasattr(records, "to_native"):
         records = records.to_native()
     if hasattr(records, "to_pydict"):
-        columns = {heading: _arrow_cells(records[heading]) for heading in records.schema.names}
+        names = headings_of(records.schema.names, name)
+        columns = {heading: _arrow_cells(values) for heading, values in zip(names, records.columns, strict=True)}
     elif hasattr(records, "to_dicts"):
-        columns = {heading: _cells(values) for heading, values in records.to_dict(as_series=False).items()}
+        names = headings_of(records.columns, name)
+        columns = {
+            heading: _cells(values)
+            for heading, values in zip(names, records.to_dict(as_series=False).values(), strict=True)
+        }
     elif hasattr(records, "columns") and hasattr(records, "to_dict"):
-        refuse_same_text(name, records.columns)
-        filled = records.astype(object).where(records.notna(), None).to_dict("list")
-        columns = {str(heading): _cells(values) for heading, values in filled.items()}
+        names = headings_of(records.columns, name)
+        filled = records.astype(object).where(records.notna(), None)
+        columns = {heading: _cells(filled.iloc[:, number].tolist()) for number, heading in enumerate(names)}
     else:
         listed = list(records) if isinstance(records, Iterable) else []
         if not all(isinstance(record, Mapping) for record in listed):
             listed = []
-        headings = dict.fromkeys(heading for record in listed for heading in record)
-        refuse_same_text(name, headings)
-        columns = {str(heading): _cells([record.get(heading) for record in listed]) for heading in headings}
+        keys = dict.fromkeys(heading for record in listed for heading in record)
+        names = headings_of(keys, name)
+        columns = {
+            heading: _cells([record.get(key) for record in listed]) for heading, key in zip(names, keys, strict=True)
+        }
     return _not_empty(TypedTable(name, columns, places.__getitem__ if places else None))
+
+
+def headings_of(names: Iterable[Any], where: str) -> list[str]:
+    """Return the headings of a table's columns as text, stripped; `UserError` for one that appears twice."""
+    headings = [str(name).strip() for name in names]
+    if twice := next((heading for heading in headings if heading and headings.count(heading) > 1), None):
+        raise UserError(f"{where}: column {shown(twice)} appears twice: rename one of the two.")
+    return headings
 
 
 def _not_empty(table: TypedTable) -> TypedTable:
@@ -147,7 +162,7 @@ def _parquet(path: Path) -> TypedTable:
     before = 0
     for batch in parquet_parts(path):
         try:
-            for heading, column in zip(batch.schema.names, batch.columns, strict=True):
+            for heading, column in zip(headings_of(batch.schema.names, str(path)), batch.columns, strict=True):
                 parts.setdefault(heading, []).append(_arrow_cells(column))
         except UnicodeDecodeError as error:
             rows = f"rows {before + 1:,} to {before + batch.num_rows:,}"
@@ -176,12 +191,11 @@ def _from_lines(path: Path, unit: str, lines: Iterable[Line]) -> TypedTable:
     for number, cell in enumerate(header):
         if isinstance(cell, Wrong):
             raise UserError(f"{places[number] if places else where} {cell.why}.")
-        headings.append("" if cell is None else str(cell).strip())
+        headings.append("" if cell is None else cell)
+    headings = headings_of(headings, where)
     named = [heading for heading in headings if heading]
     if len(named) == 1 and sum(cell is not None for cell in first[1]) > 1:
         raise UserError(f"{where} holds a title, not headings ({shown(named[0])}): delete the rows above the headings.")
-    if twice := next((heading for heading in named if named.count(heading) > 1), None):
-        raise UserError(f"{where}: column {shown(twice)} appears twice: rename one of the two.")
     numbers, parts = array("q"), {heading: list[Cells]() for heading in named}
     at = {heading: list[str]() for heading in named} if first[2] else {}
     rest = chain([first], filled)

@@ -19,6 +19,9 @@ from metaeval.errors import UserError, install_extra, shown
 from metaeval.files import atomic_write, read_bytes
 from metaeval.parsing import most_expanded
 
+_MISSING = ("NAType", "NaTType")
+"""Classes of pandas' missing values, which are not equal to anything."""
+
 Line = tuple[int, list[Any], list[str]]
 """A line of a file: its number, its cells (None: blank), and a location for each cell, or an empty list."""
 
@@ -26,10 +29,10 @@ _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=\"([^\"]{1,40})\"")
 
 
 def is_blank(value: object) -> bool:
-    """Return whether a value stands for a blank cell: None, NaN, or nothing but white space."""
+    """Return whether a value stands for a blank cell: None, NaN, pandas' NA or NaT, or nothing but white space."""
     if isinstance(value, str):
         return not value.strip()
-    return value is None or (isinstance(value, float) and value != value)
+    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ in _MISSING
 
 
 def _openpyxl(otherwise: str) -> Any:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.api import evaluate_scores
-from metaeval.corpus.model import SupportLevel
-from metaeval.corpus.ratings import Rating, Ratings
+from metaeval.cell_tables import TypedTable
+from metaeval.column_arrays import Cells
+from metaeval.config import load_run
 from metaeval.declared import typed
-from metaeval.errors import UserError, refuse_same_text
+from metaeval.errors import UserError, shown
+from metaeval.runs.prepared_run import ratings_in
+from metaeval.user_tables import headings_of
+from metaeval.xlsx_files import is_blank
 
 if TYPE_CHECKING:
     from metaeval.report.notebook import Results
 
-_LEVELS = {level.name.lower(): float(level) for level in SupportLevel}
+_log = logging.getLogger("metaeval")
 
 
 @typed
@@ -25,56 +31,105 @@ def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: An
     """Evaluate metrics' scores against human labels; one result per protocol that can be computed.
 
     scores: (n,), or by metric as a mapping or data frame of (n,) columns; higher is more support; NaN or None where a
-    row has no score, which is counted. labels: (n,), the levels full, partial and none as text or as 2, 1 and 0, or
-    any other ratings as numbers. groups: (n,) what was sampled (articles, questions), within which rows are not
-    independent; without it every row is a group. settings: protocols, interval, comparison and the like, as in `run`.
+    row has no score, which is counted. labels: (n,), words for the levels full, partial and none, or these as 2, 1 and
+    0, or any other ratings as numbers; rows without a label are left out, and counted. groups: (n,) what was sampled
+    (articles, questions), within which rows are not independent; a row without one is a group of its own. Masked values
+    are missing; pandas series are aligned by their index. settings: protocols, interval, comparison and the like, as in
+    `run`; columns={"full": "WORD,WORD"} says what words of your own mean, as in a file.
 
-    Raises `UserError` for arrays of unlike lengths, and labels that are not finite.
+    Raises `UserError` for arrays of unlike lengths, series that cannot be aligned, values that are not numbers, and
+    numbers that differ and are equal as 64-bit floats.
     """
-    columns = _columns(scores)
-    gold, is_graded = _gold(labels)
-    names = np.arange(gold.size).astype(str) if groups is None else np.asarray(groups).astype(str)
-    for name, column in {"groups": names, **columns}.items():
-        if column.shape != gold.shape:
-            raise UserError(f"{name} has shape {column.shape} and labels {gold.shape}: both need one value per row.")
-    ids = [f"{number:0{len(str(gold.size))}}" for number in range(gold.size)]
-    rows = [
-        Rating(id=row, group=group, gold=value)
-        for row, group, value in zip(ids, names.tolist(), gold.tolist(), strict=True)
-    ]
-    values = {
-        name: {row: None if np.isnan(score) else score for row, score in zip(ids, column.tolist(), strict=True)}
-        for name, column in columns.items()
+    scored = _columns(scores)
+    given = [("labels", labels), *([] if groups is None else [("groups", groups)]), *scored]
+    columns = [_listed(name, values) for name, values in _aligned(given)]
+    n = len(columns[0])
+    for (name, _), values in zip(given, columns, strict=True):
+        if len(values) != n:
+            raise UserError(f"{name} has {len(values):,} values and labels {n:,}: both need one value per row.")
+    ids = [f"{number:0{len(str(n))}}" for number in range(n)]
+    if groups is None:
+        _log.warning("Each row counts as a group of its own. Where rows share an article or a query, give groups=.")
+    numbers = {name: _numbers(name, values) for (name, _), values in zip(scored, columns[-len(scored) :], strict=True)}
+    _check_distinct("labels", columns[0])
+    rows = {"id": ids, "labels": columns[0], "groups": ids if groups is None else columns[1]}
+    config = load_run(None, settings)
+    config = config.model_copy(update={"columns": {**config.columns, "gold": "labels", "group": "groups"}})
+    ratings = ratings_in(TypedTable("arrays", {name: Cells.of(values) for name, values in rows.items()}), config)
+    kept = set(ratings.columns.id.tolist())
+    found = {
+        name: {
+            row: None if score != score else score
+            for row, score in zip(ids, column.tolist(), strict=True)
+            if row in kept
+        }
+        for name, column in numbers.items()
     }
-    return evaluate_scores(values, ratings=Ratings("arrays", tuple(rows), levels=is_graded), **settings)
+    return evaluate_scores(found, ratings=ratings, **settings)
 
 
-def _columns(scores: Any) -> dict[str, NDArray[np.float64]]:
-    """Return the scores by metric, (n,) each with NaN for None; those of a single array by the name "scores"."""
-    named = isinstance(scores, Mapping) or hasattr(scores, "columns")
-    if named:
-        refuse_same_text("scores", scores if isinstance(scores, Mapping) else scores.columns)
-    columns = {str(name): scores[name] for name in scores} if isinstance(scores, Mapping) else {}
-    if named and not columns:
-        columns = {str(name): scores[name] for name in scores.columns}
-    return {name: _numbers(name, column) for name, column in (columns if named else {"scores": scores}).items()}
+def _columns(scores: Any) -> list[tuple[str, Any]]:
+    """Return the scores by metric; those of a single array by the name "scores"."""
+    if not isinstance(scores, Mapping) and not hasattr(scores, "columns"):
+        return [("scores", scores)]
+    names = list(scores if isinstance(scores, Mapping) else getattr(scores, "column_names", scores.columns))
+    if not names:
+        raise UserError("scores has no metric: give at least one by name, as {'mine': [0.7, 0.2]}, or one array.")
+    return [(heading, scores[name]) for heading, name in zip(headings_of(names, "scores"), names, strict=True)]
 
 
-def _numbers(name: str, values: Sequence[float | None]) -> NDArray[np.float64]:
-    try:
-        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-    except (TypeError, ValueError):
-        raise UserError(f"{name} should be numbers, one for each row, or None where a row has no score.") from None
+def _aligned(given: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield each column, of pandas series with the rows in the order of the first; `UserError` where that cannot be."""
+    first, order = "", None
+    for name, values in given:
+        index = getattr(values, "index", None) if hasattr(values, "reindex") else None
+        if index is not None and order is None:
+            first, order = name, index
+        elif index is not None and not index.equals(order):
+            if len(index) != len(order) or not (index.is_unique and order.is_unique and index.isin(order).all()):
+                raise UserError(
+                    f"{name} and {first} are series of unlike index: give both the same, or .to_numpy() of each to "
+                    "take rows in their order."
+                )
+            _log.warning("The rows of %s are put in the order of %s by their index.", name, first)
+            values = values.reindex(order)
+        yield name, values
 
 
-def _gold(labels: Any) -> tuple[NDArray[np.float64], bool]:
-    """Return the labels as numbers, and whether they are levels: as text, or all 0, 1 or 2 with a 2 among them."""
-    listed = list(labels)
-    if listed and all(isinstance(label, str) for label in listed):
-        if unknown := sorted(set(listed) - _LEVELS.keys()):
-            raise UserError(f"labels contains {unknown[0]!r}; allowed texts: full, partial and none.")
-        return np.array([_LEVELS[label] for label in listed]), True
-    gold = _numbers("labels", listed)
-    if not gold.size or not np.isfinite(gold).all():
-        raise UserError("labels should be finite numbers, or full, partial and none: at least one, none missing.")
-    return gold, set(gold.tolist()) <= set(_LEVELS.values()) and float(SupportLevel.FULL) in gold
+def _listed(name: str, values: Any) -> list[Any]:
+    """Return an array, tensor, series or sequence as a list, None for a missing value; `UserError` unless (n,)."""
+    ways = [way for way in ("tolist", "to_list", "to_pylist") if hasattr(values, way)]
+    if not ways and hasattr(values, "__array__"):
+        values, ways = np.asarray(values), ["tolist"]
+    shape = getattr(values, "shape", None)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":  # as objects, some would be whole numbers
+        values = np.where(np.isnat(np.ma.filled(values, np.array("NaT", values.dtype))), "", values.astype(str))
+    if not ways and (not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set)):
+        raise UserError(f"{name} should be an array or a sequence of one value per row, and is {shown(values, 40)}.")
+    listed = getattr(values, ways[0])() if ways else list(values)
+    if isinstance(listed, list):
+        listed = [value.tolist() if hasattr(value, "tolist") else value for value in listed]  # scalars of arrays
+    if not isinstance(listed, list) or any(isinstance(value, list | tuple | Mapping | Set) for value in listed):
+        seen = f", and has shape {tuple(shape)}" if shape is not None else ""
+        raise UserError(f"{name} should have one value per row, (n,){seen}.")
+    return [None if is_blank(value) else value for value in listed]
+
+
+def _numbers(name: str, values: list[Any]) -> NDArray[np.float64]:
+    """Return scores, NaN where one is missing; `UserError` for one that is no number."""
+    _check_distinct(name, values)
+    numbers = Cells.of(values).plain
+    if (wrong := np.flatnonzero(np.isinf(numbers))).size:
+        content = shown(str(values[wrong[0]]), 40)
+        raise UserError(f"{name} should be numbers, None where there is no score: row {wrong[0] + 1} is {content}.")
+    return numbers
+
+
+def _check_distinct(name: str, values: list[Any]) -> None:
+    """Raise `UserError` for numbers that differ, and are equal as the floats that they become."""
+    exact = {value for value in values if isinstance(value, Number) and not isinstance(value, float | complex)}
+    if np.unique(Cells.of(list(exact)).plain).size < len(exact):
+        raise UserError(
+            f"{name} holds numbers that differ and are equal as 64-bit floats, as {max(exact)}: give their ranks "
+            "(scipy.stats.rankdata)."
+        )

@@ -15,7 +15,8 @@ file is; the lines after it may stand in any order, so a citation may precede it
 :statement: id, text (not empty, without its citation marks); optional `group` (what resampling draws: statements that
     share one are not independent; default: the statement's id), `system` (the generator), `level` (what all of its
     citations together support, for unit=statement), meta.
-:citation: statement, document, level ("full", "partial" or "none"); optional id (default "STATEMENT:DOCUMENT"), meta
+:citation: statement, document, level ("full", "partial" or "none", or another word for one of these, such as
+    "Partially supported"); optional id (default "STATEMENT:DOCUMENT"), meta
     (its `votes`, the levels that single annotators gave, are read by `metaeval data audit`),
     `evidence`: {"sentences": [0-based indices into the document's sentences]} or {"texts": [copied text]}: what
     is needed together. Where several such sets are each enough, `evidence_sets`: a list of them, instead.
@@ -31,6 +32,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from metaeval.corpus.level_words import WORDS, plain_word
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.errors import Problem, UserError, shown, shown_with_hint
 from metaeval.files import write_text
@@ -79,7 +81,7 @@ _ID = Field(_is_filled, "a string that is not empty", required=True)
 _OPTIONAL_ID = Field(_is_filled, "a string that is not empty")
 _TEXT = Field(_is_text, "a string")
 _META = Field(_is_object, "an object")
-_LEVEL = Field(lambda v: isinstance(v, str) and v in LEVELS, ", ".join(LEVELS), required=True)
+_LEVEL = Field(lambda v: isinstance(v, str) and plain_word(v) in WORDS, ", ".join(LEVELS), required=True)
 _EVIDENCE: Mapping[str, Field] = {
     "sentences": Field(lambda v: isinstance(v, list) and all(map(_is_count, v)), "a list of whole numbers from 0"),
     "texts": Field(lambda v: isinstance(v, list) and all(map(_is_filled, v)), "a list of strings that are not empty"),
@@ -311,7 +313,7 @@ def _build(records: Sequence[Record]) -> Corpus:
             documents[record_id] = Document(record_id, sentences=tuple(record.get("sentences", ())), **optional)
         elif record["type"] == "statement":
             group = str(record.get("group", record_id))
-            level = LEVELS[record["level"]] if "level" in record else None
+            level = WORDS[plain_word(record["level"])] if "level" in record else None
             optional = _chosen(record, "system", "meta")
             statements[record_id] = Statement(record_id, record["text"], group, level=level, **optional)
         elif record["type"] == "citation":
@@ -327,7 +329,7 @@ def _citation(record: Record) -> Citation:
         id=citation_id(record),
         statement_id=record["statement"],
         document_id=record["document"],
-        level=LEVELS[record.get("level", SupportLevel.NONE.label)],
+        level=WORDS[plain_word(record.get("level", SupportLevel.NONE.label))],
         evidence=tuple(
             Evidence(tuple(evidence_set.get("sentences", ())), tuple(evidence_set.get("texts", ())))
             for evidence_set in sets

@@ -11,9 +11,10 @@ from unicodedata import category
 
 import numpy as np
 
-from metaeval.cell_tables import Row, TypedTable, name_column
+from metaeval.cell_tables import Row, TypedTable, is_missing, name_column
 from metaeval.column_arrays import number_in
 from metaeval.column_roles import LABELS, mapped
+from metaeval.corpus.level_words import NAME_WORDS, WORDS, own_words, plain_word
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems, Item
 from metaeval.decisions.label_forms import SUPPORT, LabelQuestion
@@ -29,25 +30,12 @@ _log = logging.getLogger("metaeval")
 
 DrawnUnit = Literal["item", "answer"]
 
-WORDS: Mapping[str, SupportLevel] = {
-    word: level
-    for level, words in {
-        SupportLevel.FULL: "full fully fullysupported supported supports fullsupport complete entailed entailment yes "
-        "true correct y attributable",
-        SupportLevel.PARTIAL: "partial partially partiallysupported partialsupport partly incomplete some",
-        SupportLevel.NONE: "none no notsupported unsupported nosupport notatall contradicted contradiction "
-        "contradictory refuted irrelevant false wrong n notattributable",
-    }.items()
-    for word in words.split()
-}
-"""Words for levels, in lower case and without spaces."""
-
 _NUMBERS: Mapping[frozenset[float], Mapping[float, SupportLevel]] = {
     frozenset({0.0, 1.0, 2.0}): {0.0: SupportLevel.NONE, 1.0: SupportLevel.PARTIAL, 2.0: SupportLevel.FULL},
     frozenset({0.0, 0.5, 1.0}): {0.0: SupportLevel.NONE, 0.5: SupportLevel.PARTIAL, 1.0: SupportLevel.FULL},
 }
 _TWO = {0.0: SupportLevel.NONE, 1.0: SupportLevel.FULL}
-_CURE = "write full, partial or none (or 2, 1, 0; or yes, no), or leave it blank"
+_CURE = f"write full, partial or none (or 2, 1, 0; or yes, no), leave it blank, {NAME_WORDS}"
 
 
 @dataclass(frozen=True)
@@ -151,7 +139,7 @@ def _read(table: TypedTable, items: CitationItems, mapping: Mapping[str, str]) -
     by_number = "id" not in columns
     if by_number and len(table.rows) != len(items.rows):
         table.find({"id": LABELS["id"]}, {}, ["id"])
-    scale = _scale(table, columns["level"])
+    scale = _scale(table, columns["level"], own_words(mapping))
     levels: dict[str, dict[str, tuple[int, Row]]] = {}
     chances: dict[str, float] = {}
     strata: dict[str, str] = {}
@@ -168,7 +156,7 @@ def _read(table: TypedTable, items: CitationItems, mapping: Mapping[str, str]) -
         if "unit" in columns and row.text(columns["unit"]):
             units.add(row.text(columns["unit"]))
         text = row.text(columns["level"])
-        if not text:
+        if text not in scale:
             blank.append(item_id)
             continue
         who = row.text(columns["annotator"]) if "annotator" in columns else ""
@@ -259,21 +247,20 @@ def _probability(row: Row, heading: str) -> float:
     return chance
 
 
-def _scale(table: TypedTable, heading: str) -> dict[str, SupportLevel]:
-    """Return the level that each text in the column of levels means.
+def _scale(table: TypedTable, heading: str, own: Mapping[str, SupportLevel]) -> dict[str, SupportLevel]:
+    """Return the level of each text in the column of levels that is not blank or missing (NaN). own: words by level.
 
     Raises `UserError` where words and numbers are mixed, since 1 would be ambiguous.
     """
-    texts = {row.text(heading): row for row in reversed(table.rows) if row.text(heading)}
+    texts = {text: row for row in reversed(table.rows) if (text := row.text(heading)) and not is_missing(text)}
+    known = {**WORDS, **own}
     words: dict[str, SupportLevel] = {}
     numbers: dict[str, float] = {}
     for text, row in texts.items():
         if control := next((mark for mark in text if category(mark) == "Cc"), ""):
             raise row.wrong(heading, f"holds the control character {ord(control):#04x}: type the level again")
-        # A question mark is a doubt, and is rejected.
-        word = "".join(letter for letter in text.casefold() if letter.isalnum() or letter == "?")
-        if word in WORDS:
-            words[text] = WORDS[word]
+        if (word := plain_word(text)) in known:
+            words[text] = known[word]
             continue
         try:
             numbers[text] = number_in(text)

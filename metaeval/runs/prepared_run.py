@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval import registry
+from metaeval.cell_tables import TypedTable
 from metaeval.config import RunConfig
 from metaeval.config_files import check_file, config_file, variants
 from metaeval.corpus.chunks import ChunkedCorpus, chunk_corpus, splitter_name
@@ -33,7 +34,7 @@ from metaeval.runs.dense_retrieval import DenseRanker
 from metaeval.scoring.large_pair_tables import PairFile, read_pair_file
 from metaeval.stats.arrays import codes_of
 from metaeval.stats.vote_choices import GoldVotes, votes_of_gold
-from metaeval.user_tables import TABLES, table_of
+from metaeval.user_tables import TABLES, table_of, unzipped_ending
 from metaeval.yaml_variants import DatasetVariant, dataset_variant
 from protocols.contract import Judgements, Protocol
 
@@ -191,9 +192,10 @@ def _own_columns(dataset: Dataset, config: RunConfig) -> dict[str, str]:
 
 
 def ratings_in(ratings: Any, config: RunConfig) -> Ratings:
-    """Read a rated set from a data frame or mappings, with the run's columns and options."""
+    """Read a rated set from a table, a data frame or mappings, with the run's columns and options."""
     options = {**_own_columns(OWN_RATINGS, config), **config.dataset_options}
-    return ratings_of(table_of("ratings", ratings), check_options(OWN_RATINGS, options))
+    table = ratings if isinstance(ratings, TypedTable) else table_of("ratings", ratings)
+    return ratings_of(table, check_options(OWN_RATINGS, options))
 
 
 def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:
@@ -352,9 +354,10 @@ def pair_table(config: RunConfig, read: Callable[[Path, Mapping[str, str]], Tabl
             f"Ratings are scored from a table with the columns source and statement, and {lacking}: "
             "add --data TABLE (in Python: data=TABLE)."
         )
-    if path.suffix.lower() not in (*TABLES, ".parquet"):
+    if unzipped_ending(path) not in (*TABLES, ".parquet", ".jsonl", ".json"):
         raise UserError(
-            f"{path}: pairs to score need a table (.parquet, .csv, .tsv, .xlsx) with the columns source and statement."
+            f"{path}: pairs to score need a table (.jsonl, .parquet, .csv, .tsv, .xlsx) with the columns source and "
+            "statement."
         )
     dataset, _, _ = find_dataset(config.dataset, config)
     splits_of(dataset, config.split or dataset.default_split)

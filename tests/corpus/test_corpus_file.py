@@ -112,7 +112,7 @@ _FAULTS: dict[str, tuple[list[Any], int, str, str, str]] = {
     "empty statement": ([*GOOD, {**STATEMENT, "id": "s2", "text": " \n"}], 5, "text", '" \\n"', "not empty"),
     "level": (*cited(level="ful"), "level", "mean 'full'", "full, partial"),
     "level is a number": (*cited(level=2), "level", "2", "full, partial"),
-    "level in capitals": (*cited(level="FULL"), "level", '"FULL"', "full, partial"),
+    "level in doubt": (*cited(level="full?"), "level", "\"full?\"", "full, partial"),
     "document twice": ([*GOOD, DOCUMENT], 5, "id", "which line 2 has already", "no other document"),
     "statement twice": ([*GOOD, STATEMENT], 5, "id", "which line 3 has already", "no other statement"),
     "citation twice": ([*GOOD, CITATION], 5, "id", '"s1:d1", which line 4', "no other citation"),

@@ -3,15 +3,17 @@
     {"id": "r1", "group": "article-1", "gold": 0.5, "system": "bart", "scores": {"mine": 0.73, "theirs": null}}
 
 :id, group: strings, not empty; ids are unique. Texts that share a group are not independent: one article, one query.
-:gold: the human rating, any finite number, more is more faithful; or ``full``, ``partial`` or ``none``. An object holds
-    several dimensions by name: the option ``gold`` says which, and ``all`` makes a rating of each, with the field
-    ``dimension`` and the id ``ID#DIMENSION``.
+:gold: the human rating, any finite number, more is more faithful; or a word for a level (``full``, ``partial``,
+    ``none``, ``Partially supported``, ``yes``, ``no`` ...). Numbers that are all 0, 1 or 2, with a 2 among them, are
+    levels too, unless the option ``levels`` is no; the options ``full``, ``partial`` and ``none`` name words of
+    one's own. An object holds several dimensions by name: the option ``gold`` says which, and ``all`` makes a rating of
+    each, with the field ``dimension`` and the id ``ID#DIMENSION``.
 :votes: what each annotator said, by name. Without ``gold`` the rating is their mean.
 :system: optional: the generator. With two or more, correlations are also given with the systems held constant.
 :pair: optional: within a group, the texts that are compared with each other, as a text and its minimally changed copy.
 :subset: optional: the part of the set; text: optional: what was rated; fields: optional: more texts by name.
 :scores: optional: a metric's name to its score, higher is more faithful, or null where it has none. A verdict may be a
-    word: ``full``, ``partial``, ``none``, ``yes`` or ``no``.
+    word for a level; yes alone, without full or partial, is 1.
 
 Other fields are errors, unless the objects hold texts and numbers alone: then the file is a table.
 
@@ -33,7 +35,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, repeat
-from math import isfinite
+from math import isfinite, nan
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -41,14 +43,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.cell_tables import TypedTable, is_finite, name_column, number_of, text_of
+from metaeval.cell_tables import TypedTable, is_finite, is_missing, name_column
 from metaeval.column_arrays import Cells, Coded, Texts, number_in, text_array, values_of
-from metaeval.column_roles import RATINGS
+from metaeval.column_roles import LEVELS, RATINGS
 from metaeval.corpus.annotator_rows import merge_annotators
 from metaeval.corpus.data_rows import DataRow, finite, finite_or_none, read_rows
 from metaeval.corpus.dataset import Option, own_file
+from metaeval.corpus.level_words import EITHER, NAME_WORDS, WORDS, own_words, plain_word
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import Floats, RatingColumns, Ratings, ScoreColumn, Votes
+from metaeval.display_text import count
 from metaeval.errors import UserError, shown, unknown
 from metaeval.table_settings import skips_bad_cells
 from metaeval.user_tables import TABLES, group_cure, read_table, table_of
@@ -57,11 +61,7 @@ _log = logging.getLogger("metaeval")
 
 FIELDS = ("id", "group", "gold", "system", "subset", "text", "pair", "fields", "votes", "scores")
 _OPTIONAL = ("system", "subset", "text", "pair")
-LEVELS = {level.label: float(level) for level in SupportLevel}
-YES = ("yes", "true")
-VERDICTS = {**LEVELS, **dict.fromkeys(YES, 1.0), "no": 0.0, "false": 0.0}
-"""Words that are read as numbers; yes is 2 (full support) where the same column also says full or partial."""
-GRADED = ("full", "partial")
+_Words = Mapping[str, SupportLevel]
 
 ALL = "all"
 
@@ -70,7 +70,7 @@ ALL = "all"
 class _Read:
     """Rated texts as read from a file, before the dimension of the gold is chosen (gold is NaN in `rows`).
 
-    gold: by dimension ("" for a single one), (n,), NaN where blank. words: whether some gold was a word, such as full.
+    gold: by dimension ("" for a single one), (n,), NaN where blank. words: whether some gold was a word for a level.
     scores: by metric, (n,), NaN where missing. known: by metric, (n,), whether the row mentions it; all do if it is not
     here.
     """
@@ -101,10 +101,10 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
         table = table_of(str(path), [row.fields for row in flat], [row.where for row in flat])
         return ratings_of(table, options, path.stem)
     chosen = {name: text for name, text in options.items() if text}
-    if wrong := next((name for name in chosen if name not in ("gold", "cut")), ""):
+    if wrong := next((name for name in chosen if name not in ("gold", "cut", "levels", *LEVELS)), ""):
         raise UserError(f"Option {wrong} names columns of a table, and {path} is not a table: leave the option out.")
     rows = chain(flat, [] if nested is None else [nested], remaining)
-    return _ratings(path.stem, str(path), _from_lines(rows), chosen)
+    return _ratings(path.stem, str(path), _from_lines(rows, own_words(chosen)), chosen)
 
 
 def ratings_of(table: TypedTable, options: Mapping[str, str] = MappingProxyType({}), name: str = "") -> Ratings:
@@ -161,20 +161,26 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
         if known.any():
             scores[metric] = ScoreColumn(columns, score[rows], known)
     dropped = {"texts without a rating": blank} if blank else {}
-    return Ratings(name, columns, scores, dropped, levels=limit is None and read.words)
+    levels = limit is None and read.words
+    if limit is None and not levels and chosen.get("levels") != "no" and not columns.votes.values.size:
+        levels = 2.0 in gold and bool(np.isin(gold, (0.0, 1.0, 2.0)).all())
+        if levels:
+            keep = "--set dataset_options.levels=no (in Python dataset_options={'levels': 'no'})"
+            _log.warning("%s: gold 2, 1 and 0 is full, partial and no support; ratings instead: %s.", where, keep)
+    return Ratings(name, columns, scores, dropped, levels=levels)
 
 
-def _from_lines(lines: Iterable[DataRow]) -> _Read:
-    """Return the rated texts in JSON objects, one a line.
+def _from_lines(lines: Iterable[DataRow], own: _Words) -> _Read:
+    """Return the rated texts in JSON objects, one a line. own: words of the user's own.
 
-    Scores are numbers or words of `VERDICTS`; "yes" is 2 where the metric also says full or partial, else 1. "none"
-    among a metric's numbers raises `UserError`, since it may stand for a missing score.
+    Scores are numbers or words; "yes" is 2 where the metric also says full or partial, else 1. "none" among a metric's
+    numbers raises `UserError`, since it may stand for a missing score.
     """
     texts: dict[str, list[Any]] = {name: [] for name in ("id", "group", *_OPTIONAL)}
     votes: list[dict[str, float]] = []
     gold, scores, fields = _Gathered(), _Gathered(), _Gathered()
     nones: dict[str, DataRow] = {}
-    words = False
+    words, known = False, {**WORDS, **own}
     for number, row in enumerate(lines):
         row.only(FIELDS)
         for name in _OPTIONAL:
@@ -186,14 +192,14 @@ def _from_lines(lines: Iterable[DataRow]) -> _Read:
         gold_cell = row.fields.get("gold")
         if isinstance(gold_cell, dict):
             dimensions = row.row("gold")
-            gold.add(number, {name: _number(dimensions, name) for name in gold_cell})
+            gold.add(number, {name: _number(dimensions, name, known) for name in gold_cell})
             words = words or any(isinstance(value, str) for value in gold_cell.values())
         elif gold_cell is not None or not voted:
-            gold.add(number, {"": _number(row, "gold")})
-            words = words or isinstance(gold_cell, str)
+            gold.add(number, {"": _number(row, "gold", known)})
+            words = words or isinstance(gold_cell, str) or plain_word(gold_cell) in own
         fields.add(number, {name: named.identifier(name) for name in named.fields} if named else {})
-        votes.append({name: _number(voted, name) for name in voted.fields} if voted else {})
-        for metric, value, place in _scores(row):
+        votes.append({name: _number(voted, name, known) for name in voted.fields} if voted else {})
+        for metric, value, place in _scores(row, known):
             scores.add(number, {metric: value})
             if value == "none":
                 nones.setdefault(metric, place)
@@ -201,13 +207,13 @@ def _from_lines(lines: Iterable[DataRow]) -> _Read:
         if any(isinstance(value, float) for value in scores.columns[metric][1]):
             raise place.error(metric, "null, or a finite number as in other rows")
     n = len(votes)
-    known = {metric: np.isin(np.arange(n), rows) for metric, (rows, _) in scores.columns.items()}
+    given = {metric: np.isin(np.arange(n), rows) for metric, (rows, _) in scores.columns.items()}
     coded = {name: Coded.of(column) for name, column in texts.items() if name != "id"}
     extra = {name: Coded.of(column) for name, column in fields.filled(n, None)}
     rows = RatingColumns(text_array(texts["id"]), gold=np.full(n, np.nan), fields=extra, votes=Votes.of(votes), **coded)
     numbers = {side: np.array(column, dtype=np.float64) for side, column in gold.filled(n, np.nan)}
-    read = {metric: _numbers(Cells.of(column)) for metric, column in scores.filled(n, None)}
-    return _Read(rows, numbers, read, words, known)
+    read = {metric: _numbers(Cells.of(column), own) for metric, column in scores.filled(n, None)}
+    return _Read(rows, numbers, read, words, given)
 
 
 class _Gathered:
@@ -231,24 +237,24 @@ class _Gathered:
             yield name, column
 
 
-def _number(row: DataRow, name: str) -> float:
+def _number(row: DataRow, name: str, words: _Words) -> float:
     """Return the number in a field, or that of the level it names (full 2, partial 1, none 0); else `UserError`."""
     value = row.fields.get(name)
+    if (level := words.get(plain_word(value))) is not None and not isinstance(value, bool):
+        return float(level)
     if isinstance(value, str):
-        if value.casefold() not in LEVELS:
-            raise row.error(name, "a finite number, or full, partial or none")
-        return LEVELS[value.casefold()]
+        raise row.error(name, f"a finite number, or full, partial or none, {NAME_WORDS}")
     return finite(row, name)
 
 
-def _scores(row: DataRow) -> Iterator[tuple[str, float | str | None, DataRow]]:
+def _scores(row: DataRow, words: _Words) -> Iterator[tuple[str, float | str | None, DataRow]]:
     """Yield (metric, score, object for messages) of a row. A score is a number, a verdict's word, or None if absent."""
     if row.fields.get("scores") is None:
         return
     scores = row.row("scores")
     for metric, value in scores.fields.items():
-        word = value.casefold() if isinstance(value, str) else ""
-        if not metric or (isinstance(value, str) and word not in VERDICTS):
+        word = plain_word(value) if isinstance(value, str) else ""
+        if not metric or (isinstance(value, str) and word not in words):
             raise scores.error(metric, "a finite number or null, under a metric's name")
         yield metric, word or finite_or_none(scores, metric), scores
 
@@ -262,6 +268,13 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
         chosen = {**chosen, "votes": listed}
         del named["annotator"]
     roles = table.find(RATINGS, named)
+    if (
+        "id" not in roles
+        and "pair" not in named
+        and (ids := roles.get("pair", ""))
+        and table.coded(ids).counts.max() == 1
+    ):
+        roles["id"] = roles.pop("pair")  # as 'metaeval pairs' calls it
     if dimensions and "gold" not in named:
         roles.pop("gold", None)
     elif "gold" in roles:
@@ -288,24 +301,51 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
                 f"as the {next((role for role, named in roles.items() if named == heading), 'gold')}: give another "
                 "column for one of them."
             )
+    if own := own_words(chosen):
+        levels = {
+            heading: Cells.of([own[word].label if (word := plain_word(cell)) in own else cell for cell in cells])
+            for heading, cells in table.cells.items()
+            if heading in (*dimensions, *votes)
+        }
+        table = replace(table, cells={**table.cells, **levels})
     table = table.without_absent((*dimensions, *votes))
-    table = table.of_numbers(named_scores or rest, lambda cell: _verdict(cell) is not None, _NO_METRIC)
-    scores = named_scores or [heading for heading in rest if _all_numbers(table, heading)]
+
+    def is_verdict(cell: Any) -> bool:
+        word = plain_word(cell)  # a letter, as y, is as likely a text
+        return word in own or (word in WORDS and len(word) > 1)
+
+    table = table.of_numbers(named_scores or rest, is_verdict, _NO_METRIC)
+    scores = named_scores or [heading for heading in rest if _all_numbers(table.column(heading), own)]
     fields = [heading for heading in rest if heading not in scores]
     guessed = [f"{role} from {shown(heading)}" for role, heading in roles.items() if heading != named.get(role, role)]
     if scores and "metrics" not in chosen:
         guessed.append(f"scores from {', '.join(map(shown, scores))} (others: --set dataset_options.metrics=NAMES)")
     for heading in (*dimensions, *votes):
-        words = table.column(heading).which_others(lambda cell: isinstance(number_of(cell), str))
-        if words.any() and (words != ~table.cells[heading].blank).any():
+        cells = table.column(heading)
+        texts = {text.strip() for text in cells.array[np.isinf(cells.plain)].tolist() if isinstance(text, str)}
+        meant = {text: WORDS[word].label for text in sorted(texts) if (word := plain_word(text)) in WORDS}
+        said = [f"{shown(text)} is {level}" for text, level in meant.items() if text.casefold() != level]
+        if meant and np.isfinite(cells.plain).any():
             guessed.append(f"words and numbers of {shown(heading)} as one scale (full is 2, partial 1, none 0)")
+        elif said and heading in dimensions and "annotator" not in roles:
+            guessed.append(f"levels from {shown(heading)} ({', '.join(said)})")
     if guessed:
         _log.warning("%s is read so: %s.", table.name, ", ".join(guessed))
     if "group" not in roles:
         unit = "pair" if "pair" in roles else "row"
         cure = group_cure(table, fields)
         _log.warning("%s has no column 'group': each %s counts as a group of its own. %s", table.name, unit, cure)
-    read = _read_columns(table, roles, dimensions, votes, scores, fields)
+    else:
+        groups = table.cells[roles["group"]]
+        if not groups.are_numbers and (lost := np.flatnonzero(groups.which(is_missing))).size:
+            groups = groups.blanked(lost)
+            table = replace(table, cells={**table.cells, roles["group"]: groups})
+        if groups.blank.any() and "annotator" not in roles:
+            each = "belongs to its pair's, or is one" if "pair" in roles else "counts as a group"
+            _log.warning(
+                "%s: %s name no group: each %s of its own.", table.name, count(int(groups.blank.sum()), "row"), each
+            )
+    read = _read_columns(table, roles, dimensions, votes, scores, fields, own)
     if "annotator" in roles:
         return _merged(table, read, roles)
     if votes:
@@ -325,15 +365,18 @@ def _read_columns(
     votes: Sequence[str],
     scores: Sequence[str],
     fields: Sequence[str],
+    own: _Words,
 ) -> _Read:
     """Return the rated texts in the rows of a table.
 
     roles: headings by role. dimensions: the gold's dimensions by heading. votes, scores, fields: headings of each kind.
+    own: words of the user's own.
     """
     n = table.size
     coded = {role: table.coded(roles[role]) for role in (*_OPTIONAL, "group") if role in roles}
     others = {heading: table.coded(heading) for heading in fields}
-    numbers = _numbers_of(table, (*dimensions, *votes, *scores))
+    gold = () if "annotator" in roles else tuple(dimensions)
+    numbers = _numbers_of(table, (*dimensions, *votes, *scores), own, gold)
     named = table.texts(roles["id"]) if "id" in roles else repeat("", n)
     ids = text_array(text or f"row {number}" for number, text in enumerate(named, 1))
     rows = RatingColumns(
@@ -344,42 +387,67 @@ def _read_columns(
         fields=others,
         votes=Votes.of_columns({heading: numbers[heading] for heading in votes}, n),
     )
-    words = any(table.cells[heading].which_others(_is_level).any() for heading in dimensions)
-    gold = {name: numbers[heading] for heading, name in dimensions.items()}
-    return _Read(rows, gold, {heading: numbers[heading] for heading in scores}, words)
+    words = any(
+        graded and table.cells[heading].which_others(lambda cell: plain_word(cell) in WORDS).any()
+        for heading in gold
+        for _, graded in [_scale(table.cells[heading], own, True)]
+    )
+    sides = {name: numbers[heading] for heading, name in dimensions.items()}
+    return _Read(rows, sides, {heading: numbers[heading] for heading in scores}, words)
 
 
 def _groups(groups: Coded[str] | None, pairs: Coded[str] | None, ids: Texts) -> Coded[str]:
-    """Return the group of each row, (n,): its own; where that is blank, its pair; where both are blank, its id."""
+    """Return the group of each row, (n,): its own; where that is blank, its pair; where both are blank, one of its own.
+
+    Groups of their own have the row's id, with a mark where a group or pair is called so.
+    """
     named = [column for column in (groups, pairs) if column is not None]
     if not named:
         return Coded(ids, np.arange(len(ids)))
     if not (np.asarray(named[0].names) == "").any():
         return named[0]
-    return Coded.of(next(filter(None, texts)) for texts in zip(*named, values_of(ids), strict=True))
+    known = {name for column in named for name in column.names}
+    own = (name + "*" * (name in known) for name in values_of(ids))
+    return Coded.of(next(filter(None, texts)) for texts in zip(*named, own, strict=True))
 
 
-def _numbers(cells: Cells) -> Floats:
-    """Return a column's numbers, NaN if blank, inf if unreadable; "yes" is 2 if a cell says full or partial, else 1."""
-    return cells.numbers(partial(_verdict, graded=bool(cells.which_others(_is_graded).any())))
+def _scale(cells: Cells, own: _Words, gold: bool = False) -> tuple[_Words, bool]:
+    """Return the level of each word in a column, and whether the words are on the three-level scale.
+
+    They are where one says full or partial support, and in a gold of words alone; elsewhere "yes" is 1. own: words of
+    the user's own.
+    """
+    words, either = {**WORDS, **own}, EITHER - own.keys()
+    graded = gold and not np.isfinite(cells.plain).any()
+    graded = (
+        graded
+        or cells.which_others(lambda cell: (word := plain_word(cell)) not in either and words.get(word, 0) > 0).any()
+    )
+    return (words if graded else {**words, **dict.fromkeys(either, SupportLevel.PARTIAL)}), bool(graded)
 
 
-def _numbers_of(table: TypedTable, headings: Sequence[str]) -> dict[str, Floats]:
-    """Return the numbers in columns by heading, (n,) each, NaN if blank.
+def _numbers(cells: Cells, own: _Words, gold: bool = False) -> Floats:
+    """Return a column's numbers, and its words' by `_scale`: NaN if blank or missing, inf if unreadable."""
+    words, _ = _scale(cells, own, gold)
+    return cells.numbers(partial(_verdict, words=words))
+
+
+def _numbers_of(table: TypedTable, headings: Sequence[str], own: _Words, gold: Sequence[str]) -> dict[str, Floats]:
+    """Return the numbers in columns by heading, (n,) each, NaN if blank. gold: headings of those that hold gold.
 
     Raises `UserError` for the first cell without a number or verdict; counts such cells as blank if so set.
     """
     if skips_bad_cells():
-        bad = {heading: np.isinf(_numbers(table.cells[heading])) for heading in headings}
+        bad = {heading: np.isinf(_numbers(table.cells[heading], own)) for heading in headings}
         table = table.blanking({heading: np.flatnonzero(cells) for heading, cells in bad.items()})
-    numbers_by_heading = {heading: _numbers(table.column(heading)) for heading in headings}
+    numbers_by_heading = {heading: _numbers(table.column(heading), own, heading in gold) for heading in headings}
     wrong = {heading: np.isinf(numbers) for heading, numbers in numbers_by_heading.items()}
     first = [(int(np.argmax(bad)), heading) for heading, bad in wrong.items() if bad.any()]
     if first:
         place, heading = min(first, key=lambda fault: fault[0])
         row = table.row(place)
         cell = shown(str(row.value(heading)), 40)
-        raise row.wrong(heading, f"is {cell}: write a number, or full, partial, none, yes or no")
+        raise row.wrong(heading, f"is {cell}: write a number, or full, partial, none, yes or no, {NAME_WORDS}")
     return numbers_by_heading
 
 
@@ -404,27 +472,18 @@ def _listed(table: TypedTable, chosen: Mapping[str, str], name: str) -> list[str
     return headings
 
 
-def _all_numbers(table: TypedTable, heading: str) -> bool:
-    """Return whether each cell of a column is blank, a number or a verdict, and at least one is not blank."""
-    cells = table.column(heading)
-    return not cells.blank.all() and not np.isinf(cells.numbers(_verdict)).any()
+def _all_numbers(cells: Cells, own: _Words) -> bool:
+    """Return whether each cell of a column is blank, missing, a number or a verdict, and one is a number or verdict."""
+    numbers = _numbers(cells, own)
+    return not np.isinf(numbers).any() and not np.isnan(numbers).all()
 
 
-def _is_level(value: Any) -> bool:
-    return text_of(value).casefold() in LEVELS
-
-
-def _is_graded(value: Any) -> bool:
-    return isinstance(value, str) and value.strip().casefold() in GRADED
-
-
-def _verdict(value: Any, graded: bool = False) -> float | None:
-    """Return the number that a cell or a verdict's word means; None for anything else.
-
-    graded: "yes" and "true" mean full support (2), not 1.
-    """
-    if isinstance(value, str) and (word := value.strip().casefold()) in VERDICTS:
-        return LEVELS["full"] if graded and word in YES else VERDICTS[word]
+def _verdict(value: Any, words: _Words) -> float | None:
+    """Return the number that a cell or a verdict's word means; NaN for a missing value, None for anything else."""
+    if isinstance(value, str) and (level := words.get(plain_word(value))) is not None:
+        return float(level)
+    if is_missing(value):
+        return nan
     try:
         number = number_in(value)
     except (TypeError, ValueError, OverflowError):
@@ -444,6 +503,8 @@ DATASET = own_file(
         "gold": Option("", "column of the human rating, or its dimension; all: a rating of each dimension"),
         "cut": Option("", "gold from which a text counts as supported (1), and below which it does not (0)"),
         "metrics": Option("", "columns of a table that are metrics' scores, with commas"),
+        "levels": Option("", "no: gold of 0, 1 and 2 is ratings, and not levels", ("", "no")),
+        **{level: Option("", f"words of the gold and of verdicts that mean {level}, with commas") for level in LEVELS},
         "votes": Option("", "columns of a table that are annotators' votes, with commas"),
         **{role: Option("", f"column of a table that holds the {role}") for role in RATINGS if role != "gold"},
     },

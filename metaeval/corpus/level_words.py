@@ -1,0 +1,56 @@
+"""Words for the levels of support: one vocabulary for every file and for Python, and the words of a user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from metaeval.cell_tables import text_of
+from metaeval.column_arrays import number_in
+from metaeval.corpus.model import SupportLevel
+from metaeval.errors import UserError, shown
+
+WORDS: Mapping[str, SupportLevel] = {
+    word: level
+    for level, words in {
+        SupportLevel.FULL: "full fully fullysupported supported supports fullsupport completesupport complete entailed "
+        "entailment yes true correct y attributable fullyattributable",
+        SupportLevel.PARTIAL: "partial partially partiallysupported partialsupport partly partlysupported incomplete "
+        "some somesupport partiallyattributable",
+        SupportLevel.NONE: "none no notsupported unsupported nosupport notatall contradicted contradiction "
+        "contradictory refuted refutes irrelevant false wrong incorrect n notattributable unattributable",
+    }.items()
+    for word in words.split()
+}
+"""Levels by word, as `plain_word` returns it."""
+
+EITHER = frozenset("yes true correct y".split())
+"""Words that say full support, or only that there is some: of a metric that says no more, the verdict is 1."""
+
+NAME_WORDS = 'or say what a word means: --map full=WORD,WORD (in Python: columns={"full": "WORD,WORD"})'
+"""Advice on words of a user's own, as a clause."""
+
+
+def plain_word(value: Any) -> str:
+    """Return what is compared of a word: its letters, digits and question marks, without case; of a number, its value.
+
+    A question mark is a doubt, so that "full?" is no level. A text of other signs alone is compared whole.
+    """
+    text = text_of(value)
+    try:
+        return str(number_in(text))
+    except ValueError:
+        return "".join(letter for letter in text.casefold() if letter.isalnum() or letter == "?") or text
+
+
+def own_words(chosen: Mapping[str, str]) -> dict[str, SupportLevel]:
+    """Return the level of each word that a user gives a level, as `plain_word` returns it.
+
+    chosen: words by role full, partial and none, with commas. Raises `UserError` for a word with two levels.
+    """
+    levels: dict[str, SupportLevel] = {}
+    for level in SupportLevel:
+        for text in filter(None, map(str.strip, (chosen.get(level.label) or "").split(","))):
+            if levels.setdefault(plain_word(text), level) != level:
+                raise UserError(f"{shown(text)} is given for two levels (full, partial, none): give it for one.")
+    return levels
