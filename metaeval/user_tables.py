@@ -69,34 +69,28 @@ def table_of(name: str, records: Any, places: Sequence[str] = ()) -> TypedTable:
     """
     if hasattr(records, "to_native"):
         records = records.to_native()
+    columns: Iterable[Cells]
     if hasattr(records, "to_pydict"):
-        names = headings_of(records.schema.names, name)
-        columns = {heading: _arrow_cells(values) for heading, values in zip(names, records.columns, strict=True)}
+        names, columns = records.schema.names, map(_arrow_cells, records.columns)
     elif hasattr(records, "to_dicts"):
-        names = headings_of(records.columns, name)
-        columns = {
-            heading: _cells(values)
-            for heading, values in zip(names, records.to_dict(as_series=False).values(), strict=True)
-        }
+        names = records.to_dict(as_series=False)
+        columns = map(_cells, names.values())
     elif hasattr(records, "columns") and hasattr(records, "to_dict"):
-        names = headings_of(records.columns, name)
-        filled = records.astype(object).where(records.notna(), None)
-        columns = {heading: _cells(filled.iloc[:, number].tolist()) for number, heading in enumerate(names)}
+        names, filled = records.columns, records.astype(object).where(records.notna(), None)
+        columns = (_cells(filled.iloc[:, number].tolist()) for number in range(len(names)))
     else:
         listed = list(records) if isinstance(records, Iterable) else []
         if not all(isinstance(record, Mapping) for record in listed):
             listed = []
-        keys = dict.fromkeys(heading for record in listed for heading in record)
-        names = headings_of(keys, name)
-        columns = {
-            heading: _cells([record.get(key) for record in listed]) for heading, key in zip(names, keys, strict=True)
-        }
-    return _not_empty(TypedTable(name, columns, places.__getitem__ if places else None))
+        names = dict.fromkeys(heading for record in listed for heading in record)
+        columns = (_cells([record.get(heading) for record in listed]) for heading in names)
+    cells = dict(zip(headings_of(names, name), columns, strict=True))
+    return _not_empty(TypedTable(name, cells, places.__getitem__ if places else None))
 
 
 def headings_of(names: Iterable[Any], where: str) -> list[str]:
     """Return the headings of a table's columns as text, stripped; `UserError` for one that appears twice."""
-    headings = [str(name).strip() for name in names]
+    headings = ["" if name is None else str(name).strip() for name in names]
     if twice := next((heading for heading in headings if heading and headings.count(heading) > 1), None):
         raise UserError(f"{where}: column {shown(twice)} appears twice: rename one of the two.")
     return headings
@@ -187,12 +181,10 @@ def _from_lines(path: Path, unit: str, lines: Iterable[Line]) -> TypedTable:
     if first is None:
         raise UserError(f"{path} holds no rows; allowed: a header line, and rows.")
     where = f"{path} {unit} {top}"
-    headings = []
     for number, cell in enumerate(header):
         if isinstance(cell, Wrong):
             raise UserError(f"{places[number] if places else where} {cell.why}.")
-        headings.append("" if cell is None else cell)
-    headings = headings_of(headings, where)
+    headings = headings_of(header, where)
     named = [heading for heading in headings if heading]
     if len(named) == 1 and sum(cell is not None for cell in first[1]) > 1:
         raise UserError(f"{where} holds a title, not headings ({shown(named[0])}): delete the rows above the headings.")

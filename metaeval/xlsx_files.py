@@ -10,6 +10,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,8 @@ def is_blank(value: object) -> bool:
     """Return whether a value stands for a blank cell: None, NaN, pandas' NA or NaT, or nothing but white space."""
     if isinstance(value, str):
         return not value.strip()
-    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ in _MISSING
+    is_nan = isinstance(value, float | Decimal) and value != value
+    return value is None or is_nan or type(value).__name__ in _MISSING
 
 
 def _openpyxl(otherwise: str) -> Any:

@@ -56,15 +56,7 @@ def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: An
     config = load_run(None, settings)
     config = config.model_copy(update={"columns": {**config.columns, "gold": "labels", "group": "groups"}})
     ratings = ratings_in(TypedTable("arrays", {name: Cells.of(values) for name, values in rows.items()}), config)
-    kept = set(ratings.columns.id.tolist())
-    found = {
-        name: {
-            row: None if score != score else score
-            for row, score in zip(ids, column.tolist(), strict=True)
-            if row in kept
-        }
-        for name, column in numbers.items()
-    }
+    found = {name: dict(zip(ids, list(Cells(column)), strict=True)) for name, column in numbers.items()}
     return evaluate_scores(found, ratings=ratings, **settings)
 
 
@@ -104,14 +96,16 @@ def _listed(name: str, values: Any) -> list[Any]:
     shape = getattr(values, "shape", None)
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":  # as objects, some would be whole numbers
         values = np.where(np.isnat(np.ma.filled(values, np.array("NaT", values.dtype))), "", values.astype(str))
-    if not ways and (not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set)):
-        raise UserError(f"{name} should be an array or a sequence of one value per row, and is {shown(values, 40)}.")
-    listed = getattr(values, ways[0])() if ways else list(values)
-    if isinstance(listed, list):
-        listed = [value.tolist() if hasattr(value, "tolist") else value for value in listed]  # scalars of arrays
-    if not isinstance(listed, list) or any(isinstance(value, list | tuple | Mapping | Set) for value in listed):
-        seen = f", and has shape {tuple(shape)}" if shape is not None else ""
-        raise UserError(f"{name} should have one value per row, (n,){seen}.")
+    ordered = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping | Set)
+    listed = getattr(values, ways[0])() if ways else list(values) if ordered else None
+    listed = (
+        [value.tolist() if hasattr(value, "tolist") else value for value in listed]
+        if isinstance(listed, list)
+        else [[]]
+    )
+    if any(isinstance(value, list | tuple | Mapping | Set) for value in listed):
+        seen = f"has shape {tuple(shape)}" if shape is not None else f"is {shown(values, 40)}"
+        raise UserError(f"{name} should be an array or sequence with one value per row, (n,), and {seen}.")
     return [None if is_blank(value) else value for value in listed]
 
 

@@ -232,7 +232,8 @@ class Ratings:
 
     rows: any sequence of ratings is taken, and is held as columns. scores: for each metric, a mapping of rating id to
     score, higher is more faithful; None, or an id left out, is a missing score. dropped: what the loader left out, by
-    reason. levels: the gold is on the three-level scale.
+    reason. levels: the gold is on the three-level scale. unrated: ids of texts that were left out for want of a rating,
+    which score files may have.
 
     Raises `UserError` for fewer than two ratings, an id that is empty or used twice, an empty group, a gold rating
     that is not finite, gold that is the same everywhere, a pair that lies in two groups, a score or vote that is not
@@ -244,6 +245,7 @@ class Ratings:
     scores: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     levels: bool = False
+    unrated: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"<Ratings {self.name!r}: {count(len(self.rows), 'rating')}, scores of {len(self.scores):,} metrics>"

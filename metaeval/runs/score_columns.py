@@ -259,6 +259,8 @@ def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Align
         ids = source.ratings.columns.id.tolist()
         if all(name.endswith(PAGE) for name in file.answers) and not file.answers.keys() & set(ids):
             file = replace(file, answers={name.removesuffix(PAGE): answer for name, answer in file.answers.items()})
+        unrated = source.ratings.unrated
+        file = replace(file, answers={key: answer for key, answer in file.answers.items() if key not in unrated})
         aligned = align(file, ids, f"ratings of {source.name} ({source.split})")
         return column_of(file.metric, [answer.oriented(sign) for answer in aligned], file.signed(content))
     row_ids = [row.id for row in source.rows]

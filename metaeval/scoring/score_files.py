@@ -39,7 +39,7 @@ from metaeval.table_settings import skips_bad_cells
 SUFFIXES = (".parquet", ".jsonl")
 """Suffixes of score files that are written; those of `metaeval.user_tables.TABLES` can be read, too."""
 
-NO_SCORES = frozenset("citation_level chunk held statement".split()).union(*column_roles.RATINGS.values())
+NO_SCORES = column_roles.PAIR_FIELDS.union(*column_roles.RATINGS.values())
 """Headings of columns that are never read as scores: those that 'metaeval pairs' writes, and those of ratings."""
 
 _log = logging.getLogger("metaeval")

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from metaeval.cell_tables import TypedTable, is_finite, is_missing, name_column
 from metaeval.column_arrays import Cells, Coded, Texts, number_in, text_array, values_of
-from metaeval.column_roles import LEVELS, RATINGS
+from metaeval.column_roles import LEVELS, PAIR_FIELDS, RATINGS
 from metaeval.corpus.annotator_rows import merge_annotators
 from metaeval.corpus.data_rows import DataRow, finite, finite_or_none, read_rows
 from metaeval.corpus.dataset import Option, own_file
@@ -145,6 +145,7 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
     blank = int(np.count_nonzero(~kept))
     if blank:
         _log.warning("%s: %s of %s texts have no rating and are left out.", where, f"{blank:,}", f"{kept.size:,}")
+    unrated = frozenset(columns.id[rows[~kept]].tolist())
     rows, gold = rows[kept], gold[kept]
     columns = replace(columns if kept.all() and len(wanted) == 1 else columns.take(rows), gold=gold)
     if limit is not None:
@@ -161,13 +162,12 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
         if known.any():
             scores[metric] = ScoreColumn(columns, score[rows], known)
     dropped = {"texts without a rating": blank} if blank else {}
-    levels = limit is None and read.words
-    if limit is None and not levels and chosen.get("levels") != "no" and not columns.votes.values.size:
-        levels = 2.0 in gold and bool(np.isin(gold, (0.0, 1.0, 2.0)).all())
-        if levels:
-            keep = "--set dataset_options.levels=no (in Python dataset_options={'levels': 'no'})"
-            _log.warning("%s: gold 2, 1 and 0 is full, partial and no support; ratings instead: %s.", where, keep)
-    return Ratings(name, columns, scores, dropped, levels=levels)
+    voted = bool(columns.votes.values.size)
+    numbers = chosen.get("levels") != "no" and not voted and 2.0 in gold and bool(np.isin(gold, (0, 1, 2)).all())
+    if limit is None and numbers and not read.words:
+        keep = "--set dataset_options.levels=no (in Python dataset_options={'levels': 'no'})"
+        _log.warning("%s: gold 2, 1 and 0 is full, partial and no support; ratings instead: %s.", where, keep)
+    return Ratings(name, columns, scores, dropped, levels=limit is None and (read.words or numbers), unrated=unrated)
 
 
 def _from_lines(lines: Iterable[DataRow], own: _Words) -> _Read:
@@ -199,7 +199,7 @@ def _from_lines(lines: Iterable[DataRow], own: _Words) -> _Read:
             words = words or isinstance(gold_cell, str) or plain_word(gold_cell) in own
         fields.add(number, {name: named.identifier(name) for name in named.fields} if named else {})
         votes.append({name: _number(voted, name, known) for name in voted.fields} if voted else {})
-        for metric, value, place in _scores(row, known):
+        for metric, value, place in _scores(row, own):
             scores.add(number, {metric: value})
             if value == "none":
                 nones.setdefault(metric, place)
@@ -212,7 +212,7 @@ def _from_lines(lines: Iterable[DataRow], own: _Words) -> _Read:
     extra = {name: Coded.of(column) for name, column in fields.filled(n, None)}
     rows = RatingColumns(text_array(texts["id"]), gold=np.full(n, np.nan), fields=extra, votes=Votes.of(votes), **coded)
     numbers = {side: np.array(column, dtype=np.float64) for side, column in gold.filled(n, np.nan)}
-    read = {metric: _numbers(Cells.of(column), own) for metric, column in scores.filled(n, None)}
+    read = {metric: _numbers(Cells.of(column)) for metric, column in scores.filled(n, None)}
     return _Read(rows, numbers, read, words, given)
 
 
@@ -247,14 +247,15 @@ def _number(row: DataRow, name: str, words: _Words) -> float:
     return finite(row, name)
 
 
-def _scores(row: DataRow, words: _Words) -> Iterator[tuple[str, float | str | None, DataRow]]:
+def _scores(row: DataRow, own: _Words) -> Iterator[tuple[str, float | str | None, DataRow]]:
     """Yield (metric, score, object for messages) of a row. A score is a number, a verdict's word, or None if absent."""
     if row.fields.get("scores") is None:
         return
     scores = row.row("scores")
     for metric, value in scores.fields.items():
         word = plain_word(value) if isinstance(value, str) else ""
-        if not metric or (isinstance(value, str) and word not in words):
+        word = own[word].label if word in own else word
+        if not metric or (isinstance(value, str) and word not in WORDS):
             raise scores.error(metric, "a finite number or null, under a metric's name")
         yield metric, word or finite_or_none(scores, metric), scores
 
@@ -268,13 +269,9 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
         chosen = {**chosen, "votes": listed}
         del named["annotator"]
     roles = table.find(RATINGS, named)
-    if (
-        "id" not in roles
-        and "pair" not in named
-        and (ids := roles.get("pair", ""))
-        and table.coded(ids).counts.max() == 1
-    ):
-        roles["id"] = roles.pop("pair")  # as 'metaeval pairs' calls it
+    pair = "" if "id" in roles or "pair" in named else roles.get("pair", "")
+    if pair and table.coded(pair).counts.max() == 1:  # the ids of pairs, as 'metaeval pairs' writes them
+        roles["id"] = roles.pop("pair")
     if dimensions and "gold" not in named:
         roles.pop("gold", None)
     elif "gold" in roles:
@@ -301,21 +298,19 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
                 f"as the {next((role for role, named in roles.items() if named == heading), 'gold')}: give another "
                 "column for one of them."
             )
-    if own := own_words(chosen):
-        levels = {
-            heading: Cells.of([own[word].label if (word := plain_word(cell)) in own else cell for cell in cells])
-            for heading, cells in table.cells.items()
-            if heading in (*dimensions, *votes)
-        }
-        table = replace(table, cells={**table.cells, **levels})
+    own = own_words(chosen)
+    for heading in (*dimensions, *votes, *rest) if own else ():
+        levels = ((cell, own.get(plain_word(cell))) for cell in table.cells[heading])
+        numbers = heading in rest  # a score is no word
+        cells = [cell if level is None or (numbers and is_finite(cell)) else level.label for cell, level in levels]
+        table = replace(table, cells={**table.cells, heading: Cells.of(cells)})
     table = table.without_absent((*dimensions, *votes))
-
-    def is_verdict(cell: Any) -> bool:
-        word = plain_word(cell)  # a letter, as y, is as likely a text
-        return word in own or (word in WORDS and len(word) > 1)
-
-    table = table.of_numbers(named_scores or rest, is_verdict, _NO_METRIC)
-    scores = named_scores or [heading for heading in rest if _all_numbers(table.column(heading), own)]
+    # A letter, as y, is as likely a text.
+    verdicts = {word for word in WORDS if len(word) > 1}
+    table = table.of_numbers(named_scores or rest, lambda cell: plain_word(cell) in verdicts, _NO_METRIC)
+    scores = named_scores or [
+        heading for heading in rest if heading not in PAIR_FIELDS and _all_numbers(table.column(heading))
+    ]
     fields = [heading for heading in rest if heading not in scores]
     guessed = [f"{role} from {shown(heading)}" for role, heading in roles.items() if heading != named.get(role, role)]
     if scores and "metrics" not in chosen:
@@ -335,17 +330,7 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
         unit = "pair" if "pair" in roles else "row"
         cure = group_cure(table, fields)
         _log.warning("%s has no column 'group': each %s counts as a group of its own. %s", table.name, unit, cure)
-    else:
-        groups = table.cells[roles["group"]]
-        if not groups.are_numbers and (lost := np.flatnonzero(groups.which(is_missing))).size:
-            groups = groups.blanked(lost)
-            table = replace(table, cells={**table.cells, roles["group"]: groups})
-        if groups.blank.any() and "annotator" not in roles:
-            each = "belongs to its pair's, or is one" if "pair" in roles else "counts as a group"
-            _log.warning(
-                "%s: %s name no group: each %s of its own.", table.name, count(int(groups.blank.sum()), "row"), each
-            )
-    read = _read_columns(table, roles, dimensions, votes, scores, fields, own)
+    read = _read_columns(table, roles, dimensions, votes, scores, fields)
     if "annotator" in roles:
         return _merged(table, read, roles)
     if votes:
@@ -365,82 +350,77 @@ def _read_columns(
     votes: Sequence[str],
     scores: Sequence[str],
     fields: Sequence[str],
-    own: _Words,
 ) -> _Read:
     """Return the rated texts in the rows of a table.
 
     roles: headings by role. dimensions: the gold's dimensions by heading. votes, scores, fields: headings of each kind.
-    own: words of the user's own.
     """
     n = table.size
     coded = {role: table.coded(roles[role]) for role in (*_OPTIONAL, "group") if role in roles}
     others = {heading: table.coded(heading) for heading in fields}
     gold = () if "annotator" in roles else tuple(dimensions)
-    numbers = _numbers_of(table, (*dimensions, *votes, *scores), own, gold)
+    numbers = _numbers_of(table, (*dimensions, *votes, *scores), gold)
     named = table.texts(roles["id"]) if "id" in roles else repeat("", n)
     ids = text_array(text or f"row {number}" for number, text in enumerate(named, 1))
     rows = RatingColumns(
         ids,
-        _groups(coded.get("group"), coded.get("pair"), ids),
+        _groups(coded.get("group"), coded.get("pair"), ids, "" if "annotator" in roles else table.name),
         np.full(n, np.nan),
         **{role: coded.get(role) or Coded.all_of("", n) for role in _OPTIONAL},
         fields=others,
         votes=Votes.of_columns({heading: numbers[heading] for heading in votes}, n),
     )
-    words = any(
-        graded and table.cells[heading].which_others(lambda cell: plain_word(cell) in WORDS).any()
-        for heading in gold
-        for _, graded in [_scale(table.cells[heading], own, True)]
-    )
+    words = any(_scale(table.cells[heading], True)["yes"] == SupportLevel.FULL for heading in gold)
     sides = {name: numbers[heading] for heading, name in dimensions.items()}
     return _Read(rows, sides, {heading: numbers[heading] for heading in scores}, words)
 
 
-def _groups(groups: Coded[str] | None, pairs: Coded[str] | None, ids: Texts) -> Coded[str]:
-    """Return the group of each row, (n,): its own; where that is blank, its pair; where both are blank, one of its own.
+def _groups(groups: Coded[str] | None, pairs: Coded[str] | None, ids: Texts, name: str) -> Coded[str]:
+    """Return the group of each row, (n,): its own; where that is missing, its pair; where both are, one with its id.
 
-    Groups of their own have the row's id, with a mark where a group or pair is called so.
+    Where another group or pair is called as the id, a mark follows. name: of the table, for the warning; "" for none.
     """
     named = [column for column in (groups, pairs) if column is not None]
     if not named:
         return Coded(ids, np.arange(len(ids)))
-    if not (np.asarray(named[0].names) == "").any():
+    lost = np.array([not text or is_missing(text) for text in named[0].names])[named[0].codes]
+    if not lost.any():
         return named[0]
-    known = {name for column in named for name in column.names}
-    own = (name + "*" * (name in known) for name in values_of(ids))
-    return Coded.of(next(filter(None, texts)) for texts in zip(*named, own, strict=True))
+    if groups and name:
+        each = "belongs to its pair's, or is one" if pairs else "counts as a group"
+        _log.warning("%s: %s name no group: each %s of its own.", name, count(int(lost.sum()), "row"), each)
+    known = {text for column in named for text in column.names}
+    own = (text + "*" * (text in known) for text in values_of(ids))
+    cells = (("" if is_missing(text) else text for text in column) for column in named)
+    return Coded.of(next(filter(None, texts)) for texts in zip(*cells, own, strict=True))
 
 
-def _scale(cells: Cells, own: _Words, gold: bool = False) -> tuple[_Words, bool]:
-    """Return the level of each word in a column, and whether the words are on the three-level scale.
+def _scale(cells: Cells, gold: bool = False) -> _Words:
+    """Return the level of each word in a column: "yes" alone is 1, but full support beside full or partial support.
 
-    They are where one says full or partial support, and in a gold of words alone; elsewhere "yes" is 1. own: words of
-    the user's own.
+    gold: the column is gold, in which "yes" is full support where there are no numbers.
     """
-    words, either = {**WORDS, **own}, EITHER - own.keys()
-    graded = gold and not np.isfinite(cells.plain).any()
-    graded = (
-        graded
-        or cells.which_others(lambda cell: (word := plain_word(cell)) not in either and words.get(word, 0) > 0).any()
-    )
-    return (words if graded else {**words, **dict.fromkeys(either, SupportLevel.PARTIAL)}), bool(graded)
+    alone = gold and np.isinf(cells.plain).any() and not np.isfinite(cells.plain).any()
+    graded = {word for word, level in WORDS.items() if level > 0} - EITHER
+    if alone or cells.which_others(lambda cell: plain_word(cell) in graded).any():
+        return WORDS
+    return {**WORDS, **dict.fromkeys(EITHER, SupportLevel.PARTIAL)}
 
 
-def _numbers(cells: Cells, own: _Words, gold: bool = False) -> Floats:
+def _numbers(cells: Cells, gold: bool = False) -> Floats:
     """Return a column's numbers, and its words' by `_scale`: NaN if blank or missing, inf if unreadable."""
-    words, _ = _scale(cells, own, gold)
-    return cells.numbers(partial(_verdict, words=words))
+    return cells.numbers(partial(_verdict, words=_scale(cells, gold)))
 
 
-def _numbers_of(table: TypedTable, headings: Sequence[str], own: _Words, gold: Sequence[str]) -> dict[str, Floats]:
+def _numbers_of(table: TypedTable, headings: Sequence[str], gold: Sequence[str]) -> dict[str, Floats]:
     """Return the numbers in columns by heading, (n,) each, NaN if blank. gold: headings of those that hold gold.
 
     Raises `UserError` for the first cell without a number or verdict; counts such cells as blank if so set.
     """
     if skips_bad_cells():
-        bad = {heading: np.isinf(_numbers(table.cells[heading], own)) for heading in headings}
+        bad = {heading: np.isinf(_numbers(table.cells[heading])) for heading in headings}
         table = table.blanking({heading: np.flatnonzero(cells) for heading, cells in bad.items()})
-    numbers_by_heading = {heading: _numbers(table.column(heading), own, heading in gold) for heading in headings}
+    numbers_by_heading = {heading: _numbers(table.column(heading), heading in gold) for heading in headings}
     wrong = {heading: np.isinf(numbers) for heading, numbers in numbers_by_heading.items()}
     first = [(int(np.argmax(bad)), heading) for heading, bad in wrong.items() if bad.any()]
     if first:
@@ -472,9 +452,9 @@ def _listed(table: TypedTable, chosen: Mapping[str, str], name: str) -> list[str
     return headings
 
 
-def _all_numbers(cells: Cells, own: _Words) -> bool:
+def _all_numbers(cells: Cells) -> bool:
     """Return whether each cell of a column is blank, missing, a number or a verdict, and one is a number or verdict."""
-    numbers = _numbers(cells, own)
+    numbers = _numbers(cells)
     return not np.isinf(numbers).any() and not np.isnan(numbers).all()
 
 
