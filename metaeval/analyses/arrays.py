@@ -41,10 +41,10 @@ def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: An
     numbers that differ and are equal as 64-bit floats.
     """
     scored = _columns(scores)
-    given = [("labels", labels), *([] if groups is None else [("groups", groups)]), *scored]
-    columns = [_listed(name, values) for name, values in _aligned(given)]
+    inputs = [("labels", labels), *([] if groups is None else [("groups", groups)]), *scored]
+    columns = [_listed(name, values) for name, values in _aligned(inputs)]
     n = len(columns[0])
-    for (name, _), values in zip(given, columns, strict=True):
+    for (name, _), values in zip(inputs, columns, strict=True):
         if len(values) != n:
             raise UserError(f"{name} has {len(values):,} values and labels {n:,}: both need one value per row.")
     ids = [f"{number:0{len(str(n))}}" for number in range(n)]
@@ -56,8 +56,8 @@ def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: An
     config = load_run(None, settings)
     config = config.model_copy(update={"columns": {**config.columns, "gold": "labels", "group": "groups"}})
     ratings = ratings_in(TypedTable("arrays", {name: Cells.of(values) for name, values in rows.items()}), config)
-    found = {name: dict(zip(ids, list(Cells(column)), strict=True)) for name, column in numbers.items()}
-    return evaluate_scores(found, ratings=ratings, **settings)
+    by_metric = {name: dict(zip(ids, list(Cells(column)), strict=True)) for name, column in numbers.items()}
+    return evaluate_scores(by_metric, ratings=ratings, **settings)
 
 
 def _columns(scores: Any) -> list[tuple[str, Any]]:
@@ -70,10 +70,10 @@ def _columns(scores: Any) -> list[tuple[str, Any]]:
     return [(heading, scores[name]) for heading, name in zip(headings_of(names, "scores"), names, strict=True)]
 
 
-def _aligned(given: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+def _aligned(inputs: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Yield each column, of pandas series with the rows in the order of the first; `UserError` where that cannot be."""
     first, order = "", None
-    for name, values in given:
+    for name, values in inputs:
         index = getattr(values, "index", None) if hasattr(values, "reindex") else None
         if index is not None and order is None:
             first, order = name, index
@@ -110,7 +110,7 @@ def _listed(name: str, values: Any) -> list[Any]:
 
 
 def _numbers(name: str, values: list[Any]) -> NDArray[np.float64]:
-    """Return scores, NaN where one is missing; `UserError` for one that is no number."""
+    """Return scores, NaN where one is missing; `UserError` for other content."""
     _check_distinct(name, values)
     numbers = Cells.of(values).plain
     if (wrong := np.flatnonzero(np.isinf(numbers))).size:

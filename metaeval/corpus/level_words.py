@@ -34,7 +34,7 @@ NAME_WORDS = 'or say what a word means: --map full=WORD,WORD (in Python: columns
 def plain_word(value: Any) -> str:
     """Return what is compared of a word: its letters, digits and question marks, without case; of a number, its value.
 
-    A question mark is a doubt, so that "full?" is no level. A text of other signs alone is compared whole.
+    A question mark is a doubt, so that "full?" is not a level. A text of other signs alone is compared whole.
     """
     text = text_of(value)
     try:

@@ -247,13 +247,13 @@ def _probability(row: Row, heading: str) -> float:
     return chance
 
 
-def _scale(table: TypedTable, heading: str, own: Mapping[str, SupportLevel]) -> dict[str, SupportLevel]:
-    """Return the level of each text in the column of levels that is not blank or missing (NaN). own: words by level.
+def _scale(table: TypedTable, heading: str, user_words: Mapping[str, SupportLevel]) -> dict[str, SupportLevel]:
+    """Return the level of each text in the column of levels that is not blank or missing (NaN).
 
     Raises `UserError` where words and numbers are mixed, since 1 would be ambiguous.
     """
     texts = {text: row for row in reversed(table.rows) if (text := row.text(heading)) and not is_missing(text)}
-    known = {**WORDS, **own}
+    known = {**WORDS, **user_words}
     words: dict[str, SupportLevel] = {}
     numbers: dict[str, float] = {}
     for text, row in texts.items():

@@ -170,8 +170,8 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
     return Ratings(name, columns, scores, dropped, levels=limit is None and (read.words or numbers), unrated=unrated)
 
 
-def _from_lines(lines: Iterable[DataRow], own: _Words) -> _Read:
-    """Return the rated texts in JSON objects, one a line. own: words of the user's own.
+def _from_lines(lines: Iterable[DataRow], user_words: _Words) -> _Read:
+    """Return the rated texts in JSON objects, one a line. user_words: words of the user's own.
 
     Scores are numbers or words; "yes" is 2 where the metric also says full or partial, else 1. "none" among a metric's
     numbers raises `UserError`, since it may stand for a missing score.
@@ -180,7 +180,7 @@ def _from_lines(lines: Iterable[DataRow], own: _Words) -> _Read:
     votes: list[dict[str, float]] = []
     gold, scores, fields = _Gathered(), _Gathered(), _Gathered()
     nones: dict[str, DataRow] = {}
-    words, known = False, {**WORDS, **own}
+    words, known = False, {**WORDS, **user_words}
     for number, row in enumerate(lines):
         row.only(FIELDS)
         for name in _OPTIONAL:
@@ -196,10 +196,10 @@ def _from_lines(lines: Iterable[DataRow], own: _Words) -> _Read:
             words = words or any(isinstance(value, str) for value in gold_cell.values())
         elif gold_cell is not None or not voted:
             gold.add(number, {"": _number(row, "gold", known)})
-            words = words or isinstance(gold_cell, str) or plain_word(gold_cell) in own
+            words = words or isinstance(gold_cell, str) or plain_word(gold_cell) in user_words
         fields.add(number, {name: named.identifier(name) for name in named.fields} if named else {})
         votes.append({name: _number(voted, name, known) for name in voted.fields} if voted else {})
-        for metric, value, place in _scores(row, own):
+        for metric, value, place in _scores(row, user_words):
             scores.add(number, {metric: value})
             if value == "none":
                 nones.setdefault(metric, place)
@@ -207,13 +207,13 @@ def _from_lines(lines: Iterable[DataRow], own: _Words) -> _Read:
         if any(isinstance(value, float) for value in scores.columns[metric][1]):
             raise place.error(metric, "null, or a finite number as in other rows")
     n = len(votes)
-    given = {metric: np.isin(np.arange(n), rows) for metric, (rows, _) in scores.columns.items()}
+    mentioned = {metric: np.isin(np.arange(n), rows) for metric, (rows, _) in scores.columns.items()}
     coded = {name: Coded.of(column) for name, column in texts.items() if name != "id"}
     extra = {name: Coded.of(column) for name, column in fields.filled(n, None)}
     rows = RatingColumns(text_array(texts["id"]), gold=np.full(n, np.nan), fields=extra, votes=Votes.of(votes), **coded)
     numbers = {side: np.array(column, dtype=np.float64) for side, column in gold.filled(n, np.nan)}
     read = {metric: _numbers(Cells.of(column)) for metric, column in scores.filled(n, None)}
-    return _Read(rows, numbers, read, words, given)
+    return _Read(rows, numbers, read, words, mentioned)
 
 
 class _Gathered:
@@ -247,14 +247,14 @@ def _number(row: DataRow, name: str, words: _Words) -> float:
     return finite(row, name)
 
 
-def _scores(row: DataRow, own: _Words) -> Iterator[tuple[str, float | str | None, DataRow]]:
+def _scores(row: DataRow, user_words: _Words) -> Iterator[tuple[str, float | str | None, DataRow]]:
     """Yield (metric, score, object for messages) of a row. A score is a number, a verdict's word, or None if absent."""
     if row.fields.get("scores") is None:
         return
     scores = row.row("scores")
     for metric, value in scores.fields.items():
         word = plain_word(value) if isinstance(value, str) else ""
-        word = own[word].label if word in own else word
+        word = user_words[word].label if word in user_words else word
         if not metric or (isinstance(value, str) and word not in WORDS):
             raise scores.error(metric, "a finite number or null, under a metric's name")
         yield metric, word or finite_or_none(scores, metric), scores
@@ -298,12 +298,12 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
                 f"as the {next((role for role, named in roles.items() if named == heading), 'gold')}: give another "
                 "column for one of them."
             )
-    own = own_words(chosen)
-    for heading in (*dimensions, *votes, *rest) if own else ():
-        levels = ((cell, own.get(plain_word(cell))) for cell in table.cells[heading])
-        numbers = heading in rest  # a score is no word
-        cells = [cell if level is None or (numbers and is_finite(cell)) else level.label for cell, level in levels]
-        table = replace(table, cells={**table.cells, heading: Cells.of(cells)})
+    user_words = own_words(chosen)
+    for heading in (*dimensions, *votes, *rest) if user_words else ():
+        levels = ((cell, user_words.get(plain_word(cell))) for cell in table.cells[heading])
+        numbers = heading in rest  # in which a number is a score
+        words = [cell if level is None or (numbers and is_finite(cell)) else level.label for cell, level in levels]
+        table = replace(table, cells={**table.cells, heading: Cells.of(words)})
     table = table.without_absent((*dimensions, *votes))
     # A letter, as y, is as likely a text.
     verdicts = {word for word in WORDS if len(word) > 1}
@@ -319,11 +319,11 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
         cells = table.column(heading)
         texts = {text.strip() for text in cells.array[np.isinf(cells.plain)].tolist() if isinstance(text, str)}
         meant = {text: WORDS[word].label for text in sorted(texts) if (word := plain_word(text)) in WORDS}
-        said = [f"{shown(text)} is {level}" for text, level in meant.items() if text.casefold() != level]
+        readings = [f"{shown(text)} is {level}" for text, level in meant.items() if text.casefold() != level]
         if meant and np.isfinite(cells.plain).any():
             guessed.append(f"words and numbers of {shown(heading)} as one scale (full is 2, partial 1, none 0)")
-        elif said and heading in dimensions and "annotator" not in roles:
-            guessed.append(f"levels from {shown(heading)} ({', '.join(said)})")
+        elif readings and heading in dimensions and "annotator" not in roles:
+            guessed.append(f"levels from {shown(heading)} ({', '.join(readings)})")
     if guessed:
         _log.warning("%s is read so: %s.", table.name, ", ".join(guessed))
     if "group" not in roles:
@@ -390,9 +390,9 @@ def _groups(groups: Coded[str] | None, pairs: Coded[str] | None, ids: Texts, nam
         each = "belongs to its pair's, or is one" if pairs else "counts as a group"
         _log.warning("%s: %s name no group: each %s of its own.", name, count(int(lost.sum()), "row"), each)
     known = {text for column in named for text in column.names}
-    own = (text + "*" * (text in known) for text in values_of(ids))
+    marked = (text + "*" * (text in known) for text in values_of(ids))
     cells = (("" if is_missing(text) else text for text in column) for column in named)
-    return Coded.of(next(filter(None, texts)) for texts in zip(*cells, own, strict=True))
+    return Coded.of(next(filter(None, texts)) for texts in zip(*cells, marked, strict=True))
 
 
 def _scale(cells: Cells, gold: bool = False) -> _Words:

@@ -56,7 +56,7 @@ Columns = Annotated[
     Mapping[str, str],
     BeforeValidator(_columns),
     Flag("ROLE=COLUMN", name="map", multiple=True),
-    Field(description="Column of a role, where its heading does not say it. Repeatable."),
+    Field(description="Column of a role, or words for a level, as full=Good (also partial=, none=). Repeatable."),
 ]
 AssumeSample = Annotated[
     bool, Flag(), Field(description="Do not check that the labelled items can be a random sample.")
