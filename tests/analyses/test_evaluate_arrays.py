@@ -1,14 +1,23 @@
 """`metaeval.evaluate_arrays`: arrays in, the tables of `evaluate_scores` out."""
 
 import math
+import subprocess
+import sys
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
+import pandas
 import pytest
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
 import metaeval
 from metaeval.errors import UserError
+from metaeval.files import csv_text
+
+pyarrow = pytest.importorskip("pyarrow")
+torch = pytest.importorskip("torch")
 
 SETTINGS = {"interval": {"resamples": 50}, "comparison": {"permutations": 50}}
 
@@ -42,20 +51,127 @@ def test_the_values_are_those_of_scikit_learn_and_scipy(arrays):
     assert found["spearman"].value == pytest.approx(spearmanr(labels, scores["poor"])[0], abs=1e-12)
 
 
-def test_texts_mappings_frames_and_one_array_are_the_same(arrays):
-    pandas = pytest.importorskip("pandas")
-    scores, labels, groups = arrays
-    names = np.array(["none", "partial", "full"])[labels]
-    given = {"protocols": "classification", **SETTINGS}
+class Lazy:
+    """What some libraries give: an array on demand."""
 
-    _, expected = values(metaeval.evaluate_arrays(scores, labels, groups, **given), "classification", "good")
-    for other in (pandas.DataFrame(scores), {name: list(column) for name, column in scores.items()}):
-        _, found = values(
-            metaeval.evaluate_arrays(other, names.tolist(), groups.tolist(), **given), "classification", "good"
-        )
-        assert found == expected
-    _, alone = values(metaeval.evaluate_arrays(scores["good"], labels, groups, **given), "classification", "scores")
-    assert {key: one.value for key, one in alone.items()} == {key: one.value for key, one in expected.items()}
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.values, dtype=dtype)
+
+
+WORDS = np.array(["Not supported", " partially_supported", "FULL"])
+ORDER = np.random.default_rng(1).permutation(240)
+NAMES = [f"r{number}" for number in range(240)]
+WAYS = {  # of scores x, labels y and groups g
+    "lists": lambda x, y, g: (x.tolist(), y.tolist(), g.tolist()),
+    "words": lambda x, y, g: (x, WORDS[y], g.astype(str)),
+    "words of one's own": lambda x, y, g: (x, np.array(["bad", "fair", "good"])[y], g),
+    "objects": lambda x, y, g: (x.astype(object), y.astype(object), g.astype(object)),
+    "exact numbers": lambda x, y, g: ([Decimal(str(one)) for one in x], [*map(Fraction, y.tolist())], g),
+    "gradient": lambda x, y, g: (torch.tensor(x, requires_grad=True), torch.tensor(y), torch.tensor(g)),
+    "bfloat16": lambda x, y, g: (torch.tensor(x).bfloat16(), y, g),
+    "scalars": lambda x, y, g: ([*torch.tensor(x)], [*y], [*g]),
+    "Arrow": lambda x, y, g: (pyarrow.array(x), pyarrow.array(y), pyarrow.chunked_array([g[:9], g[9:]])),
+    "on demand": lambda x, y, g: (Lazy(x), Lazy(y), Lazy(g)),
+    "a series and lists": lambda x, y, g: (x.tolist(), pandas.Series(y, range(9, 249)), g),
+    "categories": lambda x, y, g: (x, pandas.Series(WORDS[y], dtype="category"), g),
+    "nullable": lambda x, y, g: (x, pandas.Series(y, dtype="Int64"), g),
+    "series": lambda x, y, g: (pandas.Series(x).iloc[ORDER], pandas.Series(y), pandas.Series(g).sort_values()),
+    "index of texts": lambda x, y, g: (pandas.Series(x, NAMES).iloc[ORDER], pandas.Series(y, NAMES), g),
+    "repeated index": lambda x, y, g: (pandas.Series(x, [0] * 240), pandas.Series(y, [0] * 240), g),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_values_do_not_depend_on_the_kind_of_array(arrays, way):
+    scores, labels, groups = arrays
+    given = {"protocols": "classification", "columns": {"full": "good", "partial": "fair", "none": "bad"}, **SETTINGS}
+    other, level, group = WAYS[way](scores["good"], labels, groups)
+    if way == "bfloat16":
+        scores = {"good": other.float().numpy()}
+
+    result, expected = values(metaeval.evaluate_arrays(scores, labels, groups, **given), "classification", "good")
+    for others, name in (({"good": other}, "good"), (other, "scores")):
+        again, found = values(metaeval.evaluate_arrays(others, level, group, **given), "classification", name)
+        assert {key: one.value for key, one in found.items()} == {key: one.value for key, one in expected.items()}
+        assert (again.data.groups, again.data.levels) == (result.data.groups, result.data.levels)
+
+
+def test_frames_of_scores_have_a_metric_a_column_in_the_order_of_the_labels(arrays):
+    scores, labels, groups = arrays
+    expected = metaeval.evaluate_arrays(scores, labels, groups, protocols="classification", **SETTINGS)[0]
+    shuffled = pandas.DataFrame(scores).sample(frac=1, random_state=3)
+    for table, level in ((shuffled, pandas.Series(labels)), (pyarrow.table(scores), labels)):
+        found = metaeval.evaluate_arrays(table, level, groups, protocols="classification", **SETTINGS)[0]
+        assert [row.values for row in found.rows] == [row.values for row in expected.rows]
+
+
+LOST = np.arange(240) < 60
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        lambda groups: np.where(LOST, np.nan, groups),
+        lambda groups: [None if gone else group for gone, group in zip(LOST, groups.tolist(), strict=True)],
+        lambda groups: np.ma.array(groups, mask=LOST),
+        lambda groups: [
+            *[pandas.NA, pandas.NaT, " ", math.nan, np.ma.masked, Decimal("nan")] * 10,
+            *groups[60:].tolist(),
+        ],
+        lambda groups: pandas.Series(groups, dtype="Int64").where(~LOST),
+        lambda groups: np.where(LOST, np.datetime64("NaT"), np.datetime64("2020-01-01", "ns") + groups.astype("m8[D]")),
+    ],
+)
+def test_rows_without_a_group_are_groups_of_their_own_as_in_a_file(arrays, lost, caplog, tmp_path):
+    scores, labels, groups = arrays
+    result = metaeval.evaluate_arrays(scores, labels, lost(groups), protocols="classification", **SETTINGS)[0]
+    assert result.data.groups == 90
+    assert "60 rows name no group" in caplog.text
+    columns = {
+        "id": range(240),
+        "gold": labels,
+        "group": ["" if gone else g for gone, g in zip(LOST, groups, strict=True)],
+    }
+    (tmp_path / "own.csv").write_text(
+        csv_text([[*columns, *scores], *zip(*columns.values(), *scores.values(), strict=True)])
+    )
+    caplog.clear()
+    # The ids of the rows are names of other groups.
+    assert metaeval.load_ratings(data=tmp_path / "own.csv").columns.group.n_used == 90
+    assert "60 rows name no group" in caplog.text
+
+
+@pytest.mark.parametrize("groups", [["g", "g\0"], [2**63 + 1, -1], [2**63, 2**63 + 1], [1, 1.5]])
+def test_groups_are_not_joined(arrays, groups):
+    scores, labels, _ = arrays
+    result = metaeval.evaluate_arrays(scores, labels, groups * 120, protocols="correlation", **SETTINGS)[0]
+    assert result.data.groups == 2
+
+
+@pytest.mark.parametrize(
+    "masked", [lambda values: np.ma.array(values, mask=LOST), lambda values: np.where(LOST, np.nan, values)]
+)
+def test_masked_and_missing_values_are_missing(arrays, masked, caplog):
+    scores, labels, groups = arrays
+    quick = {"protocols": "classification", **SETTINGS}
+    _, expected = values(
+        metaeval.evaluate_arrays(scores["good"][~LOST], labels[~LOST], groups[~LOST], **quick),
+        "classification",
+        "scores",
+    )
+    result, found = values(
+        metaeval.evaluate_arrays(masked(scores["good"]), labels, groups, **quick), "classification", "scores"
+    )
+    (row,) = [one for one in result.rows if one.metric == "scores"]
+    assert (row.scored, row.unscored, found["fs_ns"].value) == (180, 60, expected["fs_ns"].value)
+    result, found = values(
+        metaeval.evaluate_arrays(scores["good"], masked(labels), groups, **quick), "classification", "scores"
+    )
+    assert (result.data.statements, found) == (180, expected)
+    assert "60 of 240 texts have no rating" in caplog.text
 
 
 def test_every_row_is_a_group_where_no_groups_are_given_and_missing_scores_are_counted(arrays):
@@ -71,25 +187,71 @@ def test_every_row_is_a_group_where_no_groups_are_given_and_missing_scores_are_c
     assert (result.data.groups, row.scored, row.unscored) == (240, 238, 2)
 
 
-def test_ratings_that_are_no_levels_are_read_as_ratings(arrays):
+def test_ratings_that_are_no_levels_are_read_as_ratings(arrays, caplog):
     scores, labels, groups = arrays
 
     results = metaeval.evaluate_arrays(scores, labels + 0.5, groups, protocols="correlation", **SETTINGS)
 
     assert set(results[0].data.levels) == {"0.5", "1.5", "2.5"}
+    assert not caplog.messages
+    ratings = {"levels": "no"}
+    results = metaeval.evaluate_arrays(scores, labels, dataset_options=ratings, protocols="correlation", **SETTINGS)
+    assert set(results[0].data.levels) == {"0", "1", "2"}
+    assert "Each row counts as a group of its own" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("scores", "labels", "groups", "says"),
     [
-        ([1.0, 2.0], [0, 1, 2], None, r"scores has shape \(2,\) and labels \(3,\)"),
-        ([1.0, 2.0, 3.0], [0, 1, 2], ["a"], r"groups has shape \(1,\)"),
-        ([1.0, 2.0], ["full", "partly"], None, "labels contains 'partly'; allowed texts: full, partial and none"),
-        ([1.0, 2.0], [0, math.nan], None, "finite numbers"),
-        (["a", "b"], [0, 2], None, "scores should be numbers"),
-        ([], [], None, "at least one"),
+        ([1.0, 2.0], [0, 1, 2], None, "scores has 2 values and labels 3"),
+        ([1.0, 2.0, 3.0], [0, 1, 2], ["a"], "groups has 1 values"),
+        ([1.0, 2.0], ["full", "partly so"], None, 'row 2, column "labels" is "partly so".*--map full='),
+        ([1.0, 2.0], [0, math.inf], None, 'row 2, column "labels" is "inf"'),
+        ([1.0, 2.0], [0, math.nan], None, "1 rating"),
+        (["a", "b"], [0, 2], None, "scores should be numbers.*row 1"),
+        ([1.0, math.inf], [0, 2], None, "scores should be numbers.*row 2"),
+        ([], [], None, "0 ratings"),
+        ({}, [0, 2], None, "no metric"),
+        (pandas.DataFrame(index=[0, 1]), [0, 2], None, "no metric"),
+        (np.array([1 + 1j, 2]), [0, 2], None, "scores should be numbers"),
+        ([1.0, 2.0], np.array([[0], [2]]), None, r"labels .*shape \(2, 1\)"),
+        ([1.0, 2.0], pandas.DataFrame({"gold": [0, 2]}), None, r"labels .*shape \(2, 1\)"),
+        ([[1.0], [2.0]], [0, 2], None, "scores should be an array"),
+        ("ab", [0, 2], None, "scores should be an array"),
+        ([1.0, 2.0], {0: 0, 1: 2}, None, "labels should be an array"),
+        ({1.0, 2.0}, [0, 2], None, "scores should be an array"),
+        (1.0, [0, 2], None, "scores should be an array"),
+        ([1.0, 2.0], np.array([0, 2], dtype="M8[ns]"), None, 'column "labels" is "1970-01-01'),
+        (np.array([0, 2], dtype="M8[D]"), [0, 2], None, "scores should be numbers"),
+        ([2**60, 2**60 + 1], [0, 2], None, "scores holds numbers that differ and are equal as 64-bit floats"),
+        ([0, 2], [2**60, 2**60 + 1], None, "labels holds numbers that differ"),
+        (
+            pandas.Series([1.0, 2.0]),
+            pandas.Series([0, 2], [1, 2]),
+            None,
+            "scores and labels are series of unlike index",
+        ),
+        ([1, 2, 3], pandas.Series([0, 1, 2], [0, 0, 1]), pandas.Series("abc".split(), [0]), "groups and labels"),
+        (pandas.DataFrame([[1, 2], [2, 1]], columns=["a", "a "]), [0, 2], None, 'column "a" appears twice'),
+        ({1: [1, 2], "1": [2, 1]}, [0, 2], None, 'column "1" appears twice'),
     ],
 )
 def test_wrong_arrays_are_one_sentence(scores, labels, groups, says):
     with pytest.raises(UserError, match=says):
         metaeval.evaluate_arrays(scores, labels, groups)
+
+
+def test_large_whole_numbers_that_floats_tell_apart_are_ranked(arrays):
+    scores, labels, groups = arrays
+    ranks = [2**60 + 2**20 * int(rank) for rank in np.argsort(np.argsort(scores["good"]))]
+    quick = {"protocols": "classification", **SETTINGS}
+    _, expected = values(metaeval.evaluate_arrays(scores["good"], labels, groups, **quick), "classification", "scores")
+    _, found = values(metaeval.evaluate_arrays(ranks, labels, groups, **quick), "classification", "scores")
+    assert found["fs_ns"].value == expected["fs_ns"].value
+
+
+def test_tensors_are_read_without_an_import_of_torch():
+    code = (
+        "import sys, metaeval; metaeval.evaluate_arrays([1, 2, 3, 4], [0, 2, 0, 2]); sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 0
