@@ -486,7 +486,10 @@ def _longest(texts: Any) -> int:
 
 @contextmanager
 def parquet_file(path: AnyPath, whole: bool = False) -> Iterator[tuple[Any, Any]]:
-    """Yield an open file (whole: read into memory) and its `pyarrow.parquet.ParquetFile`; `UserError` if it is none."""
+    """Yield an open file (whole: read into memory) and its `pyarrow.parquet.ParquetFile`.
+
+    Raises `UserError` for a file of another format, and one with two columns of one name.
+    """
     pyarrow = parquet_library()
     declare("input", path)
     try:
@@ -495,6 +498,9 @@ def parquet_file(path: AnyPath, whole: bool = False) -> Iterator[tuple[Any, Any]
             pyarrow.BufferReader(read_bytes(path)) if whole else path.open("rb") as file,
             pyarrow.parquet.ParquetFile(file, buffer_size=0 if whole else _READ_AT_ONCE) as parquet,
         ):
+            names = parquet.schema_arrow.names
+            if twice := next((name for name in names if names.count(name) > 1), None):
+                raise UserError(f"{path}: column {shown(twice)} appears twice: rename one of the two.")
             yield file, parquet
     except (pyarrow.ArrowException, OSError) as error:
         raise UserError(f"{path} is not a Parquet file ({_short(str(error))}): write it again.") from error

@@ -3,6 +3,7 @@
 import datetime
 import gzip
 import re
+from contextlib import nullcontext
 
 import pytest
 
@@ -12,7 +13,7 @@ from metaeval.column_roles import read_mapping
 from metaeval.errors import UserError
 from metaeval.scoring.large_pair_tables import read_pair_file
 from metaeval.table_settings import reading_tables
-from metaeval.user_tables import read_table, table_of, write_table
+from metaeval.user_tables import any_table, read_table, table_of, write_table
 
 ROLES = {"id": ("id", "item id"), "level": ("level", "verdict")}
 
@@ -55,6 +56,18 @@ def test_a_data_frame_is_a_table():
     assert [row.text("level") for row in table_of("frame", frame).rows] == ["2", ""]
     rows = pandas.Series([{"id": "a"}, {"id": "b", "level": 2}])
     assert [row.text("level") for row in table_of("rows", rows).rows] == ["", "2"]
+
+
+@pytest.mark.parametrize(("headings", "refused"), [("gold,gold", True), ("gold, gold ", True), ("gold,Gold", False)])
+def test_a_repeated_column_of_a_frame_is_refused_as_in_a_file(headings, refused, tmp_path):
+    pandas, parquet = pytest.importorskip("pandas"), pytest.importorskip("pyarrow.parquet")
+    names = headings.split(",")
+    table = pytest.importorskip("pyarrow").table([["x"], ["y"]], names=names)
+    parquet.write_table(table, tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text(f"{headings}\nx,y\n")
+    for given in (pandas.DataFrame([["x", "y"]], columns=names), table, tmp_path / "a.parquet", tmp_path / "a.csv"):
+        with pytest.raises(UserError, match='column "gold" appears twice') if refused else nullcontext():
+            assert any_table(given, "frame").headings == ("gold", "Gold")
 
 
 @pytest.mark.parametrize("given", [None, 3, [], ["a"], {"a": "full"}])

@@ -72,7 +72,7 @@ def _columns(scores: Any) -> list[tuple[str, Any]]:
 
 def _aligned(inputs: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Yield each column, of pandas series with the rows in the order of the first; `UserError` where that cannot be."""
-    first, order = "", None
+    first, order = "", None  # type: str, Any
     for name, values in inputs:
         index = getattr(values, "index", None) if hasattr(values, "reindex") else None
         if index is not None and order is None:
@@ -95,7 +95,7 @@ def _listed(name: str, values: Any) -> list[Any]:
         values, ways = np.asarray(values), ["tolist"]
     shape = getattr(values, "shape", None)
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":  # as objects, some would be whole numbers
-        values = np.where(np.isnat(np.ma.filled(values, np.array("NaT", values.dtype))), "", values.astype(str))
+        values = np.where(np.isnat(np.ma.filled(values, np.array("NaT", values.dtype)[()])), "", values.astype(str))
     ordered = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping | Set)
     listed = getattr(values, ways[0])() if ways else list(values) if ordered else None
     listed = (
@@ -121,7 +121,9 @@ def _numbers(name: str, values: list[Any]) -> NDArray[np.float64]:
 
 def _check_distinct(name: str, values: list[Any]) -> None:
     """Raise `UserError` for numbers that differ, and are equal as the floats that they become."""
-    exact = {value for value in values if isinstance(value, Number) and not isinstance(value, float | complex)}
+    exact: set[Any] = {
+        value for value in values if isinstance(value, Number) and not isinstance(value, float | complex)
+    }
     if np.unique(Cells.of(list(exact)).plain).size < len(exact):
         raise UserError(
             f"{name} holds numbers that differ and are equal as 64-bit floats, as {max(exact)}: give their ranks "

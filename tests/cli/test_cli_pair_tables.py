@@ -15,6 +15,7 @@ pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 import metaeval  # noqa: E402
 from metaeval.config import RunConfig  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
+from metaeval.report.result import load_result  # noqa: E402
 from metaeval.runs.dry_run import plan  # noqa: E402
 from metaeval.runs.prepared_run import pair_file  # noqa: E402
 from metaeval.scoring import large_pair_tables, shards  # noqa: E402
@@ -24,6 +25,7 @@ from tests.scoring.executors.toys import Company  # noqa: E402
 
 TOYS = Path(__file__).parents[1] / "scoring" / "executors" / "toys.py"
 DATA = ["-d", "ratings", "--data", "pairs.parquet"]
+QUICK = [f"--set={key}" for key in ("interval.resamples=0", "comparison.permutations=0", "controls=false")]
 ROWS = 70
 WINDOW = 30
 
@@ -320,3 +322,31 @@ def test_a_dry_run_counts_all_windows_of_a_table(cli, refused, ran, tmp_path, mo
     ran(*job, "-q")
     assert "overlap: 8 pairs, 8 stored, 0 to score (ready)\n" in cli(*job, "--dry-run").out
     assert "--dry-run estimates the whole job" in refused(*job, "--dry-run", "--shard", "0/2")
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_pairs_keep_their_ids_until_their_scores_are_evaluated(cli, ending, tmp_path):
+    """They are those of the data set, and of the file of pairs as a table of ratings."""
+    cli("pairs", f"p.{ending}")
+    cli("score", "-d", "ratings", "--data", f"p.{ending}", "-m", "overlap")
+    found = []
+    for data in ((), ("-d", "ratings", "--data", f"p.{ending}")):
+        cli("evaluate", "results/overlap.jsonl", *data, "-p", "correlation", *QUICK)
+        (row,) = load_result(tmp_path / "results/latest/correlation.json").rows
+        found.append((row.metric, row.scored, row.values["spearman"].value))
+    assert found == [("overlap", 1054, pytest.approx(found[0][2], abs=1e-12))] * 2
+
+
+def test_pairs_in_json_lines_are_scored_and_those_without_a_label_left_out(cli, tmp_path):
+    rows = [
+        {"pair_id": f"p{n}", "level": level, "source": "The dam opened in 1936.", "statement": f"{text} opened."}
+        for n, (level, text) in enumerate(
+            [("full", "The dam"), (None, "A dam"), ("none", "Shops"), ("partial", "dams")]
+        )
+    ]
+    (tmp_path / "p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    cli("score", "-d", "ratings", "--data", "p.jsonl", "-m", "overlap", "-o", "scores")
+    assert [*read_scores(tmp_path / "scores/overlap.jsonl")[0].answers] == ["p0", "p1", "p2", "p3"]
+    cli("evaluate", "scores/overlap.jsonl", "-d", "ratings", "--data", "p.jsonl", "-p", "correlation", *QUICK)
+    (row,) = load_result(tmp_path / "results/latest/correlation.json").rows
+    assert (row.metric, row.scored) == ("overlap", 3)

@@ -75,6 +75,12 @@ def test_lines_after_the_first_stand_in_any_order(file: Path) -> None:
     assert read_corpus(write_lines(file, HEADER, CITATION, STATEMENT, DOCUMENT)).level_counts()["full"] == 1
 
 
+def test_levels_are_words_of_the_one_vocabulary(file: Path) -> None:
+    for word, level in {"Partially Supported ": "partial", "FULL": "full", "not_supported": "none"}.items():
+        lines = [HEADER, DOCUMENT, STATEMENT, {**CITATION, "level": word}]
+        assert read_corpus(write_lines(file, *lines)).level_counts()[level] == 1
+
+
 def test_byte_order_mark_crlf_and_blank_lines_are_tolerated(file: Path) -> None:
     text = "\r\n".join(["", *(json.dumps(record) for record in GOOD), "", ""])
     file.write_bytes(b"\xef\xbb\xbf" + text.encode())
@@ -112,7 +118,7 @@ _FAULTS: dict[str, tuple[list[Any], int, str, str, str]] = {
     "empty statement": ([*GOOD, {**STATEMENT, "id": "s2", "text": " \n"}], 5, "text", '" \\n"', "not empty"),
     "level": (*cited(level="ful"), "level", "mean 'full'", "full, partial"),
     "level is a number": (*cited(level=2), "level", "2", "full, partial"),
-    "level in doubt": (*cited(level="full?"), "level", "\"full?\"", "full, partial"),
+    "level in doubt": (*cited(level="full?"), "level", '"full?"', "full, partial"),
     "document twice": ([*GOOD, DOCUMENT], 5, "id", "which line 2 has already", "no other document"),
     "statement twice": ([*GOOD, STATEMENT], 5, "id", "which line 3 has already", "no other statement"),
     "citation twice": ([*GOOD, CITATION], 5, "id", '"s1:d1", which line 4', "no other citation"),

@@ -1,6 +1,7 @@
 """From files to estimates: items and labels as people have them, and what is refused."""
 
 import json
+import math
 import random
 import re
 from dataclasses import replace
@@ -268,9 +269,21 @@ def test_levels_are_read_in_many_words():
         (1, 0, 1): (2, 0, 2),
         ("1.0", "0.5", "0"): (2, 1, 0),
     }
+    said = {"full": "gut, 3", "partial": "teils", "none": "schlecht,1,✗"}
     for words, levels in spelled.items():
         labels = labels_of([{"id": f"c{n}", "label": word} for n, word in enumerate(words)], own)
         assert [labels.levels[f"c{n}"] for n in range(3)] == [(level,) for level in levels]
+    for words in (("Gut", "teils ", "SCHLECHT"), (3, "teils", 1.0), ("attributable", "partly", "✗")):
+        labels = labels_of([{"id": f"c{n}", "label": word} for n, word in enumerate(words)], own, said)
+        assert [labels.levels[f"c{n}"] for n in range(3)] == [(2,), (1,), (0,)]
+
+
+@pytest.mark.parametrize("missing", ["NaN", "<NA>", "n/a", math.nan, None])
+@pytest.mark.parametrize("levels", [("full", "none"), (2, 0)])
+def test_a_missing_level_is_a_blank_one(missing, levels):
+    rows = [{"id": f"c{n}", "level": level} for n, level in enumerate((*levels, missing))]
+    labels = labels_of(rows, items_of(citations()))
+    assert (dict(labels.levels), labels.blank) == ({"c0": (2,), "c1": (0,)}, ("c2",))
 
 
 def test_annotators_may_disagree():

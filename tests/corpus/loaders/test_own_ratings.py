@@ -146,6 +146,60 @@ def test_a_bad_gold_is_left_out_and_counted(tmp_path):
     assert (len(ratings.rows), dict(ratings.dropped)) == (2, {"texts without a rating": 1})
 
 
+LEVELS = {"full": 3, "partial": 2, "none": 1}
+OWN = {"full": "Gut, 3", "partial": "teils", "none": "schlecht,1"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "counts"),
+    [
+        ([2, 1, 0, 2, 1, 2], {}, LEVELS),
+        ([2, 1, 0, 2, 1, 2], {"levels": "no"}, {"2": 3, "1": 2, "0": 1}),
+        ([2, 1, 0, 2, 1, 2], {"cut": "1"}, {"1": 5, "0": 1}),
+        ([1, 0.5, 0, 1, 0.5, 1], {}, {"1": 3, "0.5": 2, "0": 1}),
+        ([1, 0.5, 0, 1, 0.5, 1], {"full": "1", "partial": ".5", "none": "0"}, LEVELS),
+        ([2, 1, 3, 2, 1, 2], {}, {"3": 1, "2": 3, "1": 2}),
+        ([1, 0, 0, 1, 0, 1], {}, {"1": 3, "0": 3}),
+        (["Fully Supported", "partly", "Not supported ", "FULL", "partially-supported", "supports"], {}, LEVELS),
+        (["yes", "not attributable", "no", "YES", "no", "Attributable"], {}, {"full": 3, "partial": 0, "none": 3}),
+        (["gut", "Teils", "1", "GUT", "partial", "3"], OWN, LEVELS),
+    ],
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_gold_is_on_levels_by_one_rule(tmp_path, write, caplog, cells, options, counts, nested):
+    rows = [{"id": f"r{n}", "group": f"g{n}", "gold": cell} for n, cell in enumerate(cells)]
+    path = write([{**row, "scores": {}} for row in rows]) if nested else tmp_path / "mine.csv"
+    if not nested:
+        path.write_text(csv_text([["id", "group", "gold"], *([*row.values()] for row in rows)]))
+    ratings = read_ratings(path, options)
+    assert (ratings.level_counts(), ratings.levels) == (counts, "full" in counts)
+    numbers = {*cells} == {0, 1, 2} and not options
+    assert any("dataset_options.levels=no" in message for message in caplog.messages) == numbers
+
+
+def test_words_that_nobody_knows_are_refused_with_the_option_that_names_them(tmp_path, write):
+    rows = [{"id": f"r{n}", "group": f"g{n}", "gold": gold} for n, gold in enumerate(("yes", "Extrapolatory", "no"))]
+    (tmp_path / "mine.csv").write_text(csv_text([list(rows[0]), *(row.values() for row in rows)]))
+    for path, place in ((tmp_path / "mine.csv", "line 3"), (write([{**row, "scores": {}} for row in rows]), "line 2")):
+        with pytest.raises(UserError, match=rf"{place}.*Extrapolatory.*--map full="):
+            read_ratings(path)
+        assert read_ratings(path, {"none": "extrapolatory"}).level_counts() == {"full": 1, "partial": 0, "none": 2}
+    with pytest.raises(UserError, match="two levels"):
+        read_ratings(tmp_path / "mine.csv", {"none": "Extrapolatory", "full": "extrapolatory"})
+
+
+def test_missing_cells_among_words_are_blank_and_counted(tmp_path, caplog):
+    path = tmp_path / "mine.csv"
+    lines = ["1,NaN,full,Supported,yes", "2,g,NaN,NaN,<NA>", "3,g,none,Not supported,no", "4,NA,n/a,Supported,no"]
+    path.write_text("\n".join(["id,group,gold,judge,other", *lines, "5,h,partly,Partially supported,no"]))
+    ratings = read_ratings(path)
+    assert ratings.level_counts() == {"full": 1, "partial": 1, "none": 1}
+    assert ratings.scores == {"judge": {"1": 2, "3": 0, "5": 1}, "other": {"1": 1, "3": 0, "5": 0}}
+    assert [row.group for row in ratings.rows] == ["1", "g", "h"]
+    assert "2 rows name no group" in caplog.text
+    assert "2 of 5 texts have no rating" in caplog.text
+
+
 def test_a_column_of_texts_stays_one(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("id,group,gold,m,day,note\n1,a,1,1,12.05.2023,x\n2,a,0,2,13.05.2023,7\n3,b,0,3,14.05.2023,y\n")
