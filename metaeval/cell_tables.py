@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
 from itertools import combinations
 from statistics import median
@@ -301,6 +302,14 @@ def _is_endless(cell: Any) -> bool:
     """Return whether a cell is infinite or not-a-number, or its text is."""
     number = number_of(cell)
     return isinstance(number, float) and not math.isfinite(number)
+
+
+def is_blank(value: object) -> bool:
+    """Return whether a value stands for a blank cell: None, NaN, pandas' NA or NaT, or nothing but white space."""
+    if isinstance(value, str):
+        return not value.strip()
+    is_nan = isinstance(value, float | Decimal) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def is_missing(cell: Any) -> bool:

@@ -426,14 +426,6 @@ def parquet_metadata(path: AnyPath) -> Mapping[bytes, bytes]:
         return dict(parquet.schema_arrow.metadata or {})
 
 
-def parquet_schema(path: Path) -> dict[str, str]:
-    """Return each Parquet column's type, "number" or Arrow's name; `UserError` for a file of another format."""
-    types = parquet_library().types
-    with parquet_file(path) as (_, parquet):
-        fields = [(field.name, field.type) for field in parquet.schema_arrow]
-    return {name: "number" if types.is_floating(kind) or types.is_integer(kind) else str(kind) for name, kind in fields}
-
-
 def parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[Any]:
     """Yield record batches of the named columns of a Parquet file, of at most `rows` rows.
 
@@ -486,10 +478,7 @@ def _longest(texts: Any) -> int:
 
 @contextmanager
 def parquet_file(path: AnyPath, whole: bool = False) -> Iterator[tuple[Any, Any]]:
-    """Yield an open file (whole: read into memory) and its `pyarrow.parquet.ParquetFile`.
-
-    Raises `UserError` for a file of another format, and one with two columns of one name.
-    """
+    """Yield an open file (whole: read into memory) and its `pyarrow.parquet.ParquetFile`; `UserError` if it is none."""
     pyarrow = parquet_library()
     declare("input", path)
     try:
@@ -498,9 +487,6 @@ def parquet_file(path: AnyPath, whole: bool = False) -> Iterator[tuple[Any, Any]
             pyarrow.BufferReader(read_bytes(path)) if whole else path.open("rb") as file,
             pyarrow.parquet.ParquetFile(file, buffer_size=0 if whole else _READ_AT_ONCE) as parquet,
         ):
-            names = parquet.schema_arrow.names
-            if twice := next((name for name in names if names.count(name) > 1), None):
-                raise UserError(f"{path}: column {shown(twice)} appears twice: rename one of the two.")
             yield file, parquet
     except (pyarrow.ArrowException, OSError) as error:
         raise UserError(f"{path} is not a Parquet file ({_short(str(error))}): write it again.") from error

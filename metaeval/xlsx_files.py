@@ -10,31 +10,19 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from metaeval.cell_tables import Wrong
+from metaeval.cell_tables import Wrong, is_blank
 from metaeval.display_text import visible
 from metaeval.errors import UserError, install_extra, shown
 from metaeval.files import atomic_write, read_bytes
 from metaeval.parsing import most_expanded
 
-_MISSING = ("NAType", "NaTType")
-"""Classes of pandas' missing values, which are not equal to anything."""
-
 Line = tuple[int, list[Any], list[str]]
 """A line of a file: its number, its cells (None: blank), and a location for each cell, or an empty list."""
 
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=\"([^\"]{1,40})\"")
-
-
-def is_blank(value: object) -> bool:
-    """Return whether a value stands for a blank cell: None, NaN, pandas' NA or NaT, or nothing but white space."""
-    if isinstance(value, str):
-        return not value.strip()
-    is_nan = isinstance(value, float | Decimal) and value != value
-    return value is None or is_nan or type(value).__name__ in _MISSING
 
 
 def _openpyxl(otherwise: str) -> Any:

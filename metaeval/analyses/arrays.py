@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.api import evaluate_scores
-from metaeval.cell_tables import TypedTable
+from metaeval.cell_tables import TypedTable, is_blank
 from metaeval.column_arrays import Cells
 from metaeval.config import load_run
 from metaeval.declared import typed
 from metaeval.errors import UserError, shown
 from metaeval.runs.prepared_run import ratings_in
 from metaeval.user_tables import headings_of
-from metaeval.xlsx_files import is_blank
 
 if TYPE_CHECKING:
     from metaeval.report.notebook import Results
@@ -79,10 +78,7 @@ def _aligned(inputs: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
             first, order = name, index
         elif index is not None and not index.equals(order):
             if len(index) != len(order) or not (index.is_unique and order.is_unique and index.isin(order).all()):
-                raise UserError(
-                    f"{name} and {first} are series of unlike index: give both the same, or .to_numpy() of each to "
-                    "take rows in their order."
-                )
+                raise UserError(f"{name} and {first} are series of unlike index: align them, or give .to_numpy().")
             _log.warning("The rows of %s are put in the order of %s by their index.", name, first)
             values = values.reindex(order)
         yield name, values
@@ -97,12 +93,9 @@ def _listed(name: str, values: Any) -> list[Any]:
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":  # as objects, some would be whole numbers
         values = np.where(np.isnat(np.ma.filled(values, np.array("NaT", values.dtype)[()])), "", values.astype(str))
     ordered = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping | Set)
-    listed = getattr(values, ways[0])() if ways else list(values) if ordered else None
-    listed = (
-        [value.tolist() if hasattr(value, "tolist") else value for value in listed]
-        if isinstance(listed, list)
-        else [[]]
-    )
+    listed = getattr(values, ways[0])() if ways else list(values) if ordered else [[]]
+    listed = listed if isinstance(listed, list) else [[]]
+    listed = [value.tolist() if hasattr(value, "tolist") else value for value in listed]
     if any(isinstance(value, list | tuple | Mapping | Set) for value in listed):
         seen = f"has shape {tuple(shape)}" if shape is not None else f"is {shown(values, 40)}"
         raise UserError(f"{name} should be an array or sequence with one value per row, (n,), and {seen}.")
@@ -121,9 +114,7 @@ def _numbers(name: str, values: list[Any]) -> NDArray[np.float64]:
 
 def _check_distinct(name: str, values: list[Any]) -> None:
     """Raise `UserError` for numbers that differ, and are equal as the floats that they become."""
-    exact: set[Any] = {
-        value for value in values if isinstance(value, Number) and not isinstance(value, float | complex)
-    }
+    exact: set[Any] = {one for one in values if isinstance(one, Number) and not isinstance(one, float | complex)}
     if np.unique(Cells.of(list(exact)).plain).size < len(exact):
         raise UserError(
             f"{name} holds numbers that differ and are equal as 64-bit floats, as {max(exact)}: give their ranks "

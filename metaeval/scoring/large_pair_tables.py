@@ -22,9 +22,9 @@ from metaeval.column_arrays import NO_CELLS
 from metaeval.column_roles import PAIRS, TEXTS, mapped
 from metaeval.errors import UserError, shown
 from metaeval.files import check_unchanged, marks_of, sha256_file
-from metaeval.parsing import MalformedError, parquet_batches, parquet_schema
+from metaeval.parsing import MalformedError, parquet_batches
 from metaeval.scoring.contract import TextPair
-from metaeval.user_tables import cell_list, read_table
+from metaeval.user_tables import cell_list, parquet_headings, read_table
 
 WINDOW_ROWS = 1_000_000
 """Most rows of a window."""
@@ -102,7 +102,7 @@ def read_pair_file(path: Path, headings: Mapping[str, str]) -> PairFile:
     """
     marks = marks_of(path)
     parquet = path.suffix.lower() == ".parquet"
-    table = TypedTable(str(path), dict.fromkeys(parquet_schema(path), NO_CELLS)) if parquet else read_table(path)
+    table = TypedTable(str(path), dict.fromkeys(parquet_headings(path), NO_CELLS)) if parquet else read_table(path)
     columns = table.find(PAIRS, mapped(PAIRS, {role: name for role, name in headings.items() if name}), TEXTS)
     starts, hashes = list[int](), array("q")
     lengths: list[tuple[int, int]] = []
