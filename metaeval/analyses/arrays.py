@@ -91,7 +91,8 @@ def _listed(name: str, values: Any) -> list[Any]:
         values, ways = np.asarray(values), ["tolist"]
     shape = getattr(values, "shape", None)
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":  # as objects, some would be whole numbers
-        values = np.where(np.isnat(np.ma.filled(values, np.array("NaT", values.dtype)[()])), "", values.astype(str))
+        lost = np.ma.getmaskarray(values) | np.isnat(np.asarray(values))
+        values = np.where(lost, "", np.asarray(values).astype(str))
     ordered = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping | Set)
     listed = getattr(values, ways[0])() if ways else list(values) if ordered else [[]]
     listed = listed if isinstance(listed, list) else [[]]

@@ -169,7 +169,6 @@ def test_ratings_that_are_no_levels_are_read_as_ratings(arrays, caplog):
         ([1.0, 2.0], [0, math.inf], None, 'row 2, column "labels" is "inf"'),
         ([1.0, 2.0], [0, math.nan], None, "1 rating"),
         (["a", "b"], [0, 2], None, "scores should be numbers.*row 1"),
-        ([], [], None, "0 ratings"),
         ({}, [0, 2], None, "no metric"),
         (pandas.DataFrame(index=[0, 1]), [0, 2], None, "no metric"),
         (np.array([1 + 1j, 2]), [0, 2], None, "scores should be numbers"),

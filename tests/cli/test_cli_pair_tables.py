@@ -339,10 +339,13 @@ def test_pairs_keep_their_ids_until_their_scores_are_evaluated(cli, ending, tmp_
 
 def test_pairs_in_json_lines_are_scored_and_those_without_a_label_left_out(cli, tmp_path):
     rows = [
-        {"pair_id": f"p{n}", "level": level, "source": "The dam opened in 1936.", "statement": f"{text} opened."}
-        for n, (level, text) in enumerate(
-            [("full", "The dam"), (None, "A dam"), ("none", "Shops"), ("partial", "dams")]
-        )
+        {
+            "pair_id": f"p{n}",
+            "level": level,
+            "source": "The dam opened.",
+            "statement": "The dam, opened, now"[: 7 + n * 4],
+        }
+        for n, level in enumerate(("full", None, "none", "partial"))
     ]
     (tmp_path / "p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     cli("score", "-d", "ratings", "--data", "p.jsonl", "-m", "overlap", "-o", "scores")
