@@ -115,7 +115,7 @@ def _numbers(name: str, values: list[Any]) -> NDArray[np.float64]:
 
 def _check_distinct(name: str, values: list[Any]) -> None:
     """Raise `UserError` for numbers that differ, and are equal as the floats that they become."""
-    exact: set[Any] = {one for one in values if isinstance(one, Number) and not isinstance(one, float | complex)}
+    exact: set[Any] = {each for each in values if isinstance(each, Number) and not isinstance(each, float | complex)}
     if np.unique(Cells.of(list(exact)).plain).size < len(exact):
         raise UserError(
             f"{name} holds numbers that differ and are equal as 64-bit floats, as {max(exact)}: give their ranks "

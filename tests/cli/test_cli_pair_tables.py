@@ -338,15 +338,9 @@ def test_pairs_keep_their_ids_until_their_scores_are_evaluated(cli, ending, tmp_
 
 
 def test_pairs_in_json_lines_are_scored_and_those_without_a_label_left_out(cli, tmp_path):
-    rows = [
-        {
-            "pair_id": f"p{n}",
-            "level": level,
-            "source": "The dam opened.",
-            "statement": "The dam, opened, now"[: 7 + n * 4],
-        }
-        for n, level in enumerate(("full", None, "none", "partial"))
-    ]
+    statements = {"full": "The dam opened.", None: "It opened.", "none": "Shops closed.", "partial": "A dam opened."}
+    texts = ({"source": "The dam opened.", "level": level, "statement": text} for level, text in statements.items())
+    rows = [{"pair_id": f"p{n}", **text} for n, text in enumerate(texts)]
     (tmp_path / "p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     cli("score", "-d", "ratings", "--data", "p.jsonl", "-m", "overlap", "-o", "scores")
     assert [*read_scores(tmp_path / "scores/overlap.jsonl")[0].answers] == ["p0", "p1", "p2", "p3"]
