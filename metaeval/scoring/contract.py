@@ -26,7 +26,7 @@ class Status(StrEnum):
     TOO_LONG = "too long"  # refused, not cut
     UNPARSED = "unparsed"  # a judge replied, and its reply holds no score
     NOT_FINITE = "not finite"  # the metric returned NaN or an infinity
-    NOT_A_NUMBER = "not a number"  # the metric returned a text, a truth value ...
+    NOT_A_NUMBER = "not a number"  # the metric returned a text, a list ...
     OUT_OF_RANGE = "out of range"  # the metric returned a number beyond the range that it declares
     FAILED = "failed"  # an error that another try may resolve: never stored
     ABSENT = "absent"  # an imported score file has no line for the pair
@@ -348,8 +348,7 @@ def checked_answer(metric: Metric, answer: Any) -> PairScore:
     if score is None:
         return PairScore(None, status, int(tokens), int(cut))
     try:
-        # Python converts texts and truth values, which are slips of the code and no scores.
-        if isinstance(score, bool | str | bytes) or str(getattr(score, "dtype", "")).endswith("bool"):
+        if isinstance(score, str | bytes):  # which Python would convert
             raise TypeError
         number = float(score) + 0.0  # SQLite knows no -0.0
         outside = Status.OUT_OF_RANGE if isfinite(number) else Status.NOT_FINITE

@@ -7,7 +7,6 @@ import math
 import sqlite3
 import sys
 
-import numpy as np
 import pytest
 
 import metaeval
@@ -245,9 +244,9 @@ def test_two_metrics_of_one_name_are_refused(folder):
         with pytest.raises(UserError, match="Two metrics have the name 'own'") as refused:
             call()
         assert all(place in str(refused.value) for place in places)
-    with pytest.raises(UserError, match="columns 3 and 4 both have the name '1'"):
+    with pytest.raises(UserError, match='"1" appears twice'):
         metaeval.load_ratings(data=[{"id": f"{n}", "gold": n % 3, 1: n, "1": 0} for n in range(9)])
-    with pytest.raises(UserError, match="'1'"):
+    with pytest.raises(UserError, match='"1" appears twice'):
         metaeval.evaluate_arrays({1: range(9), "1": range(9)}, [0, 1, 2] * 3)
     metaeval.run(metrics=[published, published], results=folder, **SETTINGS)
 
@@ -341,7 +340,7 @@ def test_functions_are_compared_with_each_other_and_with_registered_metrics():
 
 
 WRONG = [(math.nan, "not finite"), (-math.inf, "not finite"), (10**400, "not finite"), (1.5, "out of range")]
-WRONG += [(value, "not a number") for value in (True, np.True_, "0.5", [0.5], 1j, object())]
+WRONG += [(value, "not a number") for value in ("0.5", [0.5], 1j, object())]
 
 
 @pytest.mark.parametrize("listed", [False, True])

@@ -109,7 +109,7 @@ def test_a_file_of_two_columns_is_enough(tmp_path):
 
 
 def test_a_status_says_why_a_score_is_missing(file):
-    words = "empty,nothing to score,too long,unparsed,not finite,failed,absent".split(",")
+    words = "empty,nothing to score,too long,unparsed,not finite,not a number,out of range,failed,absent".split(",")
     rows = [{"pair_id": word, "score": None, "status": word} for word in words]
     lines(file, *rows, {"pair_id": "bare", "status": "failed"}, {"pair_id": "fine", "score": 1, "status": None})
     answers = {word: PairScore(None, Status(word)) for word in words}
