@@ -92,20 +92,22 @@ def leading(every: Sequence[Headline], chance: Collection[str] = ()) -> str:
     return _column_counts(sentence_templates.LEADING, leaders)
 
 
-def _standing(headline: Headline, chance: Collection[str]) -> str | frozenset[str]:
-    """Return the metrics that lead a column, or why none does."""
+def _standing(headline: Headline, chance: Collection[str]) -> str | tuple[frozenset[str], frozenset[str]]:
+    """Return the metrics that lead a column and those that are significantly worse, or why none leads."""
     names, better = significance_verdicts.top(headline), significance_verdicts.better_pairs(headline)
     if not any(pair.p is not None for pair in significance_verdicts.pairs_of(headline)):
         return sentence_templates.UNTESTED
     above = {significance_verdicts.above_chance(headline, row, chance) for row in headline.metrics}
     if above == {False} and better:
         return sentence_templates.NONE_ABOVE_CHANCE
-    if len(names) < len(headline.metrics):
-        return frozenset(names)
+    if worse := frozenset(row.metric for row in headline.metrics if (names[0], row.metric) in better):
+        return frozenset(names), worse
     return sentence_templates.NONE_WORSE if better else sentence_templates.NO_PAIR
 
 
-def _of_standing(standing: str | frozenset[str], same: Sequence[Headline], every: Sequence[Headline]) -> str:
+def _of_standing(
+    standing: str | tuple[frozenset[str], frozenset[str]], same: Sequence[Headline], every: Sequence[Headline]
+) -> str:
     """Return the sentence on the columns `same`, which have this standing, out of all columns `every`."""
     rows = significance_verdicts.ordered(same[0])
 
@@ -119,13 +121,14 @@ def _of_standing(standing: str | frozenset[str], same: Sequence[Headline], every
         highest = [named(row) for row in rows if same[0].number(row) == same[0].number(rows[0])] if alike else []
         have = f"; {listed(highest)} {'have' if len(highest) > 1 else 'has'} the highest value" if highest else ""
         return sentence_templates.NONE_LEADS.format(measures=measures, why=standing, highest=have)
-    best = [named(row) for row in rows if row.metric in standing]
-    others = {row.metric: named(row) for headline in same for row in headline.metrics if row.metric not in standing}
-    return (sentence_templates.LEADS_ALONE if len(best) == 1 else sentence_templates.LEAD).format(
-        best=listed(best),
-        measures=measures,
-        others=next(iter(others.values())) if len(others) == 1 else "every other metric",
-    )
+    best, worse = ([named(row) for row in rows if row.metric in names] for names in standing)
+    # Of a metric without a decided test against the highest nothing is said.
+    of_all = len(best) + len(worse) == len(rows)
+    if len(best) == 1:
+        others = "every other metric" if of_all and len(worse) > 1 else listed(worse)
+        return sentence_templates.LEADS_ALONE.format(best=listed(best), measures=measures, others=others)
+    others = "the others are" if of_all else f"{listed(worse)} {_are(worse)}"
+    return sentence_templates.LEAD.format(best=listed(best), measures=measures, others=others)
 
 
 def _column_counts(claim: str, names_of_columns: Sequence[Collection[str]]) -> str:

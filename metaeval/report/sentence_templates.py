@@ -17,7 +17,7 @@ LABELLED = "{label}: {sentence}"
 # The metrics that are not significantly worse than the one with the highest value: it alone, or several. Only of the
 # first can "better" be said: its rank interval is 1 to 1.
 LEADS_ALONE = "{best} is significantly better than {others} by {measures}."
-LEAD = "{best} lead by {measures}: the others are significantly worse than the highest."
+LEAD = "{best} lead by {measures}: {others} significantly worse than the highest."
 # No metric leads, and why.
 NONE_LEADS = "By {measures}, {why}{highest}."
 UNTESTED = "no test says whether metrics differ by more than noise"

@@ -44,10 +44,17 @@ def ordered(headline: Headline) -> list[Row]:
 def top(headline: Headline) -> list[str]:
     """Return the metric with the highest value and those not significantly worse, the highest value first.
 
-    Where every pair was tested, a metric that is alone in the list, and no control, has the rank interval 1 to 1.
+    Metrics without a decided test against the highest are left out, and none that has no decided test at all counts as
+    the highest: its value may rest on other rows. Without any such test all metrics are returned. Where every pair was
+    tested, a metric that is alone in the list, and no control, has the rank interval 1 to 1.
     """
     names, better = [row.metric for row in ordered(headline)], better_pairs(headline)
-    return [name for name in names if (names[0], name) not in better]
+    decided = {frozenset((pair.one, pair.other)) for pair in pairs_of(headline) if pair.holm is not None}
+    highest = next((name for name in names if any(name in pair for pair in decided)), None)
+    if highest is None:
+        return names
+    alike = {name for name in names if {highest, name} in decided and (highest, name) not in better}
+    return [name for name in names if name in {highest, *alike}]
 
 
 def control_tests(result: Result, column: Column, row: Row) -> dict[str, Comparison]:
