@@ -28,7 +28,7 @@ from metaeval.runs.prepared_run import Job, RatedSet, find_dataset
 from metaeval.runs.row_scores import JobScores, job_as_read, job_scores, joins, score_rows
 from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import Metric, PairScore, Status
-from metaeval.scoring.controls import CONTROLS, OVERLAP, REFERENCE_MODEL, SYSTEM, rated_controls
+from metaeval.scoring.controls import BESIDE_A_METRIC, CONTROLS, OVERLAP, REFERENCE_MODEL, SYSTEM, rated_controls
 from metaeval.scoring.engine import ScoredPairs, score_pairs, settled_metric
 from metaeval.scoring.score_files import ScoreFile, align, read_scores
 from metaeval.scoring.score_store import ScoreStore
@@ -65,12 +65,12 @@ class AlignedColumn:
     @property
     def is_random(self) -> bool:
         """Return whether this is the control of random scores, for which expected values are reported."""
-        return self.kind == "control" and self.name == "random"
+        return self.kind == "control" and self.name.removesuffix(BESIDE_A_METRIC) == "random"
 
     @property
     def is_system(self) -> bool:
         """Return whether this is the control whose score only depends on the system that wrote a text."""
-        return self.kind == "control" and self.name == SYSTEM
+        return self.kind == "control" and self.name.removesuffix(BESIDE_A_METRIC) == SYSTEM
 
 
 def named_metrics(config: RunConfig) -> LoadedMetrics:
@@ -152,28 +152,29 @@ def with_unique_name(column: AlignedColumn, others: Sequence[AlignedColumn], nam
 def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> list[AlignedColumn]:
     """Return the columns and one for each control; a metric that is a control is marked, and not added again."""
     if isinstance(source, RatedSet):
-        rows = source.ratings.columns
+        rows, marked = source.ratings.columns, [*columns]
         scored = Coded.all_of(Status.OK, len(rows))
-        controls = rated_controls(rows).items()
-        return [
-            *columns,
-            *(AlignedColumn(name, "control", score, scored, {"control": name}) for name, score in controls),
+        controls = [
+            AlignedColumn(name, "control", score, scored, {"control": name})
+            for name, score in rated_controls(rows).items()
         ]
-    metrics = {name: _control_metric(name) for name in (OVERLAP, REFERENCE_MODEL)}
-    signed = {  # a pack is signed with the options that were given (language=auto), a run with what its texts settled
-        signed_as(name, metric, metric.identity()): name
-        for name, plain in metrics.items()
-        for metric in (plain, settled_metric(plain, source.texts))
-    }
-    marked = [replace(column, is_control=column.fields.get("metric") in signed) for column in columns]
-    scored_here = {signed[str(column.fields["metric"])] for column in marked if column.is_control}
+    else:
+        metrics = {name: _control_metric(name) for name in (OVERLAP, REFERENCE_MODEL)}
+        # A pack is signed with the options that were given (language=auto), a run with what its texts settled.
+        signed = {
+            signed_as(name, metric, metric.identity()): name
+            for name, plain in metrics.items()
+            for metric in (plain, settled_metric(plain, source.texts))
+        }
+        marked = [replace(column, is_control=column.fields.get("metric") in signed) for column in columns]
+        scored_here = {signed[str(column.fields["metric"])] for column in marked if column.is_control}
+        controls = list(trivial_columns(source, overlap=OVERLAP not in scored_here))
+        if REFERENCE_MODEL not in scored_here and (score := _reference_scores(source)) is not None:
+            controls.append(_control_column(REFERENCE_MODEL, score))
     taken = {column.name for column in marked}
-    controls_of_job = list(trivial_columns(source, overlap=OVERLAP not in scored_here))
-    if REFERENCE_MODEL not in scored_here and (score := _reference_scores(source)) is not None:
-        controls_of_job.append(_control_column(REFERENCE_MODEL, score))
     return [
         *marked,
-        *(replace(each, name=f"{each.name} (control)") if each.name in taken else each for each in controls_of_job),
+        *(replace(each, name=each.name + BESIDE_A_METRIC) if each.name in taken else each for each in controls),
     ]
 
 

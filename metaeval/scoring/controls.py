@@ -146,13 +146,16 @@ def _means_elsewhere(gold: ControlScores, system: NDArray[np.integer], group: Co
 OVERLAP, REFERENCE_MODEL = "overlap", "support-mini"
 """The metrics that are controls: the share of shared words, and a small model that was fitted on other data."""
 
-GOLD_CONTROLS = frozenset({"oracle", "inverted oracle"})
+BESIDE_A_METRIC = " (control)"
+"""What is added to the name of a control that a metric has too."""
+
+GOLD_CONTROLS = frozenset(name + label for name in ("oracle", "inverted oracle") for label in ("", BESIDE_A_METRIC))
 """Oracle controls: they mark the ends of the scale, and no metric has to be better than they are."""
 
 SYSTEM = "system"
 """The control of rated texts that knows which system wrote them; a measure of systems' means would show it the gold."""
 
-CHANCE_CONTROLS = frozenset({"constant", "random"})
+CHANCE_CONTROLS = frozenset(name + label for name in ("constant", "random") for label in ("", BESIDE_A_METRIC))
 """Controls without information: where a measure is defined for them, they have its chance value."""
 
 _GROUPS = {
@@ -165,4 +168,4 @@ _GROUPS = {
 
 def group_of(control: str) -> str:
     """Return a control's group by its name or its label "NAME (control)": lexical, reference, oracle, else trivial."""
-    return _GROUPS.get(control.removesuffix(" (control)"), "trivial")
+    return _GROUPS.get(control.removesuffix(BESIDE_A_METRIC), "trivial")

@@ -91,6 +91,18 @@ def test_controls_are_those_that_need_no_document():
     assert names(Ratings("mine", lone, {"m": SCORES})) == four
 
 
+@pytest.mark.parametrize("name", ["constant", "random", "oracle", "system"])
+def test_a_metric_named_as_a_control_has_the_tests_of_any_other_name(name):
+    def tests(called):
+        ratings = Ratings("mine", ROWS, {"a": SCORES, called: {row: -score for row, score in SCORES.items()}})
+        found = evaluated(ratings, comparison={"permutations": 20})["correlation"]
+        tested = found.significance.comparisons, found.significance.controls
+        of_rows = [[sorted(map(len, row.not_above.values())), row.same_scores] for row in found.rows]
+        return [[(one.difference, one.p, one.holm) for one in each] for each in tested], of_rows
+
+    assert tests(name) == tests("mine")
+
+
 def test_the_system_control_knows_each_systems_mean_rating_in_other_groups():
     """A fifth of the 20 groups is left out: four rows of each of three systems."""
     scores = rated_controls(RatingColumns.of(ROWS))["system"].reshape(20, 3)
