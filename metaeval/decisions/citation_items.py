@@ -76,7 +76,7 @@ class CitationItems:
     scores: the file's columns of scores, by heading. uncited: the group of each statement without a citation. claims:
     the claims that the items are questions about; None where the items are citations. notes: how the file was read.
     unread: by heading, the error of a column that is not all numbers, raised when it is named as a metric. table: of
-    which the items are rows. grouped: whether the groups are answers; otherwise each item is one of its own.
+    which the items are rows. unnamed: number of groups that are items without a named answer.
     """
 
     name: str
@@ -87,7 +87,7 @@ class CitationItems:
     claims: Claims | None = None
     unread: Mapping[str, UserError] = field(default_factory=dict)
     table: TypedTable | None = field(default=None, repr=False, compare=False)
-    grouped: bool = True
+    unnamed: int = 0
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -126,8 +126,9 @@ class CitationItems:
     @property
     def counted(self) -> str:
         """The number of citations in words, and of their answers where they are known."""
-        answers = f"{len({row.group for row in self.rows}):,} answers" if self.grouped else "answers that are not named"
-        return f"{count(len(self.rows), 'citation')} of {answers}"
+        named = len({row.group for row in self.rows}) - self.unnamed
+        answers = [count(named, "answer")] * (named > 0) + ["answers that are not named"] * (self.unnamed > 0)
+        return f"{count(len(self.rows), 'citation')} of {' and of '.join(answers)}"
 
     @property
     def with_texts(self) -> bool:
@@ -337,7 +338,8 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
         rows.append(Item(item_id, statement, "", "", group or statement, system, level))
         scores.append(known)
     by_column = {column: [values[place] for values in scores] for place, column in enumerate(columns)}
-    return CitationItems(name, tuple(rows), by_column, grouped=any(row.get("group") for _, row in lines))
+    unnamed = len({row["statement"] for _, row in lines if not row.get("group")})
+    return CitationItems(name, tuple(rows), by_column, unnamed=unnamed)
 
 
 def _of_table(
@@ -349,7 +351,7 @@ def _of_table(
     columns = cited_columns(table, mapping)
     if columns.text:
         return add_source_texts(answers_in(table, columns), table.name, sources), name
-    roles, rows = columns.roles, []
+    roles, rows, unnamed = columns.roles, [], 0
     for number, row in enumerate(table.rows, start=1):
         cells = {role: row.text(heading) for role, heading in roles.items() if role != "source"}
         if not cells["statement"]:
@@ -359,7 +361,8 @@ def _of_table(
         item_id = cells.get("id", str(number))
         if not item_id:
             raise row.wrong(roles["id"], "is blank: give each row an id")
-        group, statement = (row.text(columns.group) if columns.group else "") or item_id, cells["statement"]
+        answer, statement = row.text(columns.group) if columns.group else "", cells["statement"]
+        group, unnamed = answer or item_id, unnamed + (not answer)
         statement_id = sha256_json([group, statement])[:16]
         system, question = cells.get("system", ""), cells.get("question", "")
         rows.append(Item(item_id, statement_id, statement, source, group, system, question=question))
@@ -376,7 +379,7 @@ def _of_table(
         cure = group_cure(table, [heading for heading in dict.fromkeys(likely) if heading not in others])
         _log.warning("%s has no column 'group': each row counts as independent of the others. %s", table.name, cure)
     notes = (f"read as a table with {', '.join(used)}",)
-    return CitationItems(name, tuple(rows), scores, (), notes, None, unread, table, grouped=bool(columns.group))
+    return CitationItems(name, tuple(rows), scores, (), notes, None, unread, table, unnamed=unnamed)
 
 
 def _number_columns(table: TypedTable, taken: set[str]) -> tuple[dict[str, list[float | None]], dict[str, UserError]]:

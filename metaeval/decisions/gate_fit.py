@@ -326,6 +326,13 @@ def fit_sheet(fitted: Fitted) -> Table:
         f"; at most {100 * fitted.terms.alpha:g} % of fits give a gate that breaks the promise; of those that give one,"
     )
     fits = "" if fitted.terms.promise == "mean" else f"{fits} more can"
+    assumed = (
+        "citations of answers that are not named are independent: the promise does not hold where a metric fails on "
+        "whole answers"
+        if fitted.items.unnamed
+        else "a metric may fail on whole answers, and more often on long ones, but answers longer than those with a "
+        "label hold few of the citations to come"
+    )
     return item_sheet(
         "gate-fit",
         "Gate for unsupported citations (%)",
@@ -339,11 +346,7 @@ def fit_sheet(fitted: Fitted) -> Table:
         [Note(*note) for note in fitted.notes]
         + _unscored_note(fitted)
         + [
-            Note(
-                "assumed",
-                "the labels are a random sample; a metric may fail on whole answers, and more often on long ones, but "
-                f"answers longer than those with a label hold few of the citations to come{fits}",
-            ),
+            Note("assumed", f"the labels are a random sample; {assumed}{fits}"),
             Note("recall", "of unsupported citations: those that are flagged; precision: of flagged, the unsupported"),
             Note(
                 "promise",

@@ -160,6 +160,16 @@ def test_the_check_of_a_gate_prints_in_a_few_lines_and_knows_its_own_citations()
     assert "fitted on" not in verdict(other)
 
 
+@pytest.mark.parametrize(("named", "counted"), [(0, "of answers"), (30, "of 30 answers and"), (92, "of 92 answers;")])
+def test_a_citation_of_an_answer_that_is_not_named_is_no_answer(named, counted):
+    rows, levels = citations(60)
+    rows = [{**row, "answer_id": row["answer_id"] * (number < named)} for number, row in enumerate(rows)]
+    found = fit(rows, levels, ["first"])
+    assert f"92 citations {counted}" in dict(found.notes)["items"]
+    (assumed,) = (note.text for note in fit_sheet(found).footer if note.label == "assumed")
+    assert ("not named" in assumed) == (named < len(rows))
+
+
 @pytest.mark.parametrize("name", ["max_missed", "max_flagged", "alpha"])
 @pytest.mark.parametrize("value", [0.0, 1.0, 1.5])
 def test_terms_lie_between_0_and_1(name, value):
