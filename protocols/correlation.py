@@ -59,9 +59,8 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     With two generating systems or more also the partial coefficients that control for the system: Pearson's, Spearman's
     (ranks first, then the systems' means subtracted), and the Spearman of score and gold minus their systems'
     means, which FRANK's authors (arXiv 2104.13346) report as partial Spearman. Undefined, with a note, where the score
-    or the gold is constant. `bounds` give each unscored row the lowest or the highest observed score, against or with
-    its level: a bound by assignment of observed extremes, not a proof (see `extreme_scores` in
-    `metaeval.stats.bounds`).
+    or the gold is constant. `bounds` give each unscored row an observed score, against or with its level: a bound
+    by assignment, not a proof (see `extreme_scores` in `metaeval.stats.bounds`).
     With the option `robust` Pearson's coefficients are those of winsorised scores (Wilcox, "Some results on a
     Winsorized correlation coefficient", 1993), here of the score alone, since the gold has few levels.
     Raises ValueError on an infinite score or a level not finite.
@@ -163,11 +162,10 @@ def _qualities(
     bounds: dict[str, tuple[float, float] | None] = {}
     if 0 < used.score.size < judgements.score.size:
         itself = bootstrap(n_groups, 0, 0)
-        low, high = (
-            replicates(judgements.with_score(score), n_groups, itself, options, keys)
-            for score in extreme_scores(judgements.score, judgements.gold)
-        )
-        bounds = {key: pair_of_bounds(low[key][0], high[key][0]) for key in keys}
+        refilled = (judgements.with_score(score) for score in extreme_scores(judgements.score, judgements.gold))
+        found = [replicates(rows, n_groups, itself, options, keys) for rows in (used, *refilled)]
+        values = {key: [float(each[key][0]) for each in found] for key in keys}
+        bounds = {key: pair_of_bounds(np.min(of), np.max(of)) for key, of in values.items()}
     return {key: Qualities(groups, undefined, bounds=bounds.get(key), ceiling=ceilings.get(key)) for key in keys}
 
 

@@ -131,16 +131,22 @@ def extreme_ranks(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
     return worst, best
 
 
-def extreme_scores(score: Floats, gold: Floats) -> tuple[Floats, Floats]:
-    """Return scores with missing ones (NaN) replaced by the lowest or highest observed one: (worst, best), (n,) each.
+def extreme_scores(score: Floats, gold: Floats) -> list[Floats]:
+    """Return scores with missing ones (NaN) replaced by observed ones in four ways, (n,) each.
 
-    Worst: rows with gold above the mean gold get the lowest, the others the highest; best the other way round. This
-    is a bound by assignment of observed extremes, not a proof: a correlation can go further with scores not yet
-    seen, and with three levels another assignment can go slightly further. All NaN without an observed score.
+    Rows with gold above the mean gold get the lowest, the others the highest, or the other way round; or each row gets
+    the quantile at its gold's place among all gold, from the top or from the bottom, since rows of a middle level are
+    best in the middle. The lowest and the highest correlation of these are bounds by assignment of observed scores, not
+    a proof: a correlation can go further with scores not yet seen, and slightly further with another assignment. All
+    NaN without an observed score.
     """
     missing = np.isnan(score)
     lowest, highest = np.nanmin(score), np.nanmax(score)
     supported = gold > gold.mean()
-    worst = np.where(missing, np.where(supported, lowest, highest), score)
-    best = np.where(missing, np.where(supported, highest, lowest), score)
-    return worst, best
+    ascending = np.sort(gold)
+    place = (np.searchsorted(ascending, gold) + np.searchsorted(ascending, gold, "right")) / 2 / gold.size
+    refills = (
+        *(np.where(supported, *ends) for ends in ((lowest, highest), (highest, lowest))),
+        *(np.nanquantile(score, at) for at in (1 - place, place)),
+    )
+    return [np.where(missing, refill, score) for refill in refills]

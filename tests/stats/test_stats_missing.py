@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import spearmanr
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 from metaeval.stats.bounds import extreme_ranks, extreme_scores
@@ -78,18 +79,29 @@ def test_extreme_ranks_hold_every_refill(official: Callable[[NDArray[np.bool_], 
 
 
 def test_extreme_scores_by_hand() -> None:
-    # Mean gold (2 + 0 + 2 + 1) / 4 = 1.25: the third row lies above it, the fourth below. Observed scores .2 and .9.
-    score, gold = np.array([0.9, 0.2, np.nan, np.nan]), np.array([2.0, 0, 2, 1])
-    worst, best = extreme_scores(score, gold)
-    assert worst.tolist() == [0.9, 0.2, 0.2, 0.9]
-    assert best.tolist() == [0.9, 0.2, 0.9, 0.2]
+    # Mean gold (2 + 0 + 2 + 1 + 1.25) / 5 = 1.25: the third row lies above it, the others do not. Observed are .2 and
+    # .9; the gold of the third, fourth and fifth row has the places .8, .3 and .5.
+    score, gold = np.array([0.9, 0.2, np.nan, np.nan, np.nan]), np.array([2.0, 0, 2, 1, 1.25])
+    refills = [refill.tolist() for refill in extreme_scores(score, gold)]
+    assert [refill[:2] for refill in refills] == [[0.9, 0.2]] * 4
+    assert [refill[2:] for refill in refills[:2]] == [[0.2, 0.9, 0.9], [0.9, 0.2, 0.2]]
+    assert np.allclose([refill[2:] for refill in refills[2:]], [[0.34, 0.69, 0.55], [0.76, 0.41, 0.55]])
 
 
-def test_a_row_at_the_mean_gold_is_not_above_it() -> None:
-    # Mean gold (2 + 0 + 1 + 1) / 4 = 1: the two missing rows lie at it and count among the others.
-    worst, best = extreme_scores(np.array([0.9, 0.2, np.nan, np.nan]), np.array([2.0, 0, 1, 1]))
-    assert worst.tolist() == [0.9, 0.2, 0.9, 0.9]
-    assert best.tolist() == [0.9, 0.2, 0.2, 0.2]
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_correlations_of_other_refills_are_within_those_of_extreme_scores(level: int) -> None:
+    rng = np.random.default_rng(level)
+    gold = rng.integers(0, 3, 150).astype(np.float64)
+    score = gold + rng.normal(0, 1, 150)
+    missing = (gold == level) & (rng.random(150) < 0.8)
+    lost = np.where(missing, np.nan, score)
+    bounds = [spearmanr(refill, gold).statistic for refill in extreme_scores(lost, gold)]
+    others = [spearmanr(score[~missing], gold[~missing]), spearmanr(score, gold)]
+    for share in rng.random(40):  # the missing ones near one place of the observed, from the lowest to the highest
+        lost[missing] = np.quantile(score[~missing], np.clip(rng.normal(share, rng.random(), missing.sum()), 0, 1))
+        others.append(spearmanr(lost, gold))
+    assert min(bounds) <= min(other.statistic for other in others)
+    assert max(bounds) >= max(other.statistic for other in others)
 
 
 def test_collapse_counts_the_scores_that_coincide() -> None:
