@@ -15,6 +15,7 @@ from metaeval.cell_tables import TypedTable, is_blank
 from metaeval.column_arrays import Cells
 from metaeval.config import load_run
 from metaeval.declared import typed
+from metaeval.display_text import count
 from metaeval.errors import UserError, shown
 from metaeval.runs.prepared_run import ratings_in
 from metaeval.user_tables import headings_of
@@ -45,7 +46,7 @@ def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: An
     n = len(columns[0])
     for (name, _), values in zip(inputs, columns, strict=True):
         if len(values) != n:
-            raise UserError(f"{name} has {len(values):,} values and labels {n:,}: both need one value per row.")
+            raise UserError(f"{name} has {count(len(values), 'value')} and labels {n:,}: both need one per row.")
     ids = [f"{number:0{len(str(n))}}" for number in range(n)]
     if groups is None:
         _log.warning("Each row counts as a group of its own. Where rows share an article or a query, give groups=.")

@@ -279,7 +279,7 @@ def _further(left: int, least: float, most: float) -> str:
         return f"labels of all other citations ({left:,}) would not do; add answers, or try another metric"
     if most <= left:
         return f"about {least:,.0f} to {most:,.0f} more labels would do"
-    enough = f"whether the other {left:,} citations are enough cannot be told yet"
+    enough = f"whether {count(left, 'further citation')} can be enough cannot be told yet"
     return f"at least about {least:,.0f} more labels are needed, and {enough}"
 
 

@@ -462,7 +462,7 @@ def _headline_cell(
     intervals: bool,
     but: Collection[str] = (table_notes.TIED,),
 ) -> Cell:
-    """Return a cell of a headline table: no values in brackets, no leading zeros, no footnotes of controls.
+    """Return a cell of a headline table: no values in brackets, no leading zeros.
 
     reasons: the footnotes' numbers by their texts. intervals: whether intervals are printed. but: marks to leave out.
     """
@@ -472,7 +472,7 @@ def _headline_cell(
         number=short(full.number),
         interval=(" to " if head.spelt else "–").join(map(short, full.ends or ())) if intervals else "",
         ends=full.ends if intervals else None,
-        marks=table_notes.marks(row, head.column, reasons if row.kind == "metric" else {}, but, head.fewer),
+        marks=table_notes.marks(row, head.column, reasons, but, head.fewer),
         asides=(),
     )
 
