@@ -40,7 +40,7 @@ class Spread:
 class Contrast:
     """Further statistics of the difference `one` minus `other` (metrics) under a measure; None where undefined.
 
-    Tests are None where the interval of the difference is withheld, too.
+    Tests, and `needed`, are None where the interval of the difference is withheld, too.
 
     groups: number of the input's. tost: p-value of the hypothesis "they differ by the margin or more". equivalent:
     whether the 1 - 2 alpha interval of the difference lies within the margin. equal_within: the smallest margin for
@@ -153,7 +153,7 @@ def contrasts(
             equal_within=max(abs(end) for end in ends) if ends else None,
             tost=None if error is None or ends is None else _known(tost(observed, margin, spread.test)),
             **(closed_forms(measure, metrics[first], metrics[other], options) if ends else _WITHHELD),
-            needed=required_groups(observed, error, spread.groups) if differs and error else None,
+            needed=required_groups(observed, error, spread.groups) if differs and error and ends else None,
         )
         contrasts.append(contrast)
     return contrasts

@@ -103,8 +103,8 @@ def test_no_test_stands_beside_an_interval_that_is_withheld():
         contrasts(protocol, {}, replace(RESAMPLING, fewest=fewest), pair, ["fs_ns"], 0.02, 0.05)[0]
         for fewest in (6, 1000)
     )
-    assert None not in (usual.tost, usual.delong)
-    assert (withheld.equivalent, withheld.tost, withheld.delong) == (None, None, None)
+    assert None not in (usual.tost, usual.delong, usual.needed)
+    assert (withheld.equivalent, withheld.tost, withheld.delong, withheld.needed) == (None, None, None, None)
     assert withheld.standard_error == usual.standard_error
 
 

@@ -114,8 +114,8 @@ def test_a_resample_repeats_the_rows_of_its_groups_and_keeps_copies_in_one_fold(
 def test_too_few_groups_that_all_scored_are_refused(panel):
     gold = gold_of(panel)
     groups = [row.group for row in panel.source.rows]
-    kept = set(sorted(set(groups))[:4])
+    kept = set(sorted(set(groups))[:5])
     some = np.array([1.0 if group in kept else np.nan for group in groups])
 
-    with pytest.raises(UserError, match=r"takes 5 groups or more .* mini has 4"):
+    with pytest.raises(UserError, match=r"takes 6 groups or more .* mini has 5"):
         complementarity_sheet(with_scores(panel, a=some * np.arange(gold.size), b=gold), CORRELATION)

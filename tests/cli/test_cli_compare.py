@@ -244,7 +244,7 @@ def test_wrong_input_about_ratings_is_one_sentence(refused, tmp_path):
 
 def test_few_groups_have_no_stacks_and_all_else(ran, small):
     ended = ran("compare", "overlap", "rouge", *small)
-    assert ended.err.splitlines()[-1].startswith("No gain of stacks: Complementarity takes 5 groups")
+    assert ended.err.splitlines()[-1].startswith("No gain of stacks: Complementarity takes 6 groups")
     assert {path.name for path in Path("results/compare").glob("*/agreement.json")} == {"agreement.json"}
 
 

@@ -248,19 +248,19 @@ def complementarity_sheet(panel: Panel, protocol_setup: ProtocolSetup) -> Table:
     """Return a table of the gains of stacks over the best single metric, on the rows that all metrics scored.
 
     One stack is of the best pair and, with more than two metrics, one of all. Raises `UserError` with fewer groups than
-    folds.
+    folds, or than an interval needs.
     """
     frame = panel.source.frame(protocol_setup[0])
     scores = np.array([column.score[frame.numbers] for column in panel.columns])
     whole = ~np.isnan(scores).any(axis=0)
     groups = int(np.unique(frame.group[whole]).size)
-    if groups < FOLDS:
+    interval = panel.config.interval
+    if groups < (least := max(FOLDS, interval.fewest)):
         raise UserError(
-            f"Complementarity takes {FOLDS} groups or more in which every metric scored a row, one for each fold, and "
-            f"{frame.name} has {groups}: choose a larger data set."
+            f"Complementarity takes {least:g} groups or more in which every metric scored a row, and {frame.name} has "
+            f"{groups}: choose a larger data set."
         )
     names = [plain(column.name) for column in panel.columns]
-    interval = panel.config.interval
     resamples = min(RESAMPLES, interval.resamples)
     called = _KINDS if len(names) > 2 else _OF_TWO
     gains: list[Gain] = []
