@@ -194,8 +194,9 @@ class Pool(ABC):
                 error = error or message.get("error", "")
                 if "device" in message:
                     child.device, self._deaths = message["device"], 0
-                elif "answers" in message:
-                    done = _store_results(child.pieces.popleft(), message, child.device)
+                elif child.device:  # else the job could not begin, and nothing was sent
+                    piece = child.pieces.popleft()
+                    done = _store_results(piece, message, child.device) if "answers" in message else None
                     if done is not None:
                         yield done
         if error:

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,11 +18,13 @@ import pytest
 from metaeval.config import ExecutorConfig, RunConfig, load_run
 from metaeval.errors import UserError
 from metaeval.runs import loaded_metrics
-from metaeval.runs.loaded_metrics import load_metrics, score_metrics
+from metaeval.runs.loaded_metrics import load_metrics, recipe_of, score_metrics
 from metaeval.runs.prepared_run import prepare
 from metaeval.runs.row_scores import score_rows
 from metaeval.scoring.contract import Status
+from metaeval.scoring.engine import context_of
 from metaeval.scoring.executors import local
+from metaeval.scoring.executors.contract import BlockTask
 from metaeval.scoring.score_store import ScoreStore
 from metaeval.scoring.scoring_speed import known_pace
 from tests.scoring.executors.job import ALL, TEXTS, begun, running
@@ -331,3 +334,21 @@ def test_devices_that_are_not_there_are_refused():
         UserError, match=r"executor\.devices names '0'; allowed: none, since torch finds no CUDA device"
     ):
         list(score_metrics(TEXTS, ["overlap"], config))
+
+
+def test_a_block_with_an_error_does_not_take_the_scores_of_the_next(folder, monkeypatch):
+    code = "def own(sources, statements):\n    return [1 / (int(text) - 7) for text in statements]\n"
+    (folder / "breaks.py").write_text(code)
+    texts = [("a", f"{number}") for number in range(7, 11)]
+    config = RunConfig(executor={"workers": 1})
+    (metric,) = load_metrics(["breaks:own"], config).by_name.values()
+    tasks = [BlockTask(at, [b"first", b"second"], texts[at : at + 2], [0]) for at in (0, 2)]
+    wait = local.ProcessPool.wait
+    # Both blocks are answered before the first answer is read.
+    monkeypatch.setattr(local.ProcessPool, "wait", lambda *given: time.sleep(0.5) or wait(*given))
+    with closing(local.ProcessPool(local.places(1))) as pool:
+        done = pool.run(recipe_of(["breaks:own"], [metric], config), context_of(texts), tasks)
+        block = next(done)
+        assert (block.task.block, block.answers[0][0].score) == (2, 0.5)
+        with pytest.raises(UserError, match="ZeroDivisionError"):
+            next(done)
