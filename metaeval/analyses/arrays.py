@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from math import inf
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from metaeval.report.notebook import Results
 
 _log = logging.getLogger("metaeval")
+_LONG = re.compile(r"\s*[-+]?[0-9]{16,400}\s*")
 
 
 @typed
@@ -65,20 +68,23 @@ def _columns(scores: Any) -> list[tuple[str, Any]]:
     if not isinstance(scores, Mapping) and not hasattr(scores, "columns"):
         return [("scores", scores)]
     names = list(scores if isinstance(scores, Mapping) else getattr(scores, "column_names", scores.columns))
-    if not names:
-        raise UserError("scores has no metric: give at least one by name, as {'mine': [0.7, 0.2]}, or one array.")
-    return [(heading, scores[name]) for heading, name in zip(headings_of(names, "scores"), names, strict=True)]
+    headings = headings_of(names, "scores")
+    if not all(headings or [""]):
+        raise UserError("scores has no metric, or one without a name: give {'mine': [0.7, 0.2]}, or one array.")
+    return [(heading, scores[name]) for heading, name in zip(headings, names, strict=True)]
 
 
 def _aligned(inputs: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Yield each column, of pandas series with the rows in the order of the first; `UserError` where that cannot be."""
-    first, order = "", None  # type: str, Any
-    for name, values in inputs:
-        index = getattr(values, "index", None) if hasattr(values, "reindex") else None
-        if index is not None and order is None:
-            first, order = name, index
-        elif index is not None and not index.equals(order):
-            if len(index) != len(order) or not (index.is_unique and order.is_unique and index.isin(order).all()):
+    indexes = [getattr(values, "index", None) if hasattr(values, "reindex") else None for _, values in inputs]
+    known = [(name, index) for (name, _), index in zip(inputs, indexes, strict=True) if index is not None]
+    first, order = known[0] if known else ("", ())
+    if known and len(known) < len(inputs) and list(order) != list(range(len(order))):
+        _log.warning("Not all arrays have the index of %s: rows are those of the same place.", first)
+    for (name, values), index in zip(inputs, indexes, strict=True):
+        if index is not None and not index.equals(order):
+            alike = (len(index), index.nlevels) == (len(order), order.nlevels) and index.is_unique and order.is_unique
+            if not (alike and index.isin(order).all()):
                 raise UserError(f"{name} and {first} are series of unlike index: align them, or give .to_numpy().")
             _log.warning("The rows of %s are put in the order of %s by their index.", name, first)
             values = values.reindex(order)
@@ -116,7 +122,8 @@ def _numbers(name: str, values: list[Any]) -> NDArray[np.float64]:
 
 def _check_distinct(name: str, values: list[Any]) -> None:
     """Raise `UserError` for numbers that differ, and are equal as the floats that they become."""
-    exact: set[Any] = {each for each in values if isinstance(each, Number) and not isinstance(each, float | complex)}
+    exact = {int(each) if isinstance(each, str) and _LONG.fullmatch(each) else each for each in values}
+    exact = {each for each in exact if isinstance(each, Number) and not isinstance(each, complex) and abs(each) != inf}
     if np.unique(Cells.of(list(exact)).plain).size < len(exact):
         raise UserError(
             f"{name} holds numbers that differ and are equal as 64-bit floats, as {max(exact)}: give their ranks "

@@ -78,7 +78,7 @@ WAYS = {  # of scores x, labels y and groups g
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_values_do_not_depend_on_the_kind_of_array(arrays, way):
+def test_the_values_do_not_depend_on_the_kind_of_array(arrays, way, caplog):
     scores, labels, groups = arrays
     given = {"protocols": "classification", "columns": {"full": "good", "partial": "fair", "none": "bad"}, **SETTINGS}
     other, level, group = WAYS[way](scores["good"], labels, groups)
@@ -90,6 +90,8 @@ def test_the_values_do_not_depend_on_the_kind_of_array(arrays, way):
         again, found = values(metaeval.evaluate_arrays(others, level, group, **given), "classification", name)
         assert {key: one.value for key, one in found.items()} == {key: one.value for key, one in expected.items()}
         assert (again.data.groups, again.data.levels) == (result.data.groups, result.data.levels)
+    beside = ("a series and lists", "index of texts", "repeated index")  # a series and arrays, read by place
+    assert ("have the index of labels" in caplog.text) == (way in beside)
 
 
 def test_frames_of_scores_have_a_metric_a_column_in_the_order_of_the_labels(arrays):
@@ -108,6 +110,7 @@ LOST = np.arange(240) < 60
     "lost",
     [
         lambda groups: np.where(LOST, np.nan, groups),
+        lambda groups: np.where(LOST, None, groups).astype(str),
         lambda groups: np.ma.array(groups, mask=LOST),
         lambda groups: [*[pandas.NA, pandas.NaT, " ", math.nan, np.ma.masked, None] * 10, *groups[60:].tolist()],
         lambda groups: pandas.Series(groups, dtype="Int64").where(~LOST),
@@ -152,6 +155,9 @@ def test_ratings_that_are_no_levels_are_read_as_ratings(arrays, caplog):
 
     assert set(results[0].data.levels) == {"0.5", "1.5", "2.5"}
     assert not caplog.messages
+    results = metaeval.evaluate_arrays(scores, labels > 0, groups, protocols="correlation", **SETTINGS)
+    assert "full" in results[0].data.levels, "as True and False in a CSV file"
+    caplog.clear()
     ratings = {"levels": "no"}
     results = metaeval.evaluate_arrays(scores, labels, dataset_options=ratings, protocols="correlation", **SETTINGS)
     assert (set(results[0].data.levels), results[0].data.groups) == ({"0", "1", "2"}, 240)
@@ -188,6 +194,15 @@ def test_ratings_that_are_no_levels_are_read_as_ratings(arrays, caplog):
         ([1, 2, 3], pandas.Series([0, 1, 2], [0, 0, 1]), pandas.Series("abc".split(), [0]), "groups and labels"),
         (pandas.DataFrame([[1, 2], [2, 1]], columns=["a", "a "]), [0, 2], None, 'column "a" appears twice'),
         ({1: [1, 2], "1": [2, 1]}, [0, 2], None, 'column "1" appears twice'),
+        ({"": [1, 2], " ": [2, 1]}, [0, 2], None, "without a name"),
+        ([str(2**60), str(2**60 + 1)], [0, 2], None, "scores holds numbers that differ"),
+        ([2.0**53, 2**53 + 1], [0, 2], None, "scores holds numbers that differ"),
+        (
+            pandas.Series([1.0, 2.0], pandas.MultiIndex.from_tuples([(0, 0), (0, 1)])),
+            pandas.Series([0, 2]),
+            None,
+            "scores and labels are series of unlike index",
+        ),
     ],
 )
 def test_wrong_arrays_are_one_sentence(scores, labels, groups, says):

@@ -193,10 +193,10 @@ def _from_lines(lines: Iterable[DataRow], user_words: _Words) -> _Read:
         if isinstance(gold_cell, dict):
             dimensions = row.row("gold")
             gold.add(number, {name: _number(dimensions, name, known) for name in gold_cell})
-            words = words or any(isinstance(value, str) for value in gold_cell.values())
+            words = words or any(isinstance(value, str | bool) for value in gold_cell.values())
         elif gold_cell is not None or not voted:
             gold.add(number, {"": _number(row, "gold", known)})
-            words = words or isinstance(gold_cell, str) or plain_word(gold_cell) in user_words
+            words = words or isinstance(gold_cell, str | bool) or plain_word(gold_cell) in user_words
         fields.add(number, {name: named.identifier(name) for name in named.fields} if named else {})
         votes.append({name: _number(voted, name, known) for name in voted.fields} if voted else {})
         for metric, value, place in _scores(row, user_words):
@@ -240,7 +240,7 @@ class _Gathered:
 def _number(row: DataRow, name: str, words: _Words) -> float:
     """Return the number in a field, or that of the level it names (full 2, partial 1, none 0); else `UserError`."""
     value = row.fields.get(name)
-    if (level := words.get(plain_word(value))) is not None and not isinstance(value, bool):
+    if (level := words.get(plain_word(value))) is not None:
         return float(level)
     if isinstance(value, str):
         raise row.error(name, f"a finite number, or full, partial or none, {NAME_WORDS}")
@@ -270,7 +270,8 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
         del named["annotator"]
     roles = table.find(RATINGS, named)
     pair = "" if "id" in roles or "pair" in named else roles.get("pair", "")
-    if pair and table.coded(pair).counts.max() == 1:  # the ids of pairs, as 'metaeval pairs' writes them
+    named_pairs = list(filter(None, table.texts(pair))) if pair else ()
+    if pair and len({*named_pairs}) == len(named_pairs):  # the ids of pairs, as 'metaeval pairs' writes them
         roles["id"] = roles.pop("pair")
     if dimensions and "gold" not in named:
         roles.pop("gold", None)
@@ -299,8 +300,10 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
                 "column for one of them."
             )
     user_words = own_words(chosen)
-    for heading in (*dimensions, *votes, *rest) if user_words else ():
-        levels = ((cell, user_words.get(plain_word(cell))) for cell in table.cells[heading])
+    mixed = [heading for heading in dimensions if table.cells[heading].array.dtype == np.object_]
+    for heading in (*dimensions, *votes, *rest) if user_words else mixed:
+        cells = [str(cell) if isinstance(cell, bool) else cell for cell in table.cells[heading]]  # as in a CSV file
+        levels = ((cell, user_words.get(plain_word(cell))) for cell in cells)
         numbers = heading in rest  # in which a number is a score
         words = [cell if level is None or (numbers and is_finite(cell)) else level.label for cell, level in levels]
         table = replace(table, cells={**table.cells, heading: Cells.of(words)})
@@ -383,7 +386,8 @@ def _groups(groups: Coded[str] | None, pairs: Coded[str] | None, ids: Texts, nam
     named = [column for column in (groups, pairs) if column is not None]
     if not named:
         return Coded(ids, np.arange(len(ids)))
-    lost = np.array([not text or is_missing(text) for text in named[0].names])[named[0].codes]
+    missing = {text for column in named for text in column.names if is_missing(text) or text == "None"}  # of Python
+    lost = np.array([not text or text in missing for text in named[0].names])[named[0].codes]
     if not lost.any():
         return named[0]
     if groups and name:
@@ -391,7 +395,7 @@ def _groups(groups: Coded[str] | None, pairs: Coded[str] | None, ids: Texts, nam
         _log.warning("%s: %s name no group: each %s of its own.", name, count(int(lost.sum()), "row"), each)
     known = {text for column in named for text in column.names}
     marked = (text + "*" * (text in known) for text in values_of(ids))
-    cells = (("" if is_missing(text) else text for text in column) for column in named)
+    cells = (("" if text in missing else text for text in column) for column in named)
     return Coded.of(next(filter(None, texts)) for texts in zip(*cells, marked, strict=True))
 
 

@@ -162,6 +162,7 @@ OWN = {"full": "Gut, 3", "partial": "teils", "none": "schlecht,1"}
         ([1, 0, 0, 1, 0, 1], {}, {"1": 3, "0": 3}),
         (["Fully Supported", "partly", "Not supported ", "FULL", "partially-supported", "supports"], {}, LEVELS),
         (["yes", "not attributable", "no", "YES", "no", "Attributable"], {}, {"full": 3, "partial": 0, "none": 3}),
+        ([True, False, False, True, False, True], {}, {"full": 3, "partial": 0, "none": 3}),
         (["gut", "Teils", "1", "GUT", "partial", "3"], OWN, LEVELS),
     ],
 )
