@@ -84,7 +84,7 @@ def name_of(kind: Kind, value: Any) -> Any:
     """
     objects = job_memory().setdefault("objects", {})
     if not callable(value):
-        if isinstance(value, str) and ":" in value and (kind, value) not in objects:
+        if isinstance(value, str) and (kind, value) not in objects:
             _GIVEN.pop((kind, value), None)  # of an earlier job, which gave the object itself
         return value
     name, module = getattr(value, "__name__", ""), getattr(value, "__module__", "")

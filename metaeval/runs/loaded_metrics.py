@@ -178,6 +178,8 @@ def plug_in(name: str) -> Iterator[None]:
     except (UserError, BrokenPipeError):  # the reader of the progress closes the pipe
         raise
     except Exception as error:
+        if isinstance(error.__cause__, StopIteration):  # which a generator on its way turns into another error
+            error = error.__cause__
         frame = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{Path(frame.filename).name}, line {frame.lineno}"
         sentence = (

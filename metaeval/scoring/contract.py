@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence, Sized
+from collections.abc import Collection, Mapping, Sequence, Set, Sized
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf, isfinite
@@ -340,19 +340,19 @@ def checked_answer(metric: Metric, answer: Any) -> PairScore:
             f"Metric {name!r} returned {answer!r}, not a PairScore: correct its code (PairScore(0.5) is the score 0.5)."
         )
     score, status, tokens, cut = answer
-    if (status is Status.OK) != (score is not None):
+    if status not in [*Status] or (status == Status.OK) != (score is not None):
         raise UserError(
             f"Metric {name!r} returned score {score} with status {str(status)!r}: correct its code (a number goes with "
             "'ok', None with every other status)."
         )
     if score is None:
-        return PairScore(None, status, int(tokens), int(cut))
+        return PairScore(None, Status(status), int(tokens), int(cut))
     try:
-        if isinstance(score, str | bytes):  # which Python would convert
+        if isinstance(score, str | bytes) or getattr(getattr(score, "dtype", None), "kind", "") == "c":  # are converted
             raise TypeError
         number = float(score) + 0.0  # SQLite knows no -0.0
         outside = Status.OUT_OF_RANGE if isfinite(number) else Status.NOT_FINITE
-        status = status if isfinite(number) and metric.card.holds(number) else outside
+        status = Status.OK if isfinite(number) and metric.card.holds(number) else outside
     except OverflowError:  # an integer beyond all floats
         status = Status.NOT_FINITE
     except (TypeError, ValueError, RuntimeError):  # the last: of tensors
@@ -362,7 +362,7 @@ def checked_answer(metric: Metric, answer: Any) -> PairScore:
 
 def check_count(metric: Metric, answers: Sequence[Any], count: int) -> None:
     """Raise `UserError` unless a metric returned one result (score or observation) for each of `count` pairs."""
-    if not isinstance(answers, Sized):
+    if not isinstance(answers, Sized) or isinstance(answers, Mapping | Set):  # which have no order, or only keys
         raise UserError(
             f"Metric {metric.card.name!r} returned {answers!r}: correct its code, which has to return a list with one "
             "result for each pair."

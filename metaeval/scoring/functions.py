@@ -114,7 +114,8 @@ class FunctionMetric(Metric):
         pairs = list(zip(sources, statements, strict=True))
         scored = [number for number, pair in enumerate(pairs) if all(map(_WORD.search, pair))]
         if self.batched and scored:
-            values = list(self.function(*map(list, zip(*(pairs[number] for number in scored), strict=True))))
+            values = self.function(*map(list, zip(*(pairs[number] for number in scored), strict=True)))
+            values = list(values) if isinstance(values, Iterator) else values
             check_count(self, values, len(scored))
         else:
             values = [self.function(*pairs[number]) for number in scored]

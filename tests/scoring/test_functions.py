@@ -7,6 +7,7 @@ import math
 import sqlite3
 import sys
 
+import numpy as np
 import pytest
 
 import metaeval
@@ -340,7 +341,7 @@ def test_functions_are_compared_with_each_other_and_with_registered_metrics():
 
 
 WRONG = [(math.nan, "not finite"), (-math.inf, "not finite"), (10**400, "not finite"), (1.5, "out of range")]
-WRONG += [(value, "not a number") for value in ("0.5", [0.5], 1j, object())]
+WRONG += [(value, "not a number") for value in ("0.5", [0.5], 1j, np.complex64(0.5), object())]
 
 
 @pytest.mark.parametrize("listed", [False, True])
@@ -386,6 +387,27 @@ def test_what_was_scored_before_an_exception_is_stored(folder, workers):
             list(score_metrics(texts, config.metrics, config, store))
         (identity,) = stored(folder)
         assert len(store.find(identity, [pair_key(*text) for text in texts])) == 10
+
+
+@pytest.mark.parametrize(
+    "wrong", [dict.fromkeys([0.1, 0.2], 0.5), {0.1, 0.2}, 0.5, [PairScore(None, "weird"), 0.5]], ids=repr
+)
+def test_what_is_not_a_list_of_scores_is_refused(wrong):
+    def own(sources, statements):
+        return wrong
+
+    with pytest.raises(UserError, match="Metric 'own' returned"):
+        metaeval.score(own, ["a", "b"], ["c", "d"])
+
+
+def test_a_name_stands_for_no_object_of_an_earlier_call():
+    def earlier(source, statement):
+        return next(word for word in statement.split() if word in source)
+
+    with pytest.raises(UserError, match=r"StopIteration.*test_functions.py"):
+        metaeval.run(metrics=[earlier], **SETTINGS)
+    with pytest.raises(UserError, match="Unknown metric"):
+        metaeval.run(metrics=["earlier"], **SETTINGS)
 
 
 def test_a_gate_names_only_a_function_whose_version_it_can_tell(tmp_path):
