@@ -78,7 +78,7 @@ def _aligned(inputs: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Yield each column, of pandas series with the rows in the order of the first; `UserError` where that cannot be."""
     indexes = [getattr(values, "index", None) if hasattr(values, "reindex") else None for _, values in inputs]
     known = [(name, index) for (name, _), index in zip(inputs, indexes, strict=True) if index is not None]
-    first, order = known[0] if known else ("", ())
+    first, order = known[0] if known else ("", ())  # type: str, Any
     if known and len(known) < len(inputs) and list(order) != list(range(len(order))):
         _log.warning("Not all arrays have the index of %s: rows are those of the same place.", first)
     for (name, values), index in zip(inputs, indexes, strict=True):
@@ -123,7 +123,7 @@ def _numbers(name: str, values: list[Any]) -> NDArray[np.float64]:
 def _check_distinct(name: str, values: list[Any]) -> None:
     """Raise `UserError` for numbers that differ, and are equal as the floats that they become."""
     exact = {int(each) if isinstance(each, str) and _LONG.fullmatch(each) else each for each in values}
-    exact = {each for each in exact if isinstance(each, Number) and not isinstance(each, complex) and abs(each) != inf}
+    exact = {each for each in exact if isinstance(each, Number) and not isinstance(each, complex) and each not in (inf, -inf)}
     if np.unique(Cells.of(list(exact)).plain).size < len(exact):
         raise UserError(
             f"{name} holds numbers that differ and are equal as 64-bit floats, as {max(exact)}: give their ranks "

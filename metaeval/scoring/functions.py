@@ -25,6 +25,7 @@ from metaeval.files import sha256_file, sha256_json
 from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status, check_count
 
 _WORD = re.compile(r"\w")
+_MODULE = re.compile(r"[A-Za-z_][\w.]{,99}")
 _BATCHED = ("sources", "statements")
 _LIBRARY = Path(os.__file__).parent.resolve()
 _INSTALLED = {"site-packages", "dist-packages"}
@@ -158,9 +159,14 @@ def files_hash(module: str) -> str:
 
 
 def _imports(path: Path, roots: list[Path]) -> Iterator[tuple[list[Path], str]]:
-    """Yield (folders, name) of what a file may import: a module's dotted name, below one of the folders."""
+    """Yield (folders, name) of what a file may import: a module's dotted name, below one of the folders.
+
+    A text of the code may name a module or its file, as for `importlib.import_module` or `runpy.run_path`.
+    """
     with suppress(SyntaxError, ValueError, RecursionError):  # of another version of Python
         for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _MODULE.fullmatch(node.value):
+                yield roots, node.value.removesuffix(".py")
             if isinstance(node, ast.Import | ast.ImportFrom):
                 level, module = getattr(node, "level", 0), getattr(node, "module", None)
                 places = list(path.parents[level - 1 : level]) if level else roots

@@ -205,6 +205,7 @@ def test_an_identity_of_a_class_is_not_that_of_its_subclass(tmp_path):
         ("from own.deep import *", "own"),
         ("from . import deep", "own"),
         ("from .deep import K", "own"),
+        ("__import__('deep')", "."),
     ],
 )
 def test_the_hash_of_a_module_takes_in_what_it_imports(folder, imported, place, inside):

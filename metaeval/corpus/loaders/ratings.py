@@ -302,8 +302,8 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
     user_words = own_words(chosen)
     mixed = [heading for heading in dimensions if table.cells[heading].array.dtype == np.object_]
     for heading in (*dimensions, *votes, *rest) if user_words else mixed:
-        cells = [str(cell) if isinstance(cell, bool) else cell for cell in table.cells[heading]]  # as in a CSV file
-        levels = ((cell, user_words.get(plain_word(cell))) for cell in cells)
+        read_as = [str(cell) if isinstance(cell, bool) else cell for cell in table.cells[heading]]  # as in a CSV file
+        levels = ((cell, user_words.get(plain_word(cell))) for cell in read_as)
         numbers = heading in rest  # in which a number is a score
         words = [cell if level is None or (numbers and is_finite(cell)) else level.label for cell, level in levels]
         table = replace(table, cells={**table.cells, heading: Cells.of(words)})
