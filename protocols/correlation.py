@@ -163,8 +163,8 @@ def _qualities(
     if 0 < used.score.size < judgements.score.size:
         itself = bootstrap(n_groups, 0, 0)
         refilled = (judgements.with_score(score) for score in extreme_scores(judgements.score, judgements.gold))
-        found = [replicates(rows, n_groups, itself, options, keys) for rows in (used, *refilled)]
-        values = {key: [float(each[key][0]) for each in found] for key in keys}
+        every = [replicates(rows, n_groups, itself, options, keys) for rows in (used, *refilled)]
+        values = {key: [float(each[key][0]) for each in every] for key in keys}
         bounds = {key: pair_of_bounds(np.min(of), np.max(of)) for key, of in values.items()}
     return {key: Qualities(groups, undefined, bounds=bounds.get(key), ceiling=ceilings.get(key)) for key in keys}
 
