@@ -263,7 +263,8 @@ def parse_yaml(text: str) -> Any:
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise MalformedError(_short(reason), mark.line + 1 if mark else None) from error
+        # Of a key that is there twice it repeats both values, which may be secrets.
+        raise MalformedError(_short(reason.partition(" with value ")[0]), mark.line + 1 if mark else None) from error
     except MalformedError:
         raise
     except ValueError as error:  # what the library takes for a number, 0x_

@@ -92,7 +92,7 @@ def checked_url(url: str) -> str:
 def _variable(value: Any) -> str:
     """Return the name of an environment variable; ValueError for a text that may be a key in the place of the name."""
     if not isinstance(value, str) or (value not in os.environ and not _CAPITALS.fullmatch(value)):
-        raise ValueError("name an environment variable that is set, as OPENAI_API_KEY; never type the key itself")
+        raise ValueError("the name of an environment variable that is set, as OPENAI_API_KEY, and never the key itself")
     return value
 
 
@@ -271,7 +271,7 @@ def shortened(text: str) -> str:
 _SHORTEST = 8  # characters; what is shorter is a word that servers of one's own take for a key, such as EMPTY
 _CODED = re.compile(  # a character in JSON, a percent code or HTML; line breaks and blanks, which stand for nothing
     r"(?i)[\\%&\s\x00-\x1f\xad\u200b-\u200f\ufeff](?:(?<=\\)\\*(?:[nrtbf]|x(?P<x>[0-9a-f]{2})|u(?P<u>[0-9a-f]{4})"
-    r"|(?P<itself>\S)?)|(?<=%)(?:25)*(?:(?P<percent>[0-9a-f]{2})|u(?P<wide>[0-9a-f]{4}))|(?P<html>(?<=&)#?\w{2,8};)"
+    r"|(?P<itself>\S)?)|(?<=%)(?:25)*(?:(?P<percent>[0-9a-f]{2})|u(?P<wide>[0-9a-f]{4}))|(?P<html>(?<=&)#?\w{2,8};?)"
     r"|(?<![\\%&]))"
 )
 

@@ -207,13 +207,17 @@ def _unfenced(text: str) -> str:
     return body if opening.rstrip() in ("", "json") and own_line else text
 
 
+_CUT = ("length", "content_filter")  # finish reasons
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """One chat completion. tokens_in, tokens_out: the server's own counts, None if it gives none or impossible ones.
 
     `logprobs` is the list of output tokens with their log-probabilities; empty unless the request asked for them and
-    the server gives them, each of a type and in a range that one can have. `raw` is the body as it came, without the
-    key. blank: the message has no text, and nothing in its place, such as a refusal, reasoning or a tool call.
+    the server gives them with alternatives, of this text, each of a type and in a range that one can have. `raw` is the
+    body as it came, without the key. blank: the message has no text, and nothing in its place, such as a refusal,
+    reasoning or a tool call.
     """
 
     raw: str
@@ -234,13 +238,12 @@ class Reply:
         at all: the server did not do its part, and may be repaired.
         """
         lacking = self.whole and body.get("logprobs") and not self.logprobs
-        return not (lacking or (self.blank and self.finish_reason in ("", "stop")))
+        return not (lacking or (self.blank and self.finish_reason not in _CUT))
 
     @property
     def whole(self) -> bool:
         """Return whether the reply is complete: not empty, not refused, not filtered, not cut at the token limit."""
-        cut = self.finish_reason in ("length", "content_filter")
-        return bool(self.content.strip()) and not self.refusal and not cut
+        return bool(self.content.strip()) and not self.refusal and self.finish_reason not in _CUT
 
 
 def read_reply(raw: str) -> Reply:
@@ -255,19 +258,26 @@ def read_reply(raw: str) -> Reply:
         message = choice["message"]
         usage = body.get("usage") or {}
         content = message.get("content")  # a text, or parts, of which some are the model's thoughts or a refusal
-        parts = content if isinstance(content, list) else [{"text": content}]
-        texts = [part.get("text") for part in parts if part.get("type", "text") in ("text", "output_text")]
+        parts = [
+            {"text": part} if isinstance(part, str) else part
+            for part in (content if isinstance(content, list) else [content])
+            if isinstance(part, str | dict)
+        ]
+        texts = [part.get("text") for part in parts if (part.get("type") or "text") in ("text", "output_text")]
+        text = "".join(part for part in texts if isinstance(part, str))
+        refusals = [message.get("refusal"), *(part.get("refusal") for part in parts)]
+        names = ("tool_calls", "function_call", "reasoning", "reasoning_content", "audio")
         reply = Reply(
             raw=raw,
-            content="".join(map(_text, texts)),
+            content=text,
             finish_reason=_text(choice.get("finish_reason")),
-            refusal="".join(map(_text, [message.get("refusal"), *(part.get("refusal") for part in parts)])),
+            refusal="".join(str(refusal) for refusal in refusals if refusal),
             model=_text(body.get("model")),
             fingerprint=_text(body.get("system_fingerprint")),
             tokens_in=_count(usage.get("prompt_tokens")),
             tokens_out=_count(usage.get("completion_tokens")),
-            logprobs=_log_probabilities(choice.get("logprobs")),
-            blank=not any(v.strip() if isinstance(v, str) else v for name, v in message.items() if name != "role"),
+            logprobs=_log_probabilities(choice.get("logprobs"), text),
+            blank=not (text.strip() or len(texts) < len(parts) or any([*refusals, *map(message.get, names)])),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"not a chat completion ({type(error).__name__}: {error})") from error
@@ -282,15 +292,26 @@ def _text(value: Any) -> str:
     return value
 
 
-def _log_probabilities(logprobs: Any) -> Sequence[Mapping[str, Any]]:
-    """Return the tokens of a choice's `logprobs`; () if there are none, or one has a type or range that none has."""
+def _log_probabilities(logprobs: Any, text: str) -> Sequence[Mapping[str, Any]]:
+    """Return the tokens of a choice's `logprobs`; () if they are of no use.
+
+    They are none where there are none, one has a type or range that none has, no token has an alternative, or the
+    tokens do not make up the text.
+    """
     with suppress(KeyError, TypeError, AttributeError):
         tokens: list[dict[str, Any]] = logprobs["content"]
         each = ([*(token.get("top_logprobs") or ()), token] for token in tokens)
-        chances = ({entry["token"]: _probability(entry) for entry in position} for position in each)
-        if isinstance(tokens, list) and all(sum(position.values()) <= 1.01 for position in chances):  # rounded
-            return tokens
+        chances = [{entry["token"]: _probability(entry) for entry in position} for position in each]
+        sound = all(sum(position.values()) <= 1.01 for position in chances)  # rounded
+        if isinstance(tokens, list) and sound and any(token.get("top_logprobs") for token in tokens):
+            return tokens if text.encode("utf-8", "replace") in b"".join(token_bytes(tokens)) else ()
     return ()
+
+
+def token_bytes(tokens: Sequence[Mapping[str, Any]]) -> list[bytes]:
+    """Return the bytes of each output token: those that the server gives, else its text in UTF-8."""
+    coded = [(token["token"].encode("utf-8", "replace"), token.get("bytes")) for token in tokens]
+    return [text if given is None else bytes(given) for text, given in coded]
 
 
 def _probability(token: Mapping[str, Any]) -> float:

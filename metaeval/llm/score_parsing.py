@@ -9,7 +9,7 @@ from itertools import accumulate
 from math import exp, isfinite
 from typing import Any
 
-from metaeval.llm.messages import keeps, object_schema, reply_form
+from metaeval.llm.messages import keeps, object_schema, reply_form, token_bytes
 from metaeval.parsing import MalformedError, parse_json
 
 # A line that is a verdict: a number, alone or behind "Prediction:" or "Score:". It may name its scale (0.8/1).
@@ -196,9 +196,7 @@ def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], score: Fou
 
 def _token_at(content: str, tokens: Sequence[Mapping[str, Any]], score: FoundScore) -> Mapping[str, Any] | None:
     """Return the token (by offsets in bytes) in which the number begins; None if the tokens do not make up the text."""
-    plain = (token["token"].encode("utf-8", "replace") for token in tokens)
-    coded = (token.get("bytes") for token in tokens)
-    pieces = [text if each is None else bytes(each) for text, each in zip(plain, coded, strict=True)]
+    pieces = token_bytes(tokens)
     offset = b"".join(pieces).find(content.encode("utf-8", "replace"))
     if offset < 0:
         return None

@@ -311,6 +311,7 @@ FORMS = {
     "percent": coded("%%%02X"),
     "percent twice": coded("%%25%02x"),
     "HTML": coded("&#%d;"),
+    "HTML without ends": coded("&#%d"),
     "base64": b64encode(KEY.encode()).decode(),
     **{f"base64 behind {name}": b64encode(f"{name}:{KEY}".encode()).decode() for name in ("u", "me", "user")},
     "two lines": f"{KEY[:11]}\n  {KEY[11:]}",

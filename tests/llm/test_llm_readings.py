@@ -133,7 +133,7 @@ def test_a_reply_cut_short_refused_or_empty_is_not_whole(fake, changes):
     [
         *("", "<html>", "null", "[]", "{}", "[" * 100_000),
         *('{"choices": []}', '{"choices": [{}]}', '{"choices": 3}', '{"choices": [{"message": null}]}'),
-        '{"choices": [{"message": {"content": ["2"]}}]}',
+        '{"choices": [{"message": "2"}]}',
     ],
 )
 def test_another_body_is_no_completion(raw):
@@ -160,6 +160,10 @@ CALL = {"role": "assistant", "content": None, "tool_calls": [{"type": "function"
     [
         ({"content": [THOUGHT, {"type": "text", "text": "Prediction: 2"}]}, "Prediction: 2", "", True),
         ({"content": [{"type": "reasoning", "text": "2"}, {"type": "image_url"}]}, "", "", True),
+        ({"content": [None, 1, ["2"], {"type": "text", "text": {"value": "2"}}, "Score: 1"]}, "Score: 1", "", True),
+        ({"content": {"type": "text", "text": "2"}, "refusal": False}, "2", "", True),
+        ({"content": 2, "provider": "one", "tool_calls": []}, "", "", False),
+        ({"content": [{"type": "text", "text": " "}], "name": "one"}, "", "", False),
         ({"content": [{"type": "refusal", "refusal": "I cannot."}]}, "", "I cannot.", True),
         (CALL, "", "", True),
         ({"role": "assistant", "content": " ", "refusal": None, "tool_calls": []}, "", "", False),
@@ -167,8 +171,9 @@ CALL = {"role": "assistant", "content": None, "tool_calls": [{"type": "function"
     ],
 )
 def test_parts_that_are_no_text_are_skipped_and_only_an_empty_message_is_not_usable(message, content, refusal, usable):
-    reply = read_reply(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}))
-    assert (reply.content.strip(), reply.refusal, reply.usable({})) == (content, refusal, usable)
+    for finish in ("stop", "eos", "end_turn", None):
+        reply = read_reply(json.dumps({"choices": [{"message": message, "finish_reason": finish}]}))
+        assert (reply.content.strip(), reply.refusal, reply.usable({})) == (content, refusal, usable)
 
 
 SOUND = {"token": "2", "logprob": -0.5, "bytes": [50], "top_logprobs": [{"token": "2", "logprob": -0.5}]}
@@ -183,6 +188,8 @@ SOUND = {"token": "2", "logprob": -0.5, "bytes": [50], "top_logprobs": [{"token"
         {"top_logprobs": [{"token": str(number), "logprob": -0.1} for number in range(3)]},  # .9 each
         {"top_logprobs": [{"token": "0", "logprob": -0.01}]},  # .99, beside the .61 of the token itself
         {"token": 2},
+        *({"top_logprobs": value} for value in (None, [])),  # no alternative, of which an expectation could be made
+        {"bytes": [48]},  # of another text than the reply's
     ],
 )
 def test_a_log_probability_of_another_type_or_range_is_none(fake, change):

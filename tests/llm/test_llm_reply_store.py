@@ -51,8 +51,9 @@ def test_the_first_reply_stays(fake, store, question):
 
 
 def test_a_reply_that_does_not_answer_its_request_is_kept_to_be_read_until_one_comes_that_does(fake, store, question):
-    asked, sound = question("a", logprobs=True), {"content": [{"token": "2", "logprob": -0.5}]}
-    replies = [fake.completion("1"), fake.completion("2", logprobs=sound), fake.completion("0", logprobs=sound)]
+    asked, token = question("a", logprobs=True), {"token": "2", "logprob": -0.5}
+    sound = {"content": [{**token, "top_logprobs": [token]}]}
+    replies = [fake.completion("1"), fake.completion("2", logprobs=sound), fake.completion("2", fingerprint="other")]
     for reply, found, stored in zip(replies, (None, "2", "2"), ("1", "2", "2"), strict=True):
         store.put(asked.key("u"), "u", asked, read_reply(json.dumps(reply)), 0)
         served = store.find(asked.key("u"))

@@ -152,6 +152,7 @@ def test_an_interrupt_stops_at_once_and_keeps_what_is_in_flight(start, command, 
     [
         ["base_url=http://u:sk-FAKE-0123456789@127.0.0.1:1/v1", "base_url=http://127.0.0.1:1/v1"],
         *([f"base_url={key}"] for key in ("sk-FAKE-0123456789", "http://h/sk-FAKE-01", "[1, 'http://u:sk-FAKE@h']")),
+        ["base_url={x: http://u:sk-FAKE@h, x: http://u:sk-FAKE@h}"],
         *([f"api_key_env={key}"] for key in ("sk-FAKE-0123456789", "gsk_FAKE0123456789", "[sk-FAKE", "[sk-FAKE]")),
     ],
 )
