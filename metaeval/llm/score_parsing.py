@@ -75,27 +75,34 @@ def _verdict(line: str, start: int) -> tuple[re.Match[str], int] | None:
     return (match, start + line.index(bare)) if match else None
 
 
-# Between a cue and its number stand link words, Markdown and LaTeX's box only; what follows makes no range or share.
-# The number is the clause's last word ("named"): what else would follow is a noun, a unit or a condition.
+# Between a cue and its number stand link words, a scale in brackets, Markdown and LaTeX's box only; what follows makes
+# no range or share. The number is the clause's last word ("named"): what else would follow is a noun, a unit or a
+# condition. A rate of something, "answer [2]" and "to score 2" (the statement, not the judge) are no cues.
 _CUED = re.compile(
-    r"\b(?:predict(?:ion|ed)?|score|(?:(?<=\bis )|(?<=\bbe ))scored|answer|rat(?:e|ed|ing))\b"
-    r"(?:[\s*_`\"'(\[{:=]|\$(?=[^$\n]*\$)|[-\u2013\u2014]\s|\\boxed"
-    r"|\b(?:is|was|be|would|should|of|as|at|to|a|an|the|this|that|it|its|with|for|pair|citation|statement"
-    r"|therefore|thus|final|level|value|(?:fully|partially|partly|not)\s+supported|(?:full|partial|no)\s+support)\b)*+"
+    r"\b(?:predict(?:ion|ed)?|(?<!\bto )score|score(?=\s+(?:it|this|the)\b)|(?:(?<=\bis )|(?<=\bbe ))scored"
+    r"|answer(?!\s+(?:[\[(]|[0-9.]+[^\n.]))|rate(?!\s+(?:is|was|of|at|to|would|should)\b)|rated|rating)\b"
+    r"(?:\([^()\n]*\)(?=[\s*_]*[:=][\s*_]*[0-9.])|[\s*_`\"'(\[{:=\]|\uff1a]|\$(?=[^$\n]*\$)|[-\u2013\u2014]\s|\\boxed"
+    r"|(?<=\w)>(?=\s*[0-9])|\b(?:is|was|be|would|should|of|as|at|to|a|an|the|this|that|it|its|with|for|pair|citation"
+    r"|statement|given|provided|therefore|thus|final|level|value|(?:fully|partially|partly|not)\s+supported"
+    r"|(?:full|partial|no)\s+support)\b)*+"
     r"(?P<value>(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?![\w%]|\.[0-9]|\s*(?:,|-|\u2013|to|or|and)\s*[0-9])"
     r"(?:(?:\s*/\s*|\s+out\s+of\s+)(?P<top>[0-9]+(?:\.[0-9]+)?))?"
     r"(?P<named>(?![ \t,;:(*_`\u2014-]*\b(?:if|unless|provided|assuming|were|had|or)\b)[*_`\"'$]*+"
-    r"(?:[^\S\n]*(?:\n|\Z)|[.,;:!)\]}][.,;:!)\]}*_`\"'$]*+(?=\s|\Z)|\u2014|\s+[-\u2013\u2014(]"
-    r"|\s+(?:because|since|as\s+(?:the|it|there))\b))?",
+    r"(?:[^\S\n]*+(?:\|[^\S\n]*+)?(?:\n|\Z)|[.,;:!)\]}][.,;:!)\]}*_`\"'$]*+(?=\s|\Z)|\s*</|[\u2014\u3002]"
+    r"|\s+(?:[(\[|\u2013\u2014\u2192]|-(?!>)|(?:fully|partially|partly|not|full|partial|no)\s+support)|\s*[\u2713-\u2718\u2705\u274c\U0001f44d\U0001f44e]"
+    r"|\s+(?:because|since|due\s+to|rather\s+than|instead\s+of|given\s+that"
+    r"|as\s+(?:the|it|there|this|only|no|not|none|nothing|some|half|all|most))\b))?",
     re.ASCII | re.IGNORECASE,
 )
 # What makes a number behind a cue no verdict: a condition before it in the sentence, a negation in the clause, and
-# words such as "could be" or "for a" directly before the cue.
+# words such as "could be", "for a" or "says" directly before the cue.
 _SENTENCE = re.compile(r"[.!?][*_`\"')\]]*\s|\n|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
 _OTHERWISE = re.compile(
     r"(?i)\b(?:if|unless|otherwise|assuming|suppose|supposing|provided\s+that)\b|^\W*(?:had|were|should|without)\b"
-    r"|(?:n['\u2019]t|\b(?:not|no|never|neither|nor|cannot|hardly))\b(?:(?!\b(?:and|but|which)\b)[^,;:()\u2013\u2014-])*\Z"
+    r"|(?:n['\u2019]t|\b(?:not|no|never|neither|nor|cannot|hardly|rather\s+than|instead\s+of|far\s+from|short\s+of))\b"
+    r"(?:(?!\b(?:and|but|which)\b)[^,;:()\u2013\u2014-])*\Z"
     r"|\b(?:to\s+be|for\s+an?|have\s+been|(?:could|might|may)(?:\s+\w+)?)\s+\Z"
+    r"|\b(?:says?|said|(?:tells?|asks?|instructs?)\s+\w+)[\s:]+(?:(?:that|to|the|its)\s+|[\"'\u201c\u2018])*\Z"
 )
 
 

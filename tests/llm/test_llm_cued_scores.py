@@ -26,6 +26,11 @@ STYLES = [
     ("The year is not fully supported (score 1).", 1),
     ("The score is 1, not 2. If the year were there, it would be more.", 1),
     ("It predicted 2 million visitors, as stated. Prediction: 2", 2),
+    *(("The score is 1 as only the year is there.", 1), ("I rate it 1 rather than 2.", 1), ("Score: 1 \u2705", 1)),
+    *(("Score: 2\u3002", 2), ("Score (0-2): 2", 2), ("[Score]: 2", 2), ("<score>2</score>", 2), ("| Score | 2 |", 2)),
+    *(("Prediction: 2 full support", 2), ("Prediction: 1 | Confidence: 90%", 1), ("leads me to score it 1.", 1)),
+    *(("The rate of 2 is wrong. Prediction: 0", 0), ("The answer [1] is wrong. Prediction: 0", 0)),
+    ("What the page says fully supports it, so the score is 2.", 2),
 ]
 
 
@@ -82,6 +87,10 @@ def test_the_last_of_several_cues_that_agree_is_the_place_of_the_score():
             "For a score of 2, it has to name the year.",
             "Otherwise, the score is 2.",
         ),
+        # A rate of something, an answer's mark or number, what a text says, what a statement falls short of.
+        *("The growth rate was 2.", "The answer [2] is not supported.", "See answer 1. It is unrelated."),
+        *("Score: 1 -> 2", 'The page says "Score: 2".', "The text tells me to answer 2.", "It fails to score 2."),
+        *("Far from a score of 2.", "Rather than a score of 2, it deserves none.", "It falls short of a score of 2."),
         "prediction" + " is" * 40_000,
     ],
 )
