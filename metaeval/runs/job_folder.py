@@ -462,7 +462,9 @@ def remove_job(results: Path, job: DoneJob) -> int:
     unless it is what a killed run left of a file; and one that says what is left where a file cannot be deleted.
     """
     # Manifests are deleted last: what is left of a job is still found as a job.
-    files = sorted((path for path in job.folder.rglob("*") if not path.is_dir()), key=lambda path: path.name == NAME)
+    inside = sorted(job.folder.rglob("*"), key=lambda path: (path.name == NAME, path))
+    folders = [path for path in reversed(inside) if path.is_dir() and not path.is_symlink()]
+    files = [path for path in inside if path not in folders]
     manifests = [path for path in files if path.name == NAME]
     # A killed run leaves .NAME.RANDOM.unfinished, where NAME is a file of the job or an export of one.
     listed = [name for path in manifests for name in listed_files(read_manifest(path.parent))]
@@ -479,7 +481,6 @@ def remove_job(results: Path, job: DoneJob) -> int:
             f"{job.folder} holds {min(strange)}, which was added or changed after the job was written. "
             "Nothing was deleted: move that file away, or delete the folder yourself."
         )
-    folders = sorted((path for path in job.folder.rglob("*") if path.is_dir()), reverse=True)
     pointer = results / LATEST
     try:
         for path in files:

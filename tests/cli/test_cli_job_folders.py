@@ -227,11 +227,14 @@ def two_jobs(ran, small):
     ("name", "code"),
     [
         *((f".{name}.unfinished", 0) for name in ("pairs.jsonl.abc", "manifest.json.k3_x9", "correlation.tex.a1b2")),
-        *((name, 2) for name in ("notes.txt", ".pairs.jsonl.mine", ".notes.txt.abc.unfinished")),
+        *((name, 2) for name in ("notes.txt", ".pairs.jsonl.mine", ".notes.txt.abc.unfinished", "link")),
     ],
 )
 def test_a_job_is_deleted_beside_what_a_killed_run_left_and_not_beside_a_file_of_the_users(cli, two_jobs, name, code):
-    (two_jobs / name).touch()
+    if name == "link":
+        (two_jobs / name).symlink_to(two_jobs.parent)  # to a folder
+    else:
+        (two_jobs / name).touch()
     ended = cli("results", "rm", two_jobs.name)
     assert (ended.code, two_jobs.exists(), name in ended.err) == (code, code == 2, code == 2)
     assert not code or {path.name for path in two_jobs.iterdir()} > {name, "manifest.json", "pairs.jsonl"}
