@@ -311,7 +311,7 @@ def _log_probabilities(logprobs: Any, text: str) -> Sequence[Mapping[str, Any]]:
 def token_bytes(tokens: Sequence[Mapping[str, Any]]) -> list[bytes]:
     """Return the bytes of each output token: those that the server gives, else its text in UTF-8."""
     coded = [(token["token"].encode("utf-8", "replace"), token.get("bytes")) for token in tokens]
-    return [text if given is None else bytes(given) for text, given in coded]
+    return [text if values is None else bytes(values) for text, values in coded]
 
 
 def _probability(token: Mapping[str, Any]) -> float:
