@@ -123,9 +123,8 @@ def _numbers(name: str, values: list[Any]) -> NDArray[np.float64]:
 def _check_distinct(name: str, values: list[Any]) -> None:
     """Raise `UserError` for numbers that differ, and are equal as the floats that they become."""
     exact = {int(each) if isinstance(each, str) and _LONG.fullmatch(each) else each for each in values}
-    exact = {
-        each for each in exact if isinstance(each, Number) and not isinstance(each, complex) and each not in (inf, -inf)
-    }
+    exact = {each for each in exact if isinstance(each, Number) and not isinstance(each, complex)}
+    exact -= {inf, -inf}
     if np.unique(Cells.of(list(exact)).plain).size < len(exact):
         raise UserError(
             f"{name} holds numbers that differ and are equal as 64-bit floats, as {max(exact)}: give their ranks "

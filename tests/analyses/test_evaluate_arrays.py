@@ -168,7 +168,7 @@ def test_ratings_that_are_no_levels_are_read_as_ratings(arrays, caplog):
     ("scores", "labels", "groups", "says"),
     [
         ([1.0, 2.0], [0, 1, 2], None, "scores has 2 values and labels 3"),
-        ([1.0, 2.0, 3.0], [0, 1, 2], ["a"], "groups has 1 values"),
+        ([1.0, 2.0, 3.0], [0, 1, 2], ["a"], "groups has 1 value"),
         ([1.0, 2.0], ["full", "partly so"], None, 'row 2, column "labels" is "partly so".*--map full='),
         ([1.0, 2.0], [0, math.inf], None, 'row 2, column "labels" is "inf"'),
         ([1.0, 2.0], [0, math.nan], None, "1 rating"),
