@@ -820,16 +820,6 @@ class results:
         trust_config: bool = False,
     ) -> Any: ...
     @staticmethod
-    def leaderboards(
-        people: str | Path,
-        metric: str | Path,
-        measure: str = '',
-        metric_measure: str = '',
-        denominator: int = 0,
-        resamples: int = 1000,
-        seed: int = 0,
-    ) -> Any: ...
-    @staticmethod
     def list(
         results: str | Path = ...,
     ) -> Any: ...

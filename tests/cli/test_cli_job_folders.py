@@ -117,7 +117,6 @@ OTHERS = {
         "cite convert",
         "results explain",
         "results diff",
-        "results leaderboards",
         "results cases",
         "label",
         "view",

@@ -78,7 +78,6 @@ RUNNING = {
     *("data build", "data export"),
     *("store compact", "results export", "results rm", "results rerun", "shards merge", "shards verify", "data audit"),
     *("label", "estimate", "gate fit", "gate check", "results cases", "results reference", "results reference-add"),
-    "results leaderboards",
 }
 """Commands that do what is typed; what their files ask for is below."""
 
