@@ -12,7 +12,7 @@ from typing import Any, get_origin, get_type_hints
 
 from metaeval import registry
 from metaeval.analyses.analysis import GROUPS, Analysis, own_fields
-from metaeval.analyses.explaining.signature_fields import owners
+from metaeval.citation.marks_and_sentences import MarkStyles
 from metaeval.config import RunConfig
 from metaeval.declared import (
     flag_of,
@@ -29,8 +29,8 @@ FOLDER = Path(__file__).parent / "reference" / "options"
 
 _INDEX = """# Options
 
-`metaeval COMMAND --help` prints the options of a command with examples, and `metaeval results explain` the settings
-behind a number. These pages hold the same. They are made from the declarations by
+`metaeval COMMAND --help` prints the options of a command with examples, and `metaeval results show` the settings
+behind the numbers of a job. These pages hold the same. They are made from the declarations by
 `python docs/options_pages.py`, and a test compares them with the declarations.
 
 Where a command has settings without an option, it takes `--set NAME=VALUE` (`-s`), which can be repeated: of two values
@@ -282,7 +282,15 @@ def _settings_page() -> str:
 def _cite_settings_page() -> str:
     where = "`--set NAME=VALUE`; those of ALCE and ALiiCE in Python. The page of a command says which it takes."
     parts = [f"# {_SHARED['cite-settings']}", where]
-    for owner in owners():
+    pipelines = [
+        registry.find("pipeline", name) for name in registry.names("pipeline")
+    ]
+    owners = (
+        owner
+        for pipeline in reversed(pipelines)
+        for owner in pipeline.owners.values()
+    )
+    for owner in dict.fromkeys([*owners, MarkStyles]):
         parts += [
             f"## {owner.__name__}",
             str(owner.__doc__).partition("\n")[0],

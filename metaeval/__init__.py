@@ -32,8 +32,8 @@ ANALYSES = {
 """By name in Python: the registered name of the analysis, or group of analyses, that the function is made from."""
 _EARLIER = {
     **{"calibrate": "thresholds(..., learn=True)", "certify": "plan(..., certify=True)", "decide": "thresholds"},
-    **{"check_claim": "multiverse(scores=..., claim=...)", "diff": "results.diff", "power": "plan"},
-    **{"explain": "results.explain", "figures": "results.figures", "generate": "cite.generate"},
+    **{"check_claim": "multiverse(scores=..., claim=...)", "power": "plan"},
+    **{"figures": "results.figures", "generate": "cite.generate"},
     **{"slurm": "shards.slurm", "table": "results.show", "tables": "run(..., suite=True)"},
 }
 """By name of a function of earlier versions: the expression after `metaeval.` that replaces it."""

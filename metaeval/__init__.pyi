@@ -788,21 +788,6 @@ class results:
         results: str | Path = ...,
     ) -> Any: ...
     @staticmethod
-    def diff(
-        first: str,
-        second: str,
-        metric: str | None = None,
-        *,
-        results: str | Path = ...,
-    ) -> Any: ...
-    @staticmethod
-    def explain(
-        of: str,
-        metric: str | None = None,
-        *,
-        results: str | Path = ...,
-    ) -> Any: ...
-    @staticmethod
     def export(
         job: str = 'latest',
         format: str | Sequence[str] = ...,

@@ -182,17 +182,6 @@ STEPS: dict[str, str] = {
     f"-a evidence_threshold=0.5 -p correlation {QUICK}",
     "multiverse-wice": "multiverse -m overlap,bm25 -a unit=chunk -a chunk.size=100,150 -d jsonl "
     f"--data ../slice-wice/slice.jsonl {QUICK}",
-    # what made a number
-    "explain": "results explain ../run/results/latest/retrieval.json",
-    "explain-row": "results explain ../run/results/latest/classification.json overlap",
-    "explain-cite": "results explain ../alce/results/latest/answers.json",
-    "explain-citeeval": "results explain ../citeeval/results/latest/citeeval.json",
-    "explain-calibration": "results explain ../calibrate/results/latest/calibration.json",
-    "explain-compare": "results explain ../compare/results/latest/agreement.json",
-    "diff": "results diff ../run/results/latest/classification.json ../run-config/own/latest/classification.json",
-    "diff-row": "results diff ../run/results/latest/classification.json "
-    "../run-served/results/latest/classification.json -m overlap",
-    "diff-sheets": "results diff ../alce/results/latest/answers.json ../aliice/results/latest/answers.json",
     # data and metrics
     "data-list": "data list",
     "data-show": "data show wice",
@@ -273,7 +262,6 @@ STEPS: dict[str, str] = {
     "wrong-measure": "plan overlap rouge --measure ndgc",
     "wrong-target": "thresholds overlap --learn --target ful",
     "wrong-result": "results show ../inputs/answers.jsonl",
-    "wrong-signature": "results explain nothing",
     "wrong-axis": "multiverse -m overlap -a chunk.sise=10",
     "wrong-answers": "cite alce ../inputs/wrong.jsonl --nli overlap",
     "wrong-backend": "cite aliice ../inputs/answers.jsonl --nli overlpa",
@@ -283,8 +271,8 @@ STEPS: dict[str, str] = {
     "wrong-command": "rnu",
 }
 COMMANDS = (
-    *("", "run", "pairs", "score", "evaluate", "results explain", "compare", "plan", "thresholds", "results show"),
-    *("results diff", "results figures", "cite generate", "multiverse", "data", "metrics", "store", "cite"),
+    *("", "run", "pairs", "score", "evaluate", "compare", "plan", "thresholds", "results show"),
+    *("results figures", "cite generate", "multiverse", "data", "metrics", "store", "cite"),
     *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
     *(f"metrics {name}" for name in ("list", "show", "verify", "doctor", "serve")),
     *("store verify", "store compact"),

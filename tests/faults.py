@@ -308,8 +308,6 @@ def database_of(make: Callable[[Path], object]) -> bytes:
 
 def readers() -> list[Reader]:
     """Every way in."""
-    from metaeval.analyses.explaining.differences import compare
-    from metaeval.analyses.explaining.signature_fields import read_source
     from metaeval.citation.alce.human_labels import read_labels
     from metaeval.citation.citeeval.citation_edits import read_coefficients
     from metaeval.citation.data_model import Answer
@@ -414,9 +412,6 @@ def readers() -> list[Reader]:
         Reader("calibration", "c.json", SHEET, load_table, "json", free=("settings", "records")),
         Reader("coefficients", "c.json", COEFFICIENTS, read_coefficients, "json", free=("made",)),
         Reader("result", "r.json", RESULT, load_result, "json", free=("settings",)),
-        Reader("result, explained", "r.json", RESULT, lambda path: read_source(str(path)), "json"),
-        Reader("result, compared", "r.json", RESULT, lambda path: compare(str(path), str(path)), "json", free=("*",)),
-        Reader("sheet, explained", "s.json", SHEET, lambda path: read_source(str(path)), "json", free=("*",)),
         Reader(
             *("manifest of results", "manifest.json", MANIFEST),
             checked_by_manifest,

@@ -154,7 +154,6 @@ def test_what_functions_return_is_short_and_records_are_a_table(settings):
     scores = {pair.pair_id: float(len(pair.source)) for pair in metaeval.pairs()}
     found = [
         drawn,
-        metaeval.results.explain("data:mini/all@ac743a5d0949|unit:chunk|metric:overlap@v1(content_only=True)"),
         metaeval.fit_gate(corpus, metrics=["overlap"], **settings),
         metaeval.multiverse(scores=scores, claim="0.71 AUC on mini"),
         metaeval.multiverse("chunk.size=150", metrics=["overlap", "rouge"], protocols=["classification"], **settings),
@@ -288,18 +287,6 @@ def test_evaluate_reads_files_and_tables_run_data_sets(settings, tmp_path):
         metaeval.run(metaeval.load_corpus("mini"), suite=True)
     with pytest.raises(UserError, match="No score file is given"):
         metaeval.evaluate(**settings)
-
-
-def test_explain_and_diff_take_signatures(ran):
-    one, other = (row.signature for row in ran[0].rows[:2])
-    fields = {line["field"]: line["value"] for line in metaeval.results.explain(one)}
-    assert fields["protocol"] == "classification"
-    changed = metaeval.results.diff(one, other)
-    assert [change.name for changes in changed.values() for change in changes] == ["metric"]
-    assert repr(changed) == f"signatures: metric {fields['metric']} -> {changed[''][0].second}"
-    assert list(changed.to_frame()["name"]) == ["metric"]
-    assert is_html(changed._repr_html_())
-    assert repr(metaeval.results.diff(one, one)) == "<Changes: none in 1 row>"
 
 
 def test_answers_are_short_however_many_there_are():

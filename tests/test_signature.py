@@ -4,14 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from metaeval.config import RunConfig, load_run
 from metaeval.runs.prepared_run import prepare
 from metaeval.runs.run import run
-from metaeval.signature import differences, parse, signature
+from metaeval.signature import signature
 
 ROWS = [
     {"type": "corpus", "format": "metaeval-corpus/1", "name": "tiny"},
@@ -208,46 +206,3 @@ def test_a_variant_signs_with_the_metric_behind_it(signatures):
     ((_, text),) = signatures("metrics=rouge-2").items()
 
     assert "|metric:rouge-2=rouge@v1(variant=rouge2,side=precision,stem=False)|" in text
-
-
-def test_a_signature_is_read_back_field_by_field(signatures):
-    for text in signatures("protocols=all", "metrics=rouge-2,overlap", "controls=true").values():
-        assert signature(parse(text)) == text
-
-
-names = st.text(min_size=1).filter(lambda name: name == " ".join(name.split()) and not set(name) & set("|:"))
-
-
-@given(st.dictionaries(names, st.text(), min_size=1))
-def test_any_values_are_read_back_cleaned(fields):
-    found = parse(signature(fields))
-
-    assert list(found) == list(fields)
-    assert found == {name: " ".join(value.replace("|", "/").split()) for name, value in fields.items()}
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "'' is not one"),
-        ("hello", "'hello' is not one"),
-        ("unit:chunk|", "'' is not one"),
-        (":chunk", "':chunk' is not one"),
-        ("unit:chunk|unit:citation", "'unit' stands in it twice"),
-    ],
-)
-def test_what_is_no_signature_is_refused(text, said):
-    with pytest.raises(ValueError, match=r"^a signature ") as refusal:
-        parse(text)
-    assert said in str(refusal.value)
-
-
-def test_a_value_may_hold_colons_as_a_pool_and_a_models_name_do():
-    assert parse("pool:bm25:20|metric:nli:a/b=nli@v1") == {"pool": "bm25:20", "metric": "nli:a/b=nli@v1"}
-
-
-def test_differences_are_named_with_both_values():
-    one, other = parse("data:a|unit:chunk|B:5"), parse("data:a|unit:citation|over-chunks:max|B:5")
-
-    assert differences(one, other) == {"unit": ("chunk", "citation"), "over-chunks": (None, "max")}
-    assert differences(one, dict(reversed(one.items()))) == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -97,7 +98,7 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
         files, warnings = [job.folder / name for name in job.files], altered_files(job.folder, (".json", ".txt"))
         if form == "text":
             head = f"{job.name}: metaeval {job.command}, {job.finished}"
-            parts = [head, *map(str.rstrip, printed(files).values())]
+            parts = [head, *map(str.rstrip, printed(files).values()), "\n".join(_provenance(job.folder))]
             text = NotebookText("\n\n".join(parts) + f"\nFiles: {job.folder}/")
             return Done(value=text, warnings=warnings)
         tables = [table for path in files for table in tables_in(path)]
@@ -108,9 +109,36 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
     return Done(shown=tables if form == "text" else text, whole=True, value=text, warnings=warnings)
 
 
+def _provenance(folder: Path) -> list[str]:
+    """Return lines with what the manifest says of how a job was made: command, settings, data and versions."""
+    from metaeval.analyses.analysis_job import RECIPE, changed_files, with_present_values
+    from metaeval.analyses.command_words import command_of
+    from metaeval.runs.job_folder import lost_objects, read_manifest
+
+    noted = read_manifest(folder)
+    recipe, lost = noted.get(RECIPE), lost_objects(noted)
+    if lost:
+        lines = [f"No command repeats this job, because {lost}."]
+    elif isinstance(recipe, dict):
+        command = shlex.join(["metaeval", *command_of(with_present_values(recipe))])
+        lines = [f"Command: {command}", *(f"{name} is missing or has changed." for name in changed_files(recipe))]
+    else:
+        lines = ["The manifest records no command."]
+    analysis = noted.get("analysis")
+    known = {
+        "Settings": analysis.get("settings") if isinstance(analysis, dict) else None,
+        "Data": noted.get("data"),
+        "Versions": noted.get("versions"),
+    }
+    for label, values in known.items():
+        if isinstance(values, dict) and values:
+            lines.append(f"{label}: {', '.join(f'{name} {value}' for name, value in values.items())}")
+    return lines
+
+
 SHOW = Analysis(
     name="results show",
-    summary="Print the tables of a job, or a result file as a table.",
+    summary="Print the tables of a job and what made them, or a result file as a table.",
     examples=[
         "results show",
         "results show mini-all-chunk",

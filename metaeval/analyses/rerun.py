@@ -83,8 +83,7 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     if not moved and (written.folder is None or written.folder.resolve() != job.folder.resolve()):
         to = "were not written to a folder"
         if written.folder is not None:
-            see = f"see 'metaeval results diff {job.hash} {written.folder.name[-8:]}'"
-            to = f"went to another folder, {written.folder} ({see})"
+            to = f"went to another folder, {written.folder} ('metaeval results show' prints what made each)"
         raise UserError(
             f"{job.name} was run again, but its results {to}: the code of a metric, versions of packages or defaults "
             "have changed since."

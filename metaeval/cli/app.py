@@ -30,8 +30,6 @@ EARLIER: Mapping[str, str] = {
     "certify": "plan --certify",
     "check-claim": "multiverse SCORES --claim CLAIM",
     "decide": "thresholds",
-    "diff": "results diff",
-    "explain": "results explain",
     "figures": "results figures JOB",
     "generate": "cite generate",
     "power": "plan",

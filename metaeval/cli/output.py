@@ -6,7 +6,6 @@ import logging
 import os
 import shlex
 import sys
-import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -149,13 +148,10 @@ def show(value: object, whole: bool = False) -> None:
 
     whole: print tables with their signatures, and each with all of its notes.
     """
-    from metaeval.report.notebook import Card, Fields
+    from metaeval.report.notebook import Card
     from metaeval.report.table import Table
 
-    if isinstance(value, Fields):
-        if value:
-            show_described(list(value[0]), [tuple(map(str, row.values())) for row in value])
-    elif isinstance(value, Table):
+    if isinstance(value, Table):
         if value:
             show_list(list(value[0]), [list(map(str, row.values())) for row in value])
     elif isinstance(value, Card):
@@ -216,7 +212,7 @@ def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> N
     """
     code = folder.name.rpartition("-")[2]
     where = "" if results == Path("results") else f" --results {shlex.quote(str(results))}"
-    commands = ["results show"] * (not whole) + ["results export"] + ["view"] * pairs + ["results explain"]
+    commands = ["results show"] * (not whole) + ["results export"] + ["view"] * pairs
     say(f"More: metaeval {', '.join(commands)} {code}{where}")
 
 
@@ -239,28 +235,6 @@ def show_list(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for number, heading in enumerate(headings):
         table.add_column(heading, no_wrap=number == 0, overflow="fold")
     _show(table, rows, None if os.environ.get("COLUMNS") else headings)
-
-
-def show_described(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print fields with value, meaning and setting; on a terminal the meaning is on the line below, without headings.
-
-    In a pipe each field is one line under the four headings. rows: (name, value, meaning, setting) of each field.
-    """
-    from rich.console import Console
-
-    from metaeval.report.terminal import aligned
-
-    console = Console()
-    if not console.is_terminal:
-        for line in aligned([headings, *rows]):
-            say(line)
-        return
-    width = min(console.width, _WIDEST)
-    for name, value, text, setting in rows:
-        head = "  ".join(filter(None, (name.strip(), value, f"(set by {setting})" if setting else "")))
-        below = textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
-        for line in [*textwrap.wrap(head, width, subsequent_indent="    ", break_on_hyphens=False), *below]:
-            say(line)
 
 
 def show_card(lines: Sequence[tuple[str, str]]) -> None:

@@ -53,7 +53,7 @@ export function makeRuns(runs, open) {
   const element = h(
     "section",
     { class: "overview", "aria-label": "Runs" },
-    h("p", { class: "soft" }, "Values with their intervals, as each run's own table has them; a name opens its run. ‘metaeval results explain NAME’ prints a run's signature."),
+    h("p", { class: "soft" }, "Values with their intervals, as each run's own table has them; a name opens its run. ‘metaeval results show NAME’ prints what made a run."),
     titles.map((title) => group(title, runs.filter((run) => run.title === title), open)),
   );
   return { element, update() {} };

@@ -6,20 +6,18 @@ import contextlib
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metaeval.display_text import Shown, count
+from metaeval.display_text import Shown
 from metaeval.errors import UserError
 from metaeval.report import html_report
 from metaeval.report.cautions import cautions
-from metaeval.report.data_frame import ROWS, Recorded, frame, rows_html
+from metaeval.report.data_frame import frame, rows_html
 from metaeval.report.findings import findings
 from metaeval.report.ranking_measures import Declarations
 from metaeval.report.result import Result, records
-from metaeval.report.result_differences import Change
 from metaeval.report.result_tables import headline_grid, in_headline, lay_out
 from metaeval.report.table import Table
 from metaeval.report.terminal import text_of
@@ -28,11 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDTH = 80
-_HEADINGS = {"first": "one", "second": "other", "text": "what it says"}  # of the fields of a change
-
-
-class Fields(Table):
-    """A table of fields, each with its value, meaning and setting; a terminal prints the meaning below the value."""
 
 
 class Card(list[tuple[str, str]]):
@@ -55,29 +48,6 @@ class NotebookText(str):
 
     def __repr__(self) -> str:
         return str(self)
-
-
-class Changes(dict[str, list[Change]], Recorded):
-    """The differences of two results or tables, a list for each row's name, also as records and a notebook's table."""
-
-    @property
-    def records(self) -> list[dict[str, Any]]:
-        """Return a record for each change: row, kind of change, what changed, both sides, and their difference."""
-        return [
-            {"row": row, **{_HEADINGS.get(key, key): value for key, value in asdict(change).items()}}
-            for row, changes in self.items()
-            for change in changes
-        ]
-
-    def __repr__(self) -> str:
-        if not any(self.values()):
-            return f"<Changes: none in {count(len(self), 'row')}>"
-        lines = [
-            f"{change['row'] or 'signatures'}: {change['name']} {change['one']} -> {change['other']}"
-            for change in self.records
-        ]
-        more = f"\n{len(lines) - ROWS:,} more" if len(lines) > ROWS else ""
-        return "\n".join(Shown(line) for line in lines[:ROWS]) + more
 
 
 class WrittenOnce:

@@ -443,14 +443,14 @@ def load_result(path: Path) -> Result:
     if str(version).startswith("metaeval-sheet/"):
         raise UserError(
             f"{path} is a table of an earlier version, which holds only numbers: read it as {path.stem}.txt, .md, .tex "
-            f"or .csv in the same folder, or type 'metaeval results explain {path}' to see how it was computed."
+            f"or .csv in the same folder."
         )
     if str(version).startswith("metaeval-table/"):
         raise UserError(f"{path} is a table, not a protocol's result: print it with 'metaeval results show {path}'.")
     if str(version).startswith("metaeval-gate/"):
         raise UserError(
             f"{path} is a gate and not a result: type 'metaeval gate check FILE {path}' to check answers with it, or "
-            "'metaeval results explain FOLDER' with the folder of 'metaeval gate fit' to see how it was fitted."
+            "'metaeval results show FOLDER' with the folder of 'metaeval gate fit' to see how it was fitted."
         )
     if version not in SCHEMAS:
         known = ", ".join(map(repr, SCHEMAS))

@@ -12,7 +12,7 @@ from metaeval import __version__
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 COMMANDS = [
     *("", "run", "pairs", "score", "evaluate", "results show", "data", "metrics"),
-    *("results explain", "results diff", "results figures", "multiverse", "compare", "plan", "thresholds"),
+    *("results figures", "multiverse", "compare", "plan", "thresholds"),
     *("cite generate", "cite", "cite alce", "cite aliice", "cite agreement", "cite tables"),
     *("cite tables scifi", "data build", "data export"),
     *("cite rewrite", "cite improve", "cite citeeval", "cite scifi", "cite meta", "cite refit", "cite support"),

@@ -23,7 +23,7 @@ def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(ran):
     ended = ran("compare", "overlap", "rouge", "--full", *QUICK)
     protocols = ("classification", "correlation", "retrieval")
     assert written("agreement") == {".json"}
-    assert f"More: metaeval results export, results explain {FOLDER.resolve().name.rpartition('-')[2]}" in ended.out
+    assert f"More: metaeval results export {FOLDER.resolve().name.rpartition('-')[2]}" in ended.out
     ran("results", "export")
     for stem in (*(f"{name}-pairs" for name in protocols), "agreement", "complementarity"):
         assert written(stem) == SUFFIXES
@@ -79,7 +79,7 @@ def test_the_first_screen_has_the_headline_pairs_and_what_they_mean(ran, monkeyp
     gains = [record["low"] for record in load_table(FOLDER / "complementarity.json").records]
     assert ("No stack is shown to be better" in text) == all(low is None or low <= 0 for low in gains)
     assert "Written: results/compare/" in ended.out
-    assert f"explain {FOLDER.resolve().name.rpartition('-')[2]}" in ended.out
+    assert f"export {FOLDER.resolve().name.rpartition('-')[2]}" in ended.out
 
 
 def test_of_many_metrics_neighbours_by_value_are_printed(cli, ran):

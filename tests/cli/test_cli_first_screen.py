@@ -61,7 +61,7 @@ def test_it_fits_a_screen_and_says_where_the_rest_is_and_what_is_next(ran):
     assert sum(-(-len(line) // 80) for line in lines) <= 40
     assert "|metric:" not in ran.out, "signatures stand in files"
     assert [line for line in lines if re.match(r" [123]\.  ", line)]
-    assert f"More: metaeval results show, results export, view, results explain {job_hash(ran)}" in lines
+    assert f"More: metaeval results show, results export, view {job_hash(ran)}" in lines
     assert lines[-1].startswith("Next: metaeval ")
 
 
@@ -107,7 +107,7 @@ def test_full_prints_every_table_with_controls_and_signatures(cli, ran, tmp_path
     assert full.code == 0
     assert full.out.count("|metric:rouge@v1") == 3
     assert full.out.count("inverted oracle") >= 3
-    assert f"More: metaeval results export, view, results explain {job_hash(full)}" in full.out
+    assert f"More: metaeval results export, view {job_hash(full)}" in full.out
     assert job_hash(full) == job_hash(ran), "what is printed does not change what is written"
 
 
@@ -115,34 +115,20 @@ def test_the_hash_shows_the_tables_of_its_job(cli, ran):
     shown = cli("results", "show", job_hash(ran))
     assert shown.code == 0
     assert shown.out.count("|metric:overlap@v1") == 3
-
-
-def test_the_hash_explains_all_rows_and_one_row_with_its_commands(cli, ran):
-    every = cli("results", "explain", job_hash(ran))
-    one = cli("results", "explain", job_hash(ran)[:5], "bm25")
-
-    assert (every.code, one.code) == (0, 0)
-    assert cli("results", "explain", "latest", "bm25").out == one.out
-    assert "'unit:chunk' is not a job" in cli("results", "diff", "latest", "unit:chunk").err
-    assert cli("results", "diff", "latest", job_hash(ran)).code == 0
-    files, _, rest = every.out.partition(": each file is as it was written\nAll rows:\n")
-    assert files.count(".json") == 3
-    assert rest
-    assert f"metaeval results explain {job_hash(ran)} ROW (overlap, rouge, bm25, constant," in every.out
-    commands = [line.strip() for line in one.out.splitlines() if line.startswith("  metaeval run ")]
-    assert len(commands) == 1
-    assert every.out.splitlines()[-1].strip() == commands[0]
+    assert "\nCommand: metaeval run --metrics overlap,rouge,bm25 " in shown.out
+    assert re.search(r"^Settings: .*resamples", shown.out, re.MULTILINE)
+    assert re.search(r"^Data: mini/all [0-9a-f]{64}$", shown.out, re.MULTILINE)
+    assert re.search(r"^Versions: metaeval 0\.\d+\.\d+, numpy ", shown.out, re.MULTILINE)
 
 
 def test_a_hash_of_no_job_is_refused_with_those_that_are_there(refused, ran):
-    assert refused("results", "explain", "00000000").startswith("Unknown job '00000000'.")
-    assert "Did you mean 'bm25'?" in refused("results", "explain", job_hash(ran), "bm2")
+    assert refused("results", "show", "00000000").startswith("Unknown job '00000000'.")
 
 
 def test_the_hash_is_found_in_another_results_folder(cli, small):
     ended = cli("run", "-m", "overlap", *small, "--results", "elsewhere")
-    assert f"explain {job_hash(ended)} --results elsewhere" in ended.out
-    assert cli("results", "explain", job_hash(ended), "overlap", "--results", "elsewhere").code == 0
+    assert f"view {job_hash(ended)} --results elsewhere" in ended.out
+    assert cli("results", "show", job_hash(ended), "--results", "elsewhere").code == 0
 
 
 def test_a_table_without_scores_says_so(cli, small, tmp_path):

@@ -223,6 +223,6 @@ def test_replies_recorded_under_the_earlier_name_are_replayed(ran, fake, questio
 def test_a_job_of_the_earlier_name_is_run_again_by_its_present_one(cli, ran, fake, questions):
     before = recorded(ran, fake, questions)
     Path("one.jsonl").unlink()
-    assert "--strategy select-then-write" in ran("results", "explain", "00000000").out
+    assert "--strategy select-then-write" in ran("results", "show", "00000000").out
     assert "3 of 3 files are the same bytes" in ran("results", "rerun", "00000000").out
     assert Path("one.jsonl").read_bytes() == before

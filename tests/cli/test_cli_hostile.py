@@ -54,12 +54,9 @@ def test_a_corpus_of_hostile_names(hostile, seen, cli, corpus, tmp_path):
     sheet = cli("results", "show", results[0], "--format", "csv").out
     hostile.check_csv(sheet)
     assert "'=cmd" in sheet
-    seen("results", "explain", results[0])
-    seen("results", "explain", results[0], "overlap")
     seen(
         "run", "-m", "overlap", *QUICK, "-s", "interval.seed=1", "-p", "retrieval", "--results", "other", *data, *SMALL
     )
-    seen("results", "diff", results[0], *(tmp_path / "other").rglob("retrieval.json"), code=1)
     seen("compare", "overlap", "rouge", "--by", "system", *data, *QUICK, *SMALL)
     seen("data", "convert", "jsonl", "again.jsonl", "-s", f"data={file}")
     seen("multiverse", "-m", "overlap,rouge", "-a", "unit=chunk", "-a", "chunk.size=7,9", *data, *QUICK)
@@ -106,7 +103,7 @@ def test_answers_of_hostile_names(hostile, seen, tmp_path, pipeline):
 
 def test_hostile_file_names_and_words_on_the_command_line(seen, nasty):
     text = nasty.replace("/", "|").replace("\0", "0")  # which no command line can hold
-    for words in (["results", "show"], ["data", "validate"], ["results", "explain"], ["evaluate"], ["cite", "alce"]):
+    for words in (["results", "show"], ["data", "validate"], ["evaluate"], ["cite", "alce"]):
         seen(*words, f"./{text}.jsonl", code=2)
     for words in (["run", "-m", text], ["run", "-d", text], ["metrics", "show", text], ["data", "show", text]):
         seen(*words, code=2)

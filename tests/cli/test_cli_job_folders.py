@@ -115,8 +115,6 @@ OTHERS = {
         "score",
         "cite formats",
         "cite convert",
-        "results explain",
-        "results diff",
         "results cases",
         "label",
         "view",

@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 import pytest
 
 import metaeval
-from metaeval.analyses.explaining.signature_fields import explain, read_signature
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.gate_check import read_gate, workflow
 from metaeval.decisions.gate_model import write_gate
@@ -268,9 +267,6 @@ def test_a_fit_with_another_promise_keeps_the_files_of_the_former(ran, gate, oth
     ran("gate", "fit", "fit.csv", "-l", "fit.csv", "-m", "cheap", "-o", "x.json", *other.split())
     assert Path("results/latest").resolve() != before
     assert (before / "gate.json").read_bytes() == was
-    for folder in (before, Path("results/latest")):
-        (text,) = load_table(folder / "gate-fit.json").signatures
-        assert [one.name for one in explain(read_signature(text)) if not one.text] == []
 
 
 def test_a_gate_of_before_there_was_another_promise_is_read(gate):

@@ -9,9 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from metaeval import registry
-from metaeval.analyses.explaining.signature_fields import owners
-from metaeval.citation.alce.citations import AlceOptions
-from metaeval.citation.aliice.claim_options import Profile
+from metaeval.citation.marks_and_sentences import MarkStyles
 from metaeval.citation.pipelines.pipeline import fields_of
 from metaeval.config import RunConfig
 from metaeval.declared import option_docs
@@ -23,10 +21,12 @@ SENTENCE = re.compile(r"[\w'\[].{3,}[.)]", re.DOTALL)
 
 COMMANDS = every_command()
 PAGES = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "options_pages.py"))
+PIPELINES = [registry.find("pipeline", name) for name in registry.names("pipeline")]
 OWNED = (
-    *owners(),
-    AlceOptions,
-    Profile,
+    *dict.fromkeys(
+        one for name in registry.names("pipeline") for one in registry.find("pipeline", name).owners.values()
+    ),
+    MarkStyles,
     *(registry.find("pipeline", name).options for name in registry.names("pipeline")),
     *dict.fromkeys(registry.find("metric", name).Options for name in registry.names("metric")),
 )

@@ -170,23 +170,6 @@ def test_tables_and_figures_have_it(here, place):
     assert len(list((place / "results" / "figures").glob("*/figure-gap-*"))) == 1
 
 
-def test_explain_says_what_it_measures_and_how_to_make_the_number_again(here, place):
-    run = ("run", "-p", "gap", "-m", "overlap", "-s", "protocol_options.gap.form=halved", *SETTINGS)
-    here(*run, "--results", "said")
-
-    said = here("results", "explain", "said/latest/gap.json", "overlap")
-
-    for words in (
-        "how far apart the mean scores of supported and unsupported rows",
-        "Gap: difference of the mean scores, as a share of their range",
-        "half of it",
-        "protocol_options.gap.form",
-    ):
-        assert words in " ".join(said.split())
-    assert "--protocol gap --set" in said
-    assert "--set protocol_options.gap.form=halved" in said
-
-
 def test_the_pipeline_is_a_command_with_its_options(here):
     said = here("cite", "marked", "--help")
 

@@ -158,11 +158,11 @@ def test_a_job_of_a_python_function_says_what_to_save_and_type(cli):
     write_run(config, run(config))
     name = Path("results/latest").resolve().name
 
-    again, explained = cli("results", "rerun"), cli("results", "explain", name)
+    again, shown = cli("results", "rerun"), cli("results", "show", name)
 
     why = "because the metric 'half' is an object of the Python session that ran it: save its code in FILE.py, "
     why += "and run again with "
     assert (again.code, again.err) == (2, f"metaeval: {name} cannot be rerun, {why}-m FILE:half.\n")
-    assert explained.code == 0
-    assert f"No command repeats results/{name}, {why}-m FILE:half." in " ".join(explained.out.split())
-    assert "metaeval run" not in explained.out
+    assert shown.code == 0
+    assert f"No command repeats this job, {why}-m FILE:half." in " ".join(shown.out.split())
+    assert "metaeval run" not in shown.out

@@ -73,7 +73,7 @@ def test_a_spreadsheet_with_a_column_for_each_metric_is_compared(cli, ran, small
     assert "--map score=other" in next(line for line in mapped.out.splitlines() if line.startswith("Next: "))
     result = json.loads((tmp_path / "results/latest/classification.json").read_text())
     assert [row["metric"] for row in result["rows"] if row["kind"] == "metric"] == ["other"]
-    recipe = cli("results", "explain", "results/latest/classification.json", "other").out
+    recipe = cli("results", "show").out
     assert "--map score=other" in recipe
 
 

@@ -16,7 +16,7 @@ def test_tables_without_anything_are_of_the_shipped_corpus(ran):
     ended = ran("run", "--suite", "-m", "overlap,rouge", *QUICK)
     names = {path.name for path in Path("results/latest").iterdir()}
     assert {"suite.json", "table-1-levels.json", "table-2-correlation.json", "table-3-classification.json"} <= names
-    assert f"results export, results explain {Path('results/latest').resolve().name.rpartition('-')[2]}" in ended.out
+    assert f"results export {Path('results/latest').resolve().name.rpartition('-')[2]}" in ended.out
     ran("results", "export")
     names = {path.name for path in Path("results/latest").iterdir()}
     assert {"table-1-levels.csv", "table-2-correlation.tex", "table-3-classification.md"} <= names
@@ -97,7 +97,6 @@ def test_a_job_with_intervals_of_earlier_versions_is_shown_explained_and_drawn(r
 
     for words, shown in (
         (("results", "show", table), "95 % BCa intervals, 5 resamples"),
-        (("results", "explain", table, "overlap"), "bca: bias-corrected and accelerated percentiles"),
         (("results", "figures"), "figure-forest"),
         (("view", "latest"), "view.html"),
     ):

@@ -52,10 +52,6 @@ OF_RUN = "data:own-data/all@6ebe8e46acd5|unit:chunk|metric:{}@v1(command=touch p
 SHOWN = ("overlap", "variant", "program", "combined", "judge", "far", "split", "nli:evil/model", "llm-discrete")
 
 READING = {
-    "results explain": [
-        *("results explain hostile.json", "results explain hostile.json evil:Evil", f"results explain '{FIELDS}'")
-    ],
-    "results diff": ["results diff hostile.json other.json", "results diff sheet.json sheet.json"],
     "metrics list": ["metrics list"],
     "metrics show": [f"metrics show {name}" for name in SHOWN],
     "metrics doctor": ["metrics doctor", "metrics doctor --json"],
@@ -188,8 +184,7 @@ def hostile(tmp_path_factory):
 def ended(hostile):
     """How every command ended there, and what it did that nobody typed."""
     reading = [line for lines in READING.values() for line in lines]
-    signatures = [f"results explain '{fields.format(name, name)}'" for fields in (FIELDS, OF_RUN) for name in NAMES]
-    lines = [*reading, *signatures, *CONTENT, *FROM_FILES, *TYPED]
+    lines = [*reading, *CONTENT, *FROM_FILES, *TYPED]
     environment = {**os.environ, "SECRET": "s3cret", "METAEVAL_CACHE": str(hostile / "cache")}
     done = subprocess.run(
         [sys.executable, str(AUDITED)],
@@ -221,10 +216,6 @@ def test_a_job_shows_files_of_its_own_folder_alone(ended):
 
     assert shown["code"] == 0, shown["said"]
     assert "neighbour" not in shown["said"]
-
-
-def test_a_signature_is_explained_without_what_it_names(ended):
-    assert {one["code"] for line, one in ended.items() if line.startswith("results explain 'data:")} == {0}
 
 
 @pytest.mark.parametrize("line", TYPED)

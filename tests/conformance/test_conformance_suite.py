@@ -70,7 +70,7 @@ BROKEN = {
         "given.",
         "UNCHECKED": "A score of inf has to raise a ValueError of one sentence",
         "TWO_WAYS": "both have to compute the same.",
-        "MUTE": "title or about is empty: say in one sentence what it measures, for `explain`.",
+        "MUTE": "title or about is empty: say in one sentence what it measures.",
         "OLD_OPTIONS": "Option 'form' is not whole: give Option(about, {value: what it means, ...})",
         "HEADLESS": "The headline is 'gapp', which is not a measure: choose among gap.",
         "NO_MEASURES": "The protocol has no measures: declare at least one Measure(key, label).",

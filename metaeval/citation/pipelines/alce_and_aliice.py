@@ -10,7 +10,6 @@ from pydantic import Field
 
 from metaeval.citation.alce.citations import MAUVE_MODEL, READER, AlceOptions
 from metaeval.citation.aliice.claim_options import Profile
-from metaeval.citation.marks_and_sentences import MarkStyles
 from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.pipeline import Pipeline, PipelineMeasure
 from metaeval.declared import Flag
@@ -115,7 +114,6 @@ ALCE = Pipeline(
     """,
     measures=(*MEASURES, *TEXT_MEASURES),
     owners={"options": AlceOptions},
-    signed=(MarkStyles,),
     backends="many",
     read=pipeline.step("citation.pipelines.alce_and_aliice_steps:read"),
     judge=pipeline.step("citation.pipelines.alce_and_aliice_steps:lay_out"),
@@ -128,7 +126,6 @@ ALIICE = replace(
     paper="Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation",
     options=AliiceCommand,
     owners={"options": Profile},
-    signed=(),
     tree=pipeline.step("citation.pipelines.figures:sentence_tree"),
     help="""Measure citation recall and precision of claims (ALiiCE).
 

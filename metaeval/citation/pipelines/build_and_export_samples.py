@@ -152,7 +152,6 @@ BUILD_PIPELINE = Pipeline(
     chat="always",
     purpose="writes the queries",
     owners={"chat": ChatOptions},
-    prompts={"query": ("for the query that a paragraph answers", PROMPTS / "query.txt")},
     read=_read,
     estimate=_estimate,
     ask=_ask,

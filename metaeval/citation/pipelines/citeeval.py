@@ -26,7 +26,7 @@ from metaeval.citation.citeeval.baselines import BASELINES, Baseline
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, fingerprint, read_coefficients
 from metaeval.citation.citeeval.evaluate_responses import SCENARIOS, ResponseValues
 from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure as Key
-from metaeval.citation.citeeval.judge import PROMPTS, Asking, asked_fields, load_prompts, questions_of
+from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.options_and_values import (
     BaselineOptions,
     CiteEvalOptions,
@@ -398,18 +398,6 @@ def _merged(records: Sequence[Record]) -> Record:
     return {name: value for record in records for name, value in record.items()}
 
 
-_ASKS = {
-    "attribution": "what each statement rests on",
-    "editing": "which citations are to go and to come, and for a rating",
-    "rating_cot": "for a rating after reasoning, without edits",
-    "rating_vanilla": "for a rating alone",
-    "part": "about a part of a response (added to the other prompts)",
-    "lqac_recall": "whether a statement's passages support it",
-    "lqac_need": "whether a statement needs a citation",
-    "lqac_precision": "whether one passage is relevant to a statement",
-    "attrscore": "for a label of each citation",
-}
-
 CITEEVAL = Pipeline(
     name="citeeval",
     title="CiteEval",
@@ -434,7 +422,6 @@ CITEEVAL = Pipeline(
     backends="optional",
     chat="always",
     decides="AutoAIS needs decisions",
-    prompts={name: (asks, PROMPTS / f"{name}.txt") for name, asks in _ASKS.items()},
     read=read_citeeval,
     estimate=estimate_citeeval,
     ask=ask_citeeval,

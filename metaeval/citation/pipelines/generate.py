@@ -262,15 +262,6 @@ def amount(name: str, value: float | None) -> str:
     return f"{value:.4f}" if name == MONEY else f"{value:,.{1 if isinstance(value, float) else 0}f}"
 
 
-_ASKS = {
-    "answer": "for the answer",
-    "summary": "for the summary of one document",
-    "overview": "for the summary of one document, whatever the question",
-    "selection": "which documents are needed",
-    "choice": "which documents the next sentence needs",
-    "sentence": "for the next sentence",
-}
-
 GENERATE = Pipeline(
     name="generate",
     title="Generation",
@@ -298,7 +289,6 @@ GENERATE = Pipeline(
     purpose="writes the answers",
     prefix="chat.",
     owners={"generation": GenerationOptions, "chat": ChatOptions},
-    prompts={name: (asks, stage_requests.PROMPTS / f"{name}.txt") for name, asks in _ASKS.items()},
     read=_read,
     estimate=_estimate,
     ask=_ask,

@@ -379,9 +379,8 @@ class Pipeline:
     owners: classes whose fields --set takes, by name; a field belongs to the first that has it. backends: how many
     metrics give verdicts. chat: whether a chat model is asked; purpose: what that model does; chat_options: class of
     its options; model: its default name. prefix: optional prefix of names in --set. decides: what needs decisions, as
-    the beginning of the error message about soft scores. signed: further classes whose options are in signatures.
-    prompts: by name, what the prompt asks, and the file of its text. tree: draws a sentence as the pipeline cuts it,
-    with a named parser; returns the figure, the parser and rules, and the claims as lines.
+    the beginning of the error message about soft scores. tree: draws a sentence as the pipeline cuts it, with a named
+    parser; returns the figure, the parser and rules, and the claims as lines.
 
     read: checks the options and reads the answers. ask: adds the replies of the chat model. judge: adds the verdicts of
     the backends. lay_out: makes tables, rows and files (default: `judge` or `ask` has made them). estimate: says what
@@ -410,8 +409,6 @@ class Pipeline:
     model: str = ""
     prefix: str = ""
     decides: str = ""
-    signed: Sequence[type] = ()
-    prompts: Mapping[str, tuple[str, Path]] = field(default_factory=dict)
     tree: Callable[[str, str], tuple[Figure, str, list[str]]] | None = None
     cutoff: Callable[..., Cutoff] | None = lambda *read, set_options: step("runs.verdict_cutoffs:find_cutoff")(*read)
     asks: Callable[[AsksChat, SetOptions], bool] = lambda choice, set_options: choice.names_model

@@ -192,7 +192,6 @@ REWRITE = Pipeline(
     options=RewriteCommand,
     measures=MEASURES,
     owners={"chat": RewriteOptions},
-    prompts={"prompt": ("for a claim as a whole sentence", claim_rewriting.PROMPT)},
     prefix="rewrite.",
     backends="one",
     decides="The comparison needs decisions",

@@ -449,10 +449,6 @@ SCIFI = Pipeline(
         PipelineMeasure("coverage_facts", "coverage", "mean entailment of a reference's facts by the answer", 100, 1),
     ),
     owners={"options": ScifiOptions, "chat": ChatOptions},
-    prompts={
-        "decomposition": ("which facts a sentence states", fact_making.PROMPTS / "decomposition.txt"),
-        "mapping": ("where in a sentence a fact stands", fact_making.PROMPTS / "mapping.txt"),
-    },
     backends="many",
     chat="optional",
     purpose="makes the facts",

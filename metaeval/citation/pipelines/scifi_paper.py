@@ -328,7 +328,6 @@ TABLES_SCIFI = Pipeline(
         PipelineMeasure(FEATURING, "texts with citations inside", "share of texts with a citation inside", 100, 1),
     ),
     owners=SCIFI.owners,
-    prompts=SCIFI.prompts,
     backends="one",
     chat="optional",
     purpose=SCIFI.purpose,

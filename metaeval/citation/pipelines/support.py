@@ -45,7 +45,6 @@ from metaeval.citation.support.measure_definitions import (
 )
 from metaeval.citation.support.measures import Level, Statements
 from metaeval.citation.support.page_judge import (
-    PROMPTS,
     PageOptions,
     PageVerdicts,
     by_pages,
@@ -406,10 +405,6 @@ SUPPORT = Pipeline(
     options=SupportCommand,
     measures=tuple(measure for definition in DEFINITIONS.values() for measure in definition.measures),
     owners={"options": PageOptions, "chat": ChatOptions},
-    prompts={
-        "repeats": ("which statements of a page repeat none of its others", PROMPTS / "repeats.txt"),
-        "verdicts": ("whether a page supports each of its statements", PROMPTS / "verdicts.txt"),
-    },
     backends="optional",
     chat="optional",
     purpose="judges pages",

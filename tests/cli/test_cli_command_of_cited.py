@@ -1,12 +1,10 @@
-"""explain and diff on what the citation commands write: every field has words, and the command makes it again."""
+"""The command that `results show` prints for a job of a citation command makes the job's signatures again."""
 
 import json
-import re
 import shlex
 
 import pytest
 
-from metaeval.analyses.explaining.signature_fields import explain, read_signature
 from tests.cli.samples import reply, write_rated_answers
 
 pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
@@ -34,8 +32,8 @@ def signatures(folder):
 
 
 def command_of(out):
-    """The words under 'The number again:', without the program's name."""
-    program, *words = shlex.split(out.partition("The number again:\n")[2].splitlines()[0])
+    """The words behind 'Command:', without the program's name."""
+    program, *words = shlex.split(out.partition("\nCommand: ")[2].splitlines()[0])
     assert program == "metaeval"
     return words
 
@@ -103,18 +101,11 @@ def test_with_the_kept_replies_it_needs_no_model(cli, fake, answers, args):
 
 
 def check(ran, folder, args, replaced):
-    """Run, and run the command that explain gives for each signature: it writes every signature of the job again."""
+    """Run, and run the command that `results show` prints: it writes every signature of the job again."""
     ran(*args, *QUICK, "--results", "first")
     wanted = signatures(folder / "first")
     assert wanted
-    commands = set()
-    for text in wanted:
-        for one in explain(read_signature(text)):
-            assert [part.name for part in (one, *one.parts) if not part.text] == []
-        told = ran("results", "explain", text, "--results", "first")
-        commands.add(tuple(command_of(told.out)))
-    (words,) = commands
-    line = f"{shlex.join(words)} "
+    line = f"{shlex.join(command_of(ran('results', 'show', '--results', 'first').out))} "
     for old, new in {**replaced, "--results first": "--results again"}.items():
         assert f" {old} " in line
         line = line.replace(f" {old} ", f" {new} ")
@@ -142,7 +133,7 @@ def test_rewritten_claims_come_from_the_reply_store(cli, ran, fake, answers):
         ran(*args, *asked, *QUICK)
         (wanted,) = signatures(answers / "results")
         sent = server.attempts.total()
-        words = command_of(cli("results", "explain", wanted).out)
+        words = command_of(cli("results", "show").out)
         ran(*words, "-q", "--results", "again")
         assert (signatures(answers / "again"), server.attempts.total()) == ({wanted}, sent)
 
@@ -153,69 +144,12 @@ def test_a_file_of_the_command_that_has_changed_is_told(cli, ran, fake, answers)
     with fake.ChatServer(answer=reply) as server:
         asked = ("--model", "tiny", "--base-url", server.url, "-s", f"editing_file={prompt}")
         ran("cite", "citeeval", "answers.jsonl", *asked, *QUICK)
-    out = cli("results", "explain", "results/latest/citeeval.json").out
-    found = read_signature(next(iter(signatures(answers / "results"))))
-    hashed = re.search(r"editing@(\w+)", found["prompts"])[1]
-    assert hashed
+    out = cli("results", "show").out
     assert f"--set editing_file={prompt}" in out
     assert "--model tiny" in out
     assert "--base-url http://" in out
     prompt.write_text("Another. {query} {passages} {statements} Reply in JSON.")
-    assert f"  - {prompt} is missing or has changed." in cli("results", "explain", "latest").out
-    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
-    assert "another wording than metaeval has here" in lines["editing"]
-    assert "in metaeval's own words" in lines["attribution"]
-    assert "most tokens in a reply" in lines["max_tokens"]
-
-
-def test_a_sheet_says_what_its_rows_share_and_what_is_a_rows_own(cli, ran, answers):
-    ran("cite", "scifi", "answers.jsonl", "--nli", "overlap,rouge", *QUICK)
-    file = "results/latest/scifi-scores.json"
-
-    whole, one = cli("results", "explain", file), cli("results", "explain", file, "rouge")
-
-    shared, _, own = whole.out.partition("Each row's own:")
-    assert "most words (or tokens) in a chunk" in shared
-    named = [line.split("(")[0] for line in own.splitlines() if line.startswith(("overlap", "rouge"))]
-    assert named == ["overlap: backend:overlap@v1", "rouge: backend:rouge@v1"]
-    assert command_of(one.out)[:7] == ["cite", "scifi", "answers.jsonl", "--nli", "overlap", "--nli", "rouge"]
-    assert cli("results", "explain", file, "rogue").err.strip().endswith("Did you mean 'rouge'? Known: overlap, rouge.")
-
-
-def test_diff_names_the_option_and_the_numbers_of_two_sheets(cli, ran, answers):
-    for folder, titles in (("one", "true"), ("two", "false")):
-        args = ("cite", "scifi", "answers.jsonl", "--nli", "overlap", "-s", f"titles={titles}", "--results", folder)
-        ran(*args, *QUICK)
-    files = [f"{folder}/latest/scifi-scores.json" for folder in ("one", "two")]
-    records = [json.loads((answers / file).read_text())["records"] for file in files]
-    before, after = (
-        next(one["value"] for one in own if (one["system"], one["measure"]) == ("system 0", "entailment_facts"))
-        for own in records
-    )
-
-    ended = cli("results", "diff", *files)
-
-    # "Oder" stands in the title alone.
-    assert (ended.code, before > after) == (1, True)
-    lines = [line.strip() for line in ended.out.splitlines()]
-    assert [line.split("  ")[0] for line in lines[:3]] == ["overlap", "options.titles", "numbers"]
-    assert lines[1].startswith("options.titles  True -> False  begin every chunk with its passage's title")
-    (line,) = [line for line in lines if line.startswith("system 0, overlap, entailment_facts  ")]
-    assert f"{before:.6g} -> {after:.6g}" in line
-    assert f"by {after - before:+.6g}" in line
-    assert (
-        cli("results", "diff", files[0], files[0]).out == "The same in every choice, and every number of the table.\n"
-    )
-
-
-def test_two_sheets_of_another_kind_are_not_compared(ran, refused, answers):
-    ran("cite", "scifi", "answers.jsonl", "--nli", "overlap", *QUICK)
-    folder = "results/latest"
-
-    said = refused("results", "diff", f"{folder}/scifi-scores.json", f"{folder}/scifi-answers.json")
-
-    assert "holds the table scifi-scores, and" in said
-    assert "holds the table scifi-answers: give two" in said
+    assert f"{prompt} is missing or has changed." in cli("results", "show").out
 
 
 def test_a_table_is_shown_and_one_of_an_earlier_version_says_where_it_stands(cli, ran, refused, answers):
@@ -230,4 +164,3 @@ def test_a_table_is_shown_and_one_of_an_earlier_version_says_where_it_stands(cli
     said = refused("results", "show", path, "--format", "latex")
 
     assert "read it as scifi-scores.txt, .md, .tex or .csv" in said
-    ran("results", "explain", path)

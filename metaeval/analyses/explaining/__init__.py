@@ -1,1 +1,0 @@
-"""Explanations of signatures, and differences between signatures, result files or jobs."""
