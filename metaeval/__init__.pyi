@@ -651,15 +651,7 @@ def label(
 ) -> Any: ...
 class metrics:
     @staticmethod
-    def doctor(
-    ) -> Any: ...
-    @staticmethod
     def list(
-    ) -> Any: ...
-    @staticmethod
-    def serve(
-        name: str,
-        **settings: Any,
     ) -> Any: ...
     @staticmethod
     def show(

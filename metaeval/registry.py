@@ -51,14 +51,14 @@ def names(kind: Kind) -> list[str]:
 
 
 def is_code(kind: Kind, name: str) -> bool:
-    """Return whether a name, or a member of an ensemble, is unregistered code (module:Class) or program (worker:X)."""
+    """Return whether a name, or a member of an ensemble, is unregistered code (module:Class)."""
     base, colon, argument = name.strip().partition(":")
     if kind != "metric" or not colon:
         return bool(colon)
     if base == "ensemble":
         return any(is_code(kind, member) for member in argument.split("+"))
     # A name whose first part takes no argument is a module's, even where something registered has the module's name.
-    return base == "worker" or base not in names(kind) or not find(kind, base).card.argument
+    return base not in names(kind) or not find(kind, base).card.argument
 
 
 def find(kind: Kind, name: str, asked_in: Path | None = None, code: bool = False) -> Any:
@@ -120,10 +120,10 @@ def is_given(kind: Kind, name: str) -> bool:
 
 
 def check_typed(kind: Kind, name: str) -> None:
-    """Raise `UserError` for a name of unregistered code or a program, which runs only where the user types it."""
+    """Raise `UserError` for a name of unregistered code, which runs only where the user types it."""
     if is_code(kind, name):
         raise UserError(
-            f"The {kind} {name!r} is a Python file or a program, which is run only where you name it for scoring: "
+            f"The {kind} {name!r} is a Python file, which is run only where you name it for scoring: "
             "choose a registered name to see a description."
         )
 

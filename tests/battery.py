@@ -109,7 +109,6 @@ STEPS: dict[str, str] = {
     "run-decision": f"run -m overlap,rouge -p correlation,decision {QUICK} -s interval.method=percentile",
     "run-citation": f"run -m overlap,rouge -u citation -s aggregate=mean -s chunk.size=60 {QUICK}",
     "run-own-metric": f"run -m my_metric:Longest,overlap,ensemble:overlap+rouge -q {QUICK}",
-    "run-worker": f"run -m 'worker:python ../inputs/my_worker.py,overlap' -s controls=false -p classification {QUICK}",
     "run-variants": f"run -m overlap-all-words,rouge-1,minilm-bertscore -p classification {QUICK}",
     "run-config": f"run -c ../inputs/experiment.yaml --results own {QUICK}",
     "run-served": "run -m overlap,rouge -p classification --store ../run/results/scores.sqlite " + QUICK,
@@ -274,7 +273,7 @@ COMMANDS = (
     *("", "run", "pairs", "score", "evaluate", "compare", "plan", "thresholds", "results show"),
     *("results figures", "cite generate", "multiverse", "data", "metrics", "store", "cite"),
     *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
-    *(f"metrics {name}" for name in ("list", "show", "verify", "doctor", "serve")),
+    *(f"metrics {name}" for name in ("list", "show", "verify")),
     *("store verify", "store compact"),
     *(f"cite {name}" for name in ("alce", "aliice", "citeeval", "scifi", "meta", "agreement", "tables", "rewrite")),
     *("cite improve", "cite refit"),
@@ -326,22 +325,6 @@ class Longest(Metric):
         shared = (set(a.split()) & set(b.split()) for a, b in zip(sources, statements, strict=True))
         return [PairScore(float(max(map(len, words), default=0))) for words in shared]
 '''
-WORKER = """import json
-import sys
-
-
-def say(**fields):
-    print(json.dumps(fields), flush=True)
-
-
-next(sys.stdin)
-say(protocol="metaeval-worker/1", name="shared-words", version="1", low=0, high=1)
-for line in sys.stdin:
-    if line.strip():
-        pair = json.loads(line)
-        words = set(pair["statement"].split())
-        say(id=pair["id"], score=len(words & set(pair["source"].split())) / len(words))
-"""
 
 
 def write_inputs(folder: Path, data: Path | None) -> None:
@@ -352,7 +335,6 @@ def write_inputs(folder: Path, data: Path | None) -> None:
         (folder / name).write_text(rows if isinstance(rows, str) else one_a_line, encoding="utf-8")
 
     write("my_metric.py", METRIC)
-    write("my_worker.py", WORKER)
     write("experiment.yaml", "dataset: mini\nmetrics: [overlap, rouge]\nunit: citation\nprotocols: [all]\n")
     write("suite.yaml", "metrics: [overlap, rouge, bm25]\ndatasets:\n- mini\n- {dataset: mini, unit: citation}\n")
     answers = [

@@ -49,7 +49,6 @@ ROOMS = {
     "config": f"setting_types config_files declared corpus {READS} {TABLES}",
     "yaml_variants": "config setting_types declared parsing",
     "runs": f"runs report scoring corpus stats llm.batch_files signature {PROTOCOL} {SETTINGS}",
-    "runs.serve_metric": "metaeval config errors runs.loaded_metrics scoring.contract",
     "api": f"registry runs report scoring corpus config declared {READS} {TABLES}",
     "analyses": (
         "metaeval analyses api sqlite_store runs report scoring corpus stats llm.reply_store llm.messages "
@@ -159,7 +158,6 @@ LOADERS = {
     "metaeval": {"importlib.import_module"},  # its own modules
     "metaeval.registry": {"importlib.import_module", "spec.loader.exec_module"},
     "metaeval.citation.pipelines.pipeline": {"import_module"},  # what a declared pipeline does, once it runs
-    "metaeval.scoring.backends.line_process": {"subprocess.Popen"},
     "metaeval.scoring.executors.local": {"subprocess.Popen"},
     "metaeval.scoring.executors.ray": {"import_module"},  # a module of metaeval
     "metaeval.runs.verify_metric": {"subprocess.run"},

@@ -198,7 +198,7 @@ def test_an_experiment_is_taken_by_its_path_where_its_name_is_not_one_files(yaml
         ("metrics: ['overlap:Mine']", 'metrics: "overlap:Mine"'),
         ("dataset: mine:DATA", 'dataset: "mine:DATA"'),
         ("protocols: [correlation, 'mine:P']", 'protocols: "mine:P"'),
-        ("metric_options: {worker: {command: touch x}}", 'metric_options.worker.command: "touch x"'),
+        ("metric_options: {mine: {command: touch x}}", 'metric_options.mine.command: "touch x"'),
         ("metric_options: {ensemble: {members: overlap+mine:Mine}}", "metric_options.ensemble.members"),
         ("metric_options: {'nli:a/b': {trust_remote_code: true}}", "metric_options.nli:a/b.trust_remote_code: true"),
         ("metric_options: {llm-discrete: {api_key_env: HOME}}", "metric_options.llm-discrete.api_key_env."),
@@ -263,8 +263,7 @@ def test_a_shipped_metric_variant_names_a_metric_with_an_identity_of_its_own(pat
 
 
 def test_no_two_shipped_metrics_share_an_identity():
-    # A worker is nobody before its command has said its name.
-    names = [*(name for name in registry.names("metric") if name != "worker"), *variants("metrics")]
+    names = [*registry.names("metric"), *variants("metrics")]
     identities = [repr(before_files(load_metric(name, RunConfig()))) for name in names]
 
     assert len(set(identities)) == len(names)

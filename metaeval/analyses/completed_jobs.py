@@ -117,13 +117,13 @@ def _provenance(folder: Path) -> list[str]:
 
     noted = read_manifest(folder)
     recipe, lost = noted.get(RECIPE), lost_objects(noted)
-    if lost:
-        lines = [f"No command repeats this job, because {lost}."]
-    elif isinstance(recipe, dict):
-        command = shlex.join(["metaeval", *command_of(with_present_values(recipe))])
-        lines = [f"Command: {command}", *(f"{name} is missing or has changed." for name in changed_files(recipe))]
-    else:
-        lines = ["The manifest records no command."]
+    lines = [f"No command repeats this job, because {lost}." if lost else "The manifest records no command."]
+    if isinstance(recipe, dict) and not lost:
+        try:
+            lines = [f"Command: {shlex.join(['metaeval', *command_of(with_present_values(recipe))])}"]
+        except UserError as error:  # a command of another version, or of a package that is not installed here
+            lines = [f"No command repeats this job: {error}"]
+        lines += [f"{name} is missing or has changed." for name in changed_files(recipe)]
     analysis = noted.get("analysis")
     known = {
         "Settings": analysis.get("settings") if isinstance(analysis, dict) else None,
@@ -138,7 +138,7 @@ def _provenance(folder: Path) -> list[str]:
 
 SHOW = Analysis(
     name="results show",
-    summary="Print the tables of a job and what made them, or a result file as a table.",
+    summary="Print a job's tables and what made them, or a result file.",
     examples=[
         "results show",
         "results show mini-all-chunk",

@@ -1,12 +1,9 @@
-"""Texts of `metrics verify` and `metrics doctor`."""
+"""The report of `metrics verify`."""
 
 from __future__ import annotations
 
-import textwrap
-
 from metaeval.report.notebook import NotebookText
 from metaeval.report.terminal import aligned
-from metaeval.runs.doctor import Diagnosis
 from metaeval.scoring.contract import Status
 from metaeval.scoring.fixed_pairs import (
     BATCH_TOLERANCE,
@@ -23,11 +20,6 @@ def verified_text(verified: VerificationReport, compared: OfficialComparison | N
     The other scores are those of one pair at a time, published ones and, with `compared`, the official package's.
     """
     return NotebookText("\n".join([*_table(verified, compared), "", *_verdicts(verified, compared)]))
-
-
-def diagnosis_text(seen: Diagnosis) -> NotebookText:
-    """Return the report of `metrics doctor`: the machine, what each metric needs, known faults of packages."""
-    return NotebookText("\n".join([*_machine(seen), "", *_metrics(seen), *_traps(seen)]))
 
 
 def _table(verified: VerificationReport, compared: OfficialComparison | None) -> list[str]:
@@ -77,48 +69,3 @@ def _small(value: float) -> str:
     if value == float("inf"):
         return "no score"
     return "0" if value == 0 else f"{value:.1e}"
-
-
-def _machine(seen: Diagnosis) -> list[str]:
-    rows = [("metaeval", f"{seen.metaeval} on Python {seen.python}, {seen.system}")]
-    rows += [(name, version or "not installed") for name, version in seen.packages.items()]
-    for device in seen.devices:
-        if device.free is None:
-            rows.append((device.name, device.what))
-            continue
-        whole = f" of {_size(device.total)}" if device.total else ""
-        cores = f"{seen.cores} core{'s' if seen.cores > 1 else ''}, " if device.name == "cpu" else f"{device.what}, "
-        rows.append((device.name, f"{cores}{_size(device.free)}{whole} memory free"))
-    for name, folder in seen.caches.items():
-        rows.append((f"{name} cache", f"{folder.path} ({folder.because}), {_size(folder.free)} free"))
-    hint = "" if seen.splitter.startswith("nltk") else " (no NLTK data: python -m nltk.downloader punkt_tab)"
-    rows.append(("sentences", seen.splitter + hint))
-    rows += [(name, "set" if is_set else "not set") for name, is_set in seen.keys.items()]
-    return aligned(rows)
-
-
-def _metrics(seen: Diagnosis) -> list[str]:
-    rows = [("metric", "state", "download, licence", "model", "fits")]
-    for metric in seen.metrics:
-        needs = metric.download if metric.state in ("ready", "needs download") else metric.detail
-        needs = "-" if needs in ("", "none") else textwrap.shorten(needs, 45, placeholder=" ...")
-        parameters = metric.parameters.split(",")[0] if metric.model_bytes else "-"
-        fits = {None: "-", True: "yes", False: f"no, {_size(metric.model_bytes or 0)}"}[metric.fits]
-        rows.append((metric.name, metric.state, needs, parameters, fits))
-    return aligned(rows, right={3})
-
-
-def _traps(seen: Diagnosis) -> list[str]:
-    if not seen.traps:
-        return []
-    lines = ["", "Traps of these versions. Official code falls into them; metaeval does not:"]
-    package = ""
-    for trap in seen.traps:
-        if trap.package != package:
-            lines.append(package := trap.package)
-        lines += textwrap.wrap(f"{trap.what} (here: {trap.metaeval})", 98, initial_indent="- ", subsequent_indent="  ")
-    return lines
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e9:.1f} GB" if count < 100e9 else f"{count / 1e9:.0f} GB"

@@ -1,25 +1,19 @@
-"""Metrics: lists, cards, needs on this machine, checks of their scores, and serving."""
+"""Metrics: lists, cards, needs on this machine, and checks of their scores."""
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import ConfigDict
 
-from metaeval import registry
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
 from metaeval.config import RunConfig
 from metaeval.declared import Flag, option_docs
-from metaeval.errors import UserError
 from metaeval.files import canonical_json
 from metaeval.yaml_variants import metric_variant
-
-if TYPE_CHECKING:
-    from metaeval.runs.doctor import Diagnosis
 
 _log = logging.getLogger("metaeval")
 
@@ -39,7 +33,7 @@ class OneMetricOptions(DeclaredOptions):
 
 def _list(options: DeclaredOptions, progress: Progress) -> Done:
     from metaeval.report.table import Table
-    from metaeval.runs.doctor import registered_states, variant_states
+    from metaeval.runs.readiness import registered_states, variant_states
 
     rows = [
         (metric.name, str(metric), metric.card.summary if metric.card else metric.detail)
@@ -60,20 +54,13 @@ LIST = Analysis(
 
 def _show(options: OneMetricOptions, progress: Progress) -> Done:
     from metaeval.report.notebook import Card
-    from metaeval.runs.doctor import readiness
     from metaeval.runs.loaded_metrics import load_metric
     from metaeval.runs.prepared_run import variant_path
+    from metaeval.runs.readiness import readiness
 
     name = options.name
     path = variant_path("metric", name)
-    try:
-        metric = load_metric(name, options.configured())
-    except UserError as error:
-        if options.model_extra or name not in registry.names("metric"):
-            raise
-        # Metrics that need an argument (worker:COMMAND) still have a card.
-        card = asdict(registry.find("metric", name).card)
-        return Done(value=Card([*card_lines(card), ("needs", str(error))]))
+    metric = load_metric(name, options.configured())
     state = readiness(name, metric)
     lines = [("variant", f"{name}: {metric_variant(path).note}")] if path else []
     lines += [("state", str(state)), *card_lines(asdict(metric.card))]
@@ -122,12 +109,12 @@ class MetricVerifyOptions(OneMetricOptions):
 
 def _verify(options: MetricVerifyOptions, progress: Progress) -> Done:
     from metaeval.analyses.metric_check_texts import verified_text
-    from metaeval.runs.verify_metric import compare, official_metric, verify
+    from metaeval.runs.verify_metric import compare, official_command, verify
 
     name, config = options.name, options.configured()
-    scorer = official_metric(name, config, _log.info) if options.official else None
+    official = official_command(name, config, _log.info) if options.official else None
     verified = verify(name, config)
-    compared = compare(verified, scorer) if scorer else None
+    compared = compare(verified, official) if official else None
     agrees = verified.agrees and (compared is None or compared.agrees)
     return Done(shown=verified_text(verified, compared), value=verified, exit_code=0 if agrees else 1)
 
@@ -146,49 +133,4 @@ than allowed.""",
     ],
     options=MetricVerifyOptions,
     run=_verify,
-)
-
-
-def _serve(options: OneMetricOptions, progress: Progress) -> Done:
-    from metaeval.runs.serve_metric import serve
-
-    serve(options.name, options.configured())
-    return Done(shown=[])
-
-
-SERVE = Analysis(
-    name="metrics serve",
-    summary="Serve a metric to a metaeval elsewhere (metric 'worker').",
-    about="""The command reads pairs and writes scores as JSON lines, in the protocol of the metric 'worker': for a
-metric whose dependencies conflict, or a GPU elsewhere. Options of the metric are typed as --set NAME=VALUE.""",
-    examples=[
-        "metrics serve alignscore",
-        "run -m 'worker:other-venv/bin/metaeval metrics serve summac-zs'",
-        "run -m 'worker:ssh gpu metaeval metrics serve autoais'",
-    ],
-    options=OneMetricOptions,
-    run=_serve,
-)
-
-
-def _doctor(options: DeclaredOptions, progress: Progress) -> Done:
-    from metaeval.analyses.metric_check_texts import diagnosis_text
-    from metaeval.runs.doctor import examine
-
-    diagnosis = examine()
-    return Done(shown=diagnosis_text(diagnosis), value=diagnosis)
-
-
-def _diagnosis_json(diagnosis: Diagnosis) -> str:
-    values = asdict(diagnosis) | {"traps": [trap._asdict() for trap in diagnosis.traps]}
-    return json.dumps(values, indent=1, ensure_ascii=False) + "\n"
-
-
-DOCTOR = Analysis(
-    name="metrics doctor",
-    summary="Show what this machine has, and what each metric needs.",
-    examples=["metrics doctor", "metrics doctor --json > machine.json"],
-    options=DeclaredOptions,
-    run=_doctor,
-    json=_diagnosis_json,
 )

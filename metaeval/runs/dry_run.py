@@ -10,10 +10,10 @@ from pathlib import Path
 from metaeval.config import ExecutorConfig, RunConfig
 from metaeval.errors import UserError
 from metaeval.llm.batch_files import write_batch
-from metaeval.runs.doctor import Readiness, ReadinessState, readiness
 from metaeval.runs.evaluation import find_protocols, readable_protocols
 from metaeval.runs.loaded_metrics import NOT_ASKING, plug_in
 from metaeval.runs.prepared_run import pair_file, prepare
+from metaeval.runs.readiness import Readiness, ReadinessState, readiness
 from metaeval.runs.row_scores import expected_texts, job_as_read
 from metaeval.runs.score_columns import named_metrics
 from metaeval.scoring.backends.model_loading import devices_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -12,14 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.files import cache_folder, sha256_json, write_text
-from metaeval.runs.loaded_metrics import load_metric, load_metrics, plug_in
+from metaeval.parsing import json_objects
+from metaeval.runs.loaded_metrics import load_metrics, plug_in
 from metaeval.scoring.backends.model_metric import ModelMetric
-from metaeval.scoring.contract import Combination, Metric
+from metaeval.scoring.contract import Combination, PairScore, TextPair
 from metaeval.scoring.fixed_pairs import OfficialComparison, VerificationReport, compare_official, verify_metric
 
 Say = Callable[[str], None]
@@ -38,8 +39,8 @@ def verify(name: str, config: RunConfig) -> VerificationReport:
         return verify_metric(name, metric)
 
 
-def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
-    """Return the official package's scorer for a metric with the run's options; builds its environment if needed.
+def official_command(name: str, config: RunConfig, say: Say) -> list[str]:
+    """Return the command that scores with the official package of a metric; builds its environment if needed.
 
     Raises `UserError` for a metric without an installable official package, and for options that the package lacks.
     """
@@ -55,14 +56,31 @@ def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
             raise UserError("The official package computes in float32: leave dtype out.")
         settings = {"folder": str(metric.model_folder.folder.resolve()), "device": "cpu", **recipe.settings(metric)}
         recipe.environment.build(say)
-        script = Path(__file__).parent / "official" / "official_worker.py"
-        command = shlex.join([str(recipe.environment.python), "-I", str(script), json.dumps(settings)])
-        return load_metric("worker", RunConfig(metric_options={"worker": {"command": command, "timeout": 3600}}))
+        script = Path(__file__).parent / "official" / "official_scores.py"
+        return [str(recipe.environment.python), "-I", str(script), json.dumps(settings)]
 
 
-def compare(checked: VerificationReport, official: Metric) -> OfficialComparison:
-    """Score the fixed test pairs with the official package, and compare its scores with this package's (`checked`)."""
-    return compare_official(checked, official, RECIPES[checked.metric.card.name].title)
+def compare(checked: VerificationReport, command: Sequence[str]) -> OfficialComparison:
+    """Score the fixed test pairs with the official package, and compare its scores with this package's (`checked`).
+
+    command: see `official_scores`.
+    """
+    title = RECIPES[checked.metric.card.name].title
+    pairs = [(pair.source, pair.statement) for pair in checked.test_pairs]
+    return compare_official(checked, official_scores(command, pairs, title), title)
+
+
+def official_scores(command: Sequence[str], pairs: Sequence[TextPair], title: str) -> list[PairScore]:
+    """Return the scores that a command gives for (source, statement) pairs, in order.
+
+    command: reads a file of pairs and writes a file of scores, whose paths are added to it. title: of the package.
+    Raises `UserError` where the command fails.
+    """
+    with TemporaryDirectory() as folder:
+        given, scored = (Path(folder) / name for name in ("pairs.jsonl", "scores.jsonl"))
+        write_text(given, "".join(json.dumps({"source": one, "statement": other}) + "\n" for one, other in pairs))
+        _step([*command, str(given), str(scored)], f"The official package {title} did not score", _NO_SCORES)
+        return [PairScore(row["score"]) for _, row in json_objects(scored, "")]
 
 
 @dataclass(frozen=True)
@@ -96,7 +114,8 @@ class Environment:
             building.parent.mkdir(parents=True, exist_ok=True)
             say(f"Making an environment for {self.package} in {self.folder}")
             say("(once; it takes minutes, and 1 GB or more) ...")
-            environment, installed = f"The environment for {self.package}", f"The official package {self.package}"
+            environment = f"The environment for {self.package} could not be installed"
+            installed = f"The official package {self.package} could not be installed"
             _step([sys.executable, "-m", "venv", str(building)], environment, _NO_VENV)
             pip = [str(_python(building)), "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
             for what in (self.needs, ("--no-deps", self.package)):
@@ -115,6 +134,7 @@ class Environment:
 
 _MARK = "metaeval-pins.txt"
 _NO_VENV = "Python's own venv is needed (on Debian and Ubuntu: apt install python3-venv)"
+_NO_SCORES = "Leave --official out to run the other checks"
 _NO_INSTALL = "A network and a package index are needed, this once"
 
 
@@ -129,7 +149,7 @@ def _step(command: Sequence[str], what: str, advice: str) -> None:
         lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         errors = [line for line in lines if line.startswith("ERROR")] or lines
         reason = errors[-1][:300] if errors else f"exit code {done.returncode}"
-        raise UserError(f"{what} could not be installed ({reason.rstrip('.')}). {advice}.")
+        raise UserError(f"{what} ({reason.rstrip('.')}). {advice}.")
 
 
 # The newest transformers that summac runs on, with fitting packages for Python 3.11 to 3.13.
@@ -150,7 +170,7 @@ _BERTSCORE = Environment(
 
 
 class OfficialRecipe(NamedTuple):
-    """An official package for a metric: its environment, and the function that makes the worker's settings."""
+    """An official package for a metric: its environment, and the function that makes the settings of its script."""
 
     environment: Environment
     settings: Callable[[ModelMetric], Mapping[str, Any]]

@@ -93,7 +93,7 @@ class OfficialComparison:
     """
 
     package: str
-    answers: list[PairScore]
+    answers: Sequence[PairScore]
     pairs: int
     largest: float
 
@@ -159,13 +159,12 @@ def verify_metric(name: str, metric: Metric) -> VerificationReport:
     return VerificationReport(metric, VERIFICATION_PAIRS, batched, single, published)
 
 
-def compare_official(verified: VerificationReport, official: Metric, package: str) -> OfficialComparison:
-    """Score the test pairs with the official package, and compare its scores with those in `verified`.
+def compare_official(verified: VerificationReport, answers: Sequence[PairScore], package: str) -> OfficialComparison:
+    """Compare the official package's answers to the test pairs, in order, with the scores in `verified`.
 
-    official: the metric that runs the package. Pairs without a score here are not compared: the official code may give
+    Pairs without a score here are not compared: the official code may give
     them a meaningless number.
     """
-    answers = score_pairs(official, [(pair.source, pair.statement) for pair in verified.test_pairs]).answers
     scored = [(ours, theirs) for ours, theirs in zip(verified.batched, answers, strict=True) if ours.score is not None]
     largest = max((difference(ours, theirs) for ours, theirs in scored), default=0.0)
     return OfficialComparison(package, answers, len(scored), largest)

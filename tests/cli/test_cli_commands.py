@@ -17,7 +17,7 @@ COMMANDS = [
     *("cite tables scifi", "data build", "data export"),
     *("cite rewrite", "cite improve", "cite citeeval", "cite scifi", "cite meta", "cite refit", "cite support"),
     *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
-    *(f"metrics {name}" for name in ("list", "show", "verify", "doctor", "serve")),
+    *(f"metrics {name}" for name in ("list", "show", "verify")),
 ]
 ONE_OF_EACH = {
     "wice": ("wice", "test", "chunk"),

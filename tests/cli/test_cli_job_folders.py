@@ -122,7 +122,7 @@ OTHERS = {
         "gate action",
     ),
     *("data list", "data show", "data fetch", "data verify", "data convert", "data export", "data validate"),
-    *("metrics list", "metrics show", "metrics verify", "metrics doctor", "metrics serve"),
+    *("metrics list", "metrics show", "metrics verify"),
     *(
         "results reference",
         "results reference-add",

@@ -165,4 +165,4 @@ def test_a_job_of_a_python_function_says_what_to_save_and_type(cli):
     assert (again.code, again.err) == (2, f"metaeval: {name} cannot be rerun, {why}-m FILE:half.\n")
     assert shown.code == 0
     assert f"No command repeats this job, {why}-m FILE:half." in " ".join(shown.out.split())
-    assert "metaeval run" not in shown.out
+    assert "Command: " not in shown.out

@@ -27,13 +27,11 @@ NAMES = (
     "overlap:Evil",
     f"ensemble:overlap+{TOUCH}",
     "variant",
-    "program",
     "nli:evil",
     "scores:evil",
 )
 VARIANTS = {
     "metrics/variant": "metric: evil:Evil",
-    "metrics/program": "metric: worker\noptions: {command: touch pwned}",
     "metrics/combined": f"metric: 'ensemble:overlap+ {TOUCH}'",
     "metrics/members": "metric: ensemble\noptions: {members: overlap+overlap:Evil}",
     "metrics/shadowed": "metric: overlap:Evil",
@@ -49,12 +47,11 @@ SHADOWS = tuple("evil overlap nli worker ruamel rich typer torch numpy metrics_z
 FIELDS = "data:evil:DATA/all@6ebe8e46acd5|unit:chunk|metric:{}@v1|protocol:evil:P|pipeline:evil:PIPE|backend:{}@v1"
 OF_RUN = "data:own-data/all@6ebe8e46acd5|unit:chunk|metric:{}@v1(command=touch pwned)|protocol:classification"
 
-SHOWN = ("overlap", "variant", "program", "combined", "judge", "far", "split", "nli:evil/model", "llm-discrete")
+SHOWN = ("overlap", "variant", "combined", "judge", "far", "split", "nli:evil/model", "llm-discrete")
 
 READING = {
     "metrics list": ["metrics list"],
     "metrics show": [f"metrics show {name}" for name in SHOWN],
-    "metrics doctor": ["metrics doctor", "metrics doctor --json"],
     "data list": ["data list"],
     "data show": ["data show mini", "data show own-data"],
     "data verify": ["data verify mini", "data verify own-data"],
@@ -70,7 +67,7 @@ READING = {
 
 RUNNING = {
     *("run", "pairs", "score", "evaluate", "compare", "plan", "thresholds", "view"),
-    *("results figures", "multiverse", "metrics verify", "metrics serve", "data fetch", "data convert"),
+    *("results figures", "multiverse", "metrics verify", "data fetch", "data convert"),
     *("data build", "data export"),
     *("store compact", "results export", "results rm", "results rerun", "shards merge", "shards verify", "data audit"),
     *("label", "estimate", "gate fit", "gate check", "results cases", "results reference", "results reference-add"),
@@ -98,7 +95,6 @@ FROM_FILES = [
     "cite alce answers.jsonl --nli variant",
     "cite tables -c own-paper answers.jsonl",
     "metrics verify judge",
-    "metrics serve variant",
     "view evil",
     "results cases evil",
     "gate check answers.jsonl gate.json",

@@ -15,7 +15,7 @@ IMPORTED_AS = {
     "scikit-learn": "sklearn",
     "sentence-transformers": "sentence_transformers",
 }
-OFFICIAL = "metaeval/runs/official/official_worker.py"
+OFFICIAL = "metaeval/runs/official/official_scores.py"
 CALLS = ("import_module", "importorskip")
 
 

@@ -138,7 +138,7 @@ def test_code_fits_a_narrow_screen(path):
 @pytest.mark.parametrize("path", sorted((DOCS / "tutorials").glob("*.md")), ids=name_of)
 def test_tutorials_use_metrics_that_need_no_model(path):
     # `nli=` is also the name of a parameter.
-    offline = {"overlap", "rouge", "bm25", "support-mini", "ensemble", "worker", "nli"}
+    offline = {"overlap", "rouge", "bm25", "support-mini", "ensemble", "nli"}
     words = {word for _, code in blocks(path) for word in re.findall(r"[\w-]+", code)}
     assert words & {*registry.names("metric")} <= offline
 

@@ -1,34 +1,16 @@
 """What every registered metric keeps to, whatever it computes."""
 
 import importlib.util
-import subprocess
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from metaeval import registry
 from metaeval.conformance.check_helpers import NotCheckedError
 from metaeval.conformance.metric import CHECKS, MetricSubject, declares_itself
-from metaeval.scoring.backends import line_process
 
 WITHOUT_TEXTS = {"ensemble": "combines other metrics' scores"}
-SERVED = f"{sys.executable} -m metaeval metrics serve overlap"
 HERE = Path(__file__).parent
-
-
-@pytest.fixture(scope="module", autouse=True)
-def forked(start):
-    """The worker's program is a fork, which has made its imports before."""
-
-    def fork(command, **given):
-        assert command == SERVED.split()
-        return start(*command[3:], **given)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line_process, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": fork}))
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +24,6 @@ def options(request, load_module, tmp_path_factory):
     with fake.ChatServer(answer=fake.counting_judge) as server:
         yield {
             **found,
-            "worker": {"command": SERVED},
             "llm-discrete": {"base_url": server.url},
             "llm-continuous": {"base_url": server.url},
         }

@@ -10,8 +10,7 @@ import pytest
 from metaeval.cli.app import main
 from metaeval.errors import UserError
 from metaeval.runs.loaded_metrics import load_metric
-from metaeval.runs.verify_metric import RECIPES, official_metric
-from metaeval.scoring.engine import score_pairs
+from metaeval.runs.verify_metric import RECIPES, official_command, official_scores
 from tests.cli.samples import with_options
 
 
@@ -103,12 +102,12 @@ def test_the_official_package_in_its_environment_gives_the_golden_scores(golden,
     """The stored scores are of summac 0.0.4 on transformers 4.30.2: another environment, the same numbers."""
     verify("summac-zs", "--set", vitc)  # makes the environment
     config = with_options("summac-zs", [vitc])
-    official = official_metric("summac-zs", config, lambda text: None)
-    answers = score_pairs(official, golden.pairs).answers
+    command = official_command("summac-zs", config, lambda text: None)
     expected = golden.official("summac_zs")["scores"]
-    compared = [(one.score, other) for one, other in zip(answers, expected, strict=True) if one.score is not None]
-    assert len(compared) == 11  # two of the thirteen statements have no words
-    assert [score for score, _ in compared] == pytest.approx([score for _, score in compared], abs=1e-5)
+    rows = [(pair, score) for pair, score in zip(golden.pairs, expected, strict=True) if pair[1].strip()]
+    answers = official_scores(command, [pair for pair, _ in rows], "summac")
+    assert len(answers) == 11  # two of the thirteen statements have no words
+    assert [answer.score for answer in answers] == pytest.approx([score for _, score in rows], abs=1e-5)
 
 
 @pytest.mark.slow
@@ -126,7 +125,7 @@ def test_what_the_official_package_cannot_be_asked(vitc, punkt):
         ("dtype=bfloat16", "computes in float32"),
     ):
         with pytest.raises(UserError, match=re.escape(said)):
-            official_metric("summac-zs", with_options("summac-zs", [vitc, option]), lambda text: None)
+            official_command("summac-zs", with_options("summac-zs", [vitc, option]), lambda text: None)
 
 
 def test_a_command_of_a_recipe_is_json_that_a_shell_word_can_hold(vitc, punkt):

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import shlex
 import stat
 import sys
 
@@ -11,7 +10,7 @@ import pytest
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.runs import verify_metric as environments
-from metaeval.runs.verify_metric import RECIPES, Environment, compare, official_metric, verify
+from metaeval.runs.verify_metric import RECIPES, Environment, compare, official_command, verify
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.fixed_pairs import PUBLISHED, VERIFICATION_PAIRS, OfficialComparison, Published, difference
 from tests.cli.samples import with_options
@@ -108,30 +107,26 @@ def test_difference_of_two_answers():
 
 OFFICIAL = """
 import json, sys
-next(sys.stdin)
-print(json.dumps({"protocol": "metaeval-worker/1", "name": "official", "version": "1"}), flush=True)
-for line in sys.stdin:
-    if line.strip():
-        pair = json.loads(line)
-        print(json.dumps({"id": pair["id"], "score": len(pair["statement"]) / 1000 + SHIFT}), flush=True)
+rows = map(json.loads, open(sys.argv[1]))
+scores = [json.dumps({"score": len(row["statement"]) / 1000 + SHIFT}) for row in rows]
+open(sys.argv[2], "w").write("\\n".join(scores))
 """
 
 
 @pytest.mark.parametrize(("shift", "agrees"), [("0", True), ("9e-5", True), ("2e-4", False)])
 def test_the_official_package_is_held_to_the_tolerance(odd, tmp_path, monkeypatch, shift, agrees):
-    from metaeval.runs.loaded_metrics import load_metric
-
     # Where ours has no score, the official number is not compared.
     name = odd("None if len(source) < 5 else len(statement) / 1000, Status.EMPTY if len(source) < 5 else Status.OK")
     verified = verify(name, RunConfig())
     (tmp_path / "official.py").write_text(OFFICIAL.replace("SHIFT", shift))
-    command = f"{shlex.quote(sys.executable)} official.py"
-    official = load_metric("worker", RunConfig(metric_options={"worker": {"command": command}}))
     monkeypatch.setitem(RECIPES, "odd", RECIPES["bertscore"])
-    compared = compare(verified, official)
+    compared = compare(verified, [sys.executable, "official.py"])
     assert compared.pairs == len(VERIFICATION_PAIRS) - 1
     assert compared.largest == pytest.approx(float(shift), abs=1e-12)
     assert compared.agrees is agrees
+    (tmp_path / "official.py").write_text("raise ValueError('no such model')")
+    with pytest.raises(UserError, match=r"did not score \(ValueError: no such model\)\. Leave --official out"):
+        compare(verified, [sys.executable, "official.py"])
 
 
 def test_nothing_compared_is_no_agreement():
@@ -140,7 +135,7 @@ def test_nothing_compared_is_no_agreement():
 
 def test_only_what_can_be_installed_has_an_official_package():
     with pytest.raises(UserError, match=r"'rouge-1' has no official package.*bertscore, summac-conv, summac-zs"):
-        official_metric("rouge-1", RunConfig(), print)
+        official_command("rouge-1", RunConfig(), print)
 
 
 def test_every_pin_is_exact_and_the_package_brings_no_needs_of_its_own():

@@ -14,11 +14,11 @@ from metaeval.errors import UserError
 from metaeval.files import write_text
 from metaeval.parsing import read_json
 from metaeval.report.result import Result
-from metaeval.runs.doctor import ReadinessState, readiness
 from metaeval.runs.evaluation import find_protocols, named_protocols, readable_protocols
 from metaeval.runs.job_folder import Command, job_folder
 from metaeval.runs.loaded_metrics import MetricProgress, load_metrics, plug_in
 from metaeval.runs.prepared_run import Job, prepare
+from metaeval.runs.readiness import ReadinessState, readiness
 from metaeval.runs.row_scores import job_as_read, score_rows
 from metaeval.runs.run import EvaluatedRun, run, run_folder
 from metaeval.runs.score_columns import FILE_PREFIX, named_metrics

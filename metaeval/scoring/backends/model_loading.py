@@ -6,12 +6,9 @@ Modules are replaced by faster ones with the same numbers: linear layers through
 from __future__ import annotations
 
 import os
-import platform
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -246,46 +243,6 @@ def pick_device(wish: str) -> str:
     except (RuntimeError, AssertionError) as error:
         raise UserError(f"The device {wish!r} is not available here; allowed: auto, cpu, cuda, cuda:0 ...") from error
     return wish
-
-
-@dataclass(frozen=True)
-class Device:
-    """A device that models can run on. name: torch's. what: the model of the device.
-
-    free, total: bytes of memory; None where the system does not report them.
-    """
-
-    name: str
-    what: str
-    free: int | None
-    total: int | None
-
-
-def devices() -> list[Device]:
-    """Return the CPU, then the CUDA devices that torch sees; a torch that cannot be imported is a device "torch"."""
-    total = None
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    found_devices = [Device("cpu", platform.machine(), free_memory("cpu"), total)]
-    if find_spec("torch") is None:
-        return found_devices
-    try:
-        import torch
-    except (ImportError, OSError) as error:  # half installed: one of its libraries is missing
-        return [*found_devices, Device("torch", f"cannot be imported: {error}", None, None)]
-    for number in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
-        free, whole = torch.cuda.mem_get_info(number)
-        found_devices.append(Device(f"cuda:{number}", torch.cuda.get_device_name(number), free, whole))
-    return found_devices
-
-
-_COUNTS = {"T": 1e12, "B": 1e9, "M": 1e6}
-
-
-def model_bytes(parameters: str) -> int | None:
-    """Return the bytes in float32 of the first number of parameters in a card's text ("110 M"); None without one."""
-    count = re.search(r"(\d+(?:\.\d+)?)\s*([TBM])\b", parameters)
-    return int(float(count[1]) * _COUNTS[count[2]] * 4) if count else None
 
 
 def devices_of(names: Sequence[str]) -> list[str]:

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from metaeval.scoring.backends.line_process import how_ended
 from metaeval.scoring.executors.worker_pool import Child, Piece, Pool
 
 WORKER = "metaeval.runs.scoring_worker"
@@ -86,7 +85,11 @@ class _Process:
 
     def ending(self) -> tuple[str, str]:
         """Return how the worker ended, with the last line of its standard error, and "" (no machine was lost)."""
-        how = how_ended(self._process.wait())
+        code = self._process.wait()
+        how = f"ended with exit code {code}"
+        if code < 0:
+            known = {number.value for number in signal.Signals}
+            how = f"was killed by {signal.Signals(-code).name if -code in known else f'signal {-code}'}"
         self._errors.seek(max(self._errors.seek(0, os.SEEK_END) - 2000, 0))
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         return f"{how} ({lines[-1].strip()})" if lines else how, ""

@@ -1,9 +1,9 @@
-"""An official package as a worker (protocol `metaeval-worker/1`): run by path, where metaeval is not installed.
+"""The scores of an official package: run by path, where metaeval is not installed.
 
-Argument: a JSON object with package (bert-score or summac), folder (the model's files), device, and of bert-score:
-layer; measure: 0 precision, 1 recall, 2 F1; baseline: the hub id whose English baseline rescales, or null. Of summac:
-kind: zs or conv; model: its name in the package's table; options: arguments of the class; nltk_data: folders to look
-for punkt_tab in.
+Arguments: a JSON object, the file of pairs to read, and the file of scores to write. The object has package (bert-score
+or summac), folder (the model's files), device, and of bert-score: layer; measure: 0 precision, 1 recall, 2 F1;
+baseline: the hub id whose English baseline rescales, or null. Of summac: kind: zs or conv; model: its name in the
+package's table; options: arguments of the class; nltk_data: folders to look for punkt_tab in.
 """
 
 import importlib
@@ -11,7 +11,6 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -52,28 +51,14 @@ def summac(settings: dict[str, Any]) -> Score:
 
 
 def main() -> None:
-    """Read blocks of pairs from standard input and write a line for each score, until the input ends."""
+    """Score the pairs of a file of JSON lines (source, statement), and write a line with the score of each."""
     os.environ["HF_HUB_OFFLINE"] = "1"
-    answers, sys.stdout = sys.stdout, sys.stderr  # the package prints
-
-    def say(**fields: Any) -> None:
-        answers.write(json.dumps(fields) + "\n")
-        answers.flush()
-
-    next(sys.stdin)
-    settings = json.loads(sys.argv[1])
-    if settings["package"] == "bert-score":
-        name, version, score = "bert-score", "0.3.13", bert_score(settings)
-    else:
-        name, version, score = f"summac-{settings['kind']}", "0.0.4", summac(settings)
-    import transformers
-
-    identity = {"transformers": str(transformers.__version__)}
-    say(protocol="metaeval-worker/1", name=name, version=version, identity=identity)
-    while block := [json.loads(line) for line in takewhile(str.strip, sys.stdin)]:
-        sources, statements = ([pair[side] for pair in block] for side in ("source", "statement"))
-        for pair, value in zip(block, score(sources, statements), strict=True):
-            say(id=pair["id"], score=value)
+    settings, pairs, scores = json.loads(sys.argv[1]), Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve()
+    score = bert_score(settings) if settings["package"] == "bert-score" else summac(settings)
+    rows = [json.loads(line) for line in pairs.read_text(encoding="utf-8").splitlines()]
+    sources, statements = ([row[side] for row in rows] for side in ("source", "statement"))
+    scored = score(sources, statements)
+    scores.write_text("".join(json.dumps({"score": value}) + "\n" for value in scored), encoding="utf-8")
 
 
 if __name__ == "__main__":
