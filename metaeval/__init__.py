@@ -32,7 +32,7 @@ ANALYSES = {
 """By name in Python: the registered name of the analysis, or group of analyses, that the function is made from."""
 _EARLIER = {
     **{"calibrate": "thresholds(..., learn=True)", "certify": "plan(..., certify=True)", "decide": "thresholds"},
-    **{"check_claim": "multiverse(scores=..., claim=...)", "power": "plan"},
+    **{"power": "plan"},
     **{"figures": "results.figures", "generate": "cite.generate"},
     **{"slurm": "shards.slurm", "table": "results.show", "tables": "run(..., suite=True)"},
 }

@@ -667,8 +667,6 @@ class metrics:
 def multiverse(
     axes: str | Sequence[str] = ...,
     measure: str = '',
-    claim: str = '',
-    scores: Any = None,
     *,
     dataset: str = 'mini',
     config: str | Path | None = None,

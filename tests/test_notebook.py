@@ -150,18 +150,15 @@ def test_what_functions_return_is_short_and_records_are_a_table(settings):
     drawn[0]["statement"] = "<script>alert(1)</script>"
     assert "<script>" not in drawn._repr_html_()
 
-    scores = {pair.pair_id: float(len(pair.source)) for pair in metaeval.pairs()}
     found = [
         drawn,
         metaeval.fit_gate(corpus, metrics=["overlap"], **settings),
-        metaeval.multiverse(scores=scores, claim="0.71 AUC on mini"),
         metaeval.multiverse("chunk.size=150", metrics=["overlap", "rouge"], protocols=["classification"], **settings),
     ]
     assert {type(one).__name__: len(repr(one)) for one in found if len(repr(one)) > 4000} == {}
-    tried, outlooks = found[-2:]
-    assert len(tried.to_frame()) == len(tried.variants)
+    outlooks = found[-1]
     assert list(outlooks.to_frame()["rank"]) == [one.rank for one in outlooks.outlooks]
-    assert is_html(tried._repr_html_() + outlooks._repr_html_())
+    assert is_html(outlooks._repr_html_())
 
 
 def test_results_as_html_are_escaped(ran):

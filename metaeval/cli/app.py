@@ -28,7 +28,6 @@ from metaeval.errors import ColumnsError, UserError
 EARLIER: Mapping[str, str] = {
     "calibrate": "thresholds --learn",
     "certify": "plan --certify",
-    "check-claim": "multiverse SCORES --claim CLAIM",
     "decide": "thresholds",
     "figures": "results figures JOB",
     "generate": "cite generate",

@@ -68,20 +68,16 @@ def test_the_command_makes_the_number_again(ran, rows, metric, protocol, setting
         ("estimate FILE -l LABELS -m rouge-2 --estimand process", "estimate"),
         ("gate fit FILE -l LABELS -m overlap --max-missed 0.2 -o GATE", "gate-fit"),
         ("gate check FILE GATE --max-unsupported 0.7", "gate-check"),
-        ("multiverse SCORES --claim '0.5 AUC on mini'", "claim"),
     ],
 )
-def test_the_command_of_an_estimate_a_gate_and_a_claim_makes_the_sheet_again(cli, tmp_path, typed, sheet):
+def test_the_command_of_an_estimate_and_a_gate_makes_the_sheet_again(cli, tmp_path, typed, sheet):
     cited = [{"id": str(n), "statement": "a cat", "source": ("a cat", "dogs")[n % 2]} for n in range(80)]
     labels = [{"id": str(n), "level": ("full", "none")[n % 2]} for n in range(80)]
-    cli("pairs", "pairs.jsonl", "-d", "mini")
-    pairs = map(json.loads, (tmp_path / "pairs.jsonl").read_text(encoding="utf-8").splitlines())
-    scores = [{"id": one["pair_id"], "score": n} for n, one in enumerate(pairs) if "pair_id" in one]
-    for name, records in (("FILE", cited), ("LABELS", labels), ("SCORES", scores)):
+    for name, records in (("FILE", cited), ("LABELS", labels)):
         (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in records), encoding="utf-8")
 
     def made(folder, words):
-        named = [f"{word}.jsonl" if word in ("FILE", "LABELS", "SCORES") else word for word in words]
+        named = [f"{word}.jsonl" if word in ("FILE", "LABELS") else word for word in words]
         cli(*named, "-q", "--results", folder)
         (file,) = (tmp_path / folder).glob(f"*/*-*/{sheet}.json")
         return file

@@ -52,7 +52,6 @@ WRITING = {
         f"thresholds overlap --learn {TEN} {QUICK}",
         ["--target partial", "-s objective=balanced-accuracy", "-s folds=3", "-u chunk"],
     ),
-    "multiverse --claim": ("multiverse scores.jsonl --claim '0.71 AUC on mini' -q", ["-s interval.seed=1"]),
     "multiverse": (f"multiverse {RUN} -a pool=own -a unit=chunk", ["-a chunk.size=60", "--measure fs_ps"]),
     "run --suite": (f"run --suite {RUN}", ["-s comparison.alpha=0.2", "-s interval.certify=true"]),
     "results figures": ("results figures mini", ["--cost"]),

@@ -120,7 +120,6 @@ def test_a_suite_gives_the_same_tables_under_the_same_names(cli, tmp_path):
         (lambda: metaeval.thresholds("overlap", folds=3), "--set folds=VALUE is for --learn"),
         (lambda: metaeval.plan("overlap", runs=60), "is for --certify"),
         (lambda: metaeval.plan("overlap", certify=True, difference=2), "leave --certify and --value out"),
-        (lambda: metaeval.multiverse(claim="0.7 AUC on mini", scores="a", axes="pool=own"), "--axes is set by the"),
         (lambda: metaeval.run(suite=True, datasets=[{"split": "dev"}]), "it should be a name, or a mapping"),
         (lambda: metaeval.run(datasets=["mini"]), r"Several data sets \(mini\) need --suite"),
         (lambda: metaeval.estimate("a", "b", "c", "d", "set", "", {}, True, "s", 5), "at most 9 positional arguments"),

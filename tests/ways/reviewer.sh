@@ -1,6 +1,4 @@
-# A reviewer has a claim: does overlap order the levels as well as the paper says, and better than rouge does?
-metaeval multiverse --claim "overlap is better than rouge, 79.0 v. 74.1 on mini" 2> said.txt || test $? = 2
-grep -q 'metaeval compare overlap rouge -d mini' said.txt
-metaeval score -m overlap -o scores
-metaeval multiverse scores/overlap.jsonl --claim "0.79 AUC on mini"
-metaeval compare overlap rouge -p classification
+# A reviewer has a number: which command made it, and does it come out again?
+metaeval run -m overlap,rouge -p classification -q
+metaeval results show | grep -q '^Command: metaeval run --metrics overlap,rouge --protocol classification'
+metaeval results rerun | grep -q 'files are the same bytes'
