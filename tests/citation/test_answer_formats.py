@@ -18,12 +18,11 @@ from tests.citation.answer_shapes import (
     FIRST,
     MARK,
     MARKED,
-    OPEN_INFERENCE,
-    OPEN_TELEMETRY,
     SECOND,
     SHAPES,
     TEXT,
     URL,
+    UTF16,
     A,
     B,
     annotation,
@@ -136,30 +135,30 @@ def test_an_offset_within_a_part_of_gemini_is_found_by_the_text(shift):
 
 @pytest.mark.parametrize(
     ("form", "unit"),
-    [("gemini", "bytes"), ("cohere-v1", "UTF-16 units"), ("cohere", "code points"), ("openai", "code points")],
+    [("gemini", "bytes"), ("openai", "code points")],
 )
 def test_the_unit_that_fits_is_said(form, unit):
     assert f"unit of their offsets: {unit}: " in next(reading(SHAPES[form], form).notes())
 
 
-def test_the_end_of_a_span_may_be_inside():
-    assert "code points with the end inside: 2" in next(reading(SHAPES["bedrock-rag"], "bedrock-rag").notes())
+def moved(start, end):
+    """The record of Gemini with other offsets of its first span."""
+    record = json.loads(json.dumps(SHAPES["gemini"]))
+    support = record["candidates"][0]["groundingMetadata"]["groundingSupports"][0]
+    support["segment"].update(startIndex=start, endIndex=end)
+    return record
+
+
+def test_a_span_is_placed_in_the_unit_in_which_its_text_stands():
+    result = reading(moved(*UTF16), "gemini")
+    assert result.answers[0].text == EXPECTED["gemini"]
+    assert "UTF-16 units: 2, bytes: 1" in next(result.notes())
 
 
 def test_a_span_whose_text_stands_elsewhere_is_counted_and_not_placed():
-    record = json.loads(json.dumps(SHAPES["cohere-v1"]))
-    record["citations"][0]["start"] += 1
-    result = reading(record, "cohere-v1")
-    assert result.answers[0].text == TEXT
-    assert list(result.losses()) == ["2 citations with offsets that fit the text in no unit"]
-
-
-@pytest.mark.parametrize("index", [{}, {"content_index": 0}])
-def test_a_citation_of_cohere_without_a_block_is_of_the_first(index):
-    source = {"type": "document", "id": "d1", "document": {"snippet": A}}
-    citation = {"start": 0, "end": len(FIRST), "text": FIRST, "sources": [source], **index}
-    record = {"message": {"content": [{"type": "text", "text": TEXT}], "citations": [citation]}}
-    assert reading(record, "cohere").answers[0].text == f"{FIRST[:-1]} [1]. {SECOND}"
+    result = reading(moved(UTF16[0] + 1, UTF16[1]), "gemini")
+    assert result.answers[0].text == f"{FIRST[:-1]} [1]. {SECOND}"
+    assert next(iter(result.losses())) == "2 citations with offsets that fit the text in no unit"
 
 
 def test_a_gateway_gives_the_claim_in_place_of_the_mark():
@@ -303,25 +302,6 @@ def test_tables_of_answers_take_texts_of_sources(tmp_path):
     path.write_text(f'id,statement,source\na1,In 1999.,"{A}"\n')
     with pytest.raises(UserError, match="holds citations with their sources: leave --sources out"):
         items_of(path, sources=sources)
-
-
-@pytest.mark.parametrize(
-    ("record", "text", "sources"),
-    [
-        ({"spans": OPEN_INFERENCE}, "In 1999 [1][2].", [A, B]),
-        ({"resourceSpans": [{"scopeSpans": [{"spans": OPEN_TELEMETRY}]}]}, "In 1999 [1].", [A, ""]),
-        (
-            {"spans": [{"outputs": "It is [1].", "attributes": {"ai.retrieval.retrieved_contexts": [A]}}]},
-            "It is [1].",
-            [A],
-        ),
-    ],
-)
-def test_documents_of_traces_are_the_sources_of_marks(record, text, sources):
-    result = reading(record, "trace")
-    (answer,) = result.answers
-    assert (answer.text, [passage.text for passage in answer.passages]) == (text, sources)
-    assert "marks [n] count the retrieved documents in their order, from 1" in next(result.notes())
 
 
 SOURCES = [

@@ -26,10 +26,9 @@ def check(form, record):
     placed = sum(number for reason, number in result.reasons.items() if reason.startswith(PLACED))
     counted = placed + result.reasons[NOT_PLACED] + sum(result.left_out.values())
     if form in CITATIONS:
-        if form != "longcite":  # whose counts of left-out texts are of citations that are placed
-            # Where annotations have no offsets, marks that the text holds are counted in their place.
-            by_marks = form in ("openai", "openai-chat", "xai", "langchain") and result.reasons[f"{PLACED}{EXACT}"]
-            assert counted == CITATIONS[form](record) or by_marks, (result.reasons, result.left_out)
+        # Where annotations have no offsets, marks that the text holds are counted in their place.
+        by_marks = form in ("openai", "openai-chat", "xai", "langchain") and result.reasons[f"{PLACED}{EXACT}"]
+        assert counted == CITATIONS[form](record) or by_marks, (result.reasons, result.left_out)
         for answer in result.answers:
             assert all(mark.number and mark.number <= len(answer.passages) + 1 for mark in find_marks(answer.text))
     list(result.notes()), list(result.losses())

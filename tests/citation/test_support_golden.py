@@ -13,7 +13,6 @@ from scipy.stats import kendalltau
 
 from metaeval.citation.data_model import check_ids
 from metaeval.citation.measures import value_of
-from metaeval.citation.readers.formats.longcite import tagged_statements
 from metaeval.citation.readers.support_level_files import read_fact, read_longcite_scored, read_trec_judgements
 from metaeval.citation.scifi.fact_entailment import counter
 from metaeval.citation.support.citation_judging import labels_of, support_statements
@@ -252,43 +251,6 @@ def test_longcite_is_the_official_one(case):
     )
     for key in ("recall", "precision", "f1"):
         assert values[f"longcite_{key}"][0] == pytest.approx(official[f"citation_{key}"], **EXACT), key
-
-
-def stated(name):
-    """The official sentences of a text, as (content, first character, last character)."""
-    return json.loads((FOLDER / "longcite.json").read_text(encoding="utf-8"))[f"{name}_sentences"]
-
-
-def as_official(statement, sentences):
-    """A statement and its ranges as the official code writes them."""
-    citations = [
-        {
-            "start_sentence_idx": first,
-            "end_sentence_idx": last,
-            "start_char_idx": sentences[first]["start"],
-            "end_char_idx": sentences[last]["end"],
-            "cite": "".join(sentence["content"] for sentence in sentences[first : last + 1]),
-        }
-        for first, last in statement.ranges
-    ]
-    return {"statement": statement.text, "citation": citations}
-
-
-@pytest.mark.parametrize("case", golden("longcite", "merge"))
-def test_ranges_of_longcite_are_the_official_ones(case):
-    sentences = stated("merge")
-    [statement] = tagged_statements(f"<statement>{case['statement']}</statement>", len(sentences))
-    assert as_official(statement, sentences) == case["official"]
-    ends = [[*span, sentences[span[0]]["start"], sentences[span[1]]["end"]] for span in statement.ranges]
-    assert ends == case["official_one_shot"]
-
-
-@pytest.mark.parametrize("case", golden("longcite", "parse"))
-def test_statements_of_longcite_are_the_official_ones(case):
-    sentences = stated("parse")
-    statements = tagged_statements(case["answer"], len(sentences))
-    official = case["official"]["statements_with_citations"]
-    assert [as_official(statement, sentences) for statement in statements] == official
 
 
 SETS = ("longbench-chat", "multifieldqa", "hotpotqa", "dureader", "gov_report")

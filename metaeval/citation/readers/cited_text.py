@@ -47,8 +47,8 @@ class CitedSpan:
 class CitedText:
     """An answer with its spans and sources. left_out: counts of citations that the format does not read, by reason.
 
-    marks_in_text: the citations are marks [n] in the text, which stay there; first: the number of the first source in
-    these marks. id, question, group, system: empty where the record has none.
+    marks_in_text: the citations are marks [n] in the text, which stay there. id, question, group, system: empty where
+    the record has none.
     """
 
     text: str
@@ -59,7 +59,6 @@ class CitedText:
     group: str = ""
     system: str = ""
     marks_in_text: bool = False
-    first: int = 1
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 

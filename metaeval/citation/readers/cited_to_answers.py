@@ -114,7 +114,7 @@ def _answer(name: str, cited: CitedText, texts: SourceTexts, reading: CitedReadi
             reading.missing += [source.url or source.id or source.title or f"{name}, source {place}"] * is_cited
         passages.append(replace(passage, source=source.url or source.id))
     group = cited.group or ("" if cited.question.strip() else name)
-    return Answer(name, text, tuple(passages), cited.question, group, cited.system, first=cited.first)
+    return Answer(name, text, tuple(passages), cited.question, group, cited.system)
 
 
 def with_texts(answers: Sequence[Answer], sources: Path) -> list[Answer]:

@@ -78,14 +78,9 @@ def _fit(span: CitedSpan, cited: CitedText, offsets: Mapping[int, int] | range, 
         return None if blank else PlacedSpan(span.start, span.end, span.kind == "mark", EXACT, True)
     start, end = _at(offsets, span.start), _at(offsets, span.end)
     if span.text is not None and span.start < span.end:
-        if start is None:
+        if start is None or end is None or cited.text[start:end] != span.text:
             return None
-        if end is not None and cited.text[start:end] == span.text:
-            return PlacedSpan(start, end, span.kind == "mark", unit, True)
-        last = _at(offsets, span.end + 1)
-        if last is not None and cited.text[start:last] == span.text:
-            return PlacedSpan(start, last, span.kind == "mark", f"{unit} with the end inside", True)
-        return None
+        return PlacedSpan(start, end, span.kind == "mark", unit, True)
     if start is None or end is None or (start == end and span.kind == "claim"):
         return None
     looks = span.kind == "either" and end - start <= _LONGEST_MARK and _is_mark(cited.text[start:end])

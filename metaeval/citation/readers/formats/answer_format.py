@@ -155,7 +155,6 @@ def finished(
     question: str | None = None,
     group: str = "",
     system: str | None = None,
-    marks_in_text: bool = False,
 ) -> CitedText:
     """Return the answer of a draft; id, question and system are by default (None) those of the record.
 
@@ -166,5 +165,4 @@ def finished(
         id = f"{id}{more}" if id else ""
     question = question_of(row) if question is None else question
     system = named_by(row, "model", "modelVersion") if system is None else system
-    parts_read = draft.text, draft.sources, draft.spans
-    return CitedText(*parts_read, id, question, group, system, marks_in_text, left_out=draft.left_out)
+    return CitedText(draft.text, draft.sources, draft.spans, id, question, group, system, left_out=draft.left_out)

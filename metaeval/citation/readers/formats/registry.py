@@ -6,14 +6,10 @@ from collections.abc import Mapping
 
 from metaeval.citation.readers.formats import (
     anthropic,
-    bedrock,
-    cohere,
     deep_research,
     gemini,
-    longcite,
     numbered_contexts,
     openai,
-    traces,
     trec,
 )
 from metaeval.citation.readers.formats.answer_format import AnswerFormat
@@ -28,17 +24,10 @@ RECORD_FORMATS: Mapping[str, AnswerFormat] = {
         openai.RESPONSES,
         openai.CHAT,
         openai.XAI,
-        bedrock.CONVERSE,
-        bedrock.RETRIEVE_AND_GENERATE,
         gemini.GEMINI,
         anthropic.INSPECT,
-        longcite.LONGCITE,
-        longcite.LONGCITE_REPLY,
-        cohere.V2,
-        cohere.V1,
         openai.LANGCHAIN,
         anthropic.ANTHROPIC,
         deep_research.RESEARCH,
-        traces.TRACE,
     )
 }

@@ -17,8 +17,7 @@ from metaeval.corpus.sentences import RULES
 
 def _read_run(row: DataRow) -> Iterator[CitedText]:
     head = part(row, "metadata") if row.fields.get("metadata") is not None else row
-    draft, writer = AnswerDraft(), SentenceWriter()
-    places = []
+    draft, places, last = AnswerDraft(), [], ""
     for reference in entries(row, "references"):
         if not isinstance(reference, str):
             raise row.error("references", "a list of ids")
@@ -27,7 +26,13 @@ def _read_run(row: DataRow) -> Iterator[CitedText]:
         cited = sentence.fields.get("citations")
         if not isinstance(cited, list | Mapping | None):
             raise sentence.error("citations", "a list, or an object with the ids of documents")
-        writer.write(draft, sentence.text("text"), [_cited(row, draft, places, entry) for entry in cited or ()])
+        sources = [_cited(row, draft, places, entry) for entry in cited or ()]
+        text = sentence.text("text").strip()
+        if last and text:  # a space where the splitter sees the end of a sentence, else a line break
+            apart = len(RULES.split(last)) + len(RULES.split(text))
+            draft.write(" " if len(RULES.split(f"{last} {text}")) == apart else "\n")
+        draft.claim(text, sources)
+        last = text or last
     yield _answer(head, draft)
 
 
@@ -56,25 +61,6 @@ def _answer(head: DataRow, draft: AnswerDraft) -> CitedText:
     topic, run = named_by(head, "topic_id", "narrative_id", "request_id"), named_by(head, "run_id")
     question = named_by(head, "narrative", "topic", "title")
     return finished(draft, head, id="/".join(filter(None, (run, topic))), question=question, group=topic, system=run)
-
-
-class SentenceWriter:
-    """Writes the sentences of a record to a draft, each with its citations.
-
-    Sentences are separated by a space where a splitter sees the end of a sentence there, else by a line break.
-    """
-
-    def __init__(self) -> None:
-        self._last = ""
-
-    def write(self, draft: AnswerDraft, sentence: str, cited: list[int | None] | list[int]) -> None:
-        """Append one more sentence. cited: indices of its sources in the draft (None: a source that is not listed)."""
-        sentence = sentence.strip()
-        if self._last and sentence:
-            apart = len(RULES.split(self._last)) + len(RULES.split(sentence))
-            draft.write(" " if len(RULES.split(f"{self._last} {sentence}")) == apart else "\n")
-        draft.claim(sentence, cited)
-        self._last = sentence or self._last
 
 
 TREC = AnswerFormat(
