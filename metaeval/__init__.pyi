@@ -463,32 +463,6 @@ class data:
         trust_config: bool = False,
     ) -> Any: ...
     @staticmethod
-    def build(
-        name: Literal['scifi'],
-        wikitext: str | Path | None = None,
-        pages: str | Path | None = None,
-        output: str | Path | None = None,
-        samples: int = 10000,
-        model: str | None = None,
-        base_url: str | None = None,
-        record: str | Path | None = None,
-        replay: str | Path | None = None,
-        dry_run: bool = False,
-        requests: str | Path | None = None,
-        batch: str | Path | None = None,
-        ask_again: Literal['unparsed'] | None = None,
-        citations: int = 3,
-        top: float = 0.25,
-        test: float = 0.1,
-        sample_seed: int = 0,
-        query_file: str | Path | None = None,
-        splitter: str = 'auto',
-        *,
-        results: str | Path = ...,
-        budget: float | None = None,
-        **settings: Any,
-    ) -> Any: ...
-    @staticmethod
     def convert(
         name: str,
         output: str | Path,
@@ -497,23 +471,6 @@ class data:
         data: str | Path | None = None,
         dataset_options: Mapping[str, str] = ...,
         columns: Mapping[str, str] = ...,
-    ) -> Any: ...
-    @staticmethod
-    def export(
-        *files: str | Path,
-        output: str | Path | None = None,
-        form: Literal['chat'] = 'chat',
-        negatives: int | None = None,
-        shuffle: int | None = None,
-        strategy: Literal[
-            'truncated', 'summary', 'two-stage', 'select-then-write'
-        ] = 'truncated',
-        answer_file: str | Path | None = None,
-        selection_file: str | Path | None = None,
-        choice_file: str | Path | None = None,
-        sentence_file: str | Path | None = None,
-        format: str = 'auto',
-        encoding: str = '',
     ) -> Any: ...
     @staticmethod
     def fetch(

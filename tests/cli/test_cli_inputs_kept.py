@@ -31,7 +31,6 @@ LINES = {
     "gate check markdown": "gate check answers.jsonl gate.json --markdown OUT",
     "results cases output": "results cases results/latest/pairs.jsonl -o OUT",
     "view output": "view -o OUT results/latest/pairs.jsonl",
-    "data export output": "data export answers.jsonl -o OUT",
     "cite convert output": "cite convert answers.jsonl -o OUT",
     "cite generate output": f"cite generate answers.jsonl {CHAT} -o OUT",
     "cite generate record": f"cite generate answers.jsonl {CHAT} -o new.jsonl --record OUT",
@@ -53,8 +52,8 @@ LINES = {
 """For each option of a command that names a file to write, a line that names a file which the command reads."""
 
 PRINTS_ONLY = {"shards slurm output"}
-OF_OTHER_ENDINGS = {"results export output", "data build output", "data build record"}
-"""They write no file with the ending of one that they read, or read folders by a library of an extra."""
+OF_OTHER_ENDINGS = {"results export output"}
+"""They write no file with the ending of one that they read."""
 OUTPUTS = {"output", "record", "requests", "junit", "markdown"}
 READ = {"config", "data", "batch", "replay", "file", "files", "answers", "other", "labels", "existing_labels", "gate"}
 READ |= {

@@ -105,7 +105,7 @@ WRITING = {
 }
 """Commands that write a job: what is typed first, and then behind it, each time to another folder."""
 
-ASKING = {"cite generate", "cite citeeval", "cite improve", "cite refit", "cite rewrite", "data build"}
+ASKING = {"cite generate", "cite citeeval", "cite improve", "cite refit", "cite rewrite"}
 """Pipelines that ask a chat model: they open their jobs as the other pipelines do."""
 
 OTHERS = {
@@ -120,7 +120,7 @@ OTHERS = {
         "shards slurm",
         "gate action",
     ),
-    *("data list", "data show", "data fetch", "data verify", "data convert", "data export", "data validate"),
+    *("data list", "data show", "data fetch", "data verify", "data convert", "data validate"),
     *("metrics list", "metrics show", "metrics verify"),
     *(
         "results reference",

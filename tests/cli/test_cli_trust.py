@@ -68,7 +68,6 @@ READING = {
 RUNNING = {
     *("run", "pairs", "score", "evaluate", "compare", "plan", "thresholds", "view"),
     *("results figures", "multiverse", "metrics verify", "data fetch", "data convert"),
-    *("data build", "data export"),
     *("store compact", "results export", "results rm", "results rerun", "shards merge", "shards verify", "data audit"),
     *("label", "estimate", "gate fit", "gate check", "results cases", "results reference", "results reference-add"),
 }

@@ -1,4 +1,4 @@
-"""Let a chat model write answers by a strategy: results, their counts, requests for an estimate, training messages."""
+"""Let a chat model write answers by a strategy: results, their counts, requests for an estimate."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from metaeval.citation.generation.strategies import (
     Draft,
     Trouble,
     add_examples,
-    lessons,
-    stored_summaries,
     summary_requests,
 )
 from metaeval.citation.marks_and_sentences import find_marks
@@ -72,10 +70,6 @@ def counts_of(results: Sequence[Generated]) -> dict[str, dict[str, float | None]
         },
         "on the way": {name: times for name, times in problems if not name.startswith("marks ")},
     }
-
-
-Messages = list[dict[str, str]]
-"""Messages of a chat, each with its role and content."""
 
 
 def generate(
@@ -150,25 +144,6 @@ def largest_requests(
             requests.append(setup.request("choice", question, summaries, steps[:place], step.written))
             requests.append(setup.request("sentence", question, documents, (), step.written))
     return requests
-
-
-def training_messages(answers: Sequence[Answer], options: GenerationOptions, chat: ChatOptions) -> list[Messages]:
-    """Return the messages of user and assistant by which a model would learn to write these answers.
-
-    There is one list, of a user's message and the reply, for each request of the strategy: one or two an answer, in
-    two-stage two for each sentence with a mark, and one for the end. Summaries are those of the file; requests for
-    summaries are not taught. Raises `UserError` where a passage has no summary that the strategy shows.
-    """
-    setup = Setup(options, chat)
-    rows = []
-    for answer in answers:
-        draft = Draft(answer, setup.documents(answer, options.beginning))
-        if "summary" in STAGES[options.strategy]:
-            draft.documents = stored_summaries(answer, setup)
-        for stage, seen, reply in lessons(draft, setup):
-            request = setup.content(stage, *seen)
-            rows.append([{"role": "user", "content": request}, {"role": "assistant", "content": reply}])
-    return rows
 
 
 def _estimated(options: GenerationOptions, chat: ChatOptions, shots: Sequence[Answer]) -> Setup:

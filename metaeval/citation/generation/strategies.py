@@ -273,16 +273,6 @@ def lessons(draft: Draft, setup: Setup) -> Iterator[tuple[Stage, tuple[Any, ...]
     yield "answer", (question, documents), text
 
 
-def stored_summaries(question: Answer, setup: Setup) -> Sequence[ShownDocument]:
-    """Return a question's documents with the summaries in its file as texts; `UserError` where one is missing."""
-    if lacking := next((n for n, passage in enumerate(question.passages, start=1) if not passage.summary), None):
-        raise UserError(
-            f"Passage {lacking} of answer {shown(question.id)} has no summary, which the strategy "
-            f"{setup.options.strategy} shows: write it into the passage's field 'summary'."
-        )
-    return fit(whole_documents(question.passages, "summary"), setup.options, setup.options.beginning)
-
-
 def steps_of(text: str) -> list[SentenceStep]:
     """Return the steps by which two-stage could have written a text: its sentences up to the last one with a mark."""
     steps, written = [], ""

@@ -374,8 +374,8 @@ def step(place: str) -> Callable[..., Any]:
 class Pipeline:
     """A citation pipeline, as data and pure functions.
 
-    name: name of the command; group: the group in which it is typed. title: name in tables. paper: its source. help:
-    help text of the command; its first line is the summary. options: class of its options. measures: what it measures.
+    name: name of the command. title: name in tables. paper: its source. help: help text of the command; its first line
+    is the summary. options: class of its options. measures: what it measures.
     owners: classes whose fields --set takes, by name; a field belongs to the first that has it. backends: how many
     metrics give verdicts. chat: whether a chat model is asked; purpose: what that model does; chat_options: class of
     its options; model: its default name. prefix: optional prefix of names in --set. decides: what needs decisions, as
@@ -414,12 +414,11 @@ class Pipeline:
     asks: Callable[[AsksChat, SetOptions], bool] = lambda choice, set_options: choice.names_model
     defaults: Mapping[str, Any] = field(default_factory=dict)
     drawn: tuple[str, str] | tuple[str, str, str] = ("system", "backend")
-    group: str = "cite"
 
     @property
     def command(self) -> str:
-        """The command as it is typed after metaeval: group and name."""
-        return f"{self.group} {self.name}"
+        """The command as it is typed after metaeval."""
+        return f"cite {self.name}"
 
 
 PIPELINE = "pipeline"

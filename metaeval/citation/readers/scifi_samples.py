@@ -17,7 +17,7 @@ per line (or a list of them), UTF-8::
     one the paragraph with its citations is the answer: the score of people, an upper bound.
 :id: optional; default: the sample's number in the file, from 1. No two samples share one.
 :system: optional, the generator; default for the paragraph itself: "reference".
-:page, section: optional, the titles where the paragraph stands, which `metaeval data build scifi` writes.
+:page, section: optional, the titles where the paragraph stands; not used.
 """
 
 from __future__ import annotations
