@@ -314,13 +314,6 @@ class cite:
     @staticmethod
     def support(
         *files: Any,
-        model: str | None = None,
-        base_url: str | None = None,
-        record: str | Path | None = None,
-        replay: str | Path | None = None,
-        requests: str | Path | None = None,
-        batch: str | Path | None = None,
-        ask_again: str | None = None,
         nli: str | Sequence[str] = ...,
         threshold: float | str | None = None,
         calibration: str | Path | Sequence[str | Path] = ...,
@@ -329,12 +322,9 @@ class cite:
         splitter: str = 'auto',
         partial: float | str | None = None,
         measures: str | Sequence[str] = ...,
-        units: str = 'sentences',
         reading: str = 'official',
         denominator: str = 'answered',
         stray: str = 'forgiven',
-        most_statements: int = 40,
-        length_unit: str = 'words',
         matched: bool = False,
         encoding: str = '',
         results: str | Path = ...,
@@ -342,7 +332,8 @@ class cite:
         executor: Mapping[str, Any] = ...,
         budget: float | None = None,
         trust_config: bool = False,
-        dry_run: bool = False,
+        batch: str | Path | None = None,
+        requests: str | Path | None = None,
         **settings: Any,
     ) -> Any: ...
     @staticmethod

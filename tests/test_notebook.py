@@ -70,7 +70,7 @@ def test_every_name_can_be_completed_and_imported():
 
 
 def test_a_function_that_a_group_lacks_is_told_with_those_it_has():
-    with pytest.raises(AttributeError, match="has no function 'lst': it has audit, build, convert, "):
+    with pytest.raises(AttributeError, match="has no function 'lst': it has audit, convert, "):
         getattr(metaeval.data, "lst")  # noqa: B009
 
 

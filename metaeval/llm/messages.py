@@ -172,21 +172,6 @@ def read_object(text: str, form: Mapping[str, Any], any_entries: bool = False) -
     return body if keeps(body, schema) else None
 
 
-def read_list(text: str, form: Mapping[str, Any]) -> list[Any] | None:
-    """Parse a list, bare or as the one property of a `response_format`'s object; return None otherwise.
-
-    The entries are not checked.
-    """
-    if (body := read_object(text, form, any_entries=True)) is not None:
-        (entries,) = body.values()
-    else:
-        try:
-            entries = parse_json(_unfenced(text), lone_surrogates=True)
-        except MalformedError:
-            return None
-    return entries if isinstance(entries, list) else None
-
-
 def is_malformed(request: ChatRequest, answer: Reply | Failure) -> bool:
     """Return whether a reply breaks its request's schema, list entries aside, or is refused, filtered, cut or empty.
 

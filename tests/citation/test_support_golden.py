@@ -1,7 +1,7 @@
-"""TREC RAG's, FACT's, LongCite's and open-rag-eval's arithmetic against the outputs of their official code.
+"""TREC RAG's and FACT's arithmetic against the outputs of their official code.
 
-tests/golden/citation_measures/*.json hold made inputs and what castorini/RAGDoll 1f06719, deep_research_bench 214741e,
-THUDM/LongCite d7d772e and vectara/open-rag-eval dfc4175 gave for them; `origin` and `reading` in each file say how.
+tests/golden/citation_measures/*.json hold made inputs and what castorini/RAGDoll 1f06719 and deep_research_bench
+214741e gave for them; `origin` and `reading` in each file say how.
 """
 
 import json
@@ -13,21 +13,14 @@ from scipy.stats import kendalltau
 
 from metaeval.citation.data_model import check_ids
 from metaeval.citation.measures import value_of
-from metaeval.citation.readers.support_level_files import read_fact, read_longcite_scored, read_trec_judgements
-from metaeval.citation.scifi.fact_entailment import counter
+from metaeval.citation.readers.support_level_files import read_fact, read_trec_judgements
 from metaeval.citation.support.citation_judging import labels_of, support_statements
-from metaeval.citation.support.level_readings import fact_level, longcite_level
+from metaeval.citation.support.level_readings import fact_level
 from metaeval.citation.support.measure_definitions import (
-    citation_length,
     fact_values,
-    longcite_values,
-    mean_of_sets,
-    rag_eval_values,
     trec_values,
 )
 from metaeval.citation.support.measures import StatementLevels
-from metaeval.citation.support.open_rag_eval_segments import parts_between_marks
-from metaeval.citation.support.page_judge import read_kept, read_verdicts
 from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
@@ -127,151 +120,6 @@ def test_fact_of_the_official_pairs_is_the_official_one(case):
     levels = [[StatementLevels((fact_level(verdict),), (url,)) for url, verdict in task["pairs"]] for task in pairs]
     _, pooled = fact_values(levels)
     assert value_of(pooled["fact_released"]) == pytest.approx(case["official_released"]["valid_rate"], **EXACT)
-
-
-def first_read(replies, read, number):
-    """What the first readable of three replies gives, as the official code asks up to three times."""
-    return next((value for reply in replies[:3] if (value := read(reply, number)) is not None), None)
-
-
-UNREADABLE = {"index beyond the group", "negative index counts from the end", "indices as text"}
-UNREADABLE |= {"index as a decimal", "a number, not a list"}
-
-
-@pytest.mark.parametrize("case", golden("fact", "dedup"))
-def test_repeated_facts_of_a_page_are_left_out_as_officially(case):
-    """Five cases are out of form here, and keep all facts: four stop the official run, and one counts from the end."""
-    written = {task["id"]: task["citations_deduped"] for task in case["official"]["written"]}
-    replies, ids = list(case["replies"]), [task["id"] for task in case["tasks"]]
-    for task in case["tasks"]:
-        if isinstance(task["citations"], str):
-            continue
-        pages = {}
-        for citation in task["citations"]:
-            pages.setdefault(str(citation["url"]).replace("None", "null"), []).append(citation["fact"])
-        for url, facts in pages.items():
-            tries = len(replies) if len([*pages]) == len(ids) == 1 else 1
-            kept = first_read(replies, read_kept, len(facts)) if len(facts) > 1 else None
-            replies = replies[tries if len(facts) > 1 else 0 :]
-            assert (kept is None) >= (case["case"] in UNREADABLE)
-            if case["case"] not in UNREADABLE and task["id"] in written:
-                left = facts if kept is None else [facts[index] for index in kept]
-                assert left == written[task["id"]][url]["facts"]
-
-
-NOT_ASKED = {"no article id", "language not en or zh", "article id unknown"}
-"""Where the official code finds no prompt: its ids stand for languages."""
-
-
-@pytest.mark.parametrize("case", [case for case in golden("fact", "validation") if case.id not in NOT_ASKED])
-def test_verdicts_of_a_page_are_read_as_officially(case):
-    official = case["official"]
-    number = len(case["facts"])
-    pairs = first_read(case["replies"], read_verdicts, number) if case["url_content"] is not None else None
-    assert [{"idx": index, "result": result} for index, result in pairs or ()] == official["validate_res"]
-    assert (pairs is None) == (official["error"] is not None)
-
-
-def passages_of(case):
-    given = json.loads((FOLDER / "open_rag_eval.json").read_text())["default_passages"]
-    return given if case["passages"] == "default" else case["passages"]
-
-
-@pytest.mark.parametrize("case", golden("open_rag_eval", "cases"))
-def test_open_rag_eval_is_the_official_one(case):
-    weights = {"full_support": 1.0, "partial_support": 0.5, "no_support": 0.0, None: None}
-    passages, verdicts = passages_of(case), iter(case["verdicts"])
-    if "raises" in case["official"]:
-        assert not set(case["verdicts"]) <= set(weights)
-        return
-    parts = []
-    for part in case["parts"]:
-        levels = tuple(weights[next(verdicts)] if passages.get(key) else None for key in part["citations"])
-        parts.append(StatementLevels(levels, tuple(part["citations"])))
-    values = rag_eval_values([parts])
-    for name, key in (("weighted_precision", "precision"), ("weighted_recall", "recall"), ("f1", "f1")):
-        assert values[f"rag_eval_{key}"][0] == pytest.approx(case["official"][name], **EXACT), name
-
-
-@pytest.mark.parametrize("case", golden("open_rag_eval", "parse"))
-def test_parts_between_marks_are_the_official_ones(case):
-    parts = [
-        {"text": part.text, "citations": [f"[{mark.number}]" for mark in part.marks]}
-        for part in parts_between_marks(case["answer"])
-    ]
-    assert parts == case["official"]
-
-
-class Judge:
-    """LongCite's judge: replies in the order of calls, with up to five tries for a readable one."""
-
-    def __init__(self, replies):
-        self.replies = iter(replies)
-
-    def ask(self, question):
-        for reply in (next(self.replies, None) for _ in range(5)):
-            if reply is None:
-                return None
-            if not reply.startswith("NOUSAGE:") and longcite_level(reply, question) is not None:
-                return reply
-        return None
-
-
-def scored_row(case):
-    """The case as LongCite's scorer writes it, with the replies of its judge."""
-    judge, statements = Judge(case["verdicts"]), case["statements"][: case.get("max_statement_num", 40) or None]
-    supports = [judge.ask("support" if statement["citation"] else "need") for statement in statements]
-    rows = [
-        {
-            **statement,
-            "citation": [{**citation, "relevant_output": judge.ask("relevance")} for citation in statement["citation"]],
-            "support_output": support,
-        }
-        for statement, support in zip(statements, supports, strict=True)
-    ]
-    return {"idx": 0, "dataset": "", "query": "", "prediction": "", "statements": rows, "citation_recall": 0}
-
-
-@pytest.mark.parametrize("case", golden("longcite", "cases"))
-def test_longcite_is_the_official_one(case):
-    official = case["official"]
-    if "raises" in official:
-        # The official run leaves the answer out; here it stays, as far as it can be read.
-        if case["statements"][0]["citation"] is None:
-            row = {**scored_row({**case, "statements": []}), "statements": case["statements"]}
-            [[statement]] = levels_in(read_longcite_scored, [row])
-            assert statement.levels == ()
-            return
-        [[statement]] = levels_in(read_longcite_scored, [scored_row(case)])
-        # An empty text supports nothing, which the official code also says before it stops.
-        assert statement.joint == (None if official["raises"] == "NotImplementedError" else 0.0)
-        return
-    values = longcite_values(
-        levels_in(read_longcite_scored, [scored_row(case)]), most=case.get("max_statement_num", 40)
-    )
-    for key in ("recall", "precision", "f1"):
-        assert values[f"longcite_{key}"][0] == pytest.approx(official[f"citation_{key}"], **EXACT), key
-
-
-SETS = ("longbench-chat", "multifieldqa", "hotpotqa", "dureader", "gov_report")
-
-
-@pytest.mark.parametrize("case", golden("longcite", "bench"))
-def test_longcite_weighs_data_sets_alike(case):
-    sets = [next(name for name in SETS if name in row["dataset"]) for row in case["rows"]]
-    for key in ("recall", "precision", "f1"):
-        value = value_of(mean_of_sets([row[f"citation_{key}"] for row in case["rows"]], sets, SETS))
-        official = case["official"][f"avg_citation_{key}"]
-        assert value == (None if official is None else pytest.approx(official, **EXACT)), key
-
-
-@pytest.mark.parametrize("case", golden("longcite", "length"))
-def test_longcite_length_is_the_official_one(case):
-    rows = [row["statements"] for row in case["rows"] if "statements" in row]
-    texts = [[cited["cite"] for statement in of for cited in statement["citation"]] for of in rows]
-    official = case["official"]
-    expected = None if isinstance(official, dict) else pytest.approx(official, **EXACT)
-    assert value_of(citation_length(texts, counter("words"))) == expected
 
 
 def in_order(topics):

@@ -25,7 +25,7 @@ RECORDS["trec-support"]["sentences"] += [
     {"text": "\x1b[2J", "citations": []},
 ]
 HOSTILE = [None, 3, "x", "", [], {}, [[]], [None], ["y"], {"a": {}}, "\ud800", "[1]" * 9, 10**18, -1, float("nan")]
-HOSTILE += [float("inf"), True, "2.0", "\n", "[[Fully supported]]", [{"support": "2"}], {"https://b.example": {}}]
+HOSTILE += [float("inf"), True, "2.0", "\n", "supported", [{"support": "2"}], {"https://b.example": {}}]
 
 
 def outcome(form, record):

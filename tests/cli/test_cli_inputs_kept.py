@@ -44,7 +44,6 @@ LINES = {
             ("refit", ""),
             ("rewrite", ""),
             ("scifi", ""),
-            ("support", ""),
             ("tables scifi", ""),
         )
     },

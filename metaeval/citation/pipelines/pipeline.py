@@ -246,12 +246,6 @@ class AsksChat(PipelineOptions):
         return [flag for name, flag in flags.items() if getattr(self, name) is not None]
 
 
-class RarelyAsksChat(AsksChat):
-    """Base of options of a pipeline whose chat model is beside its purpose: the help leaves its options out."""
-
-    hidden = frozenset({"base_url", "record", "replay"})
-
-
 def chat_options(
     kind: type[Kind],
     choice: AsksChat,

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from metaeval.citation.measures import Statistic, ValueInterval, interval_by, micro, replicates, value_of
 from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import Layout, NameList, Pipeline, PipelineMeasure, RarelyAsksChat
+from metaeval.citation.pipelines.pipeline import Layout, NameList, Pipeline, PipelineMeasure
 from metaeval.citation.pipelines.provenance import Provenance, data_note, data_of
 from metaeval.citation.pipelines.scifi import SCIFI, Assessed, ScifiCommand, make_facts, provenance_of, value_facts
 from metaeval.citation.pipelines.scifi_groups import FEATURING, group_table
@@ -64,10 +64,11 @@ def _numbers(value: Any) -> Any:
     return (value,) if isinstance(value, int) else as_list(value)
 
 
-class ScifiTablesCommand(RarelyAsksChat, ScifiCommand):
+class ScifiTablesCommand(ScifiCommand):
     """Options of `cite tables scifi`."""
 
     untyped = frozenset({"by", "format", "parser", "tokenizer"})
+    hidden = frozenset({"base_url", "record", "replay"})
 
     table: Annotated[tuple[int, ...], BeforeValidator(_numbers), Flag("N", multiple=True)] = Field(
         default=(),

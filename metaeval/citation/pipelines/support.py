@@ -1,14 +1,12 @@
-"""The pipeline `support`: TREC RAG's, FACT's, LongCite's and open-rag-eval's measures of the same levels of support."""
+"""The pipeline `support`: TREC RAG's and FACT's measures of the same levels of support."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from metaeval.citation import measures
-from metaeval.citation.chat_models import Chat, ChatOptions, estimate_for
 from metaeval.citation.citation_table import CitationLine, counts, unjudged
 from metaeval.citation.data_model import Answer, Verdict, answer_cells, group_of
 from metaeval.citation.measures import AnswerShare, Statistic
@@ -21,7 +19,6 @@ from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.ranking_tables import flip_sheets, ranking_sheets
 from metaeval.citation.pipelines.run_pipeline import DEFAULT_BACKEND
 from metaeval.citation.pipelines.support_options import DEFINITIONS, SETTINGS, SupportCommand
-from metaeval.citation.scifi.fact_entailment import counter
 from metaeval.citation.support.citation_judging import (
     JudgedStatement,
     SupportStatement,
@@ -35,25 +32,11 @@ from metaeval.citation.support.measure_definitions import (
     AllStatements,
     SupportValues,
     Values,
-    citation_length,
     fact_values,
-    longcite_values,
-    mean_of_sets,
-    rag_eval_values,
     scaled,
     trec_values,
 )
 from metaeval.citation.support.measures import Level, Statements
-from metaeval.citation.support.page_judge import (
-    PageOptions,
-    PageVerdicts,
-    by_pages,
-    cited_pages,
-    page_verdicts,
-    repeats_request,
-    verdicts_request,
-    without_repeats,
-)
 from metaeval.citation.system_comparison import Rankings, SystemPanel, panel_of, values_of
 from metaeval.display_text import count
 from metaeval.errors import UserError, unknown
@@ -70,9 +53,7 @@ LABELS = "labels"
 class SupportRead:
     """The statements of each answer (`stated`). panel: of the answers, then of topics that a system has not answered.
 
-    names: keys of the definitions. partial: least score of partial support, by metric. page_options: of a chat model
-    that judges whole source pages; verdicts: its verdicts, left_out: counts of statements that it left out as repeats,
-    models: names in its replies (None and empty: no model is asked, or not yet).
+    names: keys of the definitions. partial: least score of partial support, by metric.
     """
 
     run: Run
@@ -80,10 +61,6 @@ class SupportRead:
     panel: SystemPanel
     names: Sequence[str]
     partial: Mapping[str, float | None]
-    page_options: PageOptions
-    verdicts: PageVerdicts | None = None
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    models: Sequence[str] = ()
 
     @property
     def factor(self) -> float:
@@ -99,7 +76,7 @@ class SupportRead:
 
 @dataclass(frozen=True, eq=False)
 class SupportJudgement:
-    """The levels by one judge, called `name`. backend: None where the judge is the file of answers or a chat model.
+    """The levels by one judge, called `name`. backend: None where the judge is the file of answers.
 
     lines: the citation table. levels: of each answer of the panel; None for a topic without an answer.
     """
@@ -134,17 +111,10 @@ def _read(run: Run) -> SupportRead:
                 f"--partial of {name!r} is {least}, and its threshold of full support is {full}: give both "
                 f"as numbers, --partial {name}=X {'not above' if sign > 0 else 'not below'} --threshold."
             )
-    stated = [support_statements(answer, run.splitter, options.reading, options.units) for answer in run.answers]
+    stated = [support_statements(answer, run.splitter, options.reading) for answer in run.answers]
     names = [name for name in DEFINITIONS if not options.measures or name in options.measures]
-    pages = PageOptions(**run.set_options.get("options", {}))
-    pages.prompts()  # a prompt that cannot be read is an error here
-    panel = panel_of(_with_missing(run), resampling_of(run.config))
-    read = SupportRead(run, stated, panel, names, partial, pages)
-    if run.chat is None and pages != PageOptions():
-        raise UserError(
-            "repeats, repeats_file and verdicts_file are of a chat model that judges pages: name one with --model."
-        )
-    if not metrics and run.chat is None and not read.labelled:
+    read = SupportRead(run, stated, panel_of(_with_missing(run), resampling_of(run.config)), names, partial)
+    if not metrics and not read.labelled:
         raise UserError(
             f"{run.name} holds no levels of support: name a metric that judges, as in --nli {DEFAULT_BACKEND}."
         )
@@ -166,42 +136,15 @@ def _with_missing(run: Run) -> list[Answer]:
     ]
 
 
-def _estimate(read: SupportRead) -> str:
-    """Return a line on what asking the chat model about the source pages would still cost; nothing is sent."""
-    run, options = read.run, read.page_options
-    if run.chat is None:
-        return "No chat model is asked: nothing is paid."
-    pages, prompts = cited_pages(run.answers, read.stated), options.prompts()
-    requests = [verdicts_request(page, prompts["verdicts"], run.chat) for page in pages]
-    if "repeats" in prompts:
-        several = [page for page in pages if len(page.statements) > 1]
-        requests += [repeats_request(page, prompts["repeats"], run.chat) for page in several]
-    return f"{count(len(pages), 'page')} to judge: {estimate_for(requests, run.chat)}."
-
-
-def _ask(read: SupportRead, chat: Chat | None) -> SupportRead:
-    """Return the run with a chat model's verdicts on source pages; repeats=left out drops repeated statements first."""
-    if chat is None:
-        return read
-    run, prompts, stated, left_out = read.run, read.page_options.prompts(), read.stated, read.left_out
-    if "repeats" in prompts:
-        stated, left_out = without_repeats(run.answers, stated, chat.ask, run.chat, prompts["repeats"])
-    verdicts = page_verdicts(run.answers, stated, chat.ask, run.chat, prompts["verdicts"], run.options.reading)
-    run = replace(run, chat=chat.settled(run.chat))
-    return replace(read, run=run, stated=stated, verdicts=verdicts, left_out=left_out, models=chat.models)
-
-
 def _judge(read: SupportRead, backends: pipeline.MakeBackends) -> tuple[SupportRead, list[SupportJudgement]]:
     answers, options = read.run.answers, read.run.options
     labels = labels_of(read.stated)
     judged = [_judgement(read, LABELS, None, labels)] if read.labelled else []
     stray = None if options.stray == "forgiven" else 0.0
-    if read.verdicts is not None:
-        judged.append(_judgement(read, read.run.chat.model, None, by_pages(read.stated, read.verdicts, stray)))
     for backend in backends():
         direction = judge_of(backend.name, read.run.metrics).card.direction
         weigh = partial(_level, read.partial.get(backend.name), direction)
-        rows = judge_levels(answers, read.stated, backend.entails, weigh, "longcite" in read.names, stray)
+        rows = judge_levels(answers, read.stated, backend.entails, weigh, stray)
         if options.matched:
             rows = [list(map(keep_labelled_levels, *each)) for each in zip(rows, labels, strict=True)]
         judged.append(_judgement(read, backend.name, backend, rows))
@@ -233,33 +176,12 @@ def _values(read: SupportRead, judged: SupportJudgement, levels: AllStatements) 
     if "fact" in read.names:
         of_tasks, pooled = fact_values(levels, judged.soft)
         values |= of_tasks
-    if "longcite" in read.names:
-        values |= longcite_values(levels, judged.soft, read.run.options.most_statements)
-        pooled["longcite_length"] = _length(read)
-        if len(set(sets := [str(answer.reference.get("dataset", "")) for answer in read.panel.answers])) > 1:
-            pooled["longcite_f1_sets"] = mean_of_sets(values["longcite_f1"], sets)
-    if "rag-eval" in read.names:
-        values |= rag_eval_values(levels)
     statistics = {key: measures.means(of_answers) for key, of_answers in values.items()}
     if read.factor != 1:
         statistics |= {
             key: scaled(statistic, read.factor) for key, statistic in statistics.items() if key.startswith("trec")
         }
     return values, {**statistics, **pooled}
-
-
-def _length(read: SupportRead) -> Statistic:
-    texts = [
-        [
-            text
-            for row in of_answer
-            for mark in row.cited
-            if mark.place is not None and (text := answer.passages[mark.place].text)
-        ]
-        for answer, of_answer in zip(read.run.answers, read.stated, strict=True)
-    ]
-    missing = len(read.panel.answers) - len(texts)
-    return citation_length([*texts, *[[]] * missing], counter(read.run.options.length_unit))
 
 
 def _lay_out(judged_run: tuple[SupportRead, list[SupportJudgement]]) -> pipeline.Layout:
@@ -331,14 +253,13 @@ def _provenance(read: SupportRead, judged: Sequence[SupportJudgement]) -> Proven
     marks, backends = counts(lines), [each.backend for each in judged if each.backend is not None]
     data = provenance.data_of(run.name, "support", run.answers, marks["claims"], marks["marks"])
     settings = {name: getattr(options, name) for name in SETTINGS}
-    fields = {"pipeline": "support", "splitter": run.splitter.name, **settings, **_page_fields(read)}
+    fields = {"pipeline": "support", "splitter": run.splitter.name, **settings}
     least = {name: f"{cut:g}" for name, cut in read.partial.items() if cut is not None}
     absent = len(read.panel.answers) - len(run.answers)
     notes = (
         provenance.warning(read.panel, backends),
         provenance.data_note(read.panel, data, (data.statements, "statement"), (data.citations, "citation mark")),
         Note("settings", provenance.settings_text(fields)),
-        Note("repeats", provenance.counts_text(Counter(read.left_out))),
         provenance.verdicts(backends, "soft: levels are scores", "full support from {} on ({})"),
         Note("partial support", "", tuple((plain(name), f"from {cut} on") for name, cut in least.items())),
         provenance.truncation(backends),
@@ -351,16 +272,6 @@ def _provenance(read: SupportRead, judged: Sequence[SupportJudgement]) -> Proven
     judges = [{**each.fields, **({"partial": least[each.name]} if each.name in least else {})} for each in judged]
     subtitle = f"{plain(data.name)}, levels of support"
     return Provenance(data, "support", subtitle, fields, run.config.interval, judges, after=notes)
-
-
-def _page_fields(read: SupportRead) -> dict[str, str]:
-    """Return the signature fields of a chat model that judges source pages; {} where none did."""
-    if read.verdicts is None:
-        return {}
-    wordings = {f"{name}_prompt": prompt.fingerprint for name, prompt in read.page_options.prompts().items()}
-    chat = {name: str(value) for name, value in read.run.chat.identity().items()}
-    answered = {"answered_as": ", ".join(read.models)} if read.models else {}
-    return {**chat, "repeats": read.page_options.repeats, **wordings, **answered}
 
 
 def _bounds(read: SupportRead, judged: SupportJudgement) -> str:
@@ -386,31 +297,24 @@ def _bounds(read: SupportRead, judged: SupportJudgement) -> str:
 SUPPORT = Pipeline(
     name="support",
     title="Support",
-    paper="TREC RAG (arXiv 2504.15205), DeepResearch Bench (2506.11763), LongCite (2409.02897), open-rag-eval",
-    help="""Measure support as TREC RAG, FACT, LongCite, open-rag-eval do.
+    paper="TREC RAG (arXiv 2504.15205), DeepResearch Bench (2506.11763)",
+    help="""Measure support as TREC RAG and FACT do.
 
-    Each citation is judged once, as full, partial or no support; the four
+    Each citation is judged once, as full, partial or no support; the two
     definitions are computed from the same levels. A file with people's levels
     (TREC's judgements), or with a judge's, needs no metric; a metric is then
-    compared with them. A chat model (--model) judges whole pages: one request
-    for all statements of an answer that cite the same source, as FACT asks.
+    compared with them.
 
     \b
     Examples:
       metaeval cite support judgements.jsonl
       metaeval cite support answers.jsonl --nli support-mini --threshold 0.6 --partial 0.3
       metaeval cite support judgements.jsonl --sources texts.jsonl --nli overlap --measures trec
-      metaeval cite support report.md --sources pages.jsonl --model NAME
     """,
     options=SupportCommand,
     measures=tuple(measure for definition in DEFINITIONS.values() for measure in definition.measures),
-    owners={"options": PageOptions, "chat": ChatOptions},
     backends="optional",
-    chat="optional",
-    purpose="judges pages",
     read=_read,
-    estimate=_estimate,
-    ask=_ask,
     judge=_judge,
     lay_out=_lay_out,
 )

@@ -60,54 +60,22 @@ DEFINITIONS: Mapping[str, Definition] = {
         ("fact_released",),
         "a pair is a statement and a source, once; partial support is support; a pair without a level is left out",
     ),
-    "longcite": Definition(
-        "LongCite",
-        _measures(
-            ("longcite_recall", "recall", "mean level of statements by all their citations together"),
-            ("longcite_precision", "precision", "share of citations that support a part of their statement"),
-            ("longcite_f1", "F1", "mean over answers of the harmonic mean of recall and precision"),
-            ("longcite_f1_sets", "F1, sets", "mean over data sets of their F1"),
-            ("longcite_length", "length", "mean length of a cited text"),
-            counted=("longcite_length",),
-        ),
-        ("longcite_f1",),
-        "a statement without a citation is 0, unless it was judged to need none",
-    ),
-    "rag-eval": Definition(
-        "open-rag-eval",
-        _measures(
-            ("rag_eval_precision", "precision", "mean over cited passages of the mean level of their citations"),
-            ("rag_eval_recall", "recall", "mean over parts of the answer of the mean level of their citations"),
-            ("rag_eval_f1", "F1", "mean over answers of the harmonic mean of recall and precision"),
-        ),
-        ("rag_eval_f1",),
-        "full support weighs 1, partial .5; a citation without a level is left out, a part without a citation is 0",
-    ),
 }
 
 
-SETTINGS = ("units", "reading", "denominator", "stray", "most_statements", "length_unit", "matched")
+SETTINGS = ("reading", "denominator", "stray", "matched")
 """Options of the pipeline that stand in its signature and are given by --set."""
 
 
-class SupportCommand(pipeline.ReadsAnswers, pipeline.JudgedByMetrics, pipeline.RarelyAsksChat):
+class SupportCommand(pipeline.ReadsAnswers, pipeline.JudgedByMetrics):
     """Options of `cite support`."""
 
-    untyped = frozenset({"budget", "dry_run", "calibration", *SETTINGS})
+    untyped = frozenset({"budget", "calibration", *SETTINGS})
 
-    model: Annotated[str | None, Flag("NAME", hidden=True)] = Field(
-        default=None, description="Chat model that judges whole pages, for all statements that cite them (FACT)."
-    )
     partial: pipeline.Threshold = Field(
         default=None, description="Least score of partial support: X, or NAME=X,NAME=X (default: no partial level)."
     )
-    measures: pipeline.NameList = Field(
-        default=(), description="Definitions: trec, fact, longcite, rag-eval (default: all). Repeatable."
-    )
-    units: Annotated[str, one_of("units", ("sentences", "between marks")), Flag("NAME")] = Field(
-        default="sentences",
-        description="What a citation supports: its sentence, or the text since the last mark (open-rag-eval).",
-    )
+    measures: pipeline.NameList = Field(default=(), description="Definitions: trec, fact (default: both). Repeatable.")
     reading: Annotated[str, one_of("reading", ("official", "words")), Flag("NAME")] = Field(
         default="official",
         description="How a judge's replies in the file are read: official (as released), or words (exact words alone).",
@@ -119,12 +87,6 @@ class SupportCommand(pipeline.ReadsAnswers, pipeline.JudgedByMetrics, pipeline.R
     stray: Annotated[str, one_of("stray", ("forgiven", "none")), Flag("NAME")] = Field(
         default="forgiven",
         description="Marks that cite no passage: forgiven (no level, as released), or none (level 0).",
-    )
-    most_statements: Annotated[int, Flag("N")] = Field(
-        default=40, ge=0, description="Statements of an answer that LongCite reads (0: all)."
-    )
-    length_unit: Annotated[str, Flag("NAME")] = Field(
-        default="words", description="Unit of LongCite's length: words, or a tokenizer (hub id or folder)."
     )
     matched: Annotated[bool, Flag()] = Field(
         default=False, description="Judge with metrics only the citations that have a level in the file."

@@ -1,4 +1,4 @@
-"""Reads files that hold levels of support: TREC's judgements, FACT's validated tasks, LongCite's scored answers.
+"""Reads files that hold levels of support: TREC's judgements, FACT's validated tasks.
 
 Each row becomes an answer whose sentences are written with marks. Its reference holds the levels as the file has them
 (`metaeval.citation.support.level_readings`)::
@@ -97,22 +97,6 @@ def _field(row: DataRow, name: str) -> Any:
     return row.fields[name]
 
 
-def read_longcite_scored(rows: Sequence[DataRow]) -> Iterator[Answer]:
-    """Yield the answers that LongCite's scorer judged, with the judge's replies or, without them, its scores."""
-    for row in rows:
-        passages: dict[str, int] = {}
-        statements = []
-        for statement in row.rows("statements"):
-            citations = statement.rows("citation")
-            cited = [passages.setdefault(citation.text("cite"), len(passages) + 1) for citation in citations]
-            levels = [_judged(citation, "relevant") for citation in citations]
-            text, joint = statement.text("statement"), _judged(statement, "support")
-            statements.append({"text": text, "cited": cited, "levels": levels, "joint": joint})
-        name = f"{row.optional_text('dataset')}/{row.identifier('idx')}".lstrip("/")
-        more = {"dataset": row.optional_text("dataset")}
-        yield _answer(name, statements, list(map(Passage, passages)), "longcite", more, row.optional_text("query"))
-
-
 def _rows(row: DataRow, name: str) -> tuple[list[DataRow], int]:
     """Return the objects of the list in a field, and how many of its entries are texts.
 
@@ -126,17 +110,11 @@ def _rows(row: DataRow, name: str) -> tuple[list[DataRow], int]:
     return DataRow(row.where, {name: kept}).rows(name), sum(isinstance(entry, str) for entry in entries)
 
 
-def _judged(row: DataRow, name: str) -> Any:
-    """Return the judge's reply (field NAME_output), without it the score (NAME_score), or None without either."""
-    return row.fields.get(f"{name}_output", row.fields.get(f"{name}_score"))
-
-
 def _answer(
     name: str,
     statements: Sequence[Mapping[str, Any]],
     passages: Sequence[Passage],
     scale: str,
-    more: Mapping[str, Any] | None = None,
     question: str = "",
     group: str = "",
     system: str = "",
@@ -145,8 +123,7 @@ def _answer(
     located = [
         {**statement, "start": start, "end": end} for statement, (start, end) in zip(statements, places, strict=True)
     ]
-    reference = {**(more or {}), FIELD: located, SCALE: scale}
-    return Answer(name, text, tuple(passages), question, group or name, system, reference)
+    return Answer(name, text, tuple(passages), question, group or name, system, {FIELD: located, SCALE: scale})
 
 
 JUDGED_FORMATS: Mapping[str, AnswerFormat] = {
@@ -168,15 +145,6 @@ JUDGED_FORMATS: Mapping[str, AnswerFormat] = {
             '"citations_deduped": {"https://a.example": {"facts": ["It opened in 1999."], "url_content": "..", '
             '"validate_res": [{"idx": 0, "result": "supported"}], "validate_error": null}}}',
             read_file=lambda rows, _: read_fact(rows),
-        ),
-        AnswerFormat(
-            name="longcite-scored",
-            title="LongCite's scored answers: statements with the judge's replies",
-            needs=("statements", "citation_recall"),
-            example='{"idx": 0, "dataset": "hotpotqa", "query": "When?", "citation_recall": 1.0, "statements": '
-            '[{"statement": "It opened in 1999.", "support_output": "[[Fully supported]]", "citation": [{"cite": '
-            '"The bridge opened in 1999.", "relevant_output": "[[Relevant]]"}]}]}',
-            read_file=lambda rows, _: read_longcite_scored(rows),
         ),
     )
 }

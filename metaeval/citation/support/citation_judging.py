@@ -11,7 +11,6 @@ from metaeval.citation.data_model import NO_TEXT, Answer, Claim, Entails, Mark, 
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.support.level_readings import FIELD, SCALE, Reading, read_levels
 from metaeval.citation.support.measures import Level, StatementLevels
-from metaeval.citation.support.open_rag_eval_segments import parts_between_marks
 from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import shown
@@ -32,16 +31,13 @@ class SupportStatement:
 
 
 def support_statements(
-    answer: Answer, splitter: SentenceSplitter = RULES, reading: Reading = "official", units: str = "sentences"
+    answer: Answer, splitter: SentenceSplitter = RULES, reading: Reading = "official"
 ) -> list[SupportStatement]:
-    """Return the statements of an answer: those that its file lists, with or without levels, else its units.
+    """Return the statements of an answer: those that its file lists, with or without levels, else its sentences.
 
-    reading: how levels are read (see `levels_in_files`). units: "sentences", or the parts "between marks". Raises
-    `UserError` for a level that is not of the file's scale.
+    reading: how levels are read (see `read_levels`). Raises `UserError` for a level that is not of the file's
+    scale.
     """
-    if FIELD not in answer.reference and units == "between marks":
-        parts = parts_between_marks(answer.text, answer.first)
-        return [SupportStatement(part, tuple(_placed(mark, answer) for mark in part.marks)) for part in parts]
     if FIELD not in answer.reference:
         return [
             SupportStatement(row.claim, tuple(mark for mark in row.cited if mark.state in ("judged", "fails")))
@@ -92,46 +88,39 @@ def judge_levels(
     stated: Sequence[Sequence[SupportStatement]],
     entails: Entails,
     weigh: Weigh,
-    joint: bool = True,
     stray: Level = None,
 ) -> list[list[JudgedStatement]]:
-    """Judge each citation alone, and if `joint` all citations of a statement together, in one call of `entails`.
+    """Judge each citation alone, in one call of `entails`.
 
     stated: the statements of each answer; the result has the same shape. stray: the level of a mark that cites no
     passage. A citation of a passage without text has no level.
     """
-    alone: list[list[list[NliPair | None]]] = []
-    together: list[list[NliPair | None]] = []
-    for answer, of_answer in zip(answers, stated, strict=True):
-        alone.append([[_pair(answer, row, [mark]) for mark in row.cited] for row in of_answer])
-        together.append([_pair(answer, row, row.cited) for row in of_answer])
-    questions = [pair for of_answer in alone for pairs in of_answer for pair in pairs]
-    known = verdicts_on([*questions, *(pair for pairs in together for pair in pairs if joint)], entails)
+    alone = [
+        [[_pair(answer, row, mark) for mark in row.cited] for row in of_answer]
+        for answer, of_answer in zip(answers, stated, strict=True)
+    ]
+    known = verdicts_on([pair for of_answer in alone for pairs in of_answer for pair in pairs], entails)
     judged: list[list[JudgedStatement]] = []
-    for of_answer, pairs_of, joints in zip(stated, alone, together, strict=True):
+    for of_answer, pairs_of in zip(stated, alone, strict=True):
         judged.append([])
-        for row, pairs, pair in zip(of_answer, pairs_of, joints, strict=True):
+        for row, pairs in zip(of_answer, pairs_of, strict=True):
             verdicts = tuple(None if each is None else known[each] for each in pairs)
             weights = tuple(
                 stray if mark.place is None else None if verdict is None else weigh(verdict)
                 for mark, verdict in zip(row.cited, verdicts, strict=True)
             )
             sources = tuple(_source(mark) for mark in row.cited)
-            whole = weigh(known[pair]) if pair is not None and pair in known else None
-            # Which statements need a citation, and which pairs are equal, only a judge in the file says.
-            levels = row.labels or unjudged_levels(row)
-            levels = replace(levels, levels=weights, sources=sources, joint=whole, relevant=None)
+            levels = replace(row.labels or _unjudged(row), levels=weights, sources=sources)
             judged[-1].append(JudgedStatement(row, levels, verdicts))
     return judged
 
 
-def _pair(answer: Answer, row: SupportStatement, cited: Sequence[CitedMark]) -> NliPair | None:
-    places = dict.fromkeys(mark.place for mark in cited if mark.place is not None)
-    passages = [answer.passages[place] for place in places if answer.passages[place].text.strip()]
-    return (premise(passages), row.claim.text) if passages else None
+def _pair(answer: Answer, row: SupportStatement, mark: CitedMark) -> NliPair | None:
+    passage = None if mark.place is None else answer.passages[mark.place]
+    return (premise([passage]), row.claim.text) if passage and passage.text.strip() else None
 
 
-def unjudged_levels(row: SupportStatement) -> StatementLevels:
+def _unjudged(row: SupportStatement) -> StatementLevels:
     """Return the levels of a statement that nobody has judged."""
     return StatementLevels((None,) * len(row.cited), tuple(_source(mark) for mark in row.cited), text=row.claim.text)
 
@@ -144,17 +133,14 @@ def _source(cited: CitedMark) -> int | None:
 def labels_of(stated: Sequence[Sequence[SupportStatement]]) -> list[list[JudgedStatement]]:
     """Return the statements of each answer with the levels of its file; without these, no citation has a level."""
     return [
-        [
-            JudgedStatement(row, row.labels or unjudged_levels(row), (None,) * len(row.cited), NOT_JUDGED)
-            for row in of_answer
-        ]
+        [JudgedStatement(row, row.labels or _unjudged(row), (None,) * len(row.cited), NOT_JUDGED) for row in of_answer]
         for of_answer in stated
     ]
 
 
 def keep_labelled_levels(judged: JudgedStatement, labelled: JudgedStatement) -> JudgedStatement:
     """Return a judged statement without the levels of citations that have no level in the file (`labelled`)."""
-    known = [level is not None for level in labelled.levels.relevance(soft=True)]
+    known = [level is not None for level in labelled.levels.levels]
     levels = tuple(level if there else None for level, there in zip(judged.levels.levels, known, strict=True))
     return replace(judged, levels=replace(judged.levels, levels=levels), missing=NOT_JUDGED)
 
@@ -162,8 +148,8 @@ def keep_labelled_levels(judged: JudgedStatement, labelled: JudgedStatement) -> 
 def support_lines(answers: Sequence[Answer], judged: Sequence[Sequence[JudgedStatement]]) -> list[CitationLine]:
     """Return one line for each citation and each uncited statement.
 
-    A line's precision is the citation's level. Its recall is the level of the statement's citations together, or where
-    that was not judged the highest known level of one of them; 0 for an uncited statement.
+    A line's precision is the citation's level. Its recall is the highest known level of the statement's citations; 0
+    for an uncited statement.
     """
     return [
         line
@@ -175,9 +161,8 @@ def support_lines(answers: Sequence[Answer], judged: Sequence[Sequence[JudgedSta
 
 def _lines(answer: Answer, row: JudgedStatement, number: int) -> Iterator[CitationLine]:
     claim, levels = row.statement.claim, row.levels
-    weights = levels.relevance(soft=True)
-    known = [level for level in weights if level is not None]
-    recall = levels.joint if levels.joint is not None else max(known, default=None if weights else 0.0)
+    known = [level for level in levels.levels if level is not None]
+    recall = max(known, default=None if levels.levels else 0.0)
     line = CitationLine(
         **answer_cells(answer),
         sentence=claim.sentence,
@@ -190,7 +175,7 @@ def _lines(answer: Answer, row: JudgedStatement, number: int) -> Iterator[Citati
     )
     if not row.statement.cited:
         yield replace(line, state="uncited")
-    for cited, level, verdict in zip(row.statement.cited, weights, row.verdicts, strict=True):
+    for cited, level, verdict in zip(row.statement.cited, levels.levels, row.verdicts, strict=True):
         failed = cited.state == "fails"
         reason = "" if level is not None or failed else row.missing if verdict is None else verdict.status
         yield replace(

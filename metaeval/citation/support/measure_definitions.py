@@ -6,11 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
-from metaeval.citation.measures import AnswerShare, Statistic, f1, micro
-from metaeval.citation.support.measures import Statements, fact_pairs, longcite_shares, rag_eval_shares, trec_support
-from metaeval.stats.arrays import Floats, ratio
+from metaeval.citation.measures import AnswerShare, Statistic, micro
+from metaeval.citation.support.measures import Statements, fact_pairs, trec_support
 from metaeval.stats.influence import COUNTS, SHARES
 
 AllStatements = Sequence[Statements | None]
@@ -62,16 +59,6 @@ def fact_values(answers: AllStatements, soft: bool = False) -> SupportValues:
     return values, {"fact_released": micro(shares), **pooled}
 
 
-def longcite_values(answers: AllStatements, soft: bool = False, most: int = 40) -> Values:
-    """Return LongCite's recall, precision and F1 of each answer. most: see `longcite_shares`."""
-    return _with_f1("longcite", _pairs(answers, partial(longcite_shares, most=most, soft=soft)))
-
-
-def rag_eval_values(answers: AllStatements) -> Values:
-    """Return open-rag-eval's recall, precision and F1 of each answer."""
-    return _with_f1("rag_eval", [pair[::-1] for pair in _pairs(answers, rag_eval_shares)])
-
-
 AnswerPair = tuple[float | None, float | None]
 """Two values of one answer, in the order in which their measures are named; None where undefined."""
 
@@ -80,36 +67,6 @@ def _pairs(answers: AllStatements, shares: Callable[[Statements], tuple[AnswerSh
     none = AnswerShare(0.0, 0)
     both = ((none, none) if answer is None else shares(answer) for answer in answers)
     return [(first.value, other.value) for first, other in both]
-
-
-def _with_f1(name: str, pairs: Sequence[AnswerPair]) -> Values:
-    return {
-        f"{name}_recall": [recall for recall, _ in pairs],
-        f"{name}_precision": [precision for _, precision in pairs],
-        f"{name}_f1": [f1(precision, recall) for recall, precision in pairs],
-    }
-
-
-def citation_length(texts: Sequence[Sequence[str]], count: Callable[[str], int]) -> Statistic:
-    """Return the mean length (by `count`) of cited texts. texts: of each answer, one text for each citation."""
-    return micro([AnswerShare(float(sum(map(count, each))), len(each)) for each in texts], COUNTS)
-
-
-def mean_of_sets(values: Sequence[float | None], sets: Sequence[str], known: Sequence[str] = ()) -> Statistic:
-    """Return the mean over data sets of the means of their values; NaN where one of the sets has no value.
-
-    values, sets: (n,) of the answers; None: left out. known: the sets that are averaged (default: all in `sets`).
-    """
-    names = list(known or dict.fromkeys(sets))
-    there = np.array([value is not None for value in values])[:, None] & np.array(
-        [[s == n for n in names] for s in sets]
-    )
-    filled = np.array([value or 0.0 for value in values])[:, None] * there
-
-    def of(sums: Floats) -> Floats:
-        return np.asarray(ratio(sums[: len(names)], sums[len(names) :]).mean(axis=0))
-
-    return Statistic(np.concatenate((filled, there), axis=1), of, there.sum(axis=1).astype(np.float64), SHARES)
 
 
 def scaled(statistic: Statistic, factor: float) -> Statistic:

@@ -21,36 +21,16 @@ class StatementLevels:
     """Levels of one statement of an answer (a sentence, a part, a fact).
 
     levels: of each citation, in the order of the text. sources: what each citation cites, equal for the same source.
-    joint: level of all cited sources together. relevant: relevance (1 or 0) of each citation, where it was judged apart
-    from the level. needed: whether a statement without a citation needs one. text: of the statement (empty ones
-    differ).
+    text: of the statement (empty ones differ).
     """
 
     levels: tuple[Level, ...] = ()
     sources: tuple[Hashable, ...] = ()
-    joint: Level = None
-    relevant: tuple[Level, ...] | None = None
-    needed: bool | None = True
     text: str = ""
 
     def filled(self, level: float) -> StatementLevels:
         """Return the statement with this level, 0 or 1, in place of each missing judgement."""
-        return replace(
-            self,
-            levels=_filled(self.levels, level),
-            joint=level if self.joint is None else self.joint,
-            relevant=self.relevant and _filled(self.relevant, level),
-            needed=not level if self.needed is None else self.needed,
-        )
-
-    def relevance(self, soft: bool = False) -> tuple[Level, ...]:
-        """Return `relevant` or, without it, whether each citation supports the statement at least in part, 1 or 0.
-
-        None: not judged. soft: levels take the place of 1 and 0.
-        """
-        if self.relevant is not None:
-            return self.relevant
-        return self.levels if soft else tuple(None if level is None else float(level > 0) for level in self.levels)
+        return replace(self, levels=tuple(level if known is None else known for known in self.levels))
 
 
 Statements = Sequence[StatementLevels]
@@ -85,56 +65,15 @@ def fact_pairs(answer: Statements, soft: bool = False) -> tuple[AnswerShare, boo
     """
     pairs: dict[tuple[Hashable, Hashable], Level] = {}
     for number, statement in enumerate(answer):
-        for source, level in zip(statement.sources, statement.relevance(soft), strict=True):
-            pairs.setdefault((statement.text or number, source), level)
+        for source, level in zip(statement.sources, statement.levels, strict=True):
+            supported = level if soft or level is None else float(level > 0)
+            pairs.setdefault((statement.text or number, source), supported)
     known = _known(pairs.values())
     return AnswerShare(sum(known), len(known)), bool(pairs)
 
 
-def longcite_shares(answer: Statements, most: int = 40, soft: bool = False) -> tuple[AnswerShare, AnswerShare]:
-    """Return LongCite's citation recall over statements and precision over citations, of the first `most` statements.
-
-    Recall: the level of a statement's citations together; without a citation 1 if it needs none, else 0. Precision: 1
-    for a citation that is relevant, else 0 (see `StatementLevels.relevance`). What is not judged is left out. Without a
-    denominator the value is 0; most=0 reads all statements.
-
-    Zhang et al. 2024 (arXiv 2409.02897); THUDM/LongCite d7d772e.
-    """
-    read = answer[: most or None]
-    recall = _known(
-        statement.joint if statement.levels else None if statement.needed is None else float(not statement.needed)
-        for statement in read
-    )
-    relevant = _known(level for statement in read for level in statement.relevance(soft))
-    return _or_zero(sum(recall), len(recall)), _or_zero(sum(relevant), len(relevant))
-
-
-def rag_eval_shares(answer: Statements) -> tuple[AnswerShare, AnswerShare]:
-    """Return open-rag-eval's weighted precision over cited sources, and recall over the parts of the answer.
-
-    Precision: the mean over distinct sources of the mean level of their citations. Recall: the mean over parts of the
-    mean level of their citations, 0 for a part that cites nothing; a part without any judgement is left out. Without a
-    denominator the value is 0. vectara/open-rag-eval dfc4175.
-    """
-    by_source: dict[Hashable, list[float]] = {}
-    parts = []
-    for statement in answer:
-        known = _known(statement.levels)
-        for source, level in zip(statement.sources, statement.levels, strict=True):
-            if level is not None:
-                by_source.setdefault(source, []).append(level)
-        if known or not statement.levels:
-            parts.append(fmean(known) if known else 0.0)
-    precision = [fmean(levels) for levels in by_source.values()]
-    return _or_zero(sum(precision), len(precision)), _or_zero(sum(parts), len(parts))
-
-
 def _known(levels: Iterable[Level]) -> list[float]:
     return [level for level in levels if level is not None]
-
-
-def _filled(levels: Sequence[Level], level: float) -> tuple[Level, ...]:
-    return tuple(level if known is None else known for known in levels)
 
 
 def _or_zero(hits: float, total: int) -> AnswerShare:

@@ -7,16 +7,14 @@ import json
 
 import pytest
 
-from metaeval.citation.data_model import Answer, Passage, Verdict
+from metaeval.citation.data_model import Verdict
 from metaeval.citation.pipelines.run_pipeline import prepare, run_pipeline
 from metaeval.citation.pipelines.support import SUPPORT, _level
 from metaeval.citation.pipelines.support_options import SupportCommand
 from metaeval.citation.readers.answer_files import read_answers
-from metaeval.citation.readers.support_level_files import read_longcite_scored
-from metaeval.citation.support.citation_judging import judge_levels, labels_of, support_lines, support_statements
-from metaeval.citation.support.level_readings import fact_level, longcite_level, trec_level
-from metaeval.citation.support.measures import StatementLevels, fact_pairs, longcite_shares, trec_support
-from metaeval.corpus.data_rows import DataRow
+from metaeval.citation.support.citation_judging import labels_of, support_statements
+from metaeval.citation.support.level_readings import fact_level, trec_level
+from metaeval.citation.support.measures import StatementLevels, fact_pairs
 from metaeval.decisions.citation_items import items_of
 from metaeval.errors import UserError
 from metaeval.explorer.shown_answers import show_answers
@@ -72,8 +70,6 @@ def test_peoples_levels_are_scored_without_a_metric(cited):
     assert values["new", "labels", "fact_released"] == 3 / 4
     assert values["new", "labels", "fact_paper"] == pytest.approx((2 / 3 + 1) / 2)
     assert values["new", "labels", "fact_effective"] == 3 / 2
-    # Sources of topic 1: dam 1, goose 0, coal 1.
-    assert values["new", "labels", "rag_eval_precision"] == pytest.approx((2 / 3 + 0.5) / 2)
 
 
 @pytest.mark.parametrize(("denominator", "expected"), [("answered", 1.0), ("topics", 0.5), ("4", 0.25), ("1", 1.0)])
@@ -111,20 +107,6 @@ def test_partial_support_lies_between_two_thresholds(cited):
     assert soft["judged", "overlap", "fact_released"] == pytest.approx((0.75 + 0) / 2)
 
 
-@pytest.mark.parametrize("first", [1, 0])
-def test_between_marks_a_citation_supports_the_text_since_the_last(cited, first):
-    text = f"Dams store water [{first}] and geese sing [{first + 1}]. Nobody knows."
-    rows = [{"id": "1", "text": text, "passages": [SOURCES["dam"], SOURCES["goose"]], "first": first}]
-    # The sentence has four words of content, two of them in each source; the parts have two each, and a third cites
-    # nothing.
-    of_sentences = values_of(cited(rows, nli="overlap", measures="rag-eval"))
-    assert of_sentences["judged", "overlap", "rag_eval_precision"] == 0
-    result = cited(rows, nli="overlap", measures="rag-eval", units="between marks")
-    assert values_of(result)["judged", "overlap", "rag_eval_precision"] == 1
-    assert values_of(result)["judged", "overlap", "rag_eval_recall"] == pytest.approx(2 / 3)
-    assert "units between marks" in str([note.text for note in result.notes])
-
-
 @pytest.mark.parametrize(
     ("score", "direction", "level"), [(0.2, -1, 1.0), (0.5, -1, 0.5), (0.9, -1, 0.0), (0.9, 1, 1.0), (0.5, 1, 0.5)]
 )
@@ -140,22 +122,6 @@ def test_marks_that_cite_nothing_are_forgiven_or_not(cited):
     strict = cited(rows, nli="overlap", stray="none")
     assert values_of(strict)["judged", "overlap", "trec_precision"] == 1 / 2
     assert any(note.label == "marks" and "out of range 1" in note.text for note in strict.notes)
-
-
-def test_citations_together_can_support_what_none_does_alone():
-    passages = (Passage("Dams store water."), Passage("Barges carry coal."))
-    answer = Answer("1", "Dams store water and barges carry coal [1][2].", passages)
-
-    def entails(pairs):
-        return [Verdict("\n" in premise, float("\n" in premise)) for premise, _ in pairs]
-
-    stated = [support_statements(answer)]
-    ((judged,),) = judge_levels([answer], stated, entails, lambda verdict: verdict.score)
-    assert judged.levels.levels == (0.0, 0.0)
-    assert judged.levels.joint == 1.0
-    assert longcite_shares([judged.levels])[0].value == 1.0
-    assert trec_support([judged.levels], every=True)[1].value == 0.0
-    assert [line.precision for line in support_lines([answer], [[judged]])] == [0.0, 0.0]
 
 
 def test_a_missing_level_is_counted_and_bounded(cited):
@@ -191,60 +157,12 @@ FACT = {
         }
     },
 }
-SCORED = {
-    "idx": 3,
-    "dataset": "made",
-    "query": "",
-    "citation_recall": 1,
-    "statements": [
-        {
-            "statement": "Geese sing.",
-            "citation": [{"cite": "Geese sing.", "relevant_output": "[[Irrelevant]]"}],
-            "support_output": "[[Not fully supported]]",
-        },
-        {"statement": "So much for that.", "citation": [], "support_output": "[[No]]"},
-    ],
-}
-
-
-def test_longcites_snippets_are_the_passages_in_the_order_of_their_first_citation():
-    rows = [
-        {"statement": text, "citation": [{"cite": SOURCES[name]} for name in names]}
-        for text, names in (("Geese sing.", ("goose", "dam")), ("Barges sink.", ("dam", "coal")))
-    ]
-    (answer,) = read_longcite_scored([DataRow("row 1", {"idx": 1, "statements": rows})])
-    assert [passage.text for passage in answer.passages] == [SOURCES[name] for name in ("goose", "dam", "coal")]
-    assert answer.text == "Geese sing [1][2]. Barges sink [2][3]."
 
 
 def test_a_judges_replies_have_an_official_and_a_right_reading(cited):
-    official, words = (values_of(cited([SCORED], reading=reading)) for reading in ("official", "words"))
-    assert official["judged", "labels", "longcite_recall"] == 1
-    assert official["judged", "labels", "longcite_precision"] == 1
-    # "Irrelevant" is not relevant, and no level is "not fully supported".
-    assert words["judged", "labels", "longcite_precision"] == 0
-    assert words["judged", "labels", "longcite_recall"] == 1
     official, words = (values_of(cited([FACT], reading=reading)) for reading in ("official", "words"))
     assert official["judged", "labels", "fact_released"] == 0
     assert words["judged", "labels", "fact_released"] == 1 / 2
-
-
-@pytest.mark.parametrize(
-    ("reply", "question", "official", "words"),
-    [
-        ("[[Fully supported]]", "support", 1.0, 1.0),
-        ("[[Not fully supported]]", "support", 1.0, None),
-        ("[[Supported]]", "support", 0.0, None),
-        ("[[Irrelevant]]", "relevance", 1.0, 0.0),
-        ("[[not  relevant]]", "relevance", 1.0, 0.0),
-        ("[[Yes/No]]", "need", 0.0, None),
-        ("[[No]]", "need", 1.0, 1.0),
-        ("no brackets", "support", None, None),
-    ],
-)
-def test_readings_of_longcites_judge(reply, question, official, words):
-    assert longcite_level(reply, question) == official
-    assert longcite_level(reply, question, "words") == words
 
 
 def test_readings_of_facts_judge():
@@ -358,77 +276,3 @@ def test_what_cannot_be_judged_is_one_sentence(cited, rows, options, says):
         cited(rows, **options)
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-PAGES = [
-    {
-        "id": "1",
-        "text": "Dams store water [1]. They hold water back [1]. Barges sink [1]. Geese sing [2][9]. Nobody knows.",
-        "passages": [SOURCES["dam"], SOURCES["goose"]],
-    },
-    {"id": "2", "text": "Coal burns [1].", "passages": [""]},
-]
-
-
-def page_judge(body):
-    """Keeps the first statement of those with water, and supports a statement whose first word is in its page."""
-    prompt = body["messages"][0]["content"]
-    statements = [row["statement"] for row in json.loads(prompt.rpartition("Statements: ")[2])]
-    if "Page: " not in prompt:
-        watery = [text for text in statements if "water" in text]
-        return json.dumps({"kept": [n for n, text in enumerate(statements, 1) if text not in watery[1:]]})
-    page = json.loads(prompt.rpartition("Page: ")[2].partition("\nStatements: ")[0])
-    results = ["supported" if text.split()[0] in page else "unsupported" for text in statements]
-    return json.dumps({"verdicts": [{"idx": n, "result": result} for n, result in enumerate(results, 1)]})
-
-
-@pytest.fixture
-def judged_by_model(cited, fake, own_environment, monkeypatch, tmp_path):
-    """Run the pipeline with a chat model on a server of its own."""
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-
-    def run(rows, answer=page_judge, **options):
-        with fake.ChatServer(answer=answer) as server:
-            overrides = ["retries=0", *options.pop("overrides", ())]
-            result = cited(rows, *overrides, model="m", base_url=server.url, **options)
-            return result, sum(server.completed.values())
-
-    return run
-
-
-def test_a_chat_model_judges_each_page_once(judged_by_model):
-    result, asked = judged_by_model(PAGES, measures="fact,trec")
-    values = values_of(result)
-    assert asked == 2
-    # Supported: of three statements on dams the one that begins with "Dams"; the one on geese. A page without a text
-    # is not asked about, and [9] cites no page.
-    assert values["judged", "m", "fact_released"] == 2 / 4
-    assert values["judged", "m", "fact_citations"] == 4 / 2
-    assert values["judged", "m", "trec_precision"] == pytest.approx((2 / 4 + 0) / 2)
-    assert any(note.label == "not judged" and "no source text 1" in note.line for note in result.notes)
-
-
-def test_statements_that_repeat_others_can_be_left_out(judged_by_model):
-    result, asked = judged_by_model(PAGES, measures="fact", overrides=["repeats=left out"])
-    values = values_of(result)
-    assert asked == 3
-    assert values["judged", "m", "fact_released"] == 2 / 3
-    assert any("citations repeat others and are left out 1" in note.text for note in result.notes)
-
-
-def test_what_a_model_does_not_say_is_not_judged(judged_by_model):
-    result, _ = judged_by_model(PAGES, answer=lambda body: "I would rather not.", measures="fact")
-    assert values_of(result)["judged", "m", "fact_released"] is None
-    assert any(note.label == "not judged" and "unparsed" in note.line for note in result.notes)
-
-
-def test_settings_of_pages_need_a_model(cited):
-    with pytest.raises(UserError, match="name one with --model"):
-        cited(PAGES, "repeats=left out", nli="overlap")
-
-
-def test_levels_of_a_file_stay_beside_the_citations_that_are_left(judged_by_model):
-    twice = judgement("new", "1", ("Dams store water.", {"dam": "2"}), ("They hold water.", {"dam": "0"}))
-    result, _ = judged_by_model([{**twice, "segments": SOURCES}], measures="fact", overrides=["repeats=left out"])
-    values = values_of(result)
-    assert values["new", "labels", "fact_released"] == values["new", "m", "fact_released"] == 1
