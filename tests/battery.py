@@ -206,7 +206,6 @@ STEPS: dict[str, str] = {
     "alce-expertqa": f"cite alce ../inputs/expertqa.jsonl --nli overlap DATA-ONLY {QUICK}",
     "aliice": f"cite aliice ../inputs/answers.jsonl --nli overlap,rouge {QUICK}",
     "aliice-released": f"cite aliice ../inputs/alce.json ../inputs/worse.json --nli overlap --profile released {QUICK}",
-    "aliice-expanded": f"cite aliice ../inputs/answers.jsonl --nli minilm-bertscore --profile expanded {QUICK}",
     "aliice-expertqa": f"cite aliice ../inputs/expertqa.jsonl --nli overlap DATA-ONLY {QUICK}",
     "support": f"cite support ../inputs/answers.jsonl --nli overlap,rouge --threshold 0.6 --partial 0.3 {QUICK}",
     "scifi": f"cite scifi ../inputs/samples.jsonl --nli overlap,rouge {QUICK}",

@@ -24,7 +24,6 @@ from metaeval.citation.alce.qa_model import extractive_reader
 from metaeval.citation.aliice.citation_lines import aliice_lines
 from metaeval.citation.aliice.claim_options import Profile, aliice_profile
 from metaeval.citation.aliice.claims import MARK, AnswerClaims, read_answers
-from metaeval.citation.aliice.gold_claims import gold_values
 from metaeval.citation.aliice.mark_positions import answer_cvcp, mark_offsets
 from metaeval.citation.citation_table import CitationLine, Untitled, Zero
 from metaeval.citation.data_model import Answer, Entails, answer_cells
@@ -294,7 +293,6 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
             WITHIN: [float(_within(each)) for each in read],
             "claims_per_sentence": [share.value for share in per_sentence],
             "fallbacks": [share.value for share in fallen],
-            **gold_values(read),
             "sentences": [float(len(each.sentences)) for each in read],
         },
         pooled=pooled,

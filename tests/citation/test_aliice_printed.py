@@ -1,4 +1,4 @@
-"""ALiiCE's paper to the letter (profile "printed"), claims against gold claims, and replies of one line of text."""
+"""ALiiCE's paper to the letter (profile "printed"), and replies of one line of text."""
 
 import json
 from pathlib import Path
@@ -8,12 +8,9 @@ import pytest
 from metaeval.citation.alce.correctness import rouge_lsum
 from metaeval.citation.aliice.claim_options import PAPER, PRINTED, aliice_profile
 from metaeval.citation.aliice.claim_rewriting import read_claim, read_line
-from metaeval.citation.aliice.claims import read_answers, read_sentences
-from metaeval.citation.aliice.gold_claims import gold_values
+from metaeval.citation.aliice.claims import read_sentences
 from metaeval.citation.aliice.mark_positions import answer_cvcp
-from metaeval.citation.data_model import Answer, Passage
-from metaeval.citation.parsers.dependency_parsers import find_parser, parse_of, stored_parser
-from metaeval.errors import UserError
+from metaeval.citation.parsers.dependency_parsers import parse_of, stored_parser
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"
 RECORDS = {record["id"]: record for record in json.loads(GOLDEN.read_text(encoding="utf-8"))["sentences"]}
@@ -60,37 +57,6 @@ def test_rouge_l_reads_the_texts_as_one_sequence():
     assert rouge_lsum([text], [[reference]]) == [1.0]
     assert rouge_lsum([text], [[reference]], kind="rougeL") == [0.5]
     assert rouge_lsum([text], [[]], kind="rougeL") == [None]
-
-
-PASSAGES = (Passage("a"), Passage("b"))
-
-
-def gold(text, *claims):
-    answer = Answer("a", text, PASSAGES, reference={"gold_claims": list(claims)})
-    read = read_answers([answer], find_parser("small", True), PAPER)
-    return {name: value for name, (value,) in gold_values(read).items()}
-
-
-def test_claims_against_gold_claims_by_hand():
-    text = "Tea is hot [1]. Cups are made of glass [2]."
-    # The first equals its gold claim; the second shares "cups are made" of 5 words with 4: precision 3/5, recall 3/4,
-    # F1 2/3.
-    found = gold(text, {"text": "tea is hot", "cited": [1]}, {"text": "Cups are man made", "cited": [2]})
-    assert found == {"claims_exact": 0.5, "claims_token_f1": pytest.approx((1 + 2 / 3) / 2)}
-    # Nothing cites both; without numbers the most similar claim counts.
-    assert gold(text, {"text": "Tea is hot", "cited": [1, 2]}) == {"claims_exact": 0.0, "claims_token_f1": 0.0}
-    assert gold(text, {"text": "Cups are made of glass"})["claims_exact"] == 1
-    # The same words in another order are no equal claim.
-    assert gold(text, {"text": "hot is tea"})["claims_exact"] == 0
-
-
-def test_without_gold_claims_there_is_no_column_and_another_form_is_refused():
-    read = read_answers([Answer("a", "Tea [1].", PASSAGES)], find_parser("small", True), PAPER)
-    assert gold_values(read) == {}
-    with pytest.raises(UserError, match="field 'text'"):
-        gold("Tea [1].", {"claim": "Tea"})
-    with pytest.raises(UserError, match="field 'cited'"):
-        gold("Tea [1].", {"text": "Tea", "cited": "1"})
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Facts from ALiiCE's claims: what they say, where they stand, and what becomes of parses that fit badly."""
+"""Facts from claims that stand alone: what they say, where they stand, and what becomes of parses that fit badly."""
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +13,7 @@ from metaeval.citation.parsers.dependency_parsers import Parse, find_parser, sto
 from metaeval.citation.scifi.answer_measures import against_parser, citations_without_facts
 from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.fact_entailment import assign, fact_lines
-from metaeval.citation.scifi.facts import PROFILE, facts_signature, read_with_parser
+from metaeval.citation.scifi.facts import facts_signature, read_with_parser
 
 OPTIONS, OWN = ScifiOptions(), ScifiOptions(own_group=True)
 NO_PARSER = stored_parser({})
@@ -21,7 +21,7 @@ NO_PARSER = stored_parser({})
 
 @pytest.fixture(scope="module")
 def small():
-    return find_parser("small", PROFILE.one_root)
+    return find_parser("small")
 
 
 def failing(pairs):
@@ -44,7 +44,7 @@ def said(found):
 
 
 def test_every_citation_has_its_claim_and_the_words_that_are_its_own(small):
-    # The paper's Figure 1 of ALiiCE; its expanded claims are those of `test_aliice_expanded`.
+    # The paper's Figure 1 of ALiiCE; its claims are those of `test_scifi_standalone_claims`.
     found = read("Cups can be made of glass [1] or plastic [2].", small)
     assert said(found) == [
         ("Cups can be made of glass", "glass", "verbatim", "tree"),
@@ -176,7 +176,7 @@ PIECES = [
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.sampled_from(PIECES), max_size=14), st.sampled_from([" ", ""]))
 def test_whatever_the_text_facts_stand_in_their_sentences(pieces, between):
-    found = read(between.join(pieces), find_parser("small", PROFILE.one_root))
+    found = read(between.join(pieces), find_parser("small"))
     assert [fact.number for fact in found.facts] == list(range(1, len(found.facts) + 1))
     for fact in found.facts:
         sentence = found.sentences[fact.sentence - 1]
@@ -192,7 +192,7 @@ def test_whatever_the_text_facts_stand_in_their_sentences(pieces, between):
 
 def test_the_signature_names_who_made_the_facts(small, tmp_path):
     made = facts_signature(OPTIONS, small)
-    assert made.startswith("aliice claims, profile expanded|longest=None, parser small (")
+    assert made.startswith("claims that stand alone, parser small (")
     chat = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1")
     own = tmp_path / "own.txt"
     own.write_text("{sentence} {fact}")

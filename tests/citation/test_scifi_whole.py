@@ -14,7 +14,7 @@ from metaeval.citation.readers.answer_files import read_answers
 from metaeval.citation.scifi.answer_measures import counts, coverages, entailments
 from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
-from metaeval.citation.scifi.facts import PROFILE, read_with_parser
+from metaeval.citation.scifi.facts import read_with_parser
 from metrics_zoo.overlap import Overlap
 
 SCHOLARQA = Path(__file__).parents[3] / "shared" / "data" / "scholarqabench" / "human_answers.json"
@@ -52,7 +52,7 @@ def test_mangled_answers_do_not_crash_and_every_mark_is_accounted_for(options):
         )
         for number in range(300)
     ]
-    read = read_with_parser(answers, options, find_parser("small", PROFILE.one_root))
+    read = read_with_parser(answers, options, find_parser("small"))
 
     def entails(pairs):
         scores = [draws.choice([None, 0.0, 0.3, 1.0]) for _ in pairs]
@@ -76,7 +76,7 @@ def test_published_answers_are_judged_without_a_model():
     pytest.importorskip("spacy", reason="needs the extra 'citation'")
 
     answers = read_answers(SCHOLARQA)
-    read = read_with_parser(answers, ScifiOptions(), find_parser("small", PROFILE.one_root))
+    read = read_with_parser(answers, ScifiOptions(), find_parser("small"))
     overlap = Overlap()
 
     def entails(pairs):

@@ -74,13 +74,12 @@ def test_ratings_of_ones_own(ran, contents, rated, tmp_path):
     assert all(f"(rated, {unit})" in drawn.read_text(encoding="utf-8") for unit in tables)
 
 
-def test_cvcp_and_gold_claims_are_among_the_values_of_responses(ran, tmp_path):
-    path, rows = tmp_path / "gold.jsonl", items()
+def test_cvcp_is_among_the_values_of_responses(ran, tmp_path):
+    path, rows = tmp_path / "placed.jsonl", items()
     for number, row in enumerate(rows):
         # The second sentence of half the answers cites in two places: words 1, 2, group 3, word 4, group 5.
         row["text"] = row["text"].replace("Barges sing songs [2].", "Barges sing [1] songs [2]." if number % 2 else "")
         row["statements"] = row["statements"][:1]
-        row["reference"] = {"gold_claims": [{"text": f"The Oder is {840 + number} kilometres long", "cited": [1]}]}
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     ran("cite", "meta", path, "--nli", "overlap", "--pipelines", "aliice", *QUICK)
     lines = (tmp_path / "results" / "latest" / "responses" / "ratings.jsonl").read_text().splitlines()
@@ -88,10 +87,6 @@ def test_cvcp_and_gold_claims_are_among_the_values_of_responses(ran, tmp_path):
     # Positions 3 and 5: mean 4, deviation 1; the first sentence has one group, 0; the mean of both is an eighth.
     assert scores["0-0"]["aliice:cvcp"] == 0
     assert scores["0-1"]["aliice:cvcp"] == pytest.approx(0.125)
-    # Kilometres: 840 in the first system's answers, 840 to 843 in the second's; gold: 840 to 847.
-    assert [scores[f"0-{group}"]["aliice:claims_exact"] for group in range(4)] == [1, 0, 0, 0]
-    # Five of the six words are the gold claim's.
-    assert scores["0-1"]["aliice:claims_token_f1"] == pytest.approx(5 / 6)
 
 
 def test_alces_profile_of_aliice_and_its_options_are_settings(ran, rated, tmp_path):

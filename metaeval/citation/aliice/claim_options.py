@@ -16,15 +16,13 @@ class Profile:
 
     name: str
     """Name of the profile."""
-    cleaning: Literal["released", "light", "markup"] = by_profile("released", expanded="markup")
+    cleaning: Literal["released", "light"] = "released"
     """Characters that the parser and the metric never see: released deletes all but word characters, white space,
     brackets and commas (3.5% becomes 35); light keeps decimals, hyphens, apostrophes within words, percent and
-    currency signs; markup deletes signs of lists, bold and italic type alone."""
-    spacing: Literal["released", "written"] = by_profile("released", expanded="written")
-    """How a claim's tokens are joined: by spaces (released: Anatomy , the), or as they were written."""
+    currency signs."""
     strip_words: bool = by_profile(False, released=True)
     """Strip ASCII punctuation from the ends of words, commas too; a comma that stood alone leaves an empty word."""
-    longest: int | None = by_profile(50, expanded=80)
+    longest: int | None = 50
     """Most words of a sentence that is parsed (none: all are)."""
     one_root: bool = by_profile(True, released=False)
     """Parse only what the parser sees as one sentence."""
@@ -39,11 +37,9 @@ class Profile:
     lost_group: Literal["sentence", "lost"] = by_profile("sentence", released="lost")
     """Claim of a group whose word is not in the tree: the whole sentence, or it is lost (with all other groups of
     its sentence, if the word matches no token)."""
-    rules: Literal["positional", "expanded", "algorithm"] = by_profile(
-        "positional", expanded="expanded", printed="algorithm"
-    )
-    """How claims are cut: by the rules behind the paper's figures (positional), by its Algorithm 1 and section 3.2 to
-    the letter (algorithm), or into claims that stand alone (expanded)."""
+    rules: Literal["positional", "algorithm"] = by_profile("positional", printed="algorithm")
+    """How claims are cut: by the rules behind the paper's figures (positional), or by its Algorithm 1 and section 3.2
+    to the letter (algorithm)."""
     replace_root: bool = by_profile(True, released=False)
     """Where the tree's root is the other citation's node, let the child towards the claim's own replace it; the
     released code hangs that child under the root a second time."""
@@ -96,10 +92,7 @@ RELEASED = profile_of(Profile, "released", name="released")
 PRINTED = profile_of(Profile, "printed", name="printed")
 """The paper's profile with what its text prints where its figures or its code differ."""
 
-EXPANDED = profile_of(Profile, "expanded", name="expanded")
-"""The paper's profile with self-contained claims, in text that an NLI model can read."""
-
-PROFILES = {profile.name: profile for profile in (PAPER, RELEASED, PRINTED, EXPANDED)}
+PROFILES = {profile.name: profile for profile in (PAPER, RELEASED, PRINTED)}
 
 
 def aliice_profile(name: str = "paper", /, **changes: Any) -> Profile:

@@ -59,12 +59,11 @@ class Parse:
 class Parser:
     """A parser. parse: turns a batch of texts into their parses, in order.
 
-    name: the parser in results, with model and versions. knows: whether it can parse a text.
+    name: the parser in results, with model and versions.
     """
 
     name: str
     parse: Callable[[Sequence[str]], list[Parse]]
-    knows: Callable[[str], bool] = lambda text: True
 
 
 def stored_parser(parses: Mapping[str, Parse], name: str = "stored") -> Parser:
@@ -79,7 +78,7 @@ def stored_parser(parses: Mapping[str, Parse], name: str = "stored") -> Parser:
                 )
         return [parses[text] for text in texts]
 
-    return Parser(name, parse, parses.__contains__)
+    return Parser(name, parse)
 
 
 def read_parses(path: Path) -> dict[str, Parse]:

@@ -64,7 +64,7 @@ class ClaimOptions(pipeline.ReadsAnswers, pipeline.JudgedByMetrics):
     profile: Annotated[str, Flag("NAME")] = Field(
         default="paper",
         description="Definition: paper (as published), released (as the authors' code computes); ALCE: aliice (as the "
-        "ALCE columns of ALiiCE's tables); ALiiCE: printed, expanded.",
+        "ALCE columns of ALiiCE's tables); ALiiCE: printed.",
     )
     measures: Annotated[pipeline.NameList, Flag("NAMES", multiple=True)] = Field(
         default=(),

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from metaeval.citation.aliice.gold_claims import EXACT, TOKEN_F1
 from metaeval.citation.citation_table import CitationLine, counts, sentence_rows, unjudged
 from metaeval.citation.claim_judging import (
     CLAIM_RECALL,
@@ -39,8 +38,6 @@ _READ = (
     Column(key=WITHIN, label="within %", scale=100, digits=1),
     Column(key="claims_per_sentence", label="claims/sentence", digits=2),
     Column(key="fallbacks", label="fallback %", scale=100, digits=1),
-    Column(key=EXACT, label="claims as gold %", scale=100, digits=1),
-    Column(key=TOKEN_F1, label="claims' word F1 %", scale=100, digits=1),
     Column(key="sentences", label="sentences", digits=1),
 )
 _SCORED = (*HEADLINES, *(measure.column for measure in TEXT_MEASURES if measure.key == CLAIM_RECALL))

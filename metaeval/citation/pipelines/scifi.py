@@ -176,7 +176,7 @@ def read_run(run: Run) -> Assessed:
     )
     # Missing prompts and tokenizers are errors here.
     fact_making.fact_prompts(options, run.chat), counter(options.window_unit)
-    parser = find_parser(run.options.parser, fact_making.PROFILE.one_root) if run.chat is None else None
+    parser = find_parser(run.options.parser) if run.chat is None else None
     return Assessed(run, options, parser)
 
 

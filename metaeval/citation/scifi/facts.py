@@ -3,9 +3,8 @@
 As in the paper a model decomposes a sentence, then finds each fact again in it: one request for each sentence of
 answers and references, then one for each fact of a sentence with several citation groups.
 
-Without a model facts are ALiiCE's claims, one for each citation group of a sentence, by the expanded profile: its
-claims stand alone ("Cups can be made of plastic"), where the paper's rules leave phrases. A sentence with one citation
-group or none is one fact, and is not parsed.
+Without a model facts are claims that stand alone ("Cups can be made of plastic"), one for each citation group of a
+sentence, cut out of its dependency tree. A sentence with one citation group or none is one fact, and is not parsed.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from metaeval.citation.aliice.claim_options import aliice_profile
-from metaeval.citation.aliice.claims import PreparedSentence, draft, read, token_starts
+from metaeval.citation.aliice.claims import token_starts
 from metaeval.citation.chat_models import ChatOptions, chat_request
 from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import LocatedText, added, cited_spans, joined, whole
@@ -39,11 +37,9 @@ from metaeval.citation.scifi.data_model import (
     reference_sentences,
     without_marks,
 )
+from metaeval.citation.scifi.parser_claims import ParserSentence, claims_of, prepared
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.llm.messages import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
-
-PROFILE = aliice_profile("expanded", longest=None)
-"""No sentence is too long: one that is not parsed would be one fact, compared with the last of its citations alone."""
 
 FactDraft = tuple[str, Segment, str, tuple[int, ...]]
 """A fact's text, segment, the rule that made it, and the places of the citation groups that it was made for."""
@@ -62,14 +58,14 @@ def with_groups(sentence: Sentence) -> LocatedText:
     return joined(*pieces, text.part(end, len(sentence.text)))
 
 
-def claims_in(sentence: Sentence, ready: PreparedSentence, parse: Parse) -> list[FactDraft]:
+def claims_in(sentence: Sentence, ready: ParserSentence, parse: Parse) -> list[FactDraft]:
     """Return the claims of a sentence as facts. ready: prepared from `with_groups` of the sentence. parse: of its text.
 
     A claim's segment runs from the first to the last of the words that no other claim of the sentence has; if it
-    shares all its words, of all. Where ALiiCE falls back to the whole sentence, the segment counts as not found, and is
-    the sentence.
+    shares all its words, of all. Where the claim is the whole sentence by a fallback, the segment counts as not found,
+    and is the sentence.
     """
-    claims, spans = read(ready, parse, PROFILE).claims, _spans(sentence, ready, parse)
+    claims, spans = claims_of(ready, parse), _spans(sentence, ready, parse)
     words = [stated.places for stated in claims if stated.made_by == "tree"]
     numbers = iter(range(len(words)))
     facts: list[FactDraft] = []
@@ -108,13 +104,13 @@ def _closed(text: str, start: int, end: int) -> _Span:
     return start, end
 
 
-def _spans(sentence: Sentence, ready: PreparedSentence, parse: Parse) -> list[_Span | None]:
+def _spans(sentence: Sentence, ready: ParserSentence, parse: Parse) -> list[_Span | None]:
     """Return the offsets of each token in the sentence; None for a token without a letter or digit.
 
     Where the parser's tokens differ from the text, as those of stored parses can, all are None.
     """
     at = with_groups(sentence).at
-    text = ready.located or ready.clean
+    text = ready.located
     starts = [start for start, _ in token_starts(parse, text.text)]
     if min(starts, default=0) < 0:
         return [None] * len(starts)
@@ -137,16 +133,16 @@ def read_with_parser(
 
     Facts of a reference are those that the file gives, or else its sentences.
 
-    parser: made with `PROFILE.one_root`, as in `find_parser("small", PROFILE.one_root)`.
+    parser: made to parse what it sees as one sentence, as in `find_parser("small")`.
     """
     sentences = [read_sentences(answer, options, splitter) for answer in answers]
     drafts = {
-        (place, sentence.number): draft(with_groups(sentence).text, PROFILE)
+        (place, sentence.number): prepared(with_groups(sentence).text)
         for place, answer_sentences in enumerate(sentences)
         for sentence in answer_sentences
         if len(sentence.groups) > 1 and has_letter(sentence.text)
     }
-    texts = list(dict.fromkeys(each.text for each in drafts.values() if each.text is not None))
+    texts = list(dict.fromkeys(each.located.text for each in drafts.values()))
     parses = dict(zip(texts, parser.parse(texts) if texts else [], strict=True))
     answer_facts = []
     for place, (answer, answer_sentences) in enumerate(zip(answers, sentences, strict=True)):
@@ -154,11 +150,11 @@ def read_with_parser(
         problems: Counter[str] = Counter()
         for sentence in answer_sentences:
             ready = drafts.get((place, sentence.number))
-            if ready is None or ready.text is None:
+            if ready is None:
                 groups = tuple(group.at for group in sentence.groups) if len(sentence.groups) == 1 else ()
                 claims = [(sentence.text, Segment(0, len(sentence.text), "verbatim"), "sentence", groups)]
             else:
-                claims = claims_in(sentence, ready, parses[ready.text])
+                claims = claims_in(sentence, ready, parses[ready.located.text])
             _add_facts(sentence, claims, facts, problems)
         reference_texts = given_facts(answer) or reference_sentences(answer, options, splitter)
         reference = None if reference_texts is None else ReferenceFacts(reference_texts)
@@ -448,7 +444,7 @@ def facts_signature(options: ScifiOptions, maker: Parser | ChatOptions) -> str:
     maker: the parser or the chat model that makes the facts. Raises `UserError` for a prompt that cannot be read.
     """
     if isinstance(maker, Parser):
-        return f"aliice claims, profile {PROFILE.signature}, parser {maker.name}"
+        return f"claims that stand alone, parser {maker.name}"
     settings = ", ".join(f"{name}={value}" for name, value in maker.identity().items())
     wordings = ", ".join(
         f"{name}={'file' if getattr(options, f'{name}_file') else 'own'}@{prompt.fingerprint}"

@@ -113,7 +113,7 @@ def test_jobs_of_pipelines_are_drawn_together(tmp_path, answers, monkeypatch):
     assert list(drawn) == ["figure-pipelines", f"tree-{folders[1].name}-1"]
 
 
-@pytest.mark.parametrize("profile", ["paper", "released", "expanded"])
+@pytest.mark.parametrize("profile", ["paper", "released"])
 def test_a_claims_words_are_its_text(profile):
     pytest.importorskip("spacy")
     from metaeval.citation.aliice.claim_options import aliice_profile

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.citation.alce.citations import AlceOptions
-from metaeval.citation.aliice.gold_claims import EXACT, TOKEN_F1
 from metaeval.citation.chat_models import Chat, ChatOptions, estimate_for
 from metaeval.citation.citeeval.baselines import KINDS, LABEL, MODES, TRIPLE, Baseline, Open, autoais, prompts_of
 from metaeval.citation.citeeval.evaluate_responses import ResponseValues, ask_baselines, evaluate, inquiries_of
@@ -55,7 +54,7 @@ from metaeval.citation.pipelines.scifi import estimate_facts, fact_cutoff, one_f
 from metaeval.citation.scifi.answer_measures import lost_citing
 from metaeval.citation.scifi.data_model import AnswerFacts, ScifiOptions
 from metaeval.citation.scifi.fact_entailment import counter, fact_lines
-from metaeval.citation.scifi.facts import PROFILE, facts_signature, read_with_model, read_with_parser
+from metaeval.citation.scifi.facts import facts_signature, read_with_model, read_with_parser
 from metaeval.config import RunConfig
 from metaeval.display_text import count
 from metaeval.errors import UserError, unknown
@@ -86,7 +85,7 @@ def _read(run: Run) -> ToMeasure:
     decides = "AutoAIS needs decisions" if "autoais" in names else ""
     by_metric = run.metrics, command.threshold, command.calibration
     cutoffs = find_cutoffs(*by_metric, decides) if by_decision else {}
-    parser = find_parser(options.parser, PROFILE.one_root) if "scifi" in names and scifi.facts == "parser" else None
+    parser = find_parser(options.parser) if "scifi" in names and scifi.facts == "parser" else None
     if "scifi" in names and (maker := parser or chat):
         # Unreadable prompts and missing tokenizers are errors here, before anything is asked.
         facts_signature(scifi, maker), counter(scifi.window_unit)
@@ -296,17 +295,14 @@ def citation_measures(pipeline: PipelineReading, backend: Backend, config: RunCo
 
 
 def claim_measures(pipeline: PipelineReading) -> list[Measurement]:
-    """Return ALiiCE's measures of answers that need no verdict: CVCP, and how well its claims fit gold claims."""
-    values = {name: pipeline.values[name] for name in ("cvcp", EXACT, TOKEN_F1) if name in pipeline.values}
-    wholes = {
-        name: {
-            answer.id: NO_VALUE if value is None else Valued(value)
-            for answer, value in zip(pipeline.answers, column, strict=True)
-        }
-        for name, column in values.items()
+    """Return ALiiCE's measure of answers that needs no verdict, CVCP."""
+    if "cvcp" not in pipeline.values:
+        return []
+    by_answer = {
+        answer.id: NO_VALUE if value is None else Valued(value)
+        for answer, value in zip(pipeline.answers, pipeline.values["cvcp"], strict=True)
     }
-    of_answers = {name: AnswerValues({}, by_answer) for name, by_answer in wholes.items()}
-    return _measurements(pipeline.name, pipeline.fields, of_answers)
+    return _measurements(pipeline.name, pipeline.fields, {"cvcp": AnswerValues({}, by_answer)})
 
 
 def autoais_measures(

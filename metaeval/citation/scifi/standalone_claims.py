@@ -12,9 +12,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from metaeval.citation.aliice.anaphora import PLURAL, SINGULAR, SUBJECTS, is_plural, subjects_of
 from metaeval.citation.aliice.dependency_tree import COORDINATIONS, NOWHERE, Tree, with_changes
 
+SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj", "csubjpass", "expl"})
+_SINGULAR, _PLURAL = frozenset({"it", "he", "she"}), frozenset({"they"})
 _CLAUSES = frozenset({"relcl", "advcl", "parataxis", "conj"})
 _FOREIGN = frozenset({"conj", "relcl", "appos", "parataxis", "advcl"})
 """Labels of what is left out where another group owns its head."""
@@ -93,7 +94,7 @@ def whole_claim(tree: Tree) -> tuple[int, ...]:
     return tuple(place for node in bare.subtree(bare.root) for place in nouns.get(node, (node,)))
 
 
-def expanded(tree: Tree, i: int, others: Iterable[int]) -> ClaimCut:
+def cut_claim(tree: Tree, i: int, others: Iterable[int]) -> ClaimCut:
     """Return the self-contained claim of the group at node i; others: the nodes of the sentence's other groups."""
     nodes = sorted({i, *others})
     bare, nouns = without_heading(tree)
@@ -183,11 +184,11 @@ def _is_apart(work: _Work, child: int) -> bool:
 def _leave_behind(work: _Work, above: int, child: int) -> None:
     """Put the child into the place of the node above it, which another group owns, or record a fault."""
     tree, label = work.tree, work.tree.labels[child]
-    if label in _CLAUSES and subjects_of(tree, child):
+    if label in _CLAUSES and _subjects_of(tree, child):
         _stand_alone(work, child, above)
     elif label in ("conj", "appos") or (label == "advcl" and _is_conjunct(tree, child, above)):
         tree, above = (tree, above) if _is_verb(tree, child) else _beside_parallel(work, child, above)
-        named = tree.tokens[above].lower() not in SINGULAR | PLURAL
+        named = tree.tokens[above].lower() not in _SINGULAR | _PLURAL
         if (
             child not in tree.path(above)
             and not _is_alike(tree, above, child)
@@ -212,11 +213,11 @@ def _make_finite(work: _Work, clause: int, above: int) -> None:
         work.fault = "no clause"
         return
     direct = tree.labels[clause] == "acl" and tree.tokens[clause - 1] != ","
-    subject = above if direct else subjects_of(tree, verb)[0]
+    subject = above if direct else _subjects_of(tree, verb)[0]
     words = [tree.tokens[node].lower() for node in (*tree.children(verb), verb) if tree.labels[node] not in SUBJECTS]
     form = next((word for word in words if word in _FORMS), "" if direct else words[-1])
     past = form in _PAST or form.endswith("ed")
-    plural = is_plural(tree, subject) or tree.tokens[subject].lower() in PLURAL
+    plural = _is_plural(tree, subject) or tree.tokens[subject].lower() in _PLURAL
     if not direct and (form in _ONE or form.endswith("s")):
         plural = form in _ONE
     form = (("was", "were") if past else ("is", "are"))[plural]
@@ -235,7 +236,7 @@ def _main_verb(tree: Tree, node: int) -> int | None:
     """Return the highest verb with a subject among a node and its ancestors, up to the first conjunct; None: none."""
     verb = None
     for above in tree.path(node):
-        if subjects_of(tree, above):
+        if _subjects_of(tree, above):
             verb = above
             if tree.labels[above] in ("conj", "parataxis"):
                 break
@@ -273,12 +274,12 @@ def without_heading(tree: Tree) -> tuple[Tree, dict[int, tuple[int, ...]]]:
     unchanged if there is no heading.
     """
     colon = next((place for place, token in enumerate(tree.tokens) if token == ":"), NOWHERE)
-    subjects = subjects_of(tree, tree.root)
+    subjects = _subjects_of(tree, tree.root)
     if not 0 < colon <= _LONGEST_HEADING or not subjects or min(tree.root, *subjects) < colon:
         return tree, {}
     if any(label in SUBJECTS | _AUXILIARIES for label in tree.labels[:colon]):
         return tree, {}
-    named = tree.tokens[colon + 1].lower() in SINGULAR | PLURAL | {"this", "these"} and colon + 1 in subjects
+    named = tree.tokens[colon + 1].lower() in _SINGULAR | _PLURAL | {"this", "these"} and colon + 1 in subjects
     return tree.without(*range(colon + 1)), {colon + 1: tuple(range(colon))} if named else {}
 
 
@@ -292,12 +293,12 @@ def _stand_alone(work: _Work, clause: int, above: int) -> None:
     """Make the clause the root, without what joins it to words above, with nouns for pronouns; or record a fault."""
     tree = work.tree
     alone = tree.rooted_at(clause)
-    first = min(subjects_of(alone, clause))
+    first = min(_subjects_of(alone, clause))
     if tree.labels[clause] == "relcl":
         nominal = [node for node in tree.subtree(clause) if tree.labels[node] in SUBJECTS | {"dobj", "pobj"}]
         pronoun = next((node for node in nominal if tree.tokens[node].lower() in _RELATIVES), None)
         noun = tree.heads[clause]
-        if pronoun is None or tree.tokens[noun].lower() in SINGULAR | PLURAL:
+        if pronoun is None or tree.tokens[noun].lower() in _SINGULAR | _PLURAL:
             work.fault = "no antecedent"
             return
         work.nouns[pronoun] = _bare(tree, noun)
@@ -316,13 +317,13 @@ def _stand_alone(work: _Work, clause: int, above: int) -> None:
 def _name_subject(work: _Work, pronoun: int, above: int) -> None:
     """Replace a clause's pronoun by the subject of the clause above it; a fault if the two differ in number."""
     tree, word = work.tree, work.tree.tokens[pronoun].lower()
-    if word not in SINGULAR | PLURAL or tree.labels[pronoun] == "expl":
+    if word not in _SINGULAR | _PLURAL or tree.labels[pronoun] == "expl":
         return
-    subject = next((subjects[0] for node in tree.path(above) if (subjects := subjects_of(tree, node))), None)
+    subject = next((subjects[0] for node in tree.path(above) if (subjects := _subjects_of(tree, node))), None)
     if subject is None:
         work.fault = "no antecedent"
     elif tree.tokens[subject].lower() != word:
-        if is_plural(tree, subject) != (word in PLURAL) or tree.labels[subject] not in ("nsubj", "nsubjpass"):
+        if _is_plural(tree, subject) != (word in _PLURAL) or tree.labels[subject] not in ("nsubj", "nsubjpass"):
             work.fault = "no antecedent"
         work.nouns[pronoun] = _bare(tree, subject)
 
@@ -370,7 +371,7 @@ def _agree(work: _Work, kept: int, gone: int) -> None:
     """Write the verb in the singular where `kept` is the only one left of two subjects, without `gone`."""
     tree = work.tree
     left = kept if tree.labels[kept] in SUBJECTS else gone
-    if tree.labels[left] in SUBJECTS and not is_plural(tree.without(*tree.joints(kept, ("conj",)), gone), kept):
+    if tree.labels[left] in SUBJECTS and not _is_plural(tree.without(*tree.joints(kept, ("conj",)), gone), kept):
         verb = tree.heads[left]
         for node in (verb, *tree.joints(verb, _AUXILIARIES)):
             if (word := tree.tokens[node].lower()) in _ONE:
@@ -384,7 +385,7 @@ def _in_place_of(tree: Tree, conjunct: int, left: int) -> Tree:
         between = (child for child in tree.joints(left, _REPLACED) if left < child < conjunct)
         return replace(tree.without(*between), labels=with_changes(tree.labels, {conjunct: "prep"}))
     shared = [child for child in tree.children(left) if child > conjunct]
-    if _is_verb(tree, left) and not subjects_of(tree, conjunct):
+    if _is_verb(tree, left) and not _subjects_of(tree, conjunct):
         shared += _shared(tree, conjunct, left)
     head, root = (NOWHERE, conjunct) if left == tree.root else (tree.heads[left], tree.root)
     heads = with_changes(tree.heads, {**dict.fromkeys(shared, conjunct), left: NOWHERE, conjunct: head})
@@ -392,7 +393,7 @@ def _in_place_of(tree: Tree, conjunct: int, left: int) -> Tree:
 
 
 def _shared(tree: Tree, conjunct: int, left: int) -> list[int]:
-    subjects = subjects_of(tree, left)
+    subjects = _subjects_of(tree, left)
     first = min(subjects, default=left)
     openings = [child for child in tree.joints(left, _OPENINGS | {"punct"}) if child < first]
     auxiliaries = [child for child in tree.children(left) if child < left and tree.labels[child] in _AUXILIARIES]
@@ -413,7 +414,7 @@ def _can_share(tree: Tree, conjunct: int, auxiliaries: Sequence[int]) -> bool:
 
 def _is_verb(tree: Tree, node: int) -> bool:
     has_argument = (tree.labels[child] in _VERB_ARGUMENTS for child in tree.children(node))
-    return bool(subjects_of(tree, node)) or tree.labels[node] == "ROOT" or any(has_argument)
+    return bool(_subjects_of(tree, node)) or tree.labels[node] == "ROOT" or any(has_argument)
 
 
 def _without_loose(tree: Tree, kept: set[int]) -> list[int]:
@@ -475,8 +476,20 @@ def _fault(work: _Work, kept: Collection[int], needed: Sequence[int], several: b
         return "nothing to leave out"
     if not set(needed) <= set(kept):
         return "words are missing"
-    subjects = [child for child in subjects_of(tree, tree.root) if child in kept]
+    subjects = [child for child in _subjects_of(tree, tree.root) if child in kept]
     auxiliaries = [tree.tokens[child].lower() for child in tree.joints(tree.root, ("aux", "auxpass")) if child in kept]
     ends = tree.tokens[tree.root].lower().endswith("ing")
     finite = tree.root == work.finite or (auxiliaries[:1] != ["to"] and (auxiliaries or not ends))
     return "" if subjects and finite else "no subject or finite verb"
+
+
+def _subjects_of(tree: Tree, node: int) -> list[int]:
+    """Return the token indices of the subjects of a verb, in order."""
+    return [child for child in tree.children(node) if tree.labels[child] in SUBJECTS]
+
+
+def _is_plural(tree: Tree, noun: int) -> bool:
+    """Return whether a noun looks like a plural by its ending, or has a conjunct ("A and B")."""
+    word = tree.tokens[noun].lower()
+    joined = any(tree.labels[child] == "conj" for child in tree.children(noun))
+    return joined or (word.endswith("s") and not word.endswith(("ss", "us", "is")))

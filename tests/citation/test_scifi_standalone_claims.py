@@ -8,16 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.aliice.claim_options import PAPER, aliice_profile
-from metaeval.citation.aliice.claims import read_sentences
+from metaeval.citation.aliice.claims import has_mark
 from metaeval.citation.aliice.dependency_tree import Tree
-from metaeval.citation.aliice.standalone_claims import SUBJECTS, expanded
 from metaeval.citation.parsers.dependency_parsers import find_parser
+from metaeval.citation.scifi.parser_claims import claims_of, prepared
+from metaeval.citation.scifi.standalone_claims import SUBJECTS, cut_claim
 
 SHARED = Path(__file__).parents[3] / "shared"
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"
 RECORDS = json.loads(GOLDEN.read_text(encoding="utf-8"))["sentences"]
-EXPANDED = aliice_profile("expanded")
+
+
+def claims_in(sentence):
+    ready = prepared(sentence)
+    (parse,) = find_parser().parse([ready.located.text])
+    return claims_of(ready, parse)
+
 
 # Written by hand from the sentences: what each citation says, with nothing that another one says.
 CLAIMS = {
@@ -43,16 +49,14 @@ CLAIMS = {
 @pytest.mark.parametrize("name", CLAIMS)
 def test_claims_stand_alone(name):
     (record,) = [each for each in RECORDS if each["id"] == name]
-    (found,) = read_sentences([record["sentence"]], find_parser(), EXPANDED)
-    assert [claim.text for claim in found.claims] == CLAIMS[name]
+    assert [claim.text for claim in claims_in(record["sentence"])] == CLAIMS[name]
 
 
 def test_claims_are_written_as_the_sentence_was():
     sentence = (
         "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was given by Dr. Grey[1] and paid by Dr. Sloan[2]."
     )
-    (found,) = read_sentences([sentence], find_parser(), aliice_profile("expanded"))
-    assert [claim.text for claim in found.claims] == [
+    assert [claim.text for claim in claims_in(sentence)] == [
         "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was given by Dr. Grey",
         "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was paid by Dr. Sloan",
     ]
@@ -60,6 +64,18 @@ def test_claims_are_written_as_the_sentence_was():
 
 # Written by hand; an empty text is the whole sentence, since the rules gave up.
 SENTENCES = {
+    # Marks in the place of a noun get a name, but where the sentence can do without their phrase.
+    "Finally, [9] presents a bridge.": ["Finally, the cited source presents a bridge."],
+    "Paper [0] describes bridges.": ["The cited paper describes bridges."],
+    "Trams are slow, as in [9].": ["Trams are slow, as in the cited source."],
+    "Steel [1] is strong.": ["Steel is strong."],
+    "Bridges fell, as shown in [1].": ["Bridges fell."],
+    "One study [1] found storms.": ["One study found storms."],
+    "Pens and paper[1] sold well.": ["Pens and paper sold well."],
+    "Paper [1] describes bridges, while Paper [2] describes storms.": [
+        "The cited paper describes bridges",
+        "the cited paper describes storms",
+    ],
     "In [4], the authors built a bridge.": ["the authors built a bridge."],
     "The method proposed by [2] uses two sensors.": ["The method uses two sensors."],
     "- **Solar power**: Solar panels cost less every year [1].": ["Solar panels cost less every year."],
@@ -95,9 +111,12 @@ SENTENCES = {
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_what_the_rules_leave_out_and_where_they_give_up(sentence):
-    (read,) = read_sentences([sentence], find_parser(), EXPANDED)
-    texts = ["" if claim.made_by.startswith("fallback") else claim.text for claim in read.claims]
+    texts = ["" if claim.made_by.startswith("fallback") else claim.text for claim in claims_in(sentence)]
     assert texts == SENTENCES[sentence]
+
+
+def test_a_list_behind_commas_has_no_noun_marks():
+    assert not prepared("Light shines on spheres,[1] rings, [2] bottles, [3] and disks [4].").names
 
 
 def test_a_relative_clause_gets_its_noun():
@@ -105,9 +124,9 @@ def test_a_relative_clause_gets_its_noun():
     tokens = ("The", "river", ",", "which", "rises", "in", "Spain", ",", "enters", "France")
     labels = ("det", "nsubj", "punct", "nsubj", "relcl", "prep", "pobj", "punct", "ROOT", "dobj")
     tree = Tree(tokens, labels, (1, 8, 1, 4, 1, 4, 5, 1, -1, 8), 8)
-    assert [tokens[place] for place in expanded(tree, 6, [9]).places] == "The river rises in Spain".split()
+    assert [tokens[place] for place in cut_claim(tree, 6, [9]).places] == "The river rises in Spain".split()
     # The other claim keeps the noun and leaves the clause.
-    assert [tokens[place] for place in expanded(tree, 9, [6]).places] == "The river enters France".split()
+    assert [tokens[place] for place in cut_claim(tree, 9, [6]).places] == "The river enters France".split()
 
 
 def test_what_hangs_on_a_joined_phrase_keeps_its_place_and_its_rules():
@@ -115,7 +134,7 @@ def test_what_hangs_on_a_joined_phrase_keeps_its_place_and_its_rules():
     tokens = tuple("Inflation fell to 35 and to 29 in April which surprised banks".split())
     labels = tuple("nsubj ROOT prep pobj cc conj pobj prep pobj nsubj relcl dobj".split())
     tree = Tree(tokens, labels, (1, -1, 1, 2, 1, 1, 5, 5, 7, 10, 8, 10), 1)
-    claims = [" ".join(tokens[at] for at in expanded(tree, node, {3, 8, 11} - {node}).places) for node in (3, 8, 11)]
+    claims = [" ".join(tokens[at] for at in cut_claim(tree, node, {3, 8, 11} - {node}).places) for node in (3, 8, 11)]
     assert claims == ["Inflation fell to 35", "Inflation fell to 29 in April", "April surprised banks"]
 
 
@@ -136,7 +155,7 @@ def trees(draw):
 def test_the_cited_word_stays_and_no_word_is_invented(drawn):
     tree, nodes = drawn
     for node in nodes:
-        cut = expanded(tree, node, [other for other in nodes if other != node])
+        cut = cut_claim(tree, node, [other for other in nodes if other != node])
         assert set(cut.places) <= set(range(len(tree.tokens)))
         # A cited relative pronoun gives its place to its noun; a comma joins nothing.
         assert cut.fault or node in cut.places or tree.tokens[node] in ("which", ",", "and")
@@ -158,16 +177,10 @@ def is_finite(parse, root):
     return bool(auxiliaries) or not parse.tokens[root].lower().endswith("ing")
 
 
-def share(sentences, profile):
-    parser = find_parser()
-    texts = [
-        claim.text
-        for found in read_sentences(sentences, parser, profile)
-        if len(found.nodes) > 1
-        for claim in found.claims
-        if claim.made_by == "tree"
-    ]
-    return sum(map(is_clause, parser.parse(texts))) / len(texts), len(texts)
+def share(sentences):
+    read = [claims_in(sentence) for sentence in sentences if has_mark(sentence)]
+    texts = [claim.text for claims in read if len(claims) > 1 for claim in claims if claim.made_by == "tree"]
+    return sum(map(is_clause, find_parser().parse(texts))) / len(texts), len(texts)
 
 
 def scholarqa():
@@ -179,16 +192,12 @@ def scholarqa():
 
 
 def test_nine_claims_of_ten_are_clauses_on_the_golden_sentences():
-    # Measured: 41 of 76 claims of the paper's rules, 74 of the expanded ones.
-    sentences = [record["sentence"] for record in RECORDS]
-    assert share(sentences, PAPER)[0] < 0.6
-    assert share(sentences, aliice_profile("expanded"))[0] >= 0.9
+    # Measured: 74 of 76 claims.
+    assert share([record["sentence"] for record in RECORDS])[0] >= 0.9
 
 
 def test_nine_claims_of_ten_are_clauses_in_scientists_answers():
-    sentences = scholarqa()
-    # Measured: 0.68 by the paper's rules and 0.91 expanded; of the sentences themselves 0.90, since a mark can stand
-    # for the subject ("[4] introduces a data set").
-    by_paper, count = share(sentences, PAPER)
+    # Measured: 0.91; of the sentences themselves 0.90, since a mark can stand for the subject.
+    clauses, count = share(scholarqa())
     assert count > 100
-    assert share(sentences, aliice_profile("expanded"))[0] >= 0.9 > by_paper + 0.15
+    assert clauses >= 0.9

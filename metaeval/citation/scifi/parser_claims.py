@@ -1,0 +1,182 @@
+"""Claims that stand alone, one for each citation group of a sentence, cut out of its dependency tree.
+
+The sentence is parsed without marks, and the claims are spelt as it is. A claim that fails a check is the whole
+sentence, made by "fallback: REASON".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from metaeval.citation.aliice.claim_options import PAPER
+from metaeval.citation.aliice.claims import (
+    MARK,
+    UNREACHED,
+    CitationGroup,
+    Stated,
+    by_word,
+    token_starts,
+    words_and_groups,
+)
+from metaeval.citation.aliice.dependency_tree import tree_of
+from metaeval.citation.marks_and_sentences import LocatedText, joined, whole
+from metaeval.citation.parsers.dependency_parsers import Parse
+from metaeval.citation.scifi.standalone_claims import ClaimCut, cut_claim, whole_claim
+
+# Signs of lists, bold and italic type.
+_MARKUP = re.compile(
+    r"\A\s*(?:[-*•–#>]+\s+|\(?\d{1,3}[.)]\s+)+|\*\*|__|(?<!\w)[*_`](?=\S)|(?<=\S)[*_`](?!\w)|[\ud800-\udfff]"
+)
+# What the parser does not read: marks, with phrases that lead to nothing but a mark ("In [4], ...", "as shown in [2]",
+# "the method proposed by [3]"), and white space behind white space.
+_UNREAD = re.compile(
+    rf"""\A(?:\w+\s)?(?:\w+ed\s)?(?:in|by)\s*(?:{MARK.pattern}\s*)+,\s*
+        |(?<!\bis)(?<!\bare)(?<!\bwas)(?<!\bwere)(?<!\bbe)(?<!\bbeen)(?<!\balso)
+        (?:,?\s+as)?\s+(?:\w+ed|shown|given|seen)\s+(?:in|by)(?=\s*{MARK.pattern})
+        |\s*{MARK.pattern}|(?<=\s)\s+""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_MARKS = r"(?:\[\d{1,18}\]\s*)*\[\d{1,18}\]"
+_KIND = r"(?:[Tt]he\s+)?(?P<kind>[Pp]aper|[Aa]rticle|[Rr]eference|[Rr]ef\.|Study|Work|Source|Document|Report)s?\s*"
+_VERB = r"(?:(?:also|further|\w+ly)\s+)?(?:[a-z]+(?:[a-rt-z]s|ed)|is|has|have|show|find|found|propose|built|gave)\b"
+_NOUN_MARKS = re.compile(
+    rf"""(?:\A|[,;:(]\s+|\b(?:[Ii]n|by|of|from|than|[Uu]nlike|while|[Ww]hereas|that)\s+
+                |\b(?:and|but|with|to)\s+(?=[A-Z]|the\b))
+            (?P<named>{_KIND}{_MARKS})(?=\s*,|\s+\w)
+        |(?:\A(?:[^][]*,\s+)?|[;:]\s+|\b(?:and|but|while|[Ww]hereas|[Aa]lthough|that|because|since)\s+)
+            (?P<subject>{_MARKS})(?=\s+{_VERB})
+        |\b(?:[Ii]n|by|of|from|with|to|than|like|[Uu]nlike|[Ff]ollowing|see)\s+(?P<object>{_MARKS})""",
+    re.VERBOSE,
+)
+
+STANDING = "Paper"
+"""The word that the parser reads in place of marks that stand for a noun."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParserSentence:
+    """A sentence prepared for the parser. groups: its citation groups, by their words.
+
+    located: what the parser reads, with its offsets in the sentence. names: of marks in place of a noun, by their
+    offset in the sentence.
+    """
+
+    sentence: str
+    groups: tuple[CitationGroup, ...]
+    located: LocatedText
+    names: Mapping[int, str]
+
+
+def prepared(sentence: str) -> ParserSentence:
+    """Return a sentence with marks [n] without them, and with `STANDING` where they stand for a noun."""
+    clean = whole(sentence).without([match.span() for match in _MARKUP.finditer(sentence)])
+    _, groups = words_and_groups(clean, PAPER)
+    names: dict[int, str] = {}
+    pieces, end = list[LocatedText](), 0
+    for start, stop, mark, name in _noun_marks(clean.text):
+        names[clean.at[mark]] = name
+        pieces += [clean.part(end, start), LocatedText(STANDING, (clean.at[mark],) * len(STANDING))]
+        end = stop
+    named = joined(*pieces, clean.part(end, len(clean.text)))
+    located = named.without(match.span() for match in _UNREAD.finditer(named.text)).stripped()
+    return ParserSentence(sentence, groups, located, names)
+
+
+def _noun_marks(text: str) -> Iterator[tuple[int, int, int, str]]:
+    """Yield (start, end, offset of first mark, name) of marks in place of a noun: "Paper [4] shows", "[2] proposes".
+
+    The name, to be written from start to end, is such as "the cited paper"; where the text names no kind of source, it
+    is "the cited source".
+    """
+    for match in _NOUN_MARKS.finditer(text):
+        group = next(name for name in ("named", "subject", "object") if match[name])
+        start, end = match.span(group)
+        if group == "object" and _is_dispensable(text, match.start(), end):
+            continue
+        kind = {"ref.": "reference", None: "source"}.get(kind := match["kind"] and match["kind"].lower(), kind)
+        name = f"the cited {kind}"
+        yield start, end, text.index("[", start), name if start else name.capitalize()
+
+
+def _is_dispensable(text: str, start: int, end: int) -> bool:
+    """Return whether a sentence loses nothing without a preposition and the marks behind it, which then need no name.
+
+    "as shown in [2]" at the end says nothing more, nor do "In [2]," and "proposed by [2]". start, end: offsets of
+    preposition and marks.
+    """
+    before, is_last = text[:start], not re.match(r"\s*,|\s+\w", text[end:])
+    shown = re.search(r"\b(?:\w+ed|shown|given|seen)\s+\Z", before) is not None
+    if text[start : start + 2].lower() in ("in", "by") and (shown or not before.strip()):
+        return True
+    return is_last and not re.search(r"\b(?:as|similar|contrast|compared)\s+\Z", before)
+
+
+def claims_of(ready: ParserSentence, parse: Parse) -> list[Stated]:
+    """Return the claim of each citation group of a prepared sentence, given the parse of its text."""
+    located = ready.located
+    starts = [start for start, _ in token_starts(parse, located.text)]
+    tree = tree_of(parse)
+    names = {
+        place: ready.names[located.at[start]]
+        for place, start in enumerate(starts)
+        if start >= 0 and located.at[start] in ready.names
+    }
+    nodes = by_word(_token_groups(ready, parse, starts), PAPER)
+    stated: list[Stated] = []
+    for node in nodes:
+        others = [each.word for each in nodes if each.word != node.word]
+        if tree is None or node.word not in tree:
+            cut = ClaimCut((), UNREACHED.removeprefix("fallback: "))
+        else:
+            cut = cut_claim(tree, node.word, others) if others else ClaimCut(whole_claim(tree))
+        fault = cut.fault or (others and _torn(parse, starts, cut.places))
+        places = range(len(parse.tokens)) if fault else cut.places
+        text = _written(located.text, parse, starts, {**names, **cut.words}, places) if places else located.text
+        stated.append(Stated(text, node.marks, f"fallback: {fault}" if fault else "tree", () if fault else cut.places))
+    return stated
+
+
+def _token_groups(ready: ParserSentence, parse: Parse, starts: Sequence[int]) -> list[CitationGroup]:
+    """Return each group with its token: the last word before it, or, if it stands for a noun, before the next group."""
+    words = [place for place, token in enumerate(parse.tokens) if starts[place] >= 0 and re.search(r"\w", token)]
+    hanging: list[CitationGroup] = []
+    for number, group in enumerate(ready.groups):
+        end = group.marks[0][0]
+        if end in ready.names:
+            end = ready.groups[number + 1].marks[0][0] if number + 1 < len(ready.groups) else len(ready.sentence)
+        before = [place for place in words if ready.located.at[starts[place]] < end]
+        while end != group.marks[0][0] and len(before) > 1 and parse.labels[before[-1]] in ("cc", "mark"):
+            before.pop()
+        hanging.append(CitationGroup((before or words or [0])[-1 if before else 0], group.marks))
+    return hanging
+
+
+def _torn(parse: Parse, starts: Sequence[int], places: Sequence[int]) -> str:
+    """Return a fault if the tokens at `places` hold only a part of a word, such as one side of a hyphen; else empty."""
+    kept = set(places)
+    for place in range(1, len(starts)):
+        joined = starts[place] == starts[place - 1] + len(parse.tokens[place - 1])
+        sides = parse.tokens[place - 1] + parse.tokens[place]
+        if joined and (place in kept) != (place - 1 in kept) and not re.search(r"[^\w\s'’/%-]", sides):
+            return "a word is cut"
+    return ""
+
+
+def _written(text: str, parse: Parse, starts: Sequence[int], names: Mapping[int, str], places: Sequence[int]) -> str:
+    """Return the tokens at these indices with the text's own spacing; across a gap, a space, but for closing signs.
+
+    names: what is written for a token, by index; empty for a token that is left out.
+    """
+    written, last = "", -1
+    for place in places:
+        if names.get(place) == "":
+            last += last == place - 1
+            continue
+        follows = last >= 0 and last == place - 1 and min(starts[place - 1], starts[place]) >= 0
+        between = text[starts[place - 1] + len(parse.tokens[place - 1]) : starts[place]] if follows else " "
+        glued = last < 0 or (not follows and parse.tokens[place] in ",;:)]}”’")
+        written += ("" if glued else between) + names.get(place, parse.tokens[place])
+        last = place
+    return written
