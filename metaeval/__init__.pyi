@@ -56,23 +56,12 @@ class cite:
     def __new__(cls, name: Any, /, *args: Any, **settings: Any) -> Any: ...
     @staticmethod
     def agreement(
-        file: Any,
-        nli: str | Sequence[str] = ...,
-        threshold: float | str | None = None,
-        calibration: str | Path | Sequence[str | Path] = ...,
+        *files: Any,
         labels: str | Sequence[str] = ...,
-        other: str | Path | Sequence[str | Path] = ...,
         against: str | None = None,
-        splitter: str = 'auto',
-        *,
         encoding: str = '',
         results: str | Path = ...,
-        store: str | Path | None = None,
-        executor: Mapping[str, Any] = ...,
         budget: float | None = None,
-        trust_config: bool = False,
-        batch: str | Path | None = None,
-        requests: str | Path | None = None,
         **settings: Any,
     ) -> Any: ...
     @staticmethod

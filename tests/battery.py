@@ -239,7 +239,7 @@ STEPS: dict[str, str] = {
     "meta-dry": "cite meta ../inputs/rated.jsonl --pipelines citeeval,scifi --nli overlap -s facts=model "
     f"{MODEL} --dry-run",
     "meta-expertqa": f"cite meta ../inputs/expertqa.jsonl --nli overlap --pipelines alce DATA-ONLY {QUICK}",
-    "agreement": f"cite agreement ../inputs/human.json --nli overlap {QUICK}",
+    "agreement": f"cite agreement ../inputs/readers.csv --labels level=r1,r2,r3 {QUICK}",
     "cite-tables": "cite tables ASQA=../inputs/alce.json,../inputs/worse.json -c aliice --nli rouge --parser small "
     + QUICK,
     "generate": f"cite generate ../inputs/answers.jsonl -o made.jsonl {MODEL} --record replies.jsonl",
@@ -393,17 +393,8 @@ def write_inputs(folder: Path, data: Path | None) -> None:
             about | {"paragraph": paragraph, "citations": cited, "documents": PASSAGES} | {"output": one["text"]}
         )
     write("samples.jsonl", samples)
-    labels = {
-        "sentences": [
-            {"sentence_recall_score": 1, "citations": [{"citation_precision_score": 2}]},
-            {"sentence_recall_score": 0, "citations": [{"citation_precision_score": score} for score in (2, 0)]},
-        ],
-        "automatic_recall_scores": [1, 0],
-        "automatic_citation_precision_scores": [[1], [1, 0]],
-    }
-    output = "The mayor opened the bridge in May [2]. The river froze in winter [3][1]."
-    asqa = {"model": {str(n): {**one, "output": output} | labels for n, one in enumerate(items[:3])}}
-    (folder / "human.json").write_text(json.dumps({"asqa": asqa}))
+    given = (f"u{n},q{n // 2},{n % 3},{n % 3},{n % 2}\n" for n in range(12))
+    write("readers.csv", "".join(["id,question,r1,r2,r3\n", *given]))
     ratings = []
     for number in range(60):
         gold = zlib.crc32(f"gold{number}".encode()) % 5 / 4

@@ -207,17 +207,6 @@ PEOPLE = {
         }
     }
 }
-LABELS = {
-    "asqa": {
-        "chat": {
-            "1": {
-                **{"question": "Why?", "output": "It is long [1].", "docs": DOCUMENTS},
-                "sentences": [{"sentence_recall_score": 1, "citations": [{"citation_precision_score": 2}]}],
-                **{"automatic_recall_scores": [1], "automatic_citation_precision_scores": [[1]]},
-            }
-        }
-    }
-}
 PARSES = {"It rose.": [{"text": "It", "dep": "nsubj", "head": 1}, {"text": "rose.", "dep": "ROOT", "head": 1}]}
 COMPLETION = {
     **{"id": "c", "model": "m", "system_fingerprint": "f"},
@@ -308,7 +297,6 @@ def database_of(make: Callable[[Path], object]) -> bytes:
 
 def readers() -> list[Reader]:
     """Every way in."""
-    from metaeval.citation.alce.human_labels import read_labels
     from metaeval.citation.citeeval.citation_edits import read_coefficients
     from metaeval.citation.data_model import Answer
     from metaeval.citation.human.rating_files import read_human, read_human_set, read_score_file, read_statements
@@ -400,7 +388,6 @@ def readers() -> list[Reader]:
         Reader("scores of spans", "g.jsonl", GIVEN, lambda path: read_score_file(path, rated)),
         Reader("CiteBench responses", "b.citeeval", BENCH, read_statements, "json"),
         Reader("CiteBench judgements", "b.json", PEOPLE, read_human, "json", free=("edits",)),
-        Reader("ALCE's human labels", "l.json", LABELS, read_labels, "json"),
         Reader("stored parses", "p.json", PARSES, read_parses, "json"),
         Reader("recording", "r.jsonl", RECORDING, replies_of, free=("request", "messages"), halves=True),
         Reader("prompt", "p.txt", PROMPT, lambda path: read_prompt(path, ("statement", "source")), "text"),

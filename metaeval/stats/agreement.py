@@ -40,20 +40,13 @@ def weighted_cohen_kappa(counts: Floats, distance: Floats) -> Floats:
     return np.asarray(1 - arrays.ratio(observed, expected))
 
 
-def fleiss_kappa(counts: Floats) -> float:
-    """Return Fleiss' kappa of several annotators per item, from counts (N, K) of each item's ratings by category.
-
-    Every item has the same number of ratings, two or more; the annotators may differ from item to item. NaN without
-    items, and where all ratings are of one category. Fleiss, "Measuring nominal scale agreement among many raters"
-    (1971). Raises ValueError on another shape, on negative counts, and on different numbers of ratings.
-    """
-    return value(fleiss_by_groups(counts, np.zeros(len(counts), dtype=np.int64), 1), 1)
-
-
 def fleiss_by_groups(counts: Floats, group: Ints, n_groups: int) -> Prepared:
     """Return Fleiss' kappa as a function of group weights: (R,), a group of weight w counting as w copies of its items.
 
-    counts: (N, K) of each item's ratings by category. group: (N,) codes. NaN and ValueError as for `fleiss_kappa`.
+    counts: (N, K) of each item's ratings by category. group: (N,) codes. Every item has the same number of ratings, two
+    or more; the annotators may differ from item to item. NaN without items, and where all ratings are of one category.
+    Fleiss, "Measuring nominal scale agreement among many raters" (1971). Raises ValueError on another shape, on
+    negative counts, and on different numbers of ratings.
     """
     if counts.ndim != 2:
         raise ValueError(f"counts must be items by categories, got shape {counts.shape}")

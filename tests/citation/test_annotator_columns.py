@@ -6,9 +6,16 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import aggregate_raters
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
-from metaeval.citation.human.annotator_columns import joint_agreement, pair_agreement, pairs_of, read_label_sets
-from metaeval.citation.pipelines.label_agreement_tables import label_columns
+from metaeval.citation.human.annotator_columns import (
+    cohen_kappas,
+    joint_agreement,
+    label_columns,
+    pair_agreement,
+    pairs_of,
+    read_label_sets,
+)
 from metaeval.errors import UserError
+from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.intervals import Resampling
 
 PLAIN = Resampling(0)
@@ -36,6 +43,11 @@ def drawn(seed, readers=3, n=60):
     }
 
 
+def agreed(read, pairs, drawn=PLAIN):
+    (labels,) = read.sets
+    return pair_agreement(labels.codes, len(labels.categories), read.group, read.n_groups, drawn, pairs)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_cohens_kappas_are_scikit_learns(table, seed):
     columns = drawn(seed)
@@ -43,10 +55,8 @@ def test_cohens_kappas_are_scikit_learns(table, seed):
     (labels,) = read.sets
     for one, other in pairs_of(labels, None):
         both = [columns[labels.readers[place]] for place in (one, other)]
-        found = pair_agreement(read, labels, [(one, other)], PLAIN)
-        for name, weights in {"kappa": None, "linear": "linear", "quadratic": "quadratic"}.items():
-            expected = cohen_kappa_score(*both, labels=[1, 2, 3, 4, 5], weights=weights)
-            assert found[name].value == pytest.approx(expected, abs=1e-12)
+        found = agreed(read, [(one, other)])
+        assert found["kappa"].value == pytest.approx(cohen_kappa_score(*both), abs=1e-12)
         assert found["equal"].value == pytest.approx(np.mean(both[0] == both[1]))
 
 
@@ -82,7 +92,17 @@ def test_the_mean_of_pairs_against_a_metric_by_hand(table):
     (labels,) = read.sets
     pairs = pairs_of(labels, "aliice")
     assert pairs == [(0, 2), (1, 2)]
-    assert pair_agreement(read, labels, pairs, PLAIN)["kappa"].value == pytest.approx((0.5 + 1) / 2)
+    assert agreed(read, pairs)["kappa"].value == pytest.approx((0.5 + 1) / 2)
+
+
+def test_kappas_of_many_tables_are_our_own_of_each():
+    tables = np.random.default_rng(3).integers(0, 4, size=(40, 3, 3)).astype(float)
+    tables[:2] = 0
+    tables[2, 0, 0] = 7
+    tables[2, 1:] = tables[2, :, 1:] = 0
+    found = cohen_kappas(tables)
+    np.testing.assert_allclose(found, cohen_kappa(tables), rtol=1e-12, atol=1e-12)
+    assert np.isnan(found[:3]).all()
 
 
 def test_intervals_draw_questions(table):
@@ -92,26 +112,18 @@ def test_intervals_draw_questions(table):
     together = table({"question": [f"q{row // 10}" for row in range(60)], **columns}, utility=["r0", "r1"])
     assert (alone.n_groups, together.n_groups) == (60, 6)
     drawn_once = Resampling(200)
-    both = [pair_agreement(read, read.sets[0], [(0, 1)], drawn_once)["kappa"] for read in (alone, together)]
+    both = [agreed(read, [(0, 1)], drawn_once)["kappa"] for read in (alone, together)]
     assert both[0].value == both[1].value
     assert (both[0].low, both[0].high) != (both[1].low, both[1].high)
 
 
-def test_words_have_no_weights_and_blanks_are_left_out(table):
+def test_blanks_are_left_out(table):
     read = table({"a": ["yes", "no", "", "yes"], "b": ["yes", "no", "no", "no"]}, support=["a", "b"])
     (labels,) = read.sets
-    found = pair_agreement(read, labels, [(0, 1)], PLAIN)
-    assert set(found) == {"equal", "kappa"}
+    found = agreed(read, [(0, 1)])
     # Of the three units that both labelled, two are equal.
     assert found["equal"].value == pytest.approx(2 / 3)
     assert labels.categories == ["no", "yes"]
-
-
-def test_several_error_types_in_a_cell_are_a_set_each(table):
-    read = table({"a": ["extra; order", "none"], "b": ["order", "none"]}, error=["a", "b"])
-    assert [labels.name for labels in read.sets] == ["error: extra", "error: none", "error: order"]
-    order = read.sets[2]
-    assert [[order.categories[code] for code in row] for row in order.codes] == [["yes", "yes"], ["no", "no"]]
 
 
 def test_tables_of_readers_are_joined_by_id(tmp_path, table):

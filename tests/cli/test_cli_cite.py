@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 
 import pytest
 
@@ -311,25 +310,29 @@ LABELLED = """id,system,question,u1,u2,u3,aliice
 """
 
 
-def test_columns_of_labels_are_compared_and_shown_by_system(ran, write, tmp_path):
-    path = write(LABELLED, "labels.csv")
-    ran("cite", "agreement", path, "--labels", "utility=u1,u2,u3", *QUICK)
-    folder = tmp_path / "results" / "latest"
-    records = json.loads((folder / "by-system.json").read_text())["records"]
-    mean = {record["system"]: record["mean"] for record in records}
-    # a: (14/3 + 1) / 2; b: (4 + 7/3) / 2; all: their mean.
-    assert mean == {"a": pytest.approx(17 / 6), "b": pytest.approx(19 / 6), "all": pytest.approx(3)}
-    pairs = {record["pair"]: record["equal"] for record in json.loads((folder / "pairs.json").read_text())["records"]}
+def agreed(folder):
+    records = json.loads((folder / "results" / "latest" / "agreement.json").read_text())["records"]
+    return {record["readers"]: record for record in records}
+
+
+def test_columns_of_labels_are_compared(ran, write, tmp_path):
+    ran("cite", "agreement", write(LABELLED, "labels.csv"), "--labels", "utility=u1,u2,u3", *QUICK)
     # Equal in 3, 3 and 2 of 4 units.
-    assert pairs == {"u1 and u2": 0.75, "u1 and u3": 0.75, "u2 and u3": 0.5, "mean of the pairs": pytest.approx(2 / 3)}
+    assert {name: record["equal"] for name, record in agreed(tmp_path).items()} == {
+        "u1 and u2": 0.75,
+        "u1 and u3": 0.75,
+        "u2 and u3": 0.5,
+        "all": pytest.approx(2 / 3),
+    }
+    # u1 and u2 give 5, 1, 4, 2 and 5, 1, 4, 3: by chance 3 / 16.
+    assert agreed(tmp_path)["u1 and u2"]["kappa"] == pytest.approx((3 / 4 - 3 / 16) / (13 / 16))
 
 
 def test_a_table_of_each_reader(ran, write, tmp_path):
     anna, ben = write("id,error\n1,extra\n2,none\n", "anna.csv"), write("id,error\n2,none\n1,none\n", "ben.csv")
-    ran("cite", "agreement", anna, "--other", ben, "--labels", "error=error", *QUICK)
-    records = json.loads((tmp_path / "results" / "latest" / "shares.json").read_text())["records"]
-    shares = {(record["label"], record["reader"]): record["share of reader"] for record in records}
-    assert shares == {("extra", "anna"): 0.5, ("extra", "ben"): 0, ("none", "anna"): 0.5, ("none", "ben"): 1}
+    ran("cite", "agreement", anna, ben, "--labels", "error=error", *QUICK)
+    found = agreed(tmp_path)["anna and ben"]
+    assert (found["equal"], found["kappa"], found["units"]) == (0.5, 0, 2)
 
 
 @pytest.mark.parametrize(
@@ -337,9 +340,7 @@ def test_a_table_of_each_reader(ran, write, tmp_path):
     [
         (("--labels", "utility=u1,u4"), 'no column "u4"'),
         (("--labels", "utility=u1,u2", "--against", "u3"), "--against u3 names no column of labels"),
-        (("--labels", "utility=u1,u2", "--nli", "overlap"), "leave --nli out"),
         (("--against", "u1"), "name these with --labels"),
-        (("--other", "labels.csv"), "name these with --labels"),
     ],
 )
 def test_labels_that_cannot_be_compared_are_one_sentence(refused, write, options, says):
@@ -358,52 +359,3 @@ def test_labels_that_cannot_be_compared_are_one_sentence(refused, write, options
 )
 def test_tables_that_cannot_be_made_are_one_sentence(refused, write, options, says):
     assert says in refused("cite", "tables", write(ITEMS), *options)
-
-
-HUMAN = {
-    "asqa": {
-        "model": {
-            "1": {
-                **ITEMS[0],
-                "sentences": [
-                    {"sentence_recall_score": 1, "citations": [{"citation_precision_score": 2}]},
-                    {
-                        "sentence_recall_score": 1,
-                        "citations": [{"citation_precision_score": score} for score in (2, 0)],
-                    },
-                ],
-                "automatic_recall_scores": [1, 0],
-                "automatic_citation_precision_scores": [[1], [1, 0]],
-            }
-        }
-    }
-}
-
-
-def test_agreement_with_people(ran, write, tmp_path):
-    ran("cite", "agreement", write(HUMAN, "human.json"), "--nli", "overlap", *QUICK)
-    sheet = json.loads((tmp_path / "results" / "latest" / "agreement.json").read_text())
-    found = {(record["rater"], record["unit"]): record for record in sheet["records"]}
-    # Overlap supports both sentences, as the people do; the published verdicts one. Citations: overlap has 1, 1, 0 as
-    # the people have; the published ones are 1, and 0 twice, since the sentence has no support.
-    assert found["overlap", "sentence"]["accuracy"] == 1.0
-    assert found["overlap", "sentence"]["kappa"] is None
-    assert found["automatic, as published", "sentence"]["accuracy"] == 0.5
-    assert (found["overlap", "citation"]["accuracy"], found["overlap", "citation"]["kappa"]) == (1.0, 1.0)
-    # 2 of 3 agree; by chance (2 * 1 + 1 * 2) / 9. (6/9 - 4/9) / (5/9).
-    assert found["automatic, as published", "citation"]["kappa"] == pytest.approx(0.4)
-    # Of three citations the people and overlap support two.
-    shown = ran("results", "show", "latest").out
-    assert re.search(r"overlap .* 66\.7 +66\.7 +3 ", shown)
-
-
-@pytest.mark.parametrize(
-    ("value", "options", "says"),
-    [
-        (ITEMS, (), "of objects nested as data set, model, question's id, labelled answer"),
-        (HUMAN, ("--nli", "overlap", "--threshold", "soft"), "Agreement needs decisions"),
-        (HUMAN, ("--nli", "overlpa"), "Did you mean 'overlap'"),
-    ],
-)
-def test_agreement_that_cannot_be_told_is_one_sentence(refused, write, value, options, says):
-    assert says in refused("cite", "agreement", write(value, "human.json"), *options)

@@ -13,10 +13,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from metaeval.citation.alce.human_labels import UnitLabels, agreement
 from metaeval.citation.aliice.claims import AnswerClaims, has_mark, without_marks
 from metaeval.citation.chat_models import ChatOptions, chat_request, estimate_for
 from metaeval.citation.citation_table import CitationLine, claims_of, unjudged
+from metaeval.citation.human.annotator_columns import pair_agreement
 from metaeval.citation.measures import AnswerShare, ValueInterval, bounds, citation_shares, macro
 from metaeval.citation.system_comparison import SystemPanel
 from metaeval.llm.budget import Estimate
@@ -267,14 +267,15 @@ class Rejudged:
         """Return how joint verdicts on old and new wordings agree and differ, over the claims that have both."""
         rows = [(*self.verdicts(rewriting), panel.group[rewriting.fragment.answer]) for rewriting in self.rewritings]
         before, after, group = np.array([row for row in rows if None not in row], dtype=np.int64).reshape(-1, 3).T
-        # The verdicts on the old wordings take the place of the human labels.
-        (agreed,) = agreement(UnitLabels(before, group, {"after": after}), panel.n_groups, panel.resampling)
+        verdicts = np.stack([before, after], axis=1)
+        agreed = pair_agreement(verdicts, 2, group, panel.n_groups, panel.resampling, [(0, 1)])
         both = int(before.size)
+        supported = [float(each.mean()) if both else None for each in (before, after)]
         return [
-            ("same verdict", agreed.accuracy, both),
-            ("kappa", agreed.kappa, both),
-            ("supported before", ValueInterval(agreed.supported[0]), both),
-            ("supported after", ValueInterval(agreed.supported[1]), both),
+            ("same verdict", agreed["equal"], both),
+            ("kappa", agreed["kappa"], both),
+            ("supported before", ValueInterval(supported[0]), both),
+            ("supported after", ValueInterval(supported[1]), both),
             _share("support lost", int((before > after).sum()), both),
             _share("support gained", int((before < after).sum()), both),
         ]

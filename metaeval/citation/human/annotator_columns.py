@@ -2,12 +2,12 @@
 
     id, system, question, ann1, ann2, ann3
 
-Any labels can be compared: support, error types of claims (several in a cell, separated by semicolons), utility from 1
-to 5. A blank cell is a label that is missing.
+Any labels can be compared: support, error types of claims, utility from 1 to 5. A blank cell is a missing label.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +20,7 @@ from metaeval.cell_tables import TypedTable, is_finite, number_of
 from metaeval.citation.measures import ValueInterval, interval_by
 from metaeval.column_roles import RATINGS
 from metaeval.errors import UserError, did_you_mean, shown
-from metaeval.stats.agreement import alpha_by_groups, cohen_kappa, fleiss_by_groups, weighted_cohen_kappa
+from metaeval.stats.agreement import alpha_by_groups, fleiss_by_groups
 from metaeval.stats.arrays import Bools, Floats, Ints, codes_of
 from metaeval.stats.classification import decision_counts, resampled, share_equal
 from metaeval.stats.influence import SHARES, SIGNED
@@ -89,7 +89,7 @@ def read_label_sets(paths: Sequence[Path], wanted: Mapping[str, Sequence[str]]) 
                 texts = list(table.texts(_known(table, heading)))
                 reader = heading if len(tables) == 1 else file if len(headings) == 1 else f"{file}:{heading}"
                 cells[reader] = [texts[row] for row in rows]
-        sets.extend(_sets(name, cells))
+        sets.append(_coded(name, cells))
     first, rows = tables[0], places[0]
     known = ("id", "group", "system")
     roles = first.find({role: RATINGS[role] for role in known}, None)
@@ -122,31 +122,14 @@ def _joined(tables: Sequence[TypedTable]) -> list[Ints]:
     return [np.array([rows[unit] for unit in shared], dtype=np.int64) for rows in rows_by_id]
 
 
-def _sets(name: str, cells: Mapping[str, Sequence[str]]) -> list[LabelSet]:
-    """Return one label set; where a cell holds several labels, instead a set of yes and no for each label."""
+def _coded(name: str, cells: Mapping[str, Sequence[str]]) -> LabelSet:
     if len(cells) < 2:
         raise UserError(
             f"The labels {shown(name)} have one column: give those of two annotators or more, as {name}=COLUMN,COLUMN."
         )
-    several = any(";" in text for column in cells.values() for text in column)
-    parts = {text for column in cells.values() for text in column for text in (text.split(";") if several else [text])}
-    categories = {part.strip() for part in parts} - {""}
+    categories = {text.strip() for column in cells.values() for text in column} - {""}
     if not categories:
         raise UserError(f"The labels {shown(name)} are all blank: name columns that hold labels.")
-    if not several:
-        return [_coded(name, cells, categories)]
-    marked = {kind: _marked(cells, kind) for kind in sorted(categories)}
-    return [_coded(f"{name}: {kind}", columns, {"no", "yes"}) for kind, columns in marked.items()]
-
-
-def _marked(cells: Mapping[str, Sequence[str]], kind: str) -> dict[str, list[str]]:
-    def cell(text: str) -> str:
-        return text and ("yes" if kind in (part.strip() for part in text.split(";")) else "no")
-
-    return {reader: [cell(text) for text in column] for reader, column in cells.items()}
-
-
-def _coded(name: str, cells: Mapping[str, Sequence[str]], categories: set[str]) -> LabelSet:
     of_text = {category: number_of(category) for category in sorted(categories)}
     numeric = all(is_finite(number) for number in of_text.values())
     ordered = sorted(of_text, key=lambda category: of_text[category]) if numeric else list(of_text)
@@ -156,32 +139,54 @@ def _coded(name: str, cells: Mapping[str, Sequence[str]], categories: set[str]) 
     return LabelSet(name, list(cells), ordered, codes.reshape(-1, len(cells)).astype(np.int64), numbers)
 
 
+def label_columns(texts: Sequence[str], files: int) -> dict[str, list[str]]:
+    """Return {name: columns} from texts NAME=COLUMN,COLUMN; raises `UserError` for another text or a name twice.
+
+    files: number of tables, by which the message chooses its example.
+    """
+    sets: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, listed = (part.strip() for part in text.partition("="))
+        columns = [column.strip() for column in listed.split(",") if column.strip()]
+        if not equals or not name or not columns or name in sets:
+            example = "error=error_type" if files > 1 else "utility=ann1,ann2"
+            raise UserError(f"--labels {text}: allowed: NAME=COLUMN,COLUMN with a name of its own, such as {example}.")
+        sets[name] = columns
+    return sets
+
+
 Kappas = Mapping[str, ValueInterval]
 
 
-def pair_agreement(table: LabelTable, labels: LabelSet, pairs: Sequence[tuple[int, int]], drawn: Resampling) -> Kappas:
+def cohen_kappas(counts: Floats) -> Floats:
+    """Return scikit-learn's Cohen's kappa, (R,), of counts (R, K, K) by two annotators' labels; NaN if undefined."""
+    from sklearn.metrics import cohen_kappa_score
+
+    first, second = np.indices(counts.shape[1:]).reshape(2, -1)
+    tables, place = np.unique(counts.reshape(len(counts), -1), axis=0, return_inverse=True)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of undefined kappas
+        kappas = [cohen_kappa_score(first, second, sample_weight=each) if each.any() else np.nan for each in tables]
+    return np.array(kappas, dtype=np.float64)[place.reshape(-1)]
+
+
+def pair_agreement(
+    codes: Ints, n_kinds: int, group: Ints, n_groups: int, drawn: Resampling, pairs: Sequence[tuple[int, int]]
+) -> Kappas:
     """Return means over pairs of annotators: of the share of equal labels ("equal") and of Cohen's "kappa".
 
-    Where labels are numbers also of kappa with their distances as weights ("linear", "quadratic"). pairs: indices of
-    `readers`. Each pair is compared on the units that both labelled. Intervals draw groups.
+    codes: (n, A) labels from 0 to n_kinds - 1, or MISSING. pairs: of columns; each pair is compared on the units that
+    both labelled. group: (n,). Intervals draw groups.
     """
-    k, distances = len(labels.categories), {}
-    if labels.numbers is not None:
-        apart = np.abs(labels.numbers[:, None] - labels.numbers[None, :])
-        distances = {"linear": apart, "quadratic": apart**2}
-    measures = {"equal": share_equal, "kappa": cohen_kappa}
-    measures |= {name: partial(weighted_cohen_kappa, distance=distance) for name, distance in distances.items()}
     counts = []
     for pair in pairs:
-        codes = labels.codes[:, list(pair)]
-        both = (codes != MISSING).all(axis=1)
-        first, second = codes[both].T
-        counts.append(decision_counts(second, first, table.group[both], table.n_groups, k))
+        both = (codes[:, list(pair)] != MISSING).all(axis=1)
+        first, second = codes[both][:, list(pair)].T
+        counts.append(decision_counts(second, first, group[both], n_groups, n_kinds))
     rows = sum(counts, np.zeros(1)).sum(axis=(1, 2)).astype(np.int64)
     kappas = {}
-    for name, measure in measures.items():
+    for name, measure, ends in (("equal", share_equal, SHARES), ("kappa", cohen_kappas, SIGNED)):
         prepared = [resampled(each, measure) for each in counts]
-        ends = SHARES if name == "equal" else SIGNED
         (kappas[name],) = interval_by(partial(_mean_of, prepared), rows, drawn, ends)
     return kappas
 

@@ -15,13 +15,12 @@ from metaeval.citation.human.annotator_columns import (
     LabelSet,
     LabelTable,
     joint_agreement,
+    label_columns,
     pair_agreement,
-    pairs_of,
     read_label_sets,
 )
 from metaeval.citation.measures import AnswerShare, ValueInterval, macro, means
 from metaeval.citation.pipelines.alce_and_aliice_steps import RECALL, CitedAnswers
-from metaeval.citation.pipelines.label_agreement_tables import label_columns
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.display_text import count
@@ -139,9 +138,9 @@ class LabelledAnswers:
         verdicts = np.where(np.isnan(both), MISSING, both >= 1)
         codes = np.full(verdicts.shape, MISSING, dtype=np.int64)
         codes[rows] = verdicts[rows]
-        compared = LabelSet(labels.name, [*labels.readers, ALIICE], ("no", "yes"), codes, None)
-        table = LabelTable([compared], (), panel.group, panel.n_groups, 0)
-        return pair_agreement(table, compared, pairs_of(compared, ALIICE), panel.resampling)["kappa"]
+        machine_at = len(labels.readers)
+        pairs = [(reader, machine_at) for reader in range(machine_at)]
+        return pair_agreement(codes, 2, panel.group, panel.n_groups, panel.resampling, pairs)["kappa"]
 
 
 def people_sheet(cited: CitedAnswers, people: LabelTable, around: Provenance) -> Table:
