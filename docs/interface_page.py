@@ -34,13 +34,12 @@ _RULES = """# What stays stable
 This page and the package's type stub are made by `python docs/interface_page.py`; a test fails when a public
 signature changes and this page does not.
 
-Within a minor version the names below keep their meaning, and their parameters their names, defaults and order. What is
-to go is first answered for one minor version: an earlier name of an option or a parameter ends in one sentence that
-gives the present one. Everything else in the package may change without notice.
+Within a minor version the names below keep their meaning, and their parameters their names, defaults and order.
+Everything else in the package may change without notice.
 
-Files that a version has written are read by every later one: results (`metaeval-result`), tables (`metaeval-table`,
-earlier `metaeval-sheet`), pairs (`metaeval-pairs`), corpora (`metaeval-corpus`), gates, label sheets, score stores, and
-the manifests of jobs.
+Pairs (`metaeval-pairs`), corpora (`metaeval-corpus`), gates, label sheets and stores of scores and replies that a
+version has written are read by every later one. Results (`metaeval-result`) and tables (`metaeval-table`) have a schema
+of their own.
 """
 
 

@@ -14,7 +14,6 @@ import click
 import typer.main
 from metaeval import registry
 from metaeval.analyses.analysis import DeclaredOptions
-from metaeval.cli.options import ANSWERED
 from metaeval.errors import UserError
 from metaeval.parsing import read_yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -196,7 +195,7 @@ def _options(command: Any, words: Sequence[str]) -> DeclaredOptions:
     settings = {
         name: value
         for name, value in typed.items()
-        if name not in _SHELL_ONLY and not name.startswith(ANSWERED)
+        if name not in _SHELL_ONLY
     }
     return registry.find("analysis", ".".join(names)).options_of(
         settings, overrides

@@ -30,13 +30,6 @@ ANALYSES = {
     **{name: name for name in ("pairs", "plan", "results", "run", "shards", "store", "thresholds", "view")},
 }
 """By name in Python: the registered name of the analysis, or group of analyses, that the function is made from."""
-_EARLIER = {
-    **{"calibrate": "thresholds(..., learn=True)", "certify": "plan(..., certify=True)", "decide": "thresholds"},
-    **{"power": "plan"},
-    **{"figures": "results.figures", "generate": "cite.generate"},
-    **{"slurm": "shards.slurm", "table": "results.show", "tables": "run(..., suite=True)"},
-}
-"""By name of a function of earlier versions: the expression after `metaeval.` that replaces it."""
 HOMES = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", *sorted({*HOMES, *ANALYSES})]
@@ -48,8 +41,6 @@ def __getattr__(name: str) -> Any:
 
         globals()[name] = function_of(ANALYSES[name], name)
         return globals()[name]
-    if name in _EARLIER:
-        raise AttributeError(f"metaeval.{name} is now metaeval.{_EARLIER[name]}")
     if name not in HOMES:
         raise AttributeError(f"module 'metaeval' has no attribute {name!r}")
     import importlib

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from metaeval.column_roles import RATINGS, SCORES, read_columns
-from metaeval.config_files import EARLIER_THRESHOLD, Form, apply_override, file_entries, read_experiment, spelled
+from metaeval.config_files import Form, apply_override, file_entries, read_experiment, spelled
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.pair_table import EvidencePlace, Rule, check_pool
 from metaeval.corpus.units import Unit, read_aggregation
@@ -79,25 +79,6 @@ class EvidenceConfig(Strict):
         """Return the similarity at which evidence is shown in a sentence: `threshold`, or 0.5 if `place` is chunk."""
         return self.threshold if self.place == "sentence" else 0.5
 
-    @classmethod
-    def renamed(cls, values: Any) -> Any:
-        """Return settings with evidence_threshold, if set, as evidence.threshold; `UserError` if both are set."""
-        if not isinstance(values, Mapping) or EARLIER_THRESHOLD not in values:
-            return values
-        evidence = values.get("evidence", {})
-        evidence = evidence.model_dump(exclude_unset=True) if isinstance(evidence, cls) else evidence
-        if not isinstance(evidence, Mapping) or "threshold" in evidence:
-            raise UserError("evidence_threshold is the earlier name of evidence.threshold: give only one of the two.")
-        rest = {name: value for name, value in values.items() if name != EARLIER_THRESHOLD}
-        return {**rest, "evidence": {**evidence, "threshold": values[EARLIER_THRESHOLD]}}
-
-
-EARLIER_INTERVALS: Mapping[str, str] = {
-    "bootstrap-t": "t, with quantiles of a studentised cluster bootstrap",
-    "bca": "bias-corrected and accelerated percentiles of resampled groups",
-}
-"""Methods of intervals that result files of earlier versions name, and what they were."""
-
 
 class IntervalConfig(Strict):
     """Settings of cluster intervals, in which whole groups of rows are the sampling units."""
@@ -120,13 +101,6 @@ class IntervalConfig(Strict):
     certify: bool = Field(default=False, exclude=True)
     """Simulate under each table, on data built like its own, how often the leading metric's intervals hold the true
     value (seconds to minutes; no other number depends on it)."""
-
-    @field_validator("method", mode="before")
-    @classmethod
-    def _is_computed(cls, value: object) -> object:
-        if isinstance(value, str) and value in EARLIER_INTERVALS:
-            raise ValueError(f"{value} is no longer computed; use t, or percentile to repeat earlier tables")
-        return value
 
     @model_validator(mode="after")
     def _clusters(self) -> IntervalConfig:
@@ -301,11 +275,6 @@ class PairSettings(Strict):
         """Return whether a metric reads whole pages: those of a citation, or all that a statement cites."""
         return self.unit == "page" or (self.unit == "statement" and self.cited == "joined")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _earlier_names(cls, values: Any) -> Any:
-        return EvidenceConfig.renamed(values)
-
     @field_validator("aggregate")
     @classmethod
     def _aggregate(cls, value: str) -> str:
@@ -338,7 +307,7 @@ class ControlSettings(Strict):
 class MetricSettings(Strict):
     """The setting that chooses the metrics."""
 
-    metrics: Annotated[MetricNames, Flag("NAMES", "-m", earlier="metric")] = OFFLINE_METRICS
+    metrics: Annotated[MetricNames, Flag("NAMES", "-m")] = OFFLINE_METRICS
     """Metrics, with commas; scores:FILE reads a score file, published takes scores that come with the data."""
 
 
@@ -483,7 +452,7 @@ def changed_settings(
     spell: Form = str,
 ) -> Model:
     """Return a model of a file's values, overridden by `typed`, then by overrides. where: the file, for messages."""
-    changed = {**EvidenceConfig.renamed(values), **typed}
+    changed = {**values, **typed}
     if isinstance(named := changed.get("executor"), str):  # by its name alone
         executor = values.get("executor", {})
         # Another executor's devices or address are not for this one.

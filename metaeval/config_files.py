@@ -203,9 +203,6 @@ def file_entries(
     return entries
 
 
-EARLIER_THRESHOLD = "evidence_threshold"
-"""The earlier name of evidence.threshold."""
-
 _RANGE = re.compile(r"\d*:\d*")  # of YAML this can be a mapping
 
 
@@ -230,9 +227,8 @@ def apply_override(values: dict[str, Any], override: str) -> None:
 
 
 def override_key(override: str) -> str:
-    """Return the dotted key of an override (key=value); an earlier name is replaced with the present one."""
-    key = override.partition("=")[0].strip()
-    return "evidence.threshold" if key == EARLIER_THRESHOLD else key
+    """Return the dotted key of an override (key=value)."""
+    return override.partition("=")[0].strip()
 
 
 Form = Callable[[str], str]

@@ -38,8 +38,7 @@ class Flag:
     metavar: placeholder of the value in a help text. short: the one-letter option. name: the option's name, where it
     is not the field's. multiple: the option can be given several times. argument: it is an argument, not an option.
     required: the command needs it, while the Python function does not. output: it names a file to write. alias: a
-    second name of the same option. earlier: its name in earlier versions, which is answered with the present one.
-    hidden: it is left out of the help, because messages name it where it is needed.
+    second name of the same option. hidden: it is left out of the help, because messages name it where it is needed.
     """
 
     metavar: str = ""
@@ -50,7 +49,6 @@ class Flag:
     required: bool = False
     output: bool = False
     alias: str = ""
-    earlier: str = ""
     hidden: bool = False
 
 

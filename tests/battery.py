@@ -178,7 +178,7 @@ STEPS: dict[str, str] = {
     "figures-from-files": "results figures suite --results ../tables-suite/results",
     "multiverse": f"multiverse -m overlap,bm25 {QUICK}",
     "multiverse-axes": "multiverse -m overlap,rouge -a pool=own -a chunk.size=60,150 -a aggregate=max,mean "
-    f"-a evidence_threshold=0.5 -p correlation {QUICK}",
+    f"-a evidence.threshold=0.5 -p correlation {QUICK}",
     "multiverse-wice": "multiverse -m overlap,bm25 -a unit=chunk -a chunk.size=100,150 -d jsonl "
     f"--data ../slice-wice/slice.jsonl {QUICK}",
     # data and metrics
@@ -710,12 +710,6 @@ def compare(before: Path, after: Path, lines: int) -> int:
 
 HASH = re.compile(r"-[0-9a-f]{8}(?=/|$)")
 NAMES_A_ROW = ("metric", "name", "key", "id", "measure", "label", "one", "other")
-EARLIER_NAMES: dict[str, str] = {
-    **{"results/power/": "results/plan/", "results/certify/": "results/plan/"},
-    **{"results/decide/": "results/thresholds/", "results/calibrate/": "results/thresholds/"},
-}
-"""Parts of a number's name (of a step, a file, a field) that were others in earlier recordings: earlier -> present."""
-
 RETIRED = dict.fromkeys(("figures", "figures-from-files"), "`results figures` draws completed jobs and runs none")
 """Steps, or files of steps (STEP/FILE, without its suffix), whose numbers are gone on purpose, with the reason."""
 
@@ -776,11 +770,10 @@ def compare_numbers(before: Path, after: Path, lines: int) -> int:
     """Compare the numbers of two recordings by step, file, row and column; 1 where one differs or is gone."""
     wrong = total = 0
     for folder in sorted(path for path in before.iterdir() if path.is_dir()):
-        step = EARLIER_NAMES.get(folder.name, folder.name)
-        if step in RETIRED or not (after / step).is_dir():
+        if (step := folder.name) in RETIRED or not (after / step).is_dir():
             print(f"{folder.name}: left out ({RETIRED.get(step, 'not in the other recording')})")
             continue
-        earlier = {renamed(name): value for name, value in numbers_of(folder).items()}
+        earlier = numbers_of(folder)
         present = numbers_of(after / step)
         total += len(earlier)
         apart = [
@@ -797,13 +790,6 @@ def compare_numbers(before: Path, after: Path, lines: int) -> int:
         wrong += len(apart) + len(gone)
     print(f"{total:,} numbers before: {wrong:,} differ or are gone")
     return int(bool(wrong))
-
-
-def renamed(name: str) -> str:
-    """A number's name with the present names of its parts."""
-    for earlier, present in EARLIER_NAMES.items():
-        name = name.replace(earlier, present)
-    return name
 
 
 def difference(contents: list[bytes | None], lines: int) -> str:

@@ -257,7 +257,7 @@ _SIGNATURE = "data:mini/all@1f3a|unit:chunk|metric:overlap@v1|proto:correlation|
 RESULT = {
     **{"schema": "metaeval-result/2", "protocol": "correlation", "title": "How scores follow levels", "unit": "chunk"},
     **{"settings": {"ties": "half"}, "data": _DATA, "published": "a paper"},
-    "interval": {"resamples": 30, "seed": 0, "level": 0.95, "method": "bca"},
+    "interval": {"resamples": 30, "seed": 0, "level": 0.95, "method": "percentile"},
     "columns": [{"key": "pearson", "label": "Pearson r", "scale": 1.0, "digits": 3}],
     "rows": [
         {

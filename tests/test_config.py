@@ -47,23 +47,6 @@ def test_a_file_gives_way_to_settings_and_settings_to_overrides(yaml):
     assert load_run(path, {"split": "test"}, ["split=dev"]).split == "dev"
 
 
-def test_the_threshold_of_evidence_is_read_by_its_earlier_name_too(yaml):
-    path = yaml("evidence_threshold: 0.3\nevidence: {rule: touched}\n")
-
-    assert (load_run(path, {}).evidence.rule, load_run(path, {}).evidence.threshold) == ("touched", 0.3)
-    assert load_run(None, {}, ["evidence_threshold=0.3"]) == load_run(None, {}, ["evidence.threshold=0.3"])
-    assert RunConfig(evidence_threshold=0.3) == RunConfig(evidence={"threshold": 0.3})
-    assert RunConfig(evidence_threshold=0.3, evidence=RunConfig().evidence).evidence.threshold == 0.3
-    for name in ("evidence.threshold", "evidence_threshold"):
-        evidence = load_run(path, {}, [f"{name}=0.7"]).evidence
-        assert (evidence.rule, evidence.threshold) == ("touched", 0.7)
-    for settings in ("evidence_threshold: 0.3\nevidence: {threshold: 0.3}\n", "evidence_threshold: 0.3\nevidence: 3\n"):
-        with pytest.raises(UserError, match=r"evidence_threshold is the earlier name of .*: give only one"):
-            load_run(yaml(settings), {})
-    with pytest.raises(UserError, match=r"^--set evidence\.threshold is 2: it should be less than"):
-        load_run(None, {}, ["evidence_threshold=2"])
-
-
 def test_an_empty_file_is_the_default_run(yaml):
     assert load_run(yaml("# nothing\n"), {}) == RunConfig() == load_run(None, {})
 

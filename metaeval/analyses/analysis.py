@@ -250,12 +250,6 @@ class Analysis:
     figures: Callable[[Sequence[Path]], dict[str, Figure]] | None = None
     tree: Callable[[str, str], tuple[Figure, str, list[str]]] | None = None
 
-    @property
-    def earlier(self) -> Mapping[str, str]:
-        """Earlier names of options, by their present names."""
-        fields = self.options.model_fields.items()
-        return {name: flag_of(declared).earlier for name, declared in fields if flag_of(declared).earlier}
-
     def complete(
         self, options: DeclaredOptions, progress: Progress, on_part: Callable[[Done], object] | None = None
     ) -> Done:
@@ -289,9 +283,6 @@ class Analysis:
         """
         fields = self.options.model_fields
         spell = str if overrides is None else partial(typed_as, self.options)
-        for name, earlier in self.earlier.items():
-            if earlier not in fields and settings.get(earlier) is not None:
-                raise UserError(f"{self.name}: {earlier} is the earlier name of {name}: use {name}.")
         for name, declared in fields.items():
             alias = flag_of(declared).alias
             if alias and alias not in fields and settings.get(alias) is not None:

@@ -22,12 +22,6 @@ from metaeval.runs.score_columns import FILE_PREFIX
 
 RECIPE = "recipe"
 """The field of a manifest that holds the recipe."""
-_EDITION = 2
-"""Number of the recipes' format, raised when an option's value is renamed; recipes of edition 1 lack the field."""
-_RENAMED: Mapping[str, Mapping[tuple[str, str], str]] = {
-    "cite generate": {("strategy", "two-stage"): "select-then-write"},
-}
-"""Present values of options that had another name in edition 1, by analysis and (option, earlier value)."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +96,7 @@ def folder_of(analysis: Analysis, command: Command, done: Done) -> Path | None:
 
 
 def recipe_of(analysis: str, options: DeclaredOptions, read: Iterable[Path] = ()) -> dict[str, Any]:
-    """Return the recipe of an analysis: its name, the options given, SHA-256 by path of the files they name, edition.
+    """Return the recipe of an analysis: its name, the options given, and SHA-256 by path of the files they name.
 
     read: further files that were read. Options are recorded as they were given, not as they were resolved: whether
     metrics were named decides which metrics of a rated set are evaluated. `trust_config` is not recorded.
@@ -117,14 +111,7 @@ def recipe_of(analysis: str, options: DeclaredOptions, read: Iterable[Path] = ()
             hidden = {key for key, field in type(value).model_fields.items() if field.exclude}
             values[name] |= {key: setting for key, setting in changed(value).items() if key in hidden}
     files = {str(path): sha256_file(path) for path in (*files_of(options), *read)}
-    return {"analysis": analysis, "options": values, "files": files, "edition": _EDITION}
-
-
-def with_present_values(recipe: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a recipe with renamed values of its options replaced; the same object where no value was renamed."""
-    known = {} if "edition" in recipe else _RENAMED.get(recipe["analysis"], {})
-    renamed = {name: value for (name, earlier), value in known.items() if recipe["options"].get(name) == earlier}
-    return {**recipe, "options": {**recipe["options"], **renamed}, "edition": _EDITION} if renamed else recipe
+    return {"analysis": analysis, "options": values, "files": files}
 
 
 def files_of(options: DeclaredOptions) -> Iterator[Path]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class StoreOptions(ResultsSettings, DeclaredOptions):
     """Options of a command about the stores."""
 
-    reply_store: Annotated[Path | None, Flag("FILE", earlier="replies", hidden=True)] = None
+    reply_store: Annotated[Path | None, Flag("FILE", hidden=True)] = None
     """Reply store (default: replies.sqlite in the cache folder)."""
     store: Annotated[Path | None, Flag("FILE")] = None
     """Score store (default: RESULTS/scores.sqlite)."""

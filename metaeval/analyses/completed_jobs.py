@@ -111,7 +111,7 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
 
 def _provenance(folder: Path) -> list[str]:
     """Return lines with what the manifest says of how a job was made: command, settings, data and versions."""
-    from metaeval.analyses.analysis_job import RECIPE, changed_files, with_present_values
+    from metaeval.analyses.analysis_job import RECIPE, changed_files
     from metaeval.analyses.command_words import command_of
     from metaeval.runs.job_folder import lost_objects, read_manifest
 
@@ -120,7 +120,7 @@ def _provenance(folder: Path) -> list[str]:
     lines = [f"No command repeats this job, because {lost}." if lost else "The manifest records no command."]
     if isinstance(recipe, dict) and not lost:
         try:
-            lines = [f"Command: {shlex.join(['metaeval', *command_of(with_present_values(recipe))])}"]
+            lines = [f"Command: {shlex.join(['metaeval', *command_of(recipe)])}"]
         except UserError as error:  # a command of another version, or of a package that is not installed here
             lines = [f"No command repeats this job: {error}"]
         lines += [f"{name} is missing or has changed." for name in changed_files(recipe)]

@@ -173,7 +173,7 @@ class DataConvertOptions(DataSettings, DataSetOptions):
 
     untyped = frozenset({"columns"})
 
-    output: Annotated[Path, Flag("FILE", argument=True, output=True, earlier="out")]
+    output: Annotated[Path, Flag("FILE", argument=True, output=True)]
     """Corpus file to write (.jsonl)."""
 
 

@@ -24,7 +24,7 @@ class PlanOptions(PanelOptions):
     """Protocol to plan for, by its headline measure."""
     measure: Annotated[str, Flag("KEY")] = ""
     """Key of the measure: overall, spearman, ndcg@5 ..."""
-    half_width: Annotated[float | None, Flag("NUMBER", earlier="interval")] = None
+    half_width: Annotated[float | None, Flag("NUMBER")] = None
     """Plan labels instead: target half-width of a share's 95 % interval (0.1: 10 points)."""
     share: Annotated[float | None, Flag("NUMBER")] = None
     """Share that is expected, for --half-width (default: several)."""
@@ -36,7 +36,7 @@ class PlanOptions(PanelOptions):
     """Certify without scores: values of metrics in the table's units, with commas."""
     runs: Annotated[int, Flag("NUMBER")] = 300
     """Samples of each simulation."""
-    icc: Annotated[Numbers, Flag("NUMBERS", earlier="alike")] = (0.3,)
+    icc: Annotated[Numbers, Flag("NUMBERS")] = (0.3,)
     """With --value: intraclass correlations of the errors in a group, with commas."""
     groups: Annotated[int | None, Flag("NUMBER")] = None
     """With --value: groups (default: those of the data)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,16 +14,6 @@ from metaeval.errors import UserError
 
 if TYPE_CHECKING:
     from metaeval.runs.job_folder import DoneJob
-
-
-_EARLIER: Mapping[str, tuple[str, Mapping[str, object]]] = {
-    "power": ("plan", {}),
-    "certify": ("plan", {"certify": True}),
-    "decide": ("thresholds", {}),
-    "calibrate": ("thresholds", {"learn": True}),
-    "check-claim": ("multiverse", {}),
-}
-"""Names of analyses in earlier versions, each with the present name and the options to add."""
 
 
 class RerunOptions(OutputSettings, DeclaredOptions):
@@ -44,7 +33,7 @@ def _files_of(job: DoneJob) -> list[str]:
 
 
 def _run(options: RerunOptions, progress: Progress) -> Done:
-    from metaeval.analyses.analysis_job import RECIPE, changed_files, with_present_values, write_job
+    from metaeval.analyses.analysis_job import RECIPE, changed_files, write_job
     from metaeval.files import sha256_file
     from metaeval.report.notebook import Sheets
     from metaeval.runs.job_folder import NAME, find_job, lost_objects, read_manifest
@@ -56,14 +45,11 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
         raise UserError(f"{job.name} cannot be rerun, because {lost}.")
     if not isinstance(recipe, dict):
         raise UserError(
-            f"{job.name} cannot be rerun, because its command line was not recorded (by an earlier version, or by a "
-            f"command that never records it): type the command again, with the settings in {job.folder / NAME}."
+            f"{job.name} cannot be rerun, because its command line was not recorded: type the command again, with the "
+            f"settings in {job.folder / NAME}."
         )
-    earlier, recipe = recipe, with_present_values(recipe)
-    command = str(recipe["analysis"])
-    present, more = _EARLIER.get(command, (command, {}))
-    analysis = registry.find("analysis", present.replace(" ", "."))
-    recipe_options = {**analysis.again(recipe["options"]), **more}
+    analysis = registry.find("analysis", str(recipe["analysis"]).replace(" ", "."))
+    recipe_options = analysis.again(recipe["options"])
     if not options.trust_config:
         for settings in (recipe_options, *recipe_options.get("datasets", ())):
             check_file(job.folder / NAME, settings)
@@ -77,10 +63,8 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     nothing = [f"{name}=null" for name, value in recipe_options.items() if value is None]
     again = analysis.options_of({**recipe_options, "results": options.results, **trust}, nothing)
     done = analysis.complete(again, progress, partial(write_job, analysis, again))
-    written = write_job(analysis, again, done, recipe if present == command else None)
-    # The folder has the name of the command, and a hash of the options' values.
-    moved = (present != command or recipe is not earlier) and written.folder is not None
-    if not moved and (written.folder is None or written.folder.resolve() != job.folder.resolve()):
+    written = write_job(analysis, again, done, recipe)
+    if written.folder is None or written.folder.resolve() != job.folder.resolve():
         to = "were not written to a folder"
         if written.folder is not None:
             to = f"went to another folder, {written.folder} ('metaeval results show' prints what made each)"
@@ -88,8 +72,7 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
             f"{job.name} was run again, but its results {to}: the code of a metric, versions of packages or defaults "
             "have changed since."
         )
-    again_in = written.folder if moved and written.folder else job.folder
-    after = {name: sha256_file(again_in / name) for name in before if (again_in / name).is_file()}
+    after = {name: sha256_file(job.folder / name) for name in before if (job.folder / name).is_file()}
     unlike = sorted(name for name, known in before.items() if after.get(name) != known)
     same = f"{len(before) - len(unlike)} of {len(before)} files are the same bytes"
     summary = f"{same}; different: {', '.join(unlike)}" if unlike else same

@@ -22,7 +22,7 @@ class ScoreOptions(JobOptions, DatasetSettings):
 
     untyped = JobOptions.untyped | {"results", "pool"}
 
-    output: Annotated[Path, Flag("FOLDER", "-o", output=True, earlier="out")] = Path("results")
+    output: Annotated[Path, Flag("FOLDER", "-o", output=True)] = Path("results")
     """Folder for the score files."""
     format: Annotated[Literal["jsonl", "parquet"], Flag("FORMAT")] = "jsonl"
     """Format of the score files: jsonl or parquet."""

@@ -34,7 +34,7 @@ class SlurmOptions(
 
     tasks: Annotated[int, Flag("NUMBER")] = 8
     """Tasks of the array, or with --ray nodes."""
-    output: Annotated[Path, Flag("FOLDER", "-o", earlier="out")] = Path("shards")
+    output: Annotated[Path, Flag("FOLDER", "-o")] = Path("shards")
     """Folder for the shards."""
     cpus: Annotated[int, Flag("NUMBER")] = 4
     """CPU cores of a task."""

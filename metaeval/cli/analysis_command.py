@@ -23,19 +23,11 @@ from metaeval.analyses.analysis import (
     Done,
     names_in,
     own_fields,
-    typed_as,
 )
-from metaeval.cli.options import (
-    answered_name,
-    answered_parameter,
-    is_joined,
-    is_set_in_part,
-    refuse_duplicates,
-    text_parameter,
-)
+from metaeval.cli.options import is_joined, is_set_in_part, refuse_duplicates, text_parameter
 from metaeval.cli.output import say, say_rest, say_text, say_written, scoring_progress, show, show_sentences
 from metaeval.config import BudgetSettings, ExecutorSettings, ResultsSettings
-from metaeval.declared import is_typed, kinds_of, option_of
+from metaeval.declared import is_typed
 from metaeval.errors import UserError
 from metaeval.files import declare, inputs_protected
 
@@ -138,12 +130,6 @@ def command_of(analysis: Analysis) -> Callable[..., None]:
     fields = analysis.options.model_fields
     names = [name for name in dict.fromkeys([*own_fields(analysis.options), *fields]) if is_typed(fields[name])]
     typed = [text_parameter(name, fields[name]) for name in names if name not in analysis.options.untyped]
-    earlier = {f"--{old}": name for name, old in analysis.earlier.items()}
-    untyped = {option_of(name, fields[name]): name for name in names if name in analysis.options.untyped}
-    answers = {option: f"the earlier name of {typed_as(analysis.options, name)}" for option, name in earlier.items()}
-    answers |= {option: f"a setting here: {typed_as(analysis.options, name)}" for option, name in untyped.items()}
-    switches = {option for option, name in untyped.items() if bool in kinds_of(fields[name].annotation)}
-    typed += [answered_parameter(option, bool if option in switches else str) for option in answers]
     in_part = any(name in analysis.options.untyped or is_set_in_part(field) for name, field in fields.items())
     settable = in_part or analysis.options.model_config.get("extra") == "allow"
     prints_on = issubclass(analysis.options, AnalysisOptions) and issubclass(analysis.options, ResultsSettings)
@@ -161,14 +147,11 @@ def command_of(analysis: Analysis) -> Callable[..., None]:
     ]
 
     refuse_duplicates(analysis.name, parameters)
-    joined = [part.name for part in typed if part.name in fields and is_joined(fields[part.name])]
+    joined = [part.name for part in typed if is_joined(fields[part.name])]
 
     def command(**words: Any) -> None:
         overrides, full, json = words.pop("set", None) or (), words.pop("full", False), words.pop("json", False)
         quiet = words.pop("quiet", False)
-        for option, answer in answers.items():
-            if words.pop(answered_name(option)) is not None:
-                raise UserError(f"{option} is {answer}.")
         for name in joined:
             words[name] = ",".join(words[name]) if words[name] else None
         options = analysis.options_of(words, overrides)

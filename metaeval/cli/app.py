@@ -12,7 +12,6 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from types import FrameType
 from typing import Annotated, Any, ClassVar
 
@@ -24,19 +23,6 @@ from metaeval.cli.analysis_command import DeclaredGroup, group_of
 from metaeval.cli.output import say
 from metaeval.display_text import Shown
 from metaeval.errors import ColumnsError, UserError
-
-EARLIER: Mapping[str, str] = {
-    "calibrate": "thresholds --learn",
-    "certify": "plan --certify",
-    "decide": "thresholds",
-    "figures": "results figures JOB",
-    "generate": "cite generate",
-    "power": "plan",
-    "slurm": "shards slurm",
-    "table": "results show",
-    "tables": "run --suite",
-}
-"""Commands of earlier versions, with what is typed now: a word in capitals stands for what has to be filled in."""
 
 
 class _StopSignal(KeyboardInterrupt):
@@ -74,16 +60,6 @@ class _LogLine(logging.Formatter):
 
 class _Commands(DeclaredGroup):
     """The top-level commands; interrupts and broken pipes bypass typer's own handling."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that was typed; for an earlier one, or close, raise `UserError` with the present name."""
-        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
-            nearest = get_close_matches(args[0], [*EARLIER, *self.list_commands(ctx)], n=1)
-            for earlier in EARLIER.keys() & nearest:
-                words = [] if re.search("[A-Z]", EARLIER[earlier]) else args[1:]
-                typed = f"metaeval {' '.join([EARLIER[earlier], *map(shlex.quote, words)])}"
-                raise UserError(f"'metaeval {earlier}' is now 'metaeval {EARLIER[earlier]}': type {typed}")
-        return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Parse the command line, and print its help; see `_InterruptError` and `_NoReaderError`."""

@@ -103,23 +103,8 @@ def refuse_duplicates(command: str, parameters: Sequence[inspect.Parameter]) -> 
         for word in [word for word in words if isinstance(word, str)] or usual:
             first = seen.setdefault(word, parameter)
             if first is not parameter or word == "--help":
-                other = "the help" if word == "--help" else first.name.removeprefix(ANSWERED)
+                other = "the help" if word == "--help" else first.name
                 raise UserError(
-                    f"The command {command!r} has {word} twice, for {other} and for "
-                    f"{parameter.name.removeprefix(ANSWERED)}: rename a field, or give it another Flag(name=, short=)."
+                    f"The command {command!r} has {word} twice, for {other} and for {parameter.name}: rename a field, "
+                    "or give it another Flag(name=, short=)."
                 )
-
-
-ANSWERED = "answered_"
-"""Prefix of the parameters of hidden options, to which the command only replies with a hint what to type instead."""
-
-
-def answered_name(option: str) -> str:
-    """Return the parameter name of a hidden option (see `answered_parameter`)."""
-    return f"{ANSWERED}{option.strip('-').replace('-', '_')}"
-
-
-def answered_parameter(option: str, value: type = str) -> inspect.Parameter:
-    """Return the parameter of a hidden option (see `ANSWERED`). option: as typed. value: bool for a switch."""
-    kind: Any = Annotated[value | None, Option(option, hidden=True, help="Not an option any more.")]
-    return inspect.Parameter(answered_name(option), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)

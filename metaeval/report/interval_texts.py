@@ -11,7 +11,7 @@ from metaeval.report.ranking_measures import metrics_of
 from metaeval.report.result import Column, Interval, Result
 from metaeval.report.table import plain, value_of
 
-_METHODS = {"t": "cluster-t", "bootstrap-t": "cluster bootstrap-t", "percentile": "percentile", "bca": "BCa"}
+_METHODS = {"t": "cluster-t", "percentile": "percentile"}
 
 FEW_GROUPS = 30
 """Effective groups below which intervals cover less often than they say (docs/explanation/inference.md)."""

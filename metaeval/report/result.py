@@ -175,8 +175,7 @@ class Data(_ResultModel):
         )
 
 
-IntervalMethod = Literal["t", "percentile", "bootstrap-t", "bca"]
-"""Methods of intervals; only files of earlier versions have the last two."""
+IntervalMethod = Literal["t", "percentile"]
 
 
 class Interval(_ResultModel):
@@ -206,7 +205,7 @@ class Interval(_ResultModel):
     @property
     def studentised(self) -> bool:
         """Return whether the intervals rest on a standard error, and on its effective groups."""
-        return self.method in ("t", "bootstrap-t")
+        return self.method == "t"
 
 
 class Comparison(_ResultModel):

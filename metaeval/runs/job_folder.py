@@ -164,20 +164,14 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
-    """Return the run's settings from a folder's manifest, those of earlier versions converted; empty without any."""
+    """Return the run's settings from a folder's manifest; empty without any."""
     config = read_manifest(folder).get("config")
-    settings = dict(config) if isinstance(config, dict) else {}
-    if "evidence_threshold" in settings:  # of earlier versions, which had one rule for evidence
-        settings["evidence"] = {"rule": "touched"}
-    return settings
+    return dict(config) if isinstance(config, dict) else {}
 
 
 def completed_run(settings: Mapping[str, Any], where: str, trust: bool) -> RunConfig:
-    """Return the configuration of a completed run from the settings in its manifest. where: what is read, for errors.
-
-    Settings of intervals have their defaults, since a manifest may name a method that only earlier versions compute.
-    """
-    return validated(RunConfig, {**settings, "interval": {}, "trust_config": trust}, where)
+    """Return the configuration of a completed run from its manifest's settings. where: what is read, for errors."""
+    return validated(RunConfig, {**settings, "trust_config": trust}, where)
 
 
 def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:

@@ -159,11 +159,10 @@ CHANCE_CONTROLS = frozenset(name + label for name in ("constant", "random") for 
 """Controls without information: where a measure is defined for them, they have its chance value."""
 
 _GROUPS = {
-    **dict.fromkeys((OVERLAP, "lexical overlap"), "lexical"),
-    **dict.fromkeys((REFERENCE_MODEL, "learnt coverage"), "reference"),
+    **{OVERLAP: "lexical", REFERENCE_MODEL: "reference"},
     **dict.fromkeys(GOLD_CONTROLS, "oracle"),
 }
-"""Groups of controls by name, also by the names that result files of earlier versions have."""
+"""Groups of controls by name."""
 
 
 def group_of(control: str) -> str:

@@ -51,7 +51,6 @@ def test_given_axes_take_the_place_of_their_defaults_or_stand_beside_them():
     axes = read_axes(["chunk.size=100", "aggregate=max, mean,max"])
 
     assert axes == {**DEFAULT_AXES, "chunk.size": ("100",), "aggregate": ("max", "mean")}
-    assert read_axes(["evidence_threshold=0.4"]) == {**DEFAULT_AXES, "evidence.threshold": ("0.4",)}  # its earlier name
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,7 @@ def test_a_part_is_the_run_of_the_metrics_that_are_left(suite_file):
 
 def test_what_is_typed_counts_in_place_of_a_data_sets_own(suite_file):
     file = suite_file(
-        "datasets: [{dataset: mini, chunk: {size: 60}, evidence_threshold: 0.3, options: {a: 1}}, wice]\n"
+        "datasets: [{dataset: mini, chunk: {size: 60}, evidence: {threshold: 0.3}, options: {a: 1}}, wice]\n"
         "chunk: {mode: words}\n"
     )
     overrides = ["chunk.size=70", "evidence.window=1", "dataset_options.b=2"]

@@ -64,8 +64,6 @@ def test_a_pipeline_without_a_parser_is_refused(tmp_path):
         ("spacy:", r"Unknown parser 'spacy:'"),
         ("spacy:no_such_pipeline", r"type 'python -m spacy download no_such_pipeline'"),
         ("stored:nowhere.json", r"Cannot read nowhere\.json: No such file"),
-        ("ud:mine.conllu", r"'ud:mine\.conllu' is no longer available: use small or spacy:NAME, or give the parses"),
-        ("ud:stanza", r"'ud:stanza' is no longer available: use small or spacy:NAME, or give the parses"),
     ],
 )
 def test_what_cannot_be_found_is_said(name, message):

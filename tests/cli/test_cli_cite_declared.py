@@ -181,17 +181,3 @@ def test_a_plan_is_a_text_in_python(answers):
 def test_two_names_of_one_option_are_refused(answers):
     with pytest.raises(metaeval.errors.UserError, match="metrics is another name of nli"):
         metaeval.cite.alce("answers.jsonl", nli="overlap", metrics="rouge")
-
-
-@pytest.mark.parametrize(
-    ("typed", "answer"),
-    [
-        ("cite alce a.jsonl --premise chunks", "--premise is a setting here: --set premise=VALUE."),
-        ("cite rewrite a.jsonl --whole", "--whole is a setting here: --set whole=true."),
-        ("cite citeeval a.jsonl --requests b.jsonl", "--requests is a setting here: --set requests=VALUE."),
-        ("cite citeeval a.jsonl --replies b.jsonl", "--replies is a setting here: --set batch=VALUE."),
-        ("cite alce a.jsonl --store b", "--store is a setting here: --set store=VALUE."),
-    ],
-)
-def test_an_option_that_became_a_setting_is_answered(refused, typed, answer):
-    assert refused(*typed.split()) == answer

@@ -43,7 +43,7 @@ def command_of(out):
         ("rouge", "retrieval", ("--pool", "bm25:2", "--set", "protocol_options.retrieval.gains=exponential")),
         ("overlap", "correlation", ("--set", "chunk.mode=words", "--set", "chunk.size=40", "--set", "interval.seed=3")),
         ("overlap", "correlation", ("--set", "metric_options.overlap.content_only=false")),
-        ("bm25", "classification", ("--set", "evidence_threshold=0.25", "--set", "interval.level=0.9")),
+        ("bm25", "classification", ("--set", "evidence.threshold=0.25", "--set", "interval.level=0.9")),
         ("bm25", "classification", ("--set", "evidence.rule=touched", "--set", "evidence.threshold=0.3")),
         ("rouge", "classification", ("-u", "page", "--set", "over_limit=cut")),
         ("rouge", "classification", ("-u", "evidence", "--set", "evidence.window=2")),

@@ -189,7 +189,6 @@ def test_power_says_how_many_labels_an_interval_takes(cli):
     assert metaeval.plan(half_width=0.1, share=0.5, items=400)[0]["labels"] == 75
     assert re.search(r"0\.5 +93", cli("plan", "--half-width", "0.1", "-s", "share=0.5").out)
     assert "above 0 and below 0.5" in cli("plan", "--half-width", "2").err
-    assert "--interval is the earlier name of --half-width" in cli("plan", "--interval", "0.1").err
 
 
 def table(path, n, share, seed, level=True):

@@ -113,7 +113,6 @@ def test_a_suite_gives_the_same_tables_under_the_same_names(cli, tmp_path):
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: metaeval.plan(alike=0.3), "plan: alike is the earlier name of icc."),
         (lambda: metaeval.compare("overlap", margn=1), "Did you mean 'margin'?"),
         (lambda: metaeval.compare("overlap", metrics=["rouge"]), "metrics is given twice"),
         (lambda: metaeval.thresholds("overlap", to_split="dev"), "name that data set with --to"),

@@ -97,7 +97,6 @@ def test_the_recipe_holds_what_was_given_and_no_default(ran):
             "comparison": {"test": "t", "permutations": 20, "alpha": 0.05, "family": "column"},
         },
         "files": {},
-        "edition": 2,
     }
 
 
@@ -121,23 +120,6 @@ def test_a_job_without_a_recipe_says_so(cli, ran):
     path.write_text(json.dumps(made))
 
     assert "cannot be rerun, because its command line was not recorded" in cli("results", "rerun").err
-
-
-@pytest.mark.parametrize("name", ["power", "certify", "decide", "calibrate"])
-def test_a_job_of_an_earlier_version_is_run_again_by_the_present_command(ran, name):
-    ran(*JOBS[name], *TYPED)
-    folder = Path("results/latest").resolve()
-    made = json.loads((folder / "manifest.json").read_text())
-    made["recipe"]["analysis"] = name
-    for mode in ("certify", "learn"):
-        made["recipe"]["options"].pop(mode, None)
-    earlier = Path(f"results/{name}/mini-all-chunk-00000000")
-    shutil.copytree(folder, earlier)
-    (earlier / "manifest.json").write_text(json.dumps(made))
-
-    ended = ran("results", "rerun", "00000000")
-    assert "files are the same bytes." in ended.out
-    ran("results", "show", "00000000")
 
 
 def test_a_changed_file_is_named(cli, ran):

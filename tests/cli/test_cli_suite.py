@@ -88,22 +88,6 @@ def test_figures_of_a_job_that_is_done_run_nothing_and_leave_it_the_latest(cli, 
     assert drawn == {"figure-forest", *(f"figure-{kind}-mini-all-chunk" for kind in kinds)}
 
 
-def test_a_job_with_intervals_of_earlier_versions_is_shown_explained_and_drawn(ran):
-    ran("run", "-m", "overlap,rouge", "-p", "correlation", "-q", *QUICK)
-    for path in Path("results/latest/").glob("*.json"):
-        text = path.read_text(encoding="utf-8").replace('"method": "t"', '"method": "bca"')
-        path.write_text(text.replace("cluster-t-", "cluster-bca-"), encoding="utf-8")
-    table = "results/latest/correlation.json"
-
-    for words, shown in (
-        (("results", "show", table), "95 % BCa intervals, 5 resamples"),
-        (("results", "figures"), "figure-forest"),
-        (("view", "latest"), "view.html"),
-    ):
-        ended = ran(*words)
-        assert shown in " ".join((ended.out + ended.err).split())
-
-
 @pytest.mark.usefixtures("every_format")
 def test_a_sentence_is_drawn_with_its_claims(refused, ran):
     pytest.importorskip("spacy")

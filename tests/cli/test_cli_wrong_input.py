@@ -64,11 +64,7 @@ SETTINGS = {
     "not YAML": ("chunk.size=[1", ["--set chunk.size", "not YAML"]),
     "doubtful number": ("chunk.size=012", ["--set chunk.size", "can be read as two numbers", "in quotes"]),
     "choice": ("chunk.mode=sentence", ["--set chunk.mode", "'sentences', 'whole-sentences' or 'words'"]),
-    "interval of earlier versions": (
-        "interval.method=bca",
-        ["--set interval.method", "bca is no longer computed"],
-    ),
-    "another such interval": ("interval.method=bootstrap-t", ["bootstrap-t is no longer computed; use t,"]),
+    "method of intervals": ("interval.method=bca", ["--set interval.method is 'bca'", "'t' or 'percentile'"]),
     "metric option": ("metric_options.overlap.content=1", ["'content'", "of metric 'overlap'", "Known: content_only"]),
     "metric option's value": ("metric_options.overlap.content_only=7", ["'content_only'", "is 7", "valid boolean"]),
     "options of no metric": ("metric_options.roug.stem=1", ["metric in metric_options 'roug'", "Did you mean 'rouge'"]),

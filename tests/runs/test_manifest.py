@@ -41,13 +41,9 @@ def written(found, tmp_path):
     return config, [result.data for result in found.results], paths
 
 
-def test_the_settings_are_read_back_and_those_of_earlier_versions_have_their_rule_for_evidence(written, tmp_path):
+def test_the_settings_are_read_back(written, tmp_path):
     config, _, paths = written
     assert RunConfig(**settings_of(paths[0].parent)) == config
-    earlier = {**config.model_dump(mode="json", exclude={"evidence"}), "evidence_threshold": 0.4}
-    (tmp_path / "manifest.json").write_text(json.dumps({"config": earlier}))
-    found = RunConfig(**settings_of(tmp_path))
-    assert (found.evidence.rule, found.evidence.threshold) == ("touched", 0.4)
     (tmp_path / "manifest.json").write_text("no manifest")
     assert settings_of(tmp_path) == {}
 

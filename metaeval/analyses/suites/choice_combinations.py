@@ -28,7 +28,6 @@ DEFAULT_AXES: Mapping[str, tuple[str, ...]] = {
     TIES: ("expected", "worst", "best"),
 }
 _POOL = "pool"
-_EARLIER = {"evidence_threshold": "evidence.threshold"}
 _PLAIN = ("controls=false", "interval.resamples=0", "comparison.permutations=0")  # values without intervals
 _RULE, _THRESHOLD = "evidence.rule", "evidence.threshold"
 _IDLE: Mapping[str, tuple[str, ...]] = {
@@ -52,7 +51,7 @@ def read_axes(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
         parts = tuple(dict.fromkeys(part.strip() for part in values.split(",") if part.strip()))
         if not equals or not name.strip() or not parts:
             raise UserError(f"An axis is NAME=VALUE,VALUE, for example chunk.size=100,150; got {text!r}.")
-        axes[_EARLIER.get(name.strip(), name.strip())] = parts
+        axes[name.strip()] = parts
     for value in axes[TIES]:
         if value not in DEFAULT_AXES[TIES]:
             raise unknown("tie policy", value, DEFAULT_AXES[TIES])

@@ -174,9 +174,4 @@ def find_parser(name: str = "small", one_root: bool = True) -> Parser:
         return _spacy_parser(argument, name, one_root)
     if argument and kind == "stored":
         return stored_parser(read_parses(Path(argument)), f"stored:{Path(argument).name}")
-    if kind == "ud":
-        raise UserError(
-            f"The parser {name!r} is no longer available: use small or spacy:NAME, or give the parses of "
-            "another parser, with the labels of spaCy's English models, as stored:FILE.json."
-        )
     raise UserError(f"Unknown parser {name!r}. Known: small, spacy:NAME, stored:FILE.json.")

@@ -50,7 +50,7 @@ class FitOptions(ItemOptions):
     """Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table."""
     labels: LabelsFile = None
     """People's labels of some items: .csv, .tsv, .xlsx or .jsonl (in Python also levels by id)."""
-    metrics: Annotated[MetricNames, Flag("NAMES", "-m", earlier="metric")] = OFFERED
+    metrics: Annotated[MetricNames, Flag("NAMES", "-m")] = OFFERED
     """Metrics to score, the cheapest first (default: overlap, support-mini, minilm-bertscore until one will do)."""
     output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = None
     """The gate's file."""

@@ -33,7 +33,7 @@ class LabelOptions(ItemOptions):
     """Number of citations to label."""
     design: Annotated[str, Flag("NAME")] = "random"
     """Design of the sample: random, stratified (by the metric's scores) or uncertain (more of the middle)."""
-    sampling_unit: Annotated[str, Flag("NAME", "-u", earlier="unit")] = "item"
+    sampling_unit: Annotated[str, Flag("NAME", "-u")] = "item"
     """Sampling unit: item (a citation) or answer (all its citations)."""
     metric: MetricName = "overlap"
     """Metric of the designs that look at scores."""
@@ -41,7 +41,7 @@ class LabelOptions(ItemOptions):
     """Seed of the sample."""
     output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = None
     """File to fill in: .csv, .tsv, .xlsx, .jsonl, or .html."""
-    existing_labels: Annotated[FileOrObject, Flag("FILE", earlier="besides")] = None
+    existing_labels: Annotated[FileOrObject, Flag("FILE")] = None
     """Existing labels of a random sample, to which the new sample is added."""
     pipeline: PipelineName = ""
     """Pipeline (alce or aliice) whose questions about claims are labelled, in place of citations."""

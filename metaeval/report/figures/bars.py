@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _MEASURES = 4
 _LINES = ((0, (4, 2)), (0, (1, 2)), (0, (6, 2, 1, 2)), (0, ()), (0, (8, 3)))  # dashes: points on, points off
-_SHOWN = ("random", "constant", "overlap", "support-mini", "chunk position", "lexical overlap", "learnt coverage")
+_SHOWN = ("random", "constant", "overlap", "support-mini", "chunk position")
 
 
 @styled()
