@@ -233,8 +233,7 @@ class DataSettings(Strict):
     dataset_options: dict[str, OptionText] = Field(default_factory=dict)
     """Options of the data set ('metaeval data show NAME')."""
     columns: Annotated[dict[str, str], BeforeValidator(_columns), Flag("ROLE=COLUMN", "", "map", True)] = {}
-    """Column of your table for a role, as score=Points (id=, gold=, group= ...), or words for a level, as full=Good
-    (also partial=, none=). Repeatable."""
+    """Column for a role (score=Points, id=, gold=, group= ...), or words for a level (full=Good). Repeatable."""
 
 
 class PairSettings(Strict):

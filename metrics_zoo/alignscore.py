@@ -205,6 +205,10 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         ),
     )
 
+    def range_by_options(self) -> Mapping[str, Any]:
+        """Return that the head reg gives any number."""
+        return {"low": None, "high": None} if self.options.mode.startswith("reg") else {}
+
     @cached_property
     def wanted(self) -> Checkpoint:
         """The checkpoint of the chosen size."""

@@ -9,7 +9,6 @@ computed once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from math import exp
@@ -23,7 +22,7 @@ from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_loading import FETCH_AGAIN, broken_files, load_model, load_tokenizer, pack_linears
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions, of_checkpoint
 from metaeval.scoring.backends.tokenization import TextTokens
-from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Status, TwoStepMetric
+from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
 
 if TYPE_CHECKING:
     import torch
@@ -82,10 +81,9 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
         **of_checkpoint(checkpoint),
     )
 
-    def __init__(self, options: MetricOptions | None = None) -> None:
-        super().__init__(options)
-        if self.options.transform == "exp":
-            vars(self)["card"] = replace(self.card, low=0.0, high=1.0)  # this metric's; the class keeps its own
+    def range_by_options(self) -> Mapping[str, Any]:
+        """Return that the exponential lies between 0 and 1."""
+        return {"low": 0.0, "high": 1.0} if self.options.transform == "exp" else {}
 
     @cached_property
     def model(self) -> BartLikelihood:

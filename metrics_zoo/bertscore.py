@@ -184,8 +184,8 @@ class TokenMatch(NamedTuple):
 class BERTScore(TwoStepMetric, ModelMetric):
     """BERTScore of the statement (candidate) against the source (reference); precision by default.
 
-    Special tokens have weight 0 in the means, but may be the best match of another token. A rescaled score can be
-    below the card's range. With idf, a statement whose tokens all occur in every source has NOTHING_TO_SCORE.
+    Special tokens have weight 0 in the means, but may be the best match of another token. With idf, a statement whose
+    tokens all occur in every source has NOTHING_TO_SCORE.
     """
 
     checkpoint = Checkpoint("microsoft/deberta-xlarge-mnli", "3.04 GB, MIT")
@@ -204,6 +204,10 @@ class BERTScore(TwoStepMetric, ModelMetric):
         **of_checkpoint(checkpoint),
     )
     Options = BERTScoreOptions
+
+    def range_by_options(self) -> Mapping[str, Any]:
+        """Return that a score that is rescaled by a baseline has no lowest value."""
+        return {"low": None} if self.options.rescale or self.options.baseline else {}
 
     @property
     def corpus_dependent(self) -> bool:

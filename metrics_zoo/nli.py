@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -71,6 +71,10 @@ class NLI(LoadedModelMetric):
         argument="model",
         **of_checkpoint(checkpoint),
     )
+
+    def range_by_options(self) -> Mapping[str, Any]:
+        """Return that a difference of two probabilities begins at -1."""
+        return {"low": -1.0} if self.options.score == "ent-minus-con" else {}
 
     @cached_property
     def model(self) -> PairClassifier:

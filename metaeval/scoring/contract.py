@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence, Set, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf, isfinite
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -167,6 +167,12 @@ class Metric(ABC):
 
     def __init__(self, options: MetricOptions | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
+        if changed := self.range_by_options():
+            vars(self)["card"] = replace(self.card, **changed)  # this metric's; the class keeps its own
+
+    def range_by_options(self) -> Mapping[str, Any]:
+        """Return the ends of the card's range (low, high) that these options change; none unless overridden."""
+        return {}
 
     @property
     def corpus_dependent(self) -> bool:

@@ -10,8 +10,10 @@ torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
 
 from metaeval.errors import UserError  # noqa: E402
+from metaeval.runs.loaded_metrics import load_metric  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.nli import NLI, NLIOptions, input_limit, read_labels  # noqa: E402
+from tests.cli.samples import with_options  # noqa: E402
 
 THREE = {0: "contradiction", 1: "entailment", 2: "neutral"}
 KINDS = ("bert", "roberta", "deberta", "deberta-v2", "albert")
@@ -173,3 +175,18 @@ def test_hardly_any_padding_and_each_pair_once(folders, watch):
     assert passed.texts == len(pairs)
     assert passed.padding <= 1.01
     assert metric.model.tokens.texts.calls == len(sources) + len(statements) + 2
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "ends"),
+    [
+        ("nli", "score=ent-minus-con", (-1.0, 1.0)),
+        ("alignscore", "mode=reg_sp", (None, None)),
+        ("bertscore", "rescale=true", (None, 1.0)),
+        ("bartscore", "transform=exp", (0.0, 1.0)),
+    ],
+)
+def test_an_option_that_changes_the_range_changes_the_card(name, option, ends):
+    # Outside of the declared range a score is a status and no score.
+    changed, plain = (load_metric(name, with_options(name, of)) for of in ([option], []))
+    assert (changed.card.low, changed.card.high) == ends != (plain.card.low, plain.card.high)
