@@ -12,6 +12,7 @@ from metaeval import registry
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
 from metaeval.config import ResultsSettings, RunConfig
 from metaeval.declared import Flag
+from metaeval.display_text import Shown
 from metaeval.errors import UserError
 from metaeval.report.result import Result
 
@@ -133,7 +134,7 @@ def _provenance(folder: Path) -> list[str]:
     for label, values in known.items():
         if isinstance(values, dict) and values:
             lines.append(f"{label}: {', '.join(f'{name} {value}' for name, value in values.items())}")
-    return lines
+    return [str(Shown(line)) for line in lines]
 
 
 SHOW = Analysis(

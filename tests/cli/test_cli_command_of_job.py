@@ -108,7 +108,7 @@ def test_the_command_of_a_decision_sheet_makes_the_sheet_again(cli, tmp_path):
 def test_a_changed_file_beside_and_a_file_of_scores_are_told(cli, ran, refused, tmp_path):
     ran("run", "-m", "overlap", "-p", "classification", *QUICK)
     folder = (tmp_path / "results/latest").resolve()
-    (folder / "pairs.jsonl").open("a").write("\n")
-    assert "pairs.jsonl: the file has changed since it was written" in cli("results", "show").err
+    (folder / "classification.json").open("a").write("\n")
+    assert "classification.json: the file has changed since it was written" in cli("results", "show").err
     (tmp_path / "mine.jsonl").write_text('{"pair_id": "a", "score": 1}\n')
     assert refused("results", "show", "mine.jsonl")

@@ -87,7 +87,6 @@ FROM_FILES = [
     "run -m shadowed -q",
     "run -m combined -q",
     "run -d own-data -m overlap",
-    "score -m program",
     "run --suite -c own-run",
     "multiverse -c own-run",
     "compare overlap members",
@@ -228,7 +227,7 @@ def test_what_a_file_asks_for_is_refused_in_one_sentence(ended, line):
 
 def test_the_audit_sees_what_is_typed(hostile):
     """The hook is no blind one: the same names run where they are typed."""
-    lines = [["metrics", "show", "evil:Evil"], ["metrics", "show", TOUCH]]
+    lines = [["metrics", "show", "evil:Evil"]]
     done = subprocess.run(
         [sys.executable, str(AUDITED)],
         input=json.dumps({"commands": lines}),
