@@ -7,8 +7,8 @@ python -m benchmarks.executors overhead [BLOCKS] [ROUNDS]: blocks that take a se
 alone and by `ray` in turns, in one cluster. What a block takes beyond its second, and the CPU time of all processes
 beyond that, is the executor's; medians over the rounds. Nothing of the start is counted.
 
-python -m benchmarks.executors table PAIRS [EXECUTOR ...]: a Parquet table of pairs through `metaeval score`, into
-shards; time, and CPU time and most memory of the driver, the workers and the cluster.
+python -m benchmarks.executors table PAIRS [EXECUTOR ...]: a Parquet table of pairs through `metaeval score`; time, and
+CPU time and most memory of the driver, the workers and the cluster.
 """
 
 import os
@@ -146,7 +146,8 @@ def table(count: int, names: list[str]) -> None:
         write_table(Path(folder) / "pairs.parquet", count)
         for name in names:
             more = [f"--set=executor.{key}={value}" for key, value in EXECUTORS[name].items()]
-            given = f"-m metaeval score -m {TOY} -d ratings --data {folder}/pairs.parquet -q --shard 0/1 -o"
+            job = f"-m metaeval score -m {TOY} -d ratings --data {folder}/pairs.parquet -q"
+            given = f"{job} --store {folder}/{name}.sqlite -o"
             began, found, most = time.monotonic(), {}, {}
             command = subprocess.Popen([sys.executable, *given.split(), f"{folder}/{name}", *more])
             while command.poll() is None:

@@ -1,7 +1,7 @@
 """How soon a user is told what happened to a command, and what is lost.
 
 python -m benchmarks.interruptions [PLACE ...]: of alone, local, ray (a cluster of the command's own), cluster (one that
-it joins), shard, "shard local", "shard ray", merge, write and token; all by default. Signals are sent at each stage,
+it joins), write and token; all by default. Signals are sent at each stage,
 and workers and nodes are killed. A line for each: the place, the stage, what was sent, the seconds until the first line
 on standard error, the exit code, rows lost and rows kept twice after the same command has been run to its end, and the
 line. For `token` the seconds count from the start of the command.
@@ -14,7 +14,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -23,7 +22,6 @@ from threading import Thread
 from typing import Any
 
 from benchmarks.pairs import write_table
-from metaeval.scoring.shards import part_notes, read_part, shard_states
 from tests.scoring.executors.job import begun, running, write_corpus
 
 TOYS = Path(__file__).parents[1] / "tests" / "scoring" / "executors" / "toys.py"
@@ -31,15 +29,12 @@ DATA = ["-d", "jsonl", "--data", "made.jsonl", "-q"]
 JOB = ["score", "-m", "toys:Company", *DATA]
 LOCAL = ["--executor", "local", "-s", "executor.workers=2"]
 RAY = ["--executor", "ray", "-s", "executor.workers=2"]
-STORE, SHARD = ["-o", "out", "--store", "s.sqlite"], ["--shard", "0/1", "-o", "shards"]
+STORE = ["-o", "out", "--store", "s.sqlite"]
 PLACES = {
     "alone": [*JOB, *STORE],
     "local": [*JOB, *STORE, *LOCAL],
     "ray": [*JOB, *STORE, *RAY],
     "cluster": [*JOB, *STORE, *RAY],
-    "shard": [*JOB, *SHARD],
-    "shard local": [*JOB, *SHARD, *LOCAL],
-    "shard ray": [*JOB, *SHARD, *RAY],
 }
 HELD = 5  # blocks of 14 that are begun; of two workers with two blocks each one has been taken in then
 Rows = set[tuple[Any, ...]]
@@ -85,10 +80,7 @@ class Command:
 
 
 def rows(path: Path) -> list[tuple[Any, ...]]:
-    """The rows of a store; of a folder of shards those of all parts."""
-    if path.is_dir():
-        notes = part_notes(shard_states(path)[0].place)
-        return [row for part, note in notes.items() for _, block in read_part(part, note) for row in block]
+    """The rows of a store."""
     with closing(sqlite3.connect(path)) as file:
         return list(file.execute("SELECT pair, score, status, tokens, cut FROM scores"))
 
@@ -114,8 +106,7 @@ def prepare() -> Rows:
 
 def interrupted(place: str, stage: str, number: int, expected: Rows, more: list[str], node: Any = None) -> None:
     """Send a signal to a command at a stage, or kill a worker or a node of it, and run it to its end."""
-    for path in ("out", "shards"):
-        shutil.rmtree(path, ignore_errors=True)
+    shutil.rmtree("out", ignore_errors=True)
     Path("log").unlink(missing_ok=True)
     Path("loading").unlink(missing_ok=True)
     shutil.copy("empty.sqlite", "s.sqlite")
@@ -139,9 +130,9 @@ def interrupted(place: str, stage: str, number: int, expected: Rows, more: list[
     code = command.ended()
     if code:
         assert Command([*PLACES[place], *more]).ended() == 0
-    kept = rows(Path("shards" if "shard" in place else "s.sqlite"))
-    twice = sum(Counter(row[0] for row in kept).values()) - len(set(kept)) if "shard" in place else puts() - len(kept)
-    command.report(place, stage, signal.Signals(number).name, since, len(expected - set(kept)), twice)
+    kept = rows(Path("s.sqlite"))
+    lost, twice = len(expected - set(kept)), puts() - len(kept)
+    command.report(place, stage, signal.Signals(number).name, since, lost, twice)
 
 
 def kill_node(node: Any) -> None:
@@ -170,7 +161,7 @@ def place_of(place: str, expected: Rows) -> None:
     for stage in stages:
         for number in (signal.SIGTERM, signal.SIGINT):
             interrupted(place, stage, number, expected, more)
-    if "shard" not in place and place != "alone":
+    if place != "alone":
         interrupted(place, "worker", signal.SIGKILL, expected, more)
     if made:
         node = made.add_node(**memory)
@@ -179,31 +170,21 @@ def place_of(place: str, expected: Rows) -> None:
         made.shutdown()
 
 
-def files(stage: str, count: int = 200_000) -> None:
-    """Interrupt the merge of a folder of shards, and the writing of a score file."""
+def writing(count: int = 200_000) -> None:
+    """Interrupt the writing of a score file."""
     write_table(Path("pairs.parquet"), count)
-    table = ["score", "-m", "overlap", "-d", "ratings", "--data", "pairs.parquet", "-q"]
-    merging = stage == "merge"
-    store = Path("merged.sqlite")
-    first = [*table, *SHARD] if merging else [*table, "-o", "first", "--store", str(store)]
-    words = ["shards", "merge", "shards", "--store", str(store)] if merging else [*first[:-3], "out", *first[-2:]]
-    assert Command(first).ended() == 0
+    table = ["score", "-m", "overlap", "-d", "ratings", "--data", "pairs.parquet", "-q", "--store", "s.sqlite"]
+    assert Command([*table, "-o", "first"]).ended() == 0
     for number in (signal.SIGTERM, signal.SIGINT):
-        command = Command(words)
-        command.wait(store.exists if merging else lambda: [*Path().glob("out/.*.unfinished")])
+        command = Command([*table, "-o", "out"])
+        command.wait(lambda: [*Path().glob("out/.*.unfinished")])
         since = time.monotonic()
         command.process.send_signal(number)
         command.ended()
-        assert Command(words).ended() == 0
-        if merging:
-            kept = len(rows(store)), len(set(rows(store)))
-            store.unlink()
-        else:
-            kept = (
-                count if Path("out/overlap.jsonl").read_bytes() == Path("first/overlap.jsonl").read_bytes() else 0,
-            ) * 2
-            shutil.rmtree("out")
-        command.report(stage, stage, signal.Signals(number).name, since, count - kept[1], kept[0] - kept[1])
+        assert Command([*table, "-o", "out"]).ended() == 0
+        same = Path("out/overlap.jsonl").read_bytes() == Path("first/overlap.jsonl").read_bytes()
+        shutil.rmtree("out")
+        command.report("write", "write", signal.Signals(number).name, since, 0 if same else count, 0)
 
 
 def token() -> None:
@@ -231,7 +212,7 @@ def token() -> None:
 
 def main() -> None:
     """Measure the places that are named."""
-    for place in sys.argv[1:] or [*PLACES, "merge", "write", "token"]:
+    for place in sys.argv[1:] or [*PLACES, "write", "token"]:
         with TemporaryDirectory(prefix="told") as folder:
             os.chdir(folder)
             os.environ["METAEVAL_CACHE"] = f"{folder}/cache"
@@ -241,7 +222,7 @@ def main() -> None:
             elif place == "token":
                 token()
             else:
-                files(place)
+                writing()
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ def ours(url: str, count: int) -> int:
         assert estimate(requests, url, store, prices).requests == count
         session.ask(requests)
         session.close()
-        rows = store.verify().rows
+        rows = sum(store.has(request.key(url)) for request in requests)
         store.close()
     return rows
 

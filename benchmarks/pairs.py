@@ -1,13 +1,13 @@
 """What the driver of a job needs for each pair.
 
     python -m benchmarks.pairs [PAIRS]             beyond the texts, in one job
-    python -m benchmarks.pairs table PAIRS...      in all, of a Parquet table that is scored in windows
+    python -m benchmarks.pairs table PAIRS...      in all, of a Parquet table
 
 Toy pairs, 20 to a source, with a metric that answers at once, through `score_pairs`: without a store, with an empty
 one, and again with what that holds. Memory is the largest that the process had, less what it had with the texts; each
 in a process of its own. Of a table: the command `metaeval score`, with an empty store and again with a full one (as a
-run that is resumed at its end), with a worker of its own for each of two cores, and in a shard; memory in all, and CPU
-time with that of workers.
+run that is resumed at its end), and with a worker of its own for each of two cores; memory in all, and CPU time with
+that of workers.
 """
 
 from __future__ import annotations
@@ -89,15 +89,10 @@ def tables(sizes: Sequence[str]) -> None:
                 ("empty store", f"--store {folder}/store -o {folder}/out"),
                 ("full store", f"--store {folder}/store -o {folder}/out"),
                 ("two workers", f"--store {folder}/two -o {folder}/two.out --executor local -s executor.workers=2"),
-                ("shard 0/1", f"--shard 0/1 -o {folder}/shards"),
             ):
                 seconds, memory = measured("score", *given.split(), *more.split())
                 each = seconds / pairs * 1e6
                 print(f"{pairs:,} pairs, {name:<12} {memory:6.2f} GiB {each:6.1f} us a pair", flush=True)
-            seconds, memory = measured("shards", "merge", f"{folder}/shards", "--store", f"{folder}/merged")
-            print(
-                f"{pairs:,} pairs, {'merge':<12} {memory:6.2f} GiB {seconds / pairs * 1e6:6.1f} us a pair", flush=True
-            )
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ _HOMES = {
 ANALYSES = {
     **{"check_gate": "gate.check", "fit_gate": "gate.fit", "gate_action": "gate.action", "score_files": "score"},
     **{name: name for name in ("cite", "compare", "data", "estimate", "evaluate", "label", "metrics", "multiverse")},
-    **{name: name for name in ("pairs", "plan", "results", "run", "shards", "store", "thresholds", "view")},
+    **{name: name for name in ("pairs", "plan", "results", "run", "thresholds", "view")},
 }
 """By name in Python: the registered name of the analysis, or group of analyses, that the function is made from."""
 HOMES = {name: home for home, names in _HOMES.items() for name in names}

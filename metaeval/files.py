@@ -14,17 +14,13 @@ import re
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from metaeval.display_text import visible
 from metaeval.errors import UserError
-from metaeval.remote_files import RemotePath
-
-AnyPath = Path | RemotePath
-"""A file or folder, here or in a remote file system."""
 
 UNFINISHED = ".unfinished"
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -55,14 +51,14 @@ def job_memory() -> dict[Any, Any]:
     return {} if job is None else job
 
 
-def declare(use: Literal["input", "output", "written"], *paths: AnyPath) -> None:
+def declare(use: Literal["input", "output", "written"], *paths: Path) -> None:
     """Register how the job uses files; raises `UserError` for a file that it reads and would overwrite.
 
     Every read and write here calls it; a command declares its outputs first. It does nothing outside a job.
     """
     job = _JOB.get()
     for path in paths:
-        if job is None or isinstance(path, RemotePath) or not (file := _file_id(path)):
+        if job is None or not (file := _file_id(path)):
             continue
         known, other = job.get(file, (use, path))
         if "written" in (known, use):
@@ -85,7 +81,7 @@ def _file_id(path: Path) -> tuple[int, int] | None:
 
 
 @contextlib.contextmanager
-def atomic_write(path: AnyPath, update: bool = False) -> Iterator[IO[bytes]]:
+def atomic_write(path: Path, update: bool = False) -> Iterator[IO[bytes]]:
     """Open a binary file that appears under `path` only when it is complete.
 
     The bytes go to a temporary file in the same folder, are flushed to disk and then renamed: a reader sees the old
@@ -94,10 +90,6 @@ def atomic_write(path: AnyPath, update: bool = False) -> Iterator[IO[bytes]]:
 
     Raises `UserError` when the folder cannot be written, the disk is full or the job read the file, which then stays.
     """
-    if isinstance(path, RemotePath):
-        with path.writing() as memory:
-            yield memory
-        return
     temporary = None
     if not update:
         declare("output", path)
@@ -152,7 +144,7 @@ def safe_name(text: str) -> str:
     return _UNSAFE.sub("_", text)[:80]
 
 
-def write_text(path: AnyPath, text: str, update: bool = False) -> None:
+def write_text(path: Path, text: str, update: bool = False) -> None:
     """Write a text as UTF-8 by `atomic_write`; a lone surrogate is written as its escape (\\ud800)."""
     with atomic_write(path, update) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
@@ -186,14 +178,12 @@ def read_most(file: IO[bytes] | gzip.GzipFile, most: int, longest: int | None = 
     return whole.getvalue()
 
 
-def read_bytes(path: AnyPath, then: str = "") -> bytes:
+def read_bytes(path: Path, then: str = "") -> bytes:
     """Return the bytes of a file.
 
     Raises `UserError`, with `then` as advice, for a file that cannot be read, a device, a pipe into which nothing
     writes, and a file larger than `MOST_BYTES`.
     """
-    if isinstance(path, RemotePath):
-        return path.read_bytes()
     declare("input", path)
     try:
         # A pipe opens without waiting for a writer, who may never come; a shell's <(...) has one already.
@@ -226,12 +216,6 @@ def marks_of(path: Path) -> list[int]:
     """Return numbers that change when a file is changed or replaced: size, times of change, inode."""
     status = path.stat()
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
-
-
-def check_unchanged(path: Path, marks: Sequence[int]) -> None:
-    """Raise `UserError` if a file is missing, or its `marks_of` are not those from when a command began to read it."""
-    if not path.is_file() or marks_of(path) != list(marks):
-        raise UserError(f"{path} was changed while it was read: run the same command again. Finished scores are kept.")
 
 
 def canonical_json(value: Any) -> str:

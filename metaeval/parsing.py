@@ -13,15 +13,15 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from metaeval.display_text import count
 from metaeval.errors import UserError, install_extra, shown
-from metaeval.files import MOST_BYTES, AnyPath, declare, ending, read_bytes, read_most
+from metaeval.files import MOST_BYTES, ending, read_bytes, read_most
 
 DEPTH = 100
 """Deepest nesting of lists and objects. The deepest of the published files has 8."""
@@ -36,7 +36,6 @@ LONGEST_LINE = 1 << 29
 """Most bytes of a line of a compressed file. The longest of the published files has 52 million."""
 
 _FREE = 1 << 26  # bytes that any compressed file may grow to
-_READ_AT_ONCE = 1 << 20  # bytes of a Parquet column; without a limit, all that a row group holds of it
 _BATCH_BYTES = 1 << 28  # of the texts of a Parquet batch
 _PARQUET_FREE, _PARQUET_EXPANSION = 1 << 28, 1000  # texts that rows repeat are stored once
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -172,7 +171,7 @@ def most_expanded(size: int) -> int:
     return min(_FREE + EXPANSION * size, MOST_BYTES)
 
 
-def read_text(path: AnyPath, then: str = "") -> str:
+def read_text(path: Path, then: str = "") -> str:
     """Read a file as UTF-8 text, decompressed if gzipped, without a byte-order mark.
 
     Raises `UserError`, with `then` as advice, for a file that cannot be read, and for text in another encoding.
@@ -188,7 +187,7 @@ def read_text(path: AnyPath, then: str = "") -> str:
         raise UserError(f"Cannot read {path}: {error}{ending(then, ';')}") from error
 
 
-def read_json(path: AnyPath, then: str = "") -> Any:
+def read_json(path: Path, then: str = "") -> Any:
     """Read a JSON file, which may be gzipped; raises `UserError` that names the line, with `then` as advice."""
     text = read_text(path, then)
     try:
@@ -198,7 +197,7 @@ def read_json(path: AnyPath, then: str = "") -> Any:
         raise UserError(f"{path} is not JSON ({line}{error}){ending(then)}") from error
 
 
-def read_object(path: AnyPath, then: str = "") -> dict[str, Any]:
+def read_object(path: Path, then: str = "") -> dict[str, Any]:
     """Read a JSON object from a file. Raises `UserError` as `read_json` does, and for any other value."""
     value = read_json(path, then)
     if not isinstance(value, dict):
@@ -401,65 +400,39 @@ def parquet_library() -> Any:
 
 
 def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Parquet file as mappings; `UserError` for another format, or more than `MOST_BYTES`."""
-    return (row for batch in _parquet_batches(path, 1024) for row in batch.to_pylist())
+    """Yield the rows of a Parquet file as mappings; raises `UserError` as `parquet_parts` does."""
+    return (row for batch in parquet_parts(path, 1024) for row in batch.to_pylist())
 
 
-def parquet_parts(path: Path) -> Iterator[Any]:
-    """Yield the record batches of a Parquet file, of at most 65,536 rows. Raises `UserError` as `parquet_rows` does."""
-    yield from _parquet_batches(path, 65_536)
+def parquet_parts(path: Path, rows: int = 65_536) -> Iterator[Any]:
+    """Yield the record batches of a Parquet file, of at most `rows` rows.
 
-
-def parquet_columns(path: AnyPath, names: Sequence[str]) -> list[list[Any]]:
-    """Return the named columns of a Parquet file as lists. `UserError` as for `parquet_rows`, or if one is missing."""
-    columns: list[list[Any]] = [[] for _ in names]
-    for batch in _parquet_batches(path, 65_536):
-        for name, column in zip(names, columns, strict=True):
-            if name not in batch.schema.names:
-                raise UserError(f"{path} has no column {name!r}: give a file that has it.")
-            column += batch.column(name).to_pylist()
-    return columns
-
-
-def parquet_metadata(path: AnyPath) -> Mapping[bytes, bytes]:
-    """Return the metadata in the footer of a Parquet file; raises `UserError` for a file of another format."""
-    with parquet_file(path) as (_, parquet):
-        return dict(parquet.schema_arrow.metadata or {})
-
-
-def parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[Any]:
-    """Yield record batches of the named columns of a Parquet file, of at most `rows` rows.
-
-    Raises `UserError` for another format, and for a file whose rows repeat more text than one of its size can mean.
+    Raises `UserError` for another format, a column that appears twice, and more than `MOST_BYTES`, texts of coded
+    columns included.
     """
-    with parquet_file(path) as (file, parquet):
-        most = _PARQUET_FREE + _PARQUET_EXPANSION * path.stat().st_size
-        yield from _within(path, most, _bounded_batches(file, parquet, rows, list(names)))
+    pyarrow, size = parquet_library(), 0
+    try:
+        with pyarrow.BufferReader(read_bytes(path)) as file, pyarrow.parquet.ParquetFile(file) as parquet:
+            names = parquet.schema_arrow.names
+            if twice := next((name for name in names if names.count(name) > 1), None):
+                raise UserError(f"{path}: column {shown(twice)} appears twice: rename one of the two.")
+            most = min(MOST_BYTES, _PARQUET_FREE + _PARQUET_EXPANSION * file.size())
+            for batch in _bounded_batches(file, parquet, rows):
+                size += sum(
+                    (column.dictionary_decode() if hasattr(column, "dictionary") else column).nbytes for column in batch
+                )
+                if size > most:
+                    raise UserError(f"{path} holds more than {most:,} bytes: cut it into several files.")
+                yield batch
+    except (pyarrow.ArrowException, OSError) as error:
+        raise UserError(f"{path} is not a Parquet file ({_short(str(error))}): write it again.") from error
 
 
-def _parquet_batches(path: AnyPath, rows: int) -> Iterator[Any]:
-    with parquet_file(path, whole=True) as (file, parquet):
-        most = min(MOST_BYTES, _PARQUET_FREE + _PARQUET_EXPANSION * file.size())
-        yield from _within(path, most, _bounded_batches(file, parquet, rows))
-
-
-def _within(path: AnyPath, most: int, batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the batches; raises `UserError` once they hold more than `most` bytes, texts of coded columns included."""
-    size = 0
-    for batch in batches:
-        size += sum(
-            (column.dictionary_decode() if hasattr(column, "dictionary") else column).nbytes for column in batch
-        )
-        if size > most:
-            raise UserError(f"{path} holds more than {most:,} bytes: cut it into several files.")
-        yield batch
-
-
-def _bounded_batches(file: Any, parquet: Any, rows: int, names: list[str] | None = None) -> Iterator[Any]:
+def _bounded_batches(file: Any, parquet: Any, rows: int) -> Iterator[Any]:
     """Yield batches of at most `rows` rows; of fewer where each could repeat a long text that the file stores once."""
     library = parquet_library()
-    fields = [field for field in parquet.schema_arrow if names is None or field.name in names]
     kinds = library.types
+    fields = parquet.schema_arrow
     texts = [field.name for field in fields if kinds.is_string(field.type) or kinds.is_dictionary(field.type)]
     coded = library.parquet.ParquetFile(file, metadata=parquet.metadata, read_dictionary=texts) if texts else None
     for group in range(parquet.num_row_groups):
@@ -468,26 +441,10 @@ def _bounded_batches(file: Any, parquet: Any, rows: int, names: list[str] | None
             longest = max([1, *(_longest(column.dictionary) for column in batch.columns)])
             break
         at_once = max(1, min(rows, _BATCH_BYTES // longest))
-        yield from parquet.iter_batches(at_once, [group], names, use_threads=False)
+        yield from parquet.iter_batches(at_once, [group], use_threads=False)
 
 
 def _longest(texts: Any) -> int:
     from pyarrow import compute
 
     return int(compute.max(compute.binary_length(texts)).as_py() or 0)
-
-
-@contextmanager
-def parquet_file(path: AnyPath, whole: bool = False) -> Iterator[tuple[Any, Any]]:
-    """Yield an open file (whole: read into memory) and its `pyarrow.parquet.ParquetFile`; `UserError` if it is none."""
-    pyarrow = parquet_library()
-    declare("input", path)
-    try:
-        # A path with a colon in it is an address to pyarrow.
-        with (
-            pyarrow.BufferReader(read_bytes(path)) if whole else path.open("rb") as file,
-            pyarrow.parquet.ParquetFile(file, buffer_size=0 if whole else _READ_AT_ONCE) as parquet,
-        ):
-            yield file, parquet
-    except (pyarrow.ArrowException, OSError) as error:
-        raise UserError(f"{path} is not a Parquet file ({_short(str(error))}): write it again.") from error

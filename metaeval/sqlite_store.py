@@ -9,7 +9,6 @@ import sqlite3
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -35,47 +34,12 @@ _NETWORK = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Verified:
-    """The result of checking a store.
-
-    rows: number of rows; damaged: number of rows that do not match their checksum. faults: of the file's structure, in
-    SQLite's words. schema: version of the tables. journal: SQLite's journal mode.
-    """
-
-    rows: int
-    damaged: int
-    faults: tuple[str, ...]
-    schema: int
-    journal: str
-
-    @property
-    def sound(self) -> bool:
-        """Return whether no fault was found."""
-        return not self.damaged and not self.faults
-
-
-@dataclass(frozen=True)
-class Compacted:
-    """The result of compacting a store. removed: number of damaged rows that were deleted.
-
-    before, after: bytes of the file. saved: where the file's structure is broken, a new file with what could be read,
-    of which `after` is the size; the old file is then unchanged.
-    """
-
-    removed: int
-    before: int
-    after: int
-    saved: Path | None = None
-
-
 class Database(ABC):
     """One SQLite file that several runs may share; used by one thread at a time.
 
     kind: what the file is called in sentences. option: the option that names another file. anew: what a run does
-    about lost rows. table: the table whose rows are checked; key: its primary key. steps: functions that change the
-    tables, the n-th from schema version n to n + 1; version 0 is an empty file, or the tables from before there were
-    versions.
+    about lost rows. table: the table whose rows are checked. steps: functions that change the tables, the n-th from
+    schema version n to n + 1; version 0 is an empty file, or the tables from before there were versions.
 
     Raises `UserError` for errors of SQLite, for a file of a later version, and for a database of another kind.
     """
@@ -84,7 +48,6 @@ class Database(ABC):
     option: ClassVar[str]
     anew: ClassVar[str]
     table: ClassVar[str]
-    key: ClassVar[tuple[str, ...]]
     steps: ClassVar[tuple[Callable[[sqlite3.Connection], None], ...]]
 
     def __init__(self, path: Path) -> None:
@@ -93,53 +56,9 @@ class Database(ABC):
         with self._sentences():
             self._open()
 
-    @classmethod
-    @abstractmethod
-    def sound_rows(cls, connection: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
-        """Yield (*key, checksum) of each row whose content matches its checksum."""
-
     @abstractmethod
     def _take(self, other: sqlite3.Connection) -> None:
         """Add the readable rows of another database of the same schema to this one; rows that exist here are kept."""
-
-    def verify(self) -> Verified:
-        """Return the result of checking the file's structure and every row; nothing is changed."""
-        with self._sentences():
-            schema = int(self._ask("PRAGMA user_version"))
-            journal = str(self._ask("PRAGMA journal_mode"))
-            try:
-                problems = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check(5)")]
-                rows = int(self._ask(f"SELECT COUNT(*) FROM {self.table}"))
-                damaged = rows - sum(1 for _ in self.sound_rows(self._connection))
-            except sqlite3.DatabaseError as error:
-                return Verified(0, 0, (str(error),), schema, journal)
-        faults = tuple(" ".join(fault.split()) for fault in problems if fault != "ok")
-        return Verified(rows, damaged, faults, schema, journal)
-
-    def compact(self) -> Compacted:
-        """Delete the damaged rows, free unused disk space, and return what was done.
-
-        A file whose structure is broken is not changed: what can be read of it is copied into a new file beside
-        it.
-        """
-        verified = self.verify()
-        with self._sentences():
-            before = self._bytes()
-            if verified.faults:
-                saved = self.path.with_name(f"{self.path.name}.saved")
-                with type(self)(saved) as new:
-                    new._take(self._connection)
-                    done = new.compact()
-                return Compacted(done.removed, before, done.after, saved)
-            with self._transaction() as connection:
-                note_checksums(connection, self.key, self.sound_rows(connection))
-                key = ", ".join(self.key)
-                unsound = f"DELETE FROM {self.table} WHERE ({key}) NOT IN (SELECT {key} FROM noted)"
-                removed = connection.execute(unsound).rowcount
-            self._connection.execute("DROP TABLE noted")
-            self._connection.execute("VACUUM")
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            return Compacted(removed, before, self._bytes())
 
     def close(self) -> None:
         """Close the file; if this object wrote to it and it was then deleted or replaced, restore it first."""
@@ -278,9 +197,6 @@ class Database(ABC):
 
     def _ask(self, query: str) -> Any:
         return self._connection.execute(query).fetchone()[0]
-
-    def _bytes(self) -> int:
-        return int(self._ask("PRAGMA page_count")) * int(self._ask("PRAGMA page_size"))
 
     @contextlib.contextmanager
     def _sentences(self) -> Iterator[None]:

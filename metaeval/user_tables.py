@@ -25,7 +25,7 @@ from metaeval.csv_encodings import decoded
 from metaeval.display_text import count, visible
 from metaeval.errors import UserError, shown
 from metaeval.files import csv_text, write_text
-from metaeval.parsing import json_objects, parquet_file, parquet_library, parquet_parts, parse_json
+from metaeval.parsing import json_objects, parquet_library, parquet_parts, parse_json
 from metaeval.table_settings import chosen_encoding
 from metaeval.xlsx_files import Line, sheet_lines, write_sheet
 
@@ -151,21 +151,12 @@ def _delimited(path: Path, ending: str) -> TypedTable:
     return table
 
 
-def parquet_headings(path: Path) -> list[str]:
-    """Return the names of the columns of a Parquet file as they are; `UserError` for one that appears twice."""
-    with parquet_file(path) as (_, file):
-        names = list(file.schema_arrow.names)
-    headings_of(names, str(path))
-    return names
-
-
 def _parquet(path: Path) -> TypedTable:
     parts: dict[str, list[Cells]] = {}
     before = 0
-    names = headings_of(parquet_headings(path), str(path))
     for batch in parquet_parts(path):
         try:
-            for heading, column in zip(names, batch.columns, strict=True):
+            for heading, column in zip(headings_of(batch.schema.names, str(path)), batch.columns, strict=True):
                 parts.setdefault(heading, []).append(_arrow_cells(column))
         except UnicodeDecodeError as error:
             rows = f"rows {before + 1:,} to {before + batch.num_rows:,}"

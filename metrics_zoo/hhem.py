@@ -54,7 +54,6 @@ class HHEM(ModelMetric):
         ("model.safetensors",),
     )
     Options = HHEMOptions
-    only_loads = True
     card = MetricCard(
         name="hhem",
         title="HHEM",

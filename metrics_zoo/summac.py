@@ -245,7 +245,6 @@ class SummaCConv(SummaC):
     """
 
     Options = ConvOptions
-    only_loads = True
     card = MetricCard(
         name="summac-conv",
         title="SummaC-Conv",

@@ -43,8 +43,6 @@ class WordMetric(Metric):
         sides = [{pair[side] for pair in pairs} for side in (1, 0)]
         return {"language": language_of_pairs(*sides)} if self.options.language == "auto" else {}
 
-    only_loads = True  # in shards `settled` has set the language of all texts
-
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
         """Detect the language of the texts, if the option is auto."""
         if self.options.language == "auto":

@@ -112,7 +112,6 @@ STEPS: dict[str, str] = {
     "run-variants": f"run -m overlap-all-words,rouge-1,minilm-bertscore -p classification {QUICK}",
     "run-config": f"run -c ../inputs/experiment.yaml --results own {QUICK}",
     "run-served": "run -m overlap,rouge -p classification --store ../run/results/scores.sqlite " + QUICK,
-    "store-verify": "store verify --store ../run/results/scores.sqlite",
     "run-dry": "run -m overlap,rouge,autoais,alignscore,llm-discrete --dry-run",
     "run-llm": "run -m llm-discrete,llm-continuous -p classification -u citation -d jsonl "
     "--data ../inputs/systems.jsonl -s metric_options.llm-discrete.base_url=CHAT "
@@ -270,10 +269,9 @@ STEPS: dict[str, str] = {
 }
 COMMANDS = (
     *("", "run", "pairs", "score", "evaluate", "compare", "plan", "thresholds", "results show"),
-    *("results figures", "cite generate", "multiverse", "data", "metrics", "store", "cite"),
+    *("results figures", "cite generate", "multiverse", "data", "metrics", "cite"),
     *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
     *(f"metrics {name}" for name in ("list", "show", "verify")),
-    *("store verify", "store compact"),
     *(f"cite {name}" for name in ("alce", "aliice", "citeeval", "scifi", "meta", "agreement", "tables", "rewrite")),
     *("cite improve", "cite refit"),
 )

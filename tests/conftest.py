@@ -35,7 +35,7 @@ OWN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "HTTP_PROXY", "HTTP
 # What commands import that tests start as forks.
 FORKED = (
     *("metaeval.cli.app", "metaeval.runs.evaluation", "metaeval.runs.scoring_worker"),
-    *("metaeval.runs.run", "metaeval.runs.shard_tasks", "metaeval.runs.score_panel"),
+    *("metaeval.runs.run", "metaeval.runs.score_panel"),
     *("metaeval.scoring.backends.minilm", "scipy.special"),
     *("aiohttp", "httpx2", "pyarrow.parquet", "pytest"),
 )

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("metaeval", "metrics_zoo", "protocols")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
-READS = "errors files parsing remote_files display_text"
+READS = "errors files parsing display_text"
 TABLES = "user_tables cell_tables column_roles table_settings"
 SETTINGS = (
     f"column_arrays display_text registry declared setting_types config config_files yaml_variants {READS} {TABLES}"
@@ -24,8 +24,7 @@ ROOMS = {
     "display_text": "",
     "errors": "display_text",
     "sqlite_store": "errors files",
-    "files": "errors display_text remote_files",
-    "remote_files": "errors",
+    "files": "errors display_text",
     "parsing": "errors files display_text",
     "column_arrays": "",
     "column_roles": "errors",

@@ -96,16 +96,12 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
     assert "overlap (control) &" in latex
     assert repr(text) == str(text)
     assert metaeval.results.show(ran[0], "csv").count("\n") == 1 + len(ran[0].to_frame())
-    for store, found in metaeval.store.verify(results=settings["results"]).items():
-        assert found.sound, store
 
 
-def test_jobs_and_shards_from_python(tmp_path, settings, ran):
+def test_jobs_from_python(tmp_path, settings, ran):
     from metaeval.config import RunConfig
     from metaeval.runs.evaluation import named_protocols
     from metaeval.runs.run import EvaluatedRun, write_run
-    from metaeval.runs.shard_tasks import export_shard
-    from metaeval.scoring.shards import read_shard
 
     folder = tmp_path / "results"
     config = RunConfig(**settings | {"metrics": ("overlap",), "results": folder})
@@ -117,17 +113,6 @@ def test_jobs_and_shards_from_python(tmp_path, settings, ran):
     assert metaeval.results.show(job["job"], "csv", results=folder).count("protocol,") == 3
     assert [*metaeval.results.rm("latest", results=folder).values()] == [5]
     assert not metaeval.results.list(folder)
-
-    script = metaeval.shards.slurm(
-        metrics=["overlap"], tasks=3, chunk={"size": 60}, output=tmp_path, data="a: b", executor="local"
-    )
-    assert "metaeval score --data 'a: b' --set chunk.size=60 --metrics overlap --out" in script
-    assert [*export_shard(config, read_shard("0/1"), tmp_path / "shards")]
-    (state,) = metaeval.shards.status(tmp_path / "shards")
-    assert (state.missing, state.note.metric) == ([], "overlap")
-    (merged,) = metaeval.shards.merge(tmp_path / "shards", store=str(tmp_path / "own.sqlite"))
-    assert merged.new == merged.rows == state.rows
-    assert all(one.agrees for one in metaeval.shards.verify(tmp_path / "shards", blocks=1))
 
 
 def test_results_are_a_list_that_says_what_was_found(ran):
@@ -353,19 +338,14 @@ def test_a_citation_result_has_a_short_text_a_table_and_frames(settings):
 
 def test_an_argument_of_another_type_is_one_sentence(tmp_path):
     for call, says in [
-        (lambda: metaeval.shards.verify(tmp_path, blocks="x"), "blocks is 'x': it should be"),
-        (lambda: metaeval.shards.status(None), "Setting 'folder' is missing in the arguments."),
         (lambda: metaeval.results.show("latest", format="word"), "format is 'word': it"),
         (lambda: metaeval.data.audit("mini", sizes=[50, "x"]), "sizes[1] is 'x': it should"),
         (lambda: metaeval.data.show(5), "name is 5: it should be a valid string."),
-        (
-            lambda: metaeval.shards.slurm(metrics=["overlap", 7]),
-            "metrics[1] is 7: it should be",
-        ),
+        (lambda: metaeval.score_files(metrics=["overlap", 7]), "metrics[1] is 7: it should be"),
         (lambda: metaeval.fit_gate([], metrics=[5]), "metrics[0] is 5: it should be a valid"),
         (lambda: metaeval.label([], n=numpy.float32(0.5)), "n is np.float32(0.5): it should"),
         (lambda: metaeval.run(corpus=5), "corpus is 5: it should be an instance of Corpus."),
-        (lambda: metaeval.store.verify(store=5), "store is 5: it should be a path."),
+        (lambda: metaeval.score_files(store=5), "store is 5: it should be a path."),
     ]:
         with pytest.raises(UserError) as raised:
             call()

@@ -11,7 +11,6 @@ from metaeval import column_roles
 from metaeval.cell_tables import warn_of_swap
 from metaeval.column_roles import read_mapping
 from metaeval.errors import UserError
-from metaeval.scoring.large_pair_tables import read_pair_file
 from metaeval.table_settings import reading_tables
 from metaeval.user_tables import any_table, read_table, table_of, write_table
 
@@ -237,11 +236,10 @@ def test_a_text_that_parquet_stores_once_for_many_rows_is_bounded(tmp_path, monk
     parquet.write_table(columns, path, store_schema=coded, compression="zstd")
     monkeypatch.setattr("metaeval.parsing._PARQUET_FREE", 1 << 24)
     monkeypatch.setattr("metaeval.parsing._BATCH_BYTES", 1 << 22)
-    for read in (read_table, lambda path: read_pair_file(path, {})):
-        with pytest.raises(UserError, match=r"a\.parquet holds more than [\d,]+ bytes: cut it"):
-            read(path)
+    with pytest.raises(UserError, match=r"a\.parquet holds more than [\d,]+ bytes: cut it"):
+        read_table(path)
     monkeypatch.setattr("metaeval.parsing._PARQUET_FREE", 1 << 28)
-    assert read_pair_file(path, {}).rows == n
+    assert read_table(path).size == n
 
 
 def test_a_line_without_end_in_a_small_file_is_refused(tmp_path, monkeypatch):

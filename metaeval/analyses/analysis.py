@@ -313,9 +313,7 @@ GROUPS: Mapping[str, str] = {
     "gate": "Fit a pass/fail gate on labels; check releases of a system.",
     "data": "Show, fetch, verify, convert, validate and audit data sets.",
     "metrics": "List, show and check metrics; serve one over stdin/stdout.",
-    "shards": "Plan, show, merge and verify the shards of a job.",
     "results": "Show, explain, export, plot, compare, rerun or delete runs.",
-    "store": "Verify and compact the stores of scores and replies.",
 }
 """Help texts of the groups of commands; data.show, data.fetch ... are the group data."""
 

@@ -1,20 +1,15 @@
-"""Score files: the scores of a data set, one file for each metric, or in shards."""
+"""Score files: the scores of a data set, one file for each metric."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.analyses.run import JobOptions, job_of
 from metaeval.config import DatasetSettings
 from metaeval.declared import Flag
 from metaeval.errors import UserError
-
-if TYPE_CHECKING:
-    from metaeval.runs.run import ScoreFileWritten
-    from metaeval.runs.shard_tasks import ShardWritten
 
 
 class ScoreOptions(JobOptions, DatasetSettings):
@@ -27,55 +22,37 @@ class ScoreOptions(JobOptions, DatasetSettings):
     format: Annotated[Literal["jsonl", "parquet"], Flag("FORMAT")] = "jsonl"
     """Format of the score files: jsonl or parquet."""
     shard: Annotated[str, Flag("I/N")] = ""
-    """Score every N-th block alone, from block I on, into parts for 'metaeval shards'."""
+    """Score every N-th row alone, from row I on, counted from 0."""
 
 
 def _run(options: ScoreOptions, progress: Progress) -> Done:
     from metaeval.runs.run import export_scores
-    from metaeval.runs.shard_tasks import export_shard
-    from metaeval.scoring.executors.termination_signal import EXIT_CODE, EndedError
-    from metaeval.scoring.shards import read_shard
 
-    shard = read_shard(options.shard) if options.shard else None
-    if shard is not None and options.dry_run:
-        raise UserError("--dry-run estimates the whole job and not a shard: leave --shard out.")
+    shard = None
+    if options.shard:
+        index, _, number = options.shard.partition("/")
+        if not (index.isdecimal() and number.isdecimal() and int(index) < int(number)):
+            raise UserError(f"--shard is {options.shard!r}; allowed: I/N, shard I of N, counted from 0 (0/8 to 7/8).")
+        if options.dry_run or options.requests:
+            raise UserError("--dry-run and --requests are of the whole job and not of a shard: leave --shard out.")
+        shard = int(index), int(number)
     run, instead = job_of(options, tables=True)
     if instead:
         return instead
-    # Files are written during scoring: scores of a table can be larger than the memory.
-    parts: Iterable[ScoreFileWritten | ShardWritten] = (
-        export_scores(run, options.output, options.format, progress)
-        if shard is None
-        else export_shard(run, shard, options.output, progress)
-    )
-    written: list[ScoreFileWritten | ShardWritten] = []
-    ended = False
-    try:
-        written.extend(parts)
-    except EndedError:
-        ended = True
-    return Done(
-        config=run,
-        shown=(),
-        verdict=[str(file) for file in written],
-        warnings=[_ENDED] if ended else [],
-        value=written,
-        exit_code=EXIT_CODE if ended else 0,
-    )
+    written = list(export_scores(run, options.output, options.format, progress, shard))
+    return Done(config=run, shown=(), verdict=[str(file) for file in written], value=written)
 
-
-_ENDED = "metaeval: ended as asked. Finished blocks are written; the same command goes on from there."
 
 SCORE = Analysis(
     name="score",
     summary="Score the data and write one score file per metric.",
-    about="""A shard's task that gets SIGTERM finishes the current block if there is time (Slurm's --signal), and ends
-with exit code 75; when it is started again, it continues.""",
+    about="""The files of all shards, joined with cat, are evaluated as one; a metric that needs all pairs at once, as
+bm25, is scored without shards.""",
     examples=[
         "score -m overlap,minilm-cosine -d wice --output scores/wice",
         "score -m rouge --format parquet",
-        "score -m rouge --shard 0/8 -o shards    (one of eight tasks)",
-        "score -m rouge -d ratings --data pairs.parquet    (of any size)",
+        "score -m rouge --shard 0/8 -o shards    (rouge.0-of-8.jsonl)",
+        "score -m rouge -d ratings --data pairs.parquet",
         "evaluate results/rouge.jsonl     (the same tables, from the file)",
     ],
     options=ScoreOptions,

@@ -109,8 +109,6 @@ for name in ("label", "estimate"):
     app.command(name)(lambda: None)
 for name in ("gate", "data", "metrics", "results"):
     app.add_typer(group_of(name), name=name)
-for name in ("shards", "store"):  # for clusters and for repairs
-    app.add_typer(group_of(name), name=name, hidden=True)
 
 
 def _version(wanted: bool) -> None:

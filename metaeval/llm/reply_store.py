@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -86,19 +86,11 @@ class ReplyStore(Database):
     option = "-s replies=FILE"
     anew = "its replies are asked for again"
     table = "replies"
-    key = ("key",)
     steps = (_with_checksums,)
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.damaged: set[bytes] = set()
-
-    @classmethod
-    def sound_rows(cls, connection: sqlite3.Connection) -> Iterator[tuple[bytes, int]]:
-        """Yield (key, checksum) of each reply that matches its checksum."""
-        for key, reply, known in connection.execute("SELECT key, reply, checksum FROM replies"):
-            if known is not None and reply_checksum(key, reply) == known:
-                yield key, known
 
     def has(self, key: bytes) -> bool:
         """Return whether `find` returns a reply to the request with this key."""
@@ -123,7 +115,7 @@ class ReplyStore(Database):
         if not self.damaged:
             _log.warning(
                 "Reply store %s holds damaged replies, which do not match their checksums: those that are needed are "
-                "asked for again ('metaeval store verify' counts all of them).",
+                "asked for again.",
                 self.path,
             )
         self.damaged.add(key)

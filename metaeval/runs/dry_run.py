@@ -12,10 +12,11 @@ from metaeval.errors import UserError
 from metaeval.llm.batch_files import write_batch
 from metaeval.runs.evaluation import find_protocols, readable_protocols
 from metaeval.runs.loaded_metrics import NOT_ASKING, plug_in
-from metaeval.runs.prepared_run import pair_file, prepare
+from metaeval.runs.prepared_run import prepare
 from metaeval.runs.readiness import Readiness, ReadinessState, readiness
 from metaeval.runs.row_scores import expected_texts, job_as_read
 from metaeval.runs.score_columns import named_metrics
+from metaeval.runs.scored_table import pair_table
 from metaeval.scoring.backends.model_loading import devices_of
 from metaeval.scoring.block_plan import make_plan
 from metaeval.scoring.contract import Metric, TextPair
@@ -52,23 +53,18 @@ def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
     but not evaluated. Raises `UserError` for everything that the run would refuse before it scores.
     """
     devices = len(devices_of(config.executor.devices))
-    planned: dict[str, Planned] = {}  # of a table, its windows so far
     for left in _unscored_work(config, tables):
         with plug_in(left.name):
             cost = left.metric.estimate(*left.texts)
             pace = None if left.stored is None or cost is not None else known_pace(left.metric)
-        before = planned.get(left.name) or Planned(left.name, left.state, 0, 0, "", 0, 0, "")
-        stored = None if left.stored is None else left.stored + (before.stored or 0)
-        blocks, tokens = before.blocks + left.blocks, before.tokens + tokens_of(*left.texts)
+        blocks, tokens = left.blocks, tokens_of(*left.texts)
         estimate, time = "" if cost is None else str(cost), ""
         if pace and blocks:
             time = expected_time(pace, tokens, blocks, config.executor, devices)
         elif blocks and cost is None and not config.executor.alone:
             shipped = f"score some pairs first, as 'metaeval score -m {left.name}' does with the shipped corpus"
             time = f"not known here: {shipped}"
-        pairs = before.pairs + left.pairs
-        planned[left.name] = Planned(left.name, left.state, pairs, stored, estimate, blocks, tokens, time)
-    yield from planned.values()
+        yield Planned(left.name, left.state, left.pairs, left.stored, estimate, blocks, tokens, time)
 
 
 def expected_time(pace: ScoringPace, tokens: int, blocks: int, executor: ExecutorConfig, devices: int) -> str:
@@ -129,16 +125,14 @@ class _UnscoredWork:
 
 
 def _unscored_work(config: RunConfig, tables: bool) -> Iterator[_UnscoredWork]:
-    """Yield each single metric's unscored work, of a large table window by window. tables: may the data be a table?"""
+    """Yield each single metric's unscored work. tables: may the data be a table?"""
     metrics = named_metrics(config)
-    table = pair_file(config) if tables else None
-    if table:
-        metrics.check_windows(table)
+    if table := pair_table(config) if tables else None:
+        texts = [*table.values()]
+        metrics = metrics.settled(texts)
         with _open_store(config.store_path) as store:
-            for window in table.windows():
-                read = metrics.settled(window.texts)
-                for name in metrics.single:
-                    yield _unscored_work_of(name, read[name], window.texts, window.texts, store)
+            for name in metrics.single:
+                yield _unscored_work_of(name, metrics[name], texts, texts, store)
         return
     protocols = find_protocols(config)
     job = prepare(config)
@@ -170,6 +164,5 @@ def _unscored_work_of(
         answers = store.find(job_identity(metric, whole), list(unique)) if known and metric.kept and store else {}
     left = [pair for key, pair in unique.items() if key not in answers]
     texts = [source for source, _ in left], [statement for _, statement in left]
-    cut = make_plan(unique, metric.block_tokens).blocks
-    blocks = sum(any(key not in answers for key in block.keys) for block in cut)
+    blocks = sum(any(key not in answers for key in block.keys) for block in make_plan(unique, metric.block_tokens))
     return _UnscoredWork(name, metric, state, len(unique), len(answers) if known else None, texts, blocks)

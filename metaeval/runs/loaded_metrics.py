@@ -29,7 +29,6 @@ from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
 from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.executors.worker_pool import Pool
 from metaeval.scoring.functions import FunctionMetric, as_class, files_hash, identity_of
-from metaeval.scoring.large_pair_tables import WINDOW_ROWS, PairFile
 from metaeval.scoring.score_files import ScoreFile
 from metaeval.scoring.score_store import ScoreStore
 from metaeval.scoring.scoring_speed import storing_speed
@@ -256,11 +255,9 @@ class LoadedMetrics:
         metric.origin, metric.kept = loaded.origin, loaded.kept
         return metric
 
-    def settled(
-        self, pairs: Collection[TextPair], stored: Callable[[Metric], Mapping[str, Any]] | None = None
-    ) -> LoadedMetrics:
-        """Return the metrics with the options that texts determine (as a language), or those that `stored` returns."""
-        options = {name: stored(each) if stored else each.settled(pairs) for name, each in self.by_name.items()}
+    def settled(self, pairs: Collection[TextPair]) -> LoadedMetrics:
+        """Return the metrics with the options that texts determine (as a language)."""
+        options = {name: metric.settled(pairs) for name, metric in self.by_name.items()}
         by_name = {name: settled_metric(metric, (), options[name]) for name, metric in self.by_name.items()}
         known = self.config.metric_options
         changed = {name: {**known.get(name, {}), **chosen} for name, chosen in options.items() if chosen}
@@ -285,24 +282,19 @@ class LoadedMetrics:
         if not any("batch" in metric.Options.model_fields for metric in self.by_name.values()):
             raise UserError(NOT_ASKING.format(", ".join(self.names), option))
 
-    def check_windows(self, table: PairFile) -> None:
-        """Raise `UserError` for metrics whose scores or cost depend on the whole job, if a table is scored by block."""
-        if len(table.starts) < 2:
-            return
+    def check_shard(self) -> None:
+        """Raise `UserError` for metrics whose scores or cost depend on the whole job, of which a shard has a part."""
         for name in self.names:
             metric = self[name]
             if isinstance(metric, Combination):
                 why = "combines the scores of all pairs"
-            elif metric.card.corpus_dependent:
+            elif metric.corpus_dependent:
                 why = "depends on all sources of a job"
             elif "budget" in metric.Options.model_fields:
-                why = "would spend its budget in each window"
+                why = "would spend its budget in each shard"
             else:
                 continue
-            raise UserError(
-                f"{name!r} {why}, and {table.path} is scored in {len(table.starts)} windows of at most "
-                f"{WINDOW_ROWS:,} rows: leave the metric out, or split the file."
-            )
+            raise UserError(f"{name!r} {why}: leave --shard out for it, and score its pairs in one command.")
 
 
 def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:

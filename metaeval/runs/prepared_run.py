@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +31,11 @@ from metaeval.display_text import count
 from metaeval.errors import UserError, unknown
 from metaeval.report import result as results
 from metaeval.runs.dense_retrieval import DenseRanker
-from metaeval.scoring.large_pair_tables import PairFile, read_pair_file
 from metaeval.stats.arrays import codes_of
 from metaeval.stats.vote_choices import GoldVotes, votes_of_gold
-from metaeval.user_tables import TABLES, table_of, unzipped_ending
+from metaeval.user_tables import table_of
 from metaeval.yaml_variants import DatasetVariant, dataset_variant
 from protocols.contract import Judgements, Protocol
-
-Table = TypeVar("Table")
 
 
 @dataclass(frozen=True)
@@ -61,6 +58,18 @@ class Job:
         update = {"cited": "each"} if self.config.unit == "statement" else {"unit": "citation"}
         config = self.config.model_copy(update=update)
         return _job(config, self.name, self.split, self.corpus)
+
+    def shard(self, index: int, count: int) -> Job:
+        """Return the job of every `count`-th row, from row `index` on, and of the pairs of these rows."""
+        rows = self.rows[index::count]
+        members = [number for row in rows for number in row.members]
+        places = {number: place for place, number in enumerate(members)}
+        pairs = tuple(self.pairs[number] for number in members)
+        kept = [row._replace(members=tuple(places[number] for number in row.members)) for row in rows]
+        part = replace(self, table=replace(self.table, pairs=pairs), rows=kept)
+        if self.config.whole_pages:
+            vars(part)["in_chunks"] = self.in_chunks.shard(index, count)
+        return part
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -332,36 +341,6 @@ def check_rated(config: RunConfig) -> None:
                 f"{setting}={value} is for data with cited documents, and the texts of a rated set cite none: leave "
                 f"{setting} out."
             )
-
-
-def pair_file(config: RunConfig) -> PairFile | None:
-    """Return the run's table of pairs, to be read window by window; None, and errors, as of `pair_table`."""
-    return pair_table(config, read_pair_file)
-
-
-def pair_table(config: RunConfig, read: Callable[[Path, Mapping[str, str]], Table]) -> Table | None:
-    """Return the run's table of pairs as `read` returns it; None where its data are not such a table.
-
-    read: is given the path, and options with headings. Raises `UserError` for a file that is missing or not a table.
-    """
-    path = config.data
-    if config.dataset != "ratings":
-        return None
-    check_rated(config)
-    if path is None or not path.is_file():
-        lacking = "none is given" if path is None else f"{path} does not exist"
-        raise UserError(
-            f"Ratings are scored from a table with the columns source and statement, and {lacking}: "
-            "add --data TABLE (in Python: data=TABLE)."
-        )
-    if unzipped_ending(path) not in (*TABLES, ".parquet", ".jsonl", ".json"):
-        raise UserError(
-            f"{path}: pairs to score need a table (.jsonl, .parquet, .csv, .tsv, .xlsx) with the columns source and "
-            "statement."
-        )
-    dataset, _, _ = find_dataset(config.dataset, config)
-    splits_of(dataset, config.split or dataset.default_split)
-    return read(path, {**check_options(dataset, config.dataset_options), **config.columns})
 
 
 Codes = NDArray[np.int64]

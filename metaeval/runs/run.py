@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,10 @@ from metaeval.config import RunConfig
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.pair_table import Pair
 from metaeval.corpus.ratings import Ratings
+from metaeval.corpus.units import read_aggregation
 from metaeval.display_text import count
 from metaeval.errors import UserError
-from metaeval.files import atomic_write, declare, safe_name, write_text
+from metaeval.files import atomic_write, declare, safe_name, sha256_file, write_text
 from metaeval.parsing import parquet_library
 from metaeval.report.html_report import Picture, explorer_line, page, rows_description
 from metaeval.report.ranking_measures import metrics_of
@@ -29,8 +29,8 @@ from metaeval.report.table_files import PAGE
 from metaeval.runs.evaluation import ProtocolSetup, declarations_of, evaluate, find_protocols, readable_protocols
 from metaeval.runs.job_folder import PAIRS, Command, close_job, job_folder, write_pairs
 from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, score_in, worker_pool
-from metaeval.runs.prepared_run import Job, RatedSet, kind_of_data, pair_file, prepare, prepare_ratings
-from metaeval.runs.row_scores import job_as_read, score_rows
+from metaeval.runs.prepared_run import Job, RatedSet, kind_of_data, prepare, prepare_ratings
+from metaeval.runs.row_scores import job_as_read, joins, score_rows
 from metaeval.runs.score_columns import (
     AlignedColumn,
     named_metrics,
@@ -39,9 +39,10 @@ from metaeval.runs.score_columns import (
     unscored_metrics,
     with_controls,
 )
+from metaeval.runs.scored_table import pair_table
 from metaeval.runs.significance import as_one_family
-from metaeval.scoring.large_pair_tables import PairFile
-from metaeval.scoring.score_files import score_writer, write_manifest, write_scores
+from metaeval.scoring.contract import PairScore
+from metaeval.scoring.score_files import write_scores
 from metaeval.scoring.score_store import ScoreStore
 from protocols.contract import Protocol
 
@@ -271,62 +272,60 @@ class ScoreFileWritten:
 
 
 def export_scores(
-    config: RunConfig, folder: Path, suffix: str, progress: MetricProgress | None = None
+    config: RunConfig,
+    folder: Path,
+    suffix: str,
+    progress: MetricProgress | None = None,
+    shard: tuple[int, int] | None = None,
 ) -> Iterator[ScoreFileWritten]:
-    """Score the run's data with each metric, and write FOLDER/METRIC.SUFFIX (jsonl or parquet); yield a record each."""
+    """Score the run's data with each metric, and write FOLDER/METRIC.SUFFIX (jsonl or parquet); yield a record each.
+
+    shard: (I, N) for every N-th row of the data alone, from row I on, in FOLDER/METRIC.I-of-N.SUFFIX. In such a file
+    higher scores are more support, whatever the metric's direction, so that files can be joined without a manifest.
+    """
     metrics = unscored_metrics(config)
     _check_batch(metrics)
     if suffix == "parquet":
         parquet_library()  # refused here, before hours of scoring
-    if table := pair_file(config):
-        yield from _export_table(table, metrics, folder, suffix, progress)
-        return
-    declare("output", *(_score_path(folder, name, suffix) for name in metrics.names))
-    job = prepare(config)
+    if shard:
+        metrics.check_shard()
+    table = pair_table(config) or {}
+    job = None if table else prepare(config)
+    metrics = metrics.settled(job.texts if job else [*table.values()])  # alike in all shards
+    fields = {key: str(value) for key, value in job.fields.items()} if job else {"unit": "rating"}
+    if table and config.data:
+        fields["data"] = f"{config.data.stem}/all@{sha256_file(config.data)[:12]}"
+    ending = f"{shard[0]}-of-{shard[1]}.{suffix}" if shard else suffix
+    paths = {name: folder / f"{safe_name(name.replace(':', '.'))}.{ending}" for name in metrics.names}
+    declare("output", *paths.values())
+    # Rows are written where the job's pairs lack their scores: for joined chunks, and chunks of a page.
+    how = read_aggregation(config.aggregate)
+    read = {name: job_as_read(job, name, metrics) for name in metrics.names} if job else {}
+    by_row = {name for name, over in read.items() if over is not job or joins(over, how)}
+    if shard:
+        fields["shard"] = f"{shard[0]}/{shard[1]}"
+        job, table = job and job.shard(*shard), dict(islice(table.items(), shard[0], None, shard[1]))
+        if not (table or (job and job.rows)):
+            raise UserError(f"--shard is {fields['shard']}, and the data have fewer rows: ask for fewer shards.")
+
+    def written(
+        name: str, direction: int, identity: Mapping[str, Any], ids: Sequence[str], scores: Sequence[PairScore]
+    ) -> ScoreFileWritten:
+        if shard:
+            scores, direction = [pair.oriented(direction) for pair in scores], 1
+        manifest = {"metric": name, "direction": direction, "identity": identity, "pairs": len(ids), "job": fields}
+        write_scores(paths[name], ids, scores, manifest)
+        return ScoreFileWritten(name, paths[name], len(scores), sum(pair.score is None for pair in scores))
+
     with ScoreStore(config.store_path) as store:
+        if job is None:
+            with worker_pool(metrics.config) as pool:
+                for name, metric, answered in score_in(pool, [*table.values()], metrics, store, progress):
+                    yield written(name, metric.card.direction, answered.identity, [*table], answered.answers)
+            return
         for name, metric, scored in score_rows(job, metrics, store, progress):
-            path = _score_path(folder, name, suffix)
-            # Rows are written where the job's pairs lack their scores: for joined chunks, and chunks of a page.
-            by_row = scored.joined is not None or job_as_read(job, name, metrics) is not job
-            ids = [row.id for row in job.rows] if by_row else [pair.pair_id for pair in job.pairs]
-            scores = scored.rows if by_row else scored.pairs
-            manifest = {
-                "metric": name,
-                "direction": 1 if by_row else metric.card.direction,
-                "identity": scored.identity,
-                "pairs": len(ids),
-                "job": {key: str(value) for key, value in job.fields.items()},
-            }
-            write_scores(path, ids, scores, manifest)
-            missing = sum(pair.score is None for pair in scores)
-            yield ScoreFileWritten(name, path, len(scores), missing)
-
-
-def _score_path(folder: Path, name: str, suffix: str) -> Path:
-    return folder / (safe_name(name.replace(":", ".")) + f".{suffix}")
-
-
-def _export_table(
-    table: PairFile, metrics: LoadedMetrics, folder: Path, suffix: str, progress: MetricProgress | None
-) -> Iterator[ScoreFileWritten]:
-    """Score a table of pairs window by window into score files, which appear when they are complete."""
-    metrics.check_windows(table)
-    config = metrics.config
-    paths = {name: _score_path(folder, name, suffix) for name in metrics.names}
-    missing, manifests = Counter[str](), dict[str, dict[str, Any]]()
-    fields = {"data": f"{table.path.stem}/all@{table.fingerprint[:12]}", "unit": "rating"}
-    fields |= {"windows": str(len(table.starts))} if len(table.starts) > 1 else {}
-    with ScoreStore(config.store_path) as store, worker_pool(config) as pool, ExitStack() as stack:
-        add = {name: stack.enter_context(score_writer(path)) for name, path in paths.items()}
-        for window in table.windows():
-            report = table.shifted(progress, window.number)
-            for name, metric, scored in score_in(pool, window.texts, metrics, store, report):
-                add[name](window.ids, scored.answers)
-                missing[name] += sum(answer.score is None for answer in scored.answers)
-                manifests[name] = {"direction": metric.card.direction, "identity": scored.identity}
-            del window, metric, scored  # before the next window is read
-            if pool:
-                pool.forget()
-    for name, path in paths.items():
-        write_manifest(path, {"metric": name, **manifests[name], "pairs": table.rows, "job": fields})
-        yield ScoreFileWritten(name, path, table.rows, missing[name])
+            if name in by_row:
+                yield written(name, 1, scored.identity, [row.id for row in job.rows], scored.rows)
+            else:
+                ids = [pair.pair_id for pair in job.pairs]
+                yield written(name, metric.card.direction, scored.identity, ids, scored.pairs)

@@ -23,12 +23,11 @@ from metaeval.files import sha256_json
 from metaeval.runs.loaded_metrics import load_metric, package_versions, plug_in
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.executors.contract import BlockTask, Context, Work, WorkerRecipe
-from metaeval.scoring.scoring_speed import device_of
 
 
 def main() -> None:
     """Answer each line of standard input with one line of JSON, until the input ends and the process with it."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent to a whole job: the calling process decides what to finish
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent to a whole job: the calling process ends its workers
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of a model's packages must not mix with answers
     lines: SimpleQueue[bytes] = SimpleQueue()
@@ -65,13 +64,13 @@ class Scorer:
             answer = self.begin(message) if "recipe" in message else self.score(message)
         except UserError as error:
             scored = getattr(error, "scored", None) or getattr(error.__cause__, "scored", None)
-            answer = {"error": str(error), **({"answers": scored.answers, "seconds": scored.seconds} if scored else {})}
+            answer = {"error": str(error), **({"answers": scored.answers} if scored else {})}
         warnings = [record.getMessage() for record in self._warnings.buffer]
         self._warnings.flush()
         return {**answer, "said": warnings} if warnings else answer
 
     def begin(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Load a job's metrics unless they are the last job's, prepare them for its texts, and return the device."""
+        """Load a job's metrics unless they are the last job's, and prepare them for its texts."""
         if message["recipe"] != self._recipe:
             self._recipe, self._work = None, Work(())
             # Modules are found as in the calling process; packages that are installed here come first.
@@ -83,15 +82,14 @@ class Scorer:
         self._context = Context(**message["context"])
         with plug_in(self._label):
             self._work.prepare(self._context)
-            return {"device": device_of(self._work.metrics[0])}
+        return {"ready": True}
 
     def score(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return {"answers": the scores of a block by each metric of `wanted`, "seconds": the time taken}."""
+        """Return {"answers": the scores of a block by each metric of `wanted`}."""
         sources, statements = self._context.sources, self._context.statements
         pairs = [(sources[source], statements[statement]) for source, statement in message["pairs"]]
         with plug_in(self._label):
-            done = self._work.score(BlockTask(0, (), pairs, message["wanted"]))
-        return {"answers": done.answers, "seconds": done.seconds}
+            return {"answers": self._work.score(BlockTask(0, (), pairs, message["wanted"])).answers}
 
 
 def job_metrics(recipe: WorkerRecipe) -> list[Metric]:

@@ -153,14 +153,12 @@ class Metric(ABC):
     they do in a batch of a model; such a metric always gets the same pairs together. Set it to False where a pair costs
     money, or each is scored alone. `one_by_one`: `score` gets one pair at a time, so that an error loses that pair
     alone. `where`: "driver" for a metric that only one process may run, since it has a budget, a store or a program.
-    `only_loads`: the `prepare` that this class defines does not read the job's texts, so a task may pass only some.
     """
 
     card: ClassVar[MetricCard]
     batched: ClassVar[bool] = True
     one_by_one: ClassVar[bool] = False
     where: ClassVar[Literal["worker", "driver"]] = "worker"
-    only_loads: ClassVar[bool] = True
     Options: ClassVar[type[MetricOptions]] = MetricOptions
     origin: str = ""
     kept: bool = True
@@ -268,12 +266,6 @@ class Metric(ABC):
     def replies(self, source: str, statement: str) -> list[str]:
         """Return the stored replies of a remote model about a pair ([] by default); no request is sent."""
         return []
-
-    @classmethod
-    def reads_job(cls) -> bool:
-        """Return whether `prepare` may read the job's texts: the class that defines it does not set `only_loads`."""
-        owner = next(kind for kind in cls.__mro__ if "prepare" in vars(kind))
-        return not vars(owner).get("only_loads", False)
 
     @classmethod
     def explains(cls) -> bool:

@@ -89,7 +89,7 @@ def score_jointly(
             job = _Job(shares, unique, store, claims)
             reported = -1
             try:
-                for _ in job.run(make_plan(unique, metrics[0].block_tokens).blocks, execute or Work(metrics).run):
+                for _ in job.run(make_plan(unique, metrics[0].block_tokens), execute or Work(metrics).run):
                     done = min(len(share.answers) for share in shares)
                     if progress and not reported == done == len(unique):
                         progress(done, len(unique))

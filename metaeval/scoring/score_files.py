@@ -20,14 +20,12 @@ import json
 import logging
 import reprlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from math import inf
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from metaeval import cell_tables, column_roles, user_tables
 from metaeval.errors import UserError
@@ -88,53 +86,25 @@ def manifest_path(path: Path) -> Path:
 
 def write_scores(path: Path, ids: Sequence[str], answers: Sequence[PairScore], manifest: Mapping[str, Any]) -> None:
     """Write a score file (.parquet or .jsonl) and its manifest, each atomically. answers: one result per id."""
-    with score_writer(path) as add:
-        add(ids, answers)
-    write_manifest(path, manifest)
-
-
-def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest of the score file at `path`."""
-    write_text(manifest_path(path), json.dumps(dict(manifest), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
-
-
-AddRows = Callable[[Sequence[str], Sequence[PairScore]], None]
-"""Writes the next rows of a score file: ids, and an answer for each."""
-
-
-@contextmanager
-def score_writer(path: Path) -> Iterator[AddRows]:
-    """Yield a function that adds rows to a score file; the file appears when the with-block ends.
-
-    The suffix, .parquet or .jsonl, chooses the format.
-    """
     _check_suffix(path)
-    pyarrow = parquet_library() if path.suffix == ".parquet" else None
-    with atomic_write(path) as file:
-        if pyarrow is None:
-            yield partial(_add_lines, file)
-            return
-        kinds = ("pair_id", "string"), ("score", "double"), ("status", "string"), ("tokens", "int64"), ("cut", "int64")
-        schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in kinds])
-        with pyarrow.parquet.ParquetWriter(file, schema) as writer:
-            yield lambda ids, answers: writer.write_table(pyarrow.table(_columns(ids, answers), schema))
-
-
-def _columns(ids: Sequence[str], answers: Sequence[PairScore]) -> dict[str, Sequence[Any]]:
-    return {
+    columns = {
         "pair_id": ids,
         "score": [answer.score for answer in answers],
         "status": [str(answer.status) for answer in answers],
         "tokens": [answer.tokens for answer in answers],
         "cut": [answer.cut for answer in answers],
     }
-
-
-def _add_lines(file: IO[bytes], ids: Sequence[str], answers: Sequence[PairScore]) -> None:
-    columns = _columns(ids, answers)
-    for row in zip(*columns.values(), strict=True):
-        line = json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False, allow_nan=False)
-        file.write(f"{line}\n".encode("utf-8", "backslashreplace"))
+    if path.suffix == ".parquet":
+        pyarrow = parquet_library()
+        kinds = zip(columns, ("string", "double", "string", "int64", "int64"), strict=True)
+        schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in kinds])
+        with atomic_write(path) as file:
+            pyarrow.parquet.write_table(pyarrow.table(columns, schema), file)
+    else:
+        rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+        write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}\n" for row in rows))
+    text = json.dumps(dict(manifest), indent=1, sort_keys=True, ensure_ascii=False)
+    write_text(manifest_path(path), f"{text}\n")
 
 
 def read_scores(path: Path, columns: Mapping[str, str] | None = None) -> list[ScoreFile]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from math import isfinite
 from typing import Any
@@ -15,7 +15,6 @@ from metaeval.scoring.contract import PairScore, Status
 from metaeval.sqlite_store import Database, checksum, note_checksums, readable
 
 _log = logging.getLogger("metaeval")
-_KEY = ("metric", "pair")
 _ANSWER = "score, status, tokens, cut"
 _STATUSES = frozenset(map(str, Status))
 _NUMBERS = struct.Struct("<dqq")
@@ -57,7 +56,7 @@ def _with_checksums(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE scores ADD COLUMN checksum INTEGER")
     rows = connection.execute(f"SELECT metric, key, pair, {_ANSWER} FROM scores JOIN metrics ON id = metric")
     checksums = ((metric, pair, row_checksum(key, pair, *row)) for metric, key, pair, *row in rows)
-    note_checksums(connection, _KEY, checksums)
+    note_checksums(connection, ("metric", "pair"), checksums)
     connection.execute(
         "UPDATE scores SET checksum = noted.checksum FROM noted "
         "WHERE scores.metric = noted.metric AND scores.pair = noted.pair"
@@ -76,19 +75,9 @@ class ScoreStore(Database):
     option = "--store FILE"
     anew = "what it held is scored again"
     table = "scores"
-    key = _KEY
     steps = (_with_checksums,)
 
     _version: int | None = None  # of the file's content, by SQLite's count
-
-    @classmethod
-    def sound_rows(cls, connection: sqlite3.Connection) -> Iterator[tuple[int, bytes, int]]:
-        """Yield (metric, pair, checksum) of each row that matches its checksum. metric: number of the identity."""
-        keys = dict(connection.execute("SELECT id, key FROM metrics WHERE typeof(id) = 'integer'"))
-        rows = connection.execute(f"SELECT metric, pair, {_ANSWER}, checksum FROM scores")
-        for metric, pair, *row, known in rows:
-            if known is not None and metric in keys and row_checksum(keys[metric], pair, *row) == known:
-                yield metric, pair, known
 
     def find(self, identity: Mapping[str, Any], pairs: Sequence[bytes]) -> dict[bytes, PairScore]:
         """Return the results that are stored under an identity, by pair key; keys in `pairs` without one are left out.
@@ -132,20 +121,6 @@ class ScoreStore(Database):
                     row = pair, None if score is None else float(score), str(status), tokens, cut
                     rows.append((metric, *row, row_checksum(key, *row)))
             connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-
-    def add(self, identity: Mapping[str, Any], rows: Iterable[tuple[Any, ...]]) -> int:
-        """Add the rows (pair key, score, status, tokens, cut) whose pairs the store lacks, and return their number.
-
-        Raises `ValueError`, and adds nothing, for a row that no metric can have returned (see `row_checksum`).
-        """
-        key = sha256_json(dict(identity))
-        with self._transaction() as connection:
-            metric = _metric(connection, key, canonical_json(dict(identity)))
-            checked = [(metric, *row, row_checksum(key, *row)) for row in rows]
-            if any(row[-1] is None for row in checked):
-                raise ValueError("a row that no metric can have returned")
-            query = "INSERT OR IGNORE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?)"
-            return connection.executemany(query, checked).rowcount
 
     def changed(self) -> bool:
         """Return whether another run has written to the file since the last call; at first, since the first `find`."""

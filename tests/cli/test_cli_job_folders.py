@@ -117,7 +117,6 @@ OTHERS = {
         "results cases",
         "label",
         "view",
-        "shards slurm",
         "gate action",
     ),
     *("data list", "data show", "data fetch", "data verify", "data convert", "data validate"),
@@ -130,10 +129,7 @@ OTHERS = {
         "results export",
         "results rm",
         "results rerun",
-        "store verify",
-        "store compact",
     ),
-    *("shards status", "shards merge", "shards verify"),
 }
 """Commands that write no job."""
 

@@ -59,16 +59,13 @@ READING = {
     "results list": ["results list"],
     "results show": [f"results show {of}" for of in ("latest", "evil", "hostile.json", "hostile.json --format latex")],
     "gate action": ["gate action answers.jsonl gate.json --install ./metaeval"],
-    "shards status": ["shards status results"],
-    "shards slurm": ["shards slurm -m overlap"],
-    "store verify": ["store verify --store hostile.sqlite", "store verify --reply-store hostile.sqlite"],
 }
 """Commands that only read, each with what it is given to read. A new command stands here, or in `RUNNING`."""
 
 RUNNING = {
     *("run", "pairs", "score", "evaluate", "compare", "plan", "thresholds", "view"),
     *("results figures", "multiverse", "metrics verify", "data fetch", "data convert"),
-    *("store compact", "results export", "results rm", "results rerun", "shards merge", "shards verify", "data audit"),
+    *("results export", "results rm", "results rerun", "data audit"),
     *("label", "estimate", "gate fit", "gate check", "results cases", "results reference", "results reference-add"),
 }
 """Commands that do what is typed; what their files ask for is below."""

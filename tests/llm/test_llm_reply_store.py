@@ -113,10 +113,9 @@ def test_a_damaged_reply_is_not_served_but_replaced_by_the_next_one_and_said(fak
     assert not store.has(first)
     assert store.has(second)
     assert caplog.text.count("holds damaged replies") == 1
-    assert (store.verify().rows, store.verify().damaged) == (2, 1)
     kept(fake, store, question("a"), "4")
     assert store.find(first).content == "4"
-    assert store.verify().sound
+    assert store.find(second).content == "2"
 
 
 def test_a_damaged_reply_is_asked_for_again_and_counted(fake, new_session, tmp_path, question):
@@ -153,7 +152,6 @@ def test_a_store_of_the_first_version_loads_and_what_cannot_be_read_of_it_is_dam
         assert store.find(good).content == "2"
         assert store.find(bad) is None
         assert store.knows("s")
-        assert (store.verify().rows, store.verify().damaged, store.verify().schema) == (2, 1, 1)
 
 
 def test_a_store_that_was_deleted_under_the_run_is_written_again(fake, store, question):
@@ -166,13 +164,6 @@ def test_a_store_that_was_deleted_under_the_run_is_written_again(fake, store, qu
     with ReplyStore(store.path) as again:
         assert [again.find(key).content for key in keys] == ["1", "2"]
         assert again.knows("settings")
-
-
-def test_compact_deletes_damaged_replies(fake, store, question):
-    first, second = (kept(fake, store, question(text), "2") for text in "ab")
-    change(store.path, "UPDATE replies SET reply = 'x' WHERE key = ?", first)
-    assert store.compact().removed == 1
-    assert (store.has(first), store.has(second), store.verify().rows) == (False, True, 1)
 
 
 def test_replies_of_one_turn_are_stored_together_and_the_one_that_is_stored_already_stays(store, question, fake):

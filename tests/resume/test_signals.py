@@ -81,6 +81,12 @@ def rows(path, table):
         return {row[:keys]: row[keys:] for row in plain.execute(f"SELECT {columns} FROM {joined}")}
 
 
+def structure(path):
+    """What SQLite says of the structure of a store: "ok"."""
+    with closing(sqlite3.connect(path, timeout=60)) as plain:
+        return plain.execute("PRAGMA integrity_check").fetchone()[0]
+
+
 def files(folder):
     """The result files that stand in a folder; temporary files, the store and the manifest are none."""
     others = ("manifest.json", "log", "scores.sqlite", "scores.sqlite-wal", "scores.sqlite-shm")
@@ -111,8 +117,8 @@ def check_lives(life, argv, folder, kills, seed, stores):
             assert kept[name].items() <= now.items() <= complete[name].items()
             kept[name] = now
             if now:
-                with kind(broken / name) as store:
-                    assert store.verify().sound
+                kind(broken / name).close()
+                assert structure(broken / name) == "ok"
         assert files(broken).items() <= expected.items()
         landed += code != 0
         if code == 0:  # the life was over before its moment: the next one begins anew
@@ -185,8 +191,8 @@ def ask(life, corpus, fake, tmp_path, kills, seed):
         # A kill loses what was in flight. Nothing that was kept is asked for again.
         assert len(rows(replies, "replies")) == len(server.completed)
         assert server.completed.total() - len(server.completed) <= 16 * landed
-    with ReplyStore(replies) as store:
-        assert store.verify().sound
+    ReplyStore(replies).close()
+    assert structure(replies) == "ok"
     return landed
 
 

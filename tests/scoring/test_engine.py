@@ -73,8 +73,8 @@ def test_the_plan_depends_on_the_set_of_pairs_and_not_on_their_order(pairs, rng)
     unique = {pair_key(*pair): pair for pair in pairs}
     shuffled = list(unique.items())
     rng.shuffle(shuffled)
-    plan = [list(block.keys) for block in make_plan(unique, 20).blocks]
-    assert plan == [list(block.keys) for block in make_plan(dict(shuffled), 20).blocks]
+    plan = [list(block.keys) for block in make_plan(unique, 20)]
+    assert plan == [list(block.keys) for block in make_plan(dict(shuffled), 20)]
     assert sorted(key for block in plan for key in block) == sorted(unique)
 
 
@@ -82,7 +82,7 @@ def test_the_plan_depends_on_the_set_of_pairs_and_not_on_their_order(pairs, rng)
 def test_the_source_counts_once_in_a_block_and_each_statement_in_every_pair(limit, blocks):
     # 380 characters of source and two statements of ten: 400 / 4 + 1 = 101 tokens a source, 202 for both.
     pairs = [(letter * 380, statement * 10) for letter in "ab" for statement in "xy"]
-    plan = [list(block.keys) for block in make_plan({str(pair).encode(): pair for pair in pairs}, limit).blocks]
+    plan = [list(block.keys) for block in make_plan({str(pair).encode(): pair for pair in pairs}, limit)]
     assert [len(block) // 2 for block in plan] == blocks
 
 

@@ -60,7 +60,7 @@ def test_only_the_blocks_that_one_of_them_lacks_are_observed(tmp_path):
         plan = make_plan({pair_key(*pair): pair for pair in PAIRS}, Lengths.block_tokens)
         missing = {pair_key(*pair) for pair in PAIRS[5:]}
         assert [pair_key(*pair) for pair in one.seen] == [
-            key for block in plan.blocks if missing & {*block.keys} for key in block.keys
+            key for block in plan if missing & {*block.keys} for key in block.keys
         ]
         assert len(PAIRS[5:]) < len(one.seen) <= len(PAIRS)
         assert (first.computed, second.computed) == (0, 7)

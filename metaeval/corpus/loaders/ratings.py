@@ -24,7 +24,7 @@ other columns, those that hold numbers and verdicts alone are scores, unless the
 others are fields. Without a column ``group``, a pair, or else each row, is a group of its own.
 
 A table with columns ``source`` and ``statement`` is scored by ``metaeval score -d ratings --data TABLE``, which needs
-no other columns; Parquet may be larger than memory.
+no other columns.
 """
 
 from __future__ import annotations

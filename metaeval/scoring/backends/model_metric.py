@@ -139,8 +139,6 @@ class ModelMetric(Metric):
 class LoadedModelMetric(ModelMetric):
     """A metric on one model in memory, loaded before the first score."""
 
-    only_loads = True
-
     @cached_property
     @abstractmethod
     def model(self) -> Any:

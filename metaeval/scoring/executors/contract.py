@@ -7,7 +7,6 @@ and all that a worker computes from the job's texts depends on the job alone.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -36,15 +35,10 @@ class BlockTask(NamedTuple):
 
 
 class ScoredBlock(NamedTuple):
-    """A scored block. answers: for each metric in `task.wanted`, in that order, one result per pair.
-
-    device: model of the device of the worker that scored it; "" for this process. seconds: how long scoring it took.
-    """
+    """A scored block. answers: for each metric in `task.wanted`, in that order, one result per pair."""
 
     task: BlockTask
     answers: Sequence[Sequence[PairScore]]
-    device: str = ""
-    seconds: float = 0.0
 
 
 Execute = Callable[[Context, Iterable[BlockTask]], Iterator[ScoredBlock]]
@@ -96,7 +90,6 @@ class Work:
         Raises `UserError` when a metric breaks its contract (wrong number of results, a score without the status OK).
         What a metric that is `one_by_one` raises has the block of the pairs before in its attribute `scored`.
         """
-        began = time.monotonic()
         leader = self.metrics[0]
         parts = [[pair] for pair in task.pairs] if leader.one_by_one else [task.pairs]
         observations: Sequence[Any] = []
@@ -119,4 +112,4 @@ class Work:
                     before = task._replace(keys=task.keys[: len(scored)], pairs=task.pairs[: len(scored)])
                     vars(error)["scored"] = ScoredBlock(before, [scored])
                 raise
-        return ScoredBlock(task, answers_by_metric, seconds=time.monotonic() - began)
+        return ScoredBlock(task, answers_by_metric)

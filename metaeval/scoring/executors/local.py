@@ -50,7 +50,7 @@ class _Process:
 
     def __init__(self, place: Place) -> None:
         self.pieces: deque[Piece] = deque()
-        self.device = ""
+        self.ready = False
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the worker)
         self._rest = b""
         # -P: no file of the current folder takes the place of an installed package.

@@ -56,7 +56,7 @@ class _Remote:
 
     def __init__(self, ray: Any, actor: Any, silent: set[str]) -> None:
         self.pieces: deque[Piece] = deque()
-        self.device = ""
+        self.ready = False
         self._ray = ray
         self._actor = actor
         self._node = ""

@@ -43,15 +43,13 @@ class _TaskState:
     task: BlockTask
     answers: list[list[PairScore]]
     left: int
-    device: str = ""
-    seconds: float = 0.0
 
 
 class Child(Protocol):
-    """A running worker. pieces: sent to it and not scored yet. device: the model of its device; "" before it begins."""
+    """A running worker. pieces: sent to it and not scored yet. ready: whether it has begun the job."""
 
     pieces: deque[Piece]
-    device: str
+    ready: bool
 
     def send(self, packed: Any) -> None:
         """Send a packed message; no error if the worker has ended, which `receive` reports."""
@@ -119,10 +117,6 @@ class Pool(ABC):
             self.close()
             raise
 
-    def forget(self) -> None:
-        """Free the texts of the last job; workers keep running with their metrics for the next one."""
-        self._of, self._job, self._numbers = None, None, ()
-
     def close(self) -> None:
         """End all workers."""
         for child in self._children.values():
@@ -136,7 +130,7 @@ class Pool(ABC):
         self._numbers = [{text: number for number, text in enumerate(side)} for side in texts.values()]
         self._job = self.pack({"recipe": asdict(recipe), "path": sys.path, "context": texts})
         for child in self._children.values():
-            child.device = ""
+            child.ready = False
             child.send(self._job)
 
     def _hand_out(self, drawn: Iterator[BlockTask], waiting: deque[Piece]) -> None:
@@ -145,7 +139,7 @@ class Pool(ABC):
         Then start workers, as long as there are pieces; for each of the first `size` that start, a piece is put into
         `waiting`, from which an idle worker may take it. drawn: tasks that are not begun. waiting: pieces to score.
         """
-        ready = [child for _, child in sorted(self._children.items()) if child.device]
+        ready = [child for _, child in sorted(self._children.items()) if child.ready]
         starting = len(self._children) - len(ready)
         for held in range(AHEAD):
             for child in ready:
@@ -157,7 +151,7 @@ class Pool(ABC):
                 child.send(self._order(piece))
         starting = 0
         for number in range(self._most):
-            if number in self._children and self._children[number].device:
+            if number in self._children and self._children[number].ready:
                 continue
             starting += 1
             if len(waiting) < min(starting, self.size) and not self._draw(drawn, waiting):
@@ -192,11 +186,11 @@ class Pool(ABC):
                 for text in message.get("said", ()):
                     _log.warning("%s", text)
                 error = error or message.get("error", "")
-                if "device" in message:
-                    child.device, self._deaths = message["device"], 0
-                elif child.device:  # else the job could not begin, and nothing was sent
+                if "ready" in message:
+                    child.ready, self._deaths = True, 0
+                elif child.ready:  # else the job could not begin, and nothing was sent
                     piece = child.pieces.popleft()
-                    done = _store_results(piece, message, child.device) if "answers" in message else None
+                    done = _store_results(piece, message) if "answers" in message else None
                     if done is not None:
                         yield done
         if error:
@@ -215,11 +209,11 @@ class Pool(ABC):
             return False
         pairs = sum(piece.end - piece.first for piece in child.pieces)
         _log.warning("A worker %s. Another one scores the %s pairs that it had not finished.", how, f"{pairs:,}")
-        if child.device and child.pieces:
+        if child.ready and child.pieces:
             child.pieces[0].kills += 1
             return child.pieces[0].kills >= KILLS
-        self._deaths += not child.device
-        begun = sum(bool(other.device) for other in self._children.values())
+        self._deaths += not child.ready
+        begun = sum(other.ready for other in self._children.values())
         if self._deaths >= KILLS and not begun:
             raise UserError(
                 f"A worker process {how} before it scored anything, {KILLS} times in a row. If memory is short, ask "
@@ -249,12 +243,12 @@ class Pool(ABC):
             *(text if len(text) <= 60 else f"{text[:59]}…" for text in (source, statement)),
         )
         failed = [[[None, str(Status.FAILED), 0, 0]] for _ in piece.work.answers]
-        done = _store_results(piece, {"answers": failed, "seconds": 0.0}, piece.work.device)
+        done = _store_results(piece, {"answers": failed})
         if done is not None:
             yield done
 
 
-def _store_results(piece: Piece, message: Mapping[str, Any], device: str) -> ScoredBlock | None:
+def _store_results(piece: Piece, message: Mapping[str, Any]) -> ScoredBlock | None:
     """Store the results in a worker's message in the piece's block, and return the block if it is complete, else None.
 
     Of a message with an error, return the part of the block that was scored before.
@@ -264,8 +258,7 @@ def _store_results(piece: Piece, message: Mapping[str, Any], device: str) -> Sco
     if "error" in message:
         part = slice(piece.first, piece.first + len(answers[0]))
         return ScoredBlock(task._replace(keys=task.keys[part], pairs=task.pairs[part]), answers)
-    work.device, work.seconds = device, work.seconds + message["seconds"]
     for place, scored in zip(work.answers, answers, strict=True):
         place[piece.first : piece.end] = scored
     work.left -= piece.end - piece.first
-    return None if work.left else ScoredBlock(task, work.answers, work.device, work.seconds)
+    return None if work.left else ScoredBlock(task, work.answers)

@@ -8,18 +8,15 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch", reason="needs the extra 'models'")
-pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 
 import metaeval
 from metaeval import registry
 from metaeval.config import ExecutorConfig
 from metaeval.runs.loaded_metrics import load_metric, load_metrics, score_in, worker_pool
 from metaeval.runs.prepared_run import prepare
-from metaeval.runs.shard_tasks import export_shard
 from metaeval.scoring.contract import Combination
 from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.score_store import ScoreStore
-from metaeval.scoring.shards import Shard, merge_shards
 from tests.metrics_zoo.stand_ins import JOBS, chosen, job_options
 
 MINI = Path(metaeval.__file__).parent / "corpus" / "loaders" / "mini.jsonl"
@@ -73,21 +70,12 @@ def test_every_bundled_metric_that_workers_score_is_here(config):
     assert {name.partition(":")[0] for name in METRICS} >= bundled
 
 
-@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(7, marks=pytest.mark.slow)])
-def test_shards_put_together(count, config, alone, tmp_path):
-    for index in range(count):
-        list(export_shard(config, Shard(index, count), tmp_path / "shards"))
-    with ScoreStore(tmp_path / "merged.sqlite") as merged:
-        list(merge_shards(tmp_path / "shards", merged))
-    assert stored(tmp_path / "merged.sqlite") == alone
-    assert len({key for key, *_ in alone}) == len(METRICS)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_local_workers(workers, config, alone, tmp_path):
     with closing(ProcessPool(places(workers))) as pool:
         assert scored(config, pool, tmp_path / "scores.sqlite") == alone
+    assert len({key for key, *_ in alone}) == len(METRICS)
 
 
 @pytest.mark.slow

@@ -16,9 +16,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
-
-from metaeval.scoring.shards import part_notes, shard_states
 from tests.scoring.executors.job import begun, running, write_corpus
 
 pytestmark = pytest.mark.slow
@@ -29,7 +26,6 @@ JOB = ["score", "-m", "toys:Company", "-d", "jsonl", "--data", "made.jsonl", "-q
 PAUSE = ["-s", "metric_options.toys:Company.pause=0.5"]
 LOCAL = ["--executor", "local", "-s", f"executor.workers={WORKERS}"]
 STOPPED = "metaeval: stopped. Every finished block is stored; the same command goes on from there.\n"
-SHARD = ["--shard", "0/1", "-o", "shards"]
 
 
 def start(*words, stderr=subprocess.PIPE):
@@ -74,14 +70,14 @@ def whole(folder):
     return rows("plain.sqlite"), count
 
 
-def told(table, name, whole, kills, allowed, twice=None):
+def told(table, name, whole, kills, allowed):
     """Note a line of the table, and hold it against what is promised."""
     expected, blocks = whole
     found = rows("s.sqlite")
     with closing(sqlite3.connect("s.sqlite")) as file:
         (puts,) = file.execute("SELECT COUNT(*) FROM puts").fetchone()
     times = Counter(str(each["block"]) for each in begun())
-    line = (kills, blocks, len(expected - found), puts - len(found) + (twice or 0), times.total() - blocks, allowed)
+    line = (kills, blocks, len(expected - found), puts - len(found), times.total() - blocks, allowed)
     table.append((name, *line))
     assert found == expected
     assert line[2:4] == (0, 0)
@@ -144,27 +140,6 @@ def test_the_driver_of_local_workers(table, whole):
 def test_a_driver_of_local_workers_that_is_asked_to_end(table, whole):
     kill_drivers(*JOB, *PAUSE, *LOCAL, "-o", "out", "--store", "s.sqlite", by=signal.SIGTERM)
     told(table, "driver, by SIGTERM", whole, KILLS, KILLS * 2 * WORKERS)
-
-
-def test_a_task_of_shards(table, whole):
-    kill_drivers(*JOB, *PAUSE, *SHARD)
-    ended(start("shards", "merge", "shards", "--store", "s.sqlite"))
-    (state,) = shard_states(Path("shards"))
-    times = Counter(block.number for note in part_notes(state.place).values() for block in note.blocks)
-    # What was not yet in a part is begun again: at most what a minute has brought.
-    told(table, "task of shards", whole, KILLS, 3 + 7, times.total() - len(times))
-
-
-def test_a_merge(table, whole):
-    ended(start(*JOB, *SHARD))
-    rng = random.Random(11)
-    for _ in range(6):
-        merge = start("shards", "merge", "shards", "--store", "s.sqlite")
-        time.sleep(rng.uniform(0.2, 3))
-        merge.kill()
-        merge.communicate()
-    ended(start("shards", "merge", "shards", "--store", "s.sqlite"))
-    told(table, "merge", whole, 6, 0)
 
 
 @pytest.mark.ray

@@ -1,4 +1,4 @@
-"""The batch file of `metaeval shards slurm --ray`, run by the real `ray symmetric-run` on two nodes.
+"""The batch file of the page on scale, run by the real `ray symmetric-run` on two nodes.
 
 A node is a set of namespaces on this machine: processes and a network of its own. So `ray stop`, with which
 `ray symmetric-run` ends, stops nobody else's cluster.
@@ -9,16 +9,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("ray", reason="needs the extra 'ray'")
-pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 
-from metaeval.scoring.shards import part_notes, shard_states
-from tests.scoring.executors.job import begun, write_corpus
+
+from tests.scoring.executors.job import write_corpus
+
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "scale.md"
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
@@ -45,11 +45,7 @@ while :; do
   mv words taken; (. ./environment; export {SOON}; . ./taken); echo $? > other.new && mv other.new other
 done""",
     "first_node": """
-bash job.sbatch & job=$!
-until [ "$(cat log 2> /dev/null | wc -l)" -ge 5 ]; do kill -0 $job || exit 9; sleep 0.1; done
-kill -TERM $job
-wait $job; echo "asked to end: $?" >> codes
-bash job.sbatch; echo "again: $?" >> codes""",
+bash job.sbatch""",
     "nodes": f"""
 {" ".join(APART)} --net second_node & other=$!
 while [ "$(readlink /proc/$other/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.1; done
@@ -66,7 +62,7 @@ def temporary():
         yield folder
 
 
-def test_two_nodes_score_one_plan_are_asked_to_end_and_go_on(folder, temporary):
+def test_two_nodes_score_one_job(folder, temporary):
     if not shutil.which("ip") or subprocess.run([*OWN_NETWORK, "true"], capture_output=True).returncode:
         pytest.skip("no namespaces can be made here")
     write_corpus(folder / "made.jsonl")
@@ -80,25 +76,18 @@ def test_two_nodes_score_one_plan_are_asked_to_end_and_go_on(folder, temporary):
         "RAY_TMPDIR": temporary,
         "SLURM_JOB_NODELIST": "node[1-2]",
     }
-    job = ["-m", "toys:Company", "-d", "jsonl", "--data", "made.jsonl"]
-    pause = ["--set", "metric_options.toys:Company.pause=1"]
-    written = subprocess.run(
-        ["metaeval", "shards", "slurm", *job, *pause, "--tasks", "2", "--cpus", "1", "--ray"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    (folder / "job.sbatch").write_text(written.stdout)
+    job = "score -m toys:Company -d jsonl --data made.jsonl -q"
+    subprocess.run(["metaeval", *job.split(), "-o", "alone", "--store", "alone.sqlite"], env=environment, check=True)
+    Path("log").unlink()
+    script = PAGE.read_text(encoding="utf-8").partition("```sh\n#!/bin/bash\n")[2].partition("```")[0]
+    for written, here in (
+        ("score -m autoais -d gensearch", f"{job} -s metric_options.toys:Company.pause=0.5"),
+        ("--cpus-per-task=8 --gpus-per-task=1", "--cpus-per-task=1"),
+        ("--num-cpus 8 --num-gpus 1", "--num-cpus 1"),
+    ):
+        assert written in script
+        script = script.replace(written, here)
+    (folder / "job.sbatch").write_text(script)
     done = subprocess.run([*OWN_NETWORK, "nodes"], env=environment, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert Path("codes").read_text() == "asked to end: 75\nagain: 0\n"
-    assert "metaeval: ended as asked. Finished blocks are written; the same command goes on from there." in done.stderr
-    assert "Asked to end by SIGTERM: begun blocks are finished first, if that takes at most 20 s." in done.stderr
-    (state,) = shard_states(Path("shards"))
-    kept = [block.number for note in part_notes(state.place).values() for block in note.blocks]
-    assert sorted(kept) == [*range(state.note.blocks)]  # none lost, none kept twice
-    times = Counter(str(each["block"]) for each in begun())
-    assert len(times) == state.note.blocks
-    # What was in hand is finished and kept, but for what takes longer than 20 s: of each of two workers two blocks.
-    assert times.total() - len(times) <= 2 * 2
+    assert Path("scores/toys.Company.jsonl").read_bytes() == Path("alone/toys.Company.jsonl").read_bytes()
