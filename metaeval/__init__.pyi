@@ -500,7 +500,6 @@ def estimate(
 def evaluate(
     *files: str | Path,
     by: str = '',
-    annotators: bool = False,
     data: Any = None,
     config: str | Path | None = None,
     dataset: str = 'mini',

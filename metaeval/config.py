@@ -96,23 +96,15 @@ class IntervalConfig(Strict):
     """Effective groups that an interval of t needs."""
     cluster: Literal["group", "group,system"] = "group"
     """What is sampled: groups, for these very systems; or group,system: systems too, which cross the groups."""
-    annotators: bool = False
-    """Take annotators as sampled too; the gold has to be the mean or median of their votes."""
     certify: bool = Field(default=False, exclude=True)
     """Simulate under each table, on data built like its own, how often the leading metric's intervals hold the true
     value (seconds to minutes; no other number depends on it)."""
 
     @model_validator(mode="after")
     def _clusters(self) -> IntervalConfig:
-        if (self.also and self.method != "t") or (self.annotators and self.cluster != "group"):
-            other = "interval.cluster=group,system" if self.annotators else "interval.annotators"
-            raise ValueError(f"{self.also} needs interval.method=t, and cannot be combined with {other}")
+        if self.cluster != "group" and self.method != "t":
+            raise ValueError("interval.cluster=group,system needs interval.method=t")
         return self
-
-    @property
-    def also(self) -> str:
-        """The name of the setting by which systems or annotators are taken as sampled too; "" if groups alone are."""
-        return "interval.annotators" if self.annotators else "interval.cluster" if self.cluster != "group" else ""
 
     def drawn(self) -> dict[str, int | float]:
         """Return the settings of the resampling as a mapping: resamples, seed, level."""

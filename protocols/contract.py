@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from metaeval.stats.influence import Influence
 from metaeval.stats.intervals import Resampling as Resampling
 from metaeval.stats.resampling import Draws
-from metaeval.stats.vote_choices import GoldVotes
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +35,6 @@ class Judgements:
     levels: whether the gold is on the three-level scale: 2 full, 1 partial, 0 none.
     systems: the names of the systems' codes, where they are known.
     crossed: (n,) int, code in a second clustering (systems) that intervals take as sampled too; None: groups alone.
-    votes: the annotators' votes from which the gold is made, where an interval takes annotators as sampled too.
     """
 
     gold: Floats
@@ -47,7 +45,6 @@ class Judgements:
     levels: bool = True
     systems: tuple[str, ...] = ()
     crossed: NDArray[np.int64] | None = None
-    votes: GoldVotes | None = None
 
     def __post_init__(self) -> None:
         shapes = {self.gold.shape, self.score.shape, self.group.shape, self.pool.shape}
@@ -69,7 +66,7 @@ class Judgements:
         columns: dict[str, Any] = {
             name: column[keep] for name, column in vars(self).items() if isinstance(column, np.ndarray)
         }
-        return replace(self, **columns, votes=self.votes and self.votes.rows(keep))
+        return replace(self, **columns)
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,7 @@ ELSEWHERE = {
     "evidence.place": "moves copied evidence alone: the test below",
     "columns": "the data field, or the hash of a score file, is of what was read",
     "batch": "holds replies, which are found under what was asked",
-    "interval.cluster": "needs data with systems: tests/runs/test_sampled_systems_and_annotators.py",
-    "interval.annotators": "needs data with votes: tests/runs/test_sampled_systems_and_annotators.py",
+    "interval.cluster": "needs data with systems: tests/runs/test_sampled_systems.py",
     "interval.certify": "adds what a simulation says, below the table",
     "controls": "adds rows, each with a signature of its own, and marks against them; no digit of another row",
     **dict.fromkeys(

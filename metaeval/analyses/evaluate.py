@@ -36,8 +36,6 @@ class EvaluateOptions(
     """Score files (.parquet, .jsonl, .csv, .tsv, .xlsx)."""
     by: Annotated[str, Flag("PART")] = ""
     """A table by part instead: system, length, position, or a field of ratings."""
-    annotators: Annotated[bool, Flag()] = False
-    """Values against each annotator instead, and their range over all choices of votes."""
     data: Annotated[FileOrObject, Flag("PATH")] = None
     """Folder that holds the published files, or your file (in Python also a data frame of ratings)."""
 
@@ -50,7 +48,7 @@ def _run(options: EvaluateOptions, progress: Progress) -> Done:
     if not run.metrics and ratings is None and kind_of_data(run) == "corpus":
         table = f" Ratings and scores in one table: -d ratings --data {run.data}." if run.data else ""
         raise UserError(f"No score file is given, and {run.dataset} has no published scores: give a score file.{table}")
-    if options.by or options.annotators:
+    if options.by:
         return _sheets(options, run, ratings)
     return evaluated(options, run, run_scores(run, progress, ratings), "evaluate")
 
@@ -71,15 +69,11 @@ def _scores(options: EvaluateOptions) -> tuple[RunConfig, Ratings | None]:
 
 def _sheets(options: EvaluateOptions, run: RunConfig, ratings: Ratings | None) -> Done:
     from metaeval.analyses.comparing.subgroups import by_part, check_division
-    from metaeval.analyses.metrics_by_annotator import annotator_sheets
     from metaeval.runs.score_panel import load_panel
 
-    if options.by:
-        check_division(options.by, run)
+    check_division(options.by, run)
     panel = load_panel(run, bool(run.metrics), least=1, ratings=ratings)
-    sheets = by_part([panel], options.by) if options.by else []
-    sheets += annotator_sheets(panel) if options.annotators else []
-    return Done(config=run, panels=[panel], sheets=sheets)
+    return Done(config=run, panels=[panel], sheets=by_part([panel], options.by))
 
 
 EVALUATE = Analysis(

@@ -84,14 +84,6 @@ class Votes:
         votes = self.values[slice(*self.starts[row : row + 2].tolist())].tolist()
         return float(sum(votes) / len(votes))
 
-    @cached_property
-    def matrix(self) -> tuple[tuple[str, ...], Floats]:
-        """The names of the A annotators, sorted, and their votes, (n, A), NaN where an annotator gave none."""
-        names = tuple(sorted(set(self.annotators)))
-        values = np.full((self.counts.size, len(names)), np.nan)
-        values[np.repeat(np.arange(self.counts.size), self.counts), self.annotators.ranks] = self.values
-        return names, values
-
     def take(self, rows: Rows) -> Votes:
         """Return the votes on the rows of these numbers, in this order."""
         counts = self.counts[rows]

@@ -47,7 +47,7 @@ def interval_settings(interval: Interval, groups: int | None, behind: Sequence[f
         parts.append(sentence_templates.EFFECTIVE_GROUPS.format(effective=whole_range(behind), groups=all_groups))
     elif interval.studentised and groups is not None:
         parts.append(all_groups)
-    if (interval.cluster != "group" or interval.annotators) and len(interval.effective) < 2:
+    if interval.cluster != "group" and len(interval.effective) < 2:
         parts.append(sentence_templates.NO_SYSTEMS)
     if interval.method != "t":
         resamples = count(interval.resamples, "resample")

@@ -181,8 +181,8 @@ IntervalMethod = Literal["t", "percentile"]
 class Interval(_ResultModel):
     """The settings of the intervals: level, method, and seed and number of resamples of whole groups.
 
-    fewest: effective groups that a studentised interval needs. cluster, annotators: what is taken as sampled beside
-    groups; then effective has the number of groups, and of systems or annotators, with the lowest and the highest
+    fewest: effective groups that a studentised interval needs. cluster: whether systems are taken as
+    sampled beside groups; then effective has the number of groups, and of systems, with the lowest and the highest
     effective number over metrics and measures.
     """
 
@@ -192,14 +192,13 @@ class Interval(_ResultModel):
     method: IntervalMethod = "percentile"
     fewest: float = 6
     cluster: Literal["group", "group,system"] = "group"
-    annotators: bool = False
     effective: dict[str, tuple[int, float, float]] = Field(default_factory=dict)
 
     @model_serializer(mode="wrap")
     def _as_earlier(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Drop the fields on systems and annotators if only groups were resampled, as in files of earlier versions."""
+        """Drop the fields on systems if only groups were resampled, as in files of earlier versions."""
         fields: dict[str, Any] = dump(self)
-        later = () if self.cluster != "group" or self.annotators else ("cluster", "annotators", "effective")
+        later = () if self.cluster != "group" else ("cluster", "effective")
         return {name: value for name, value in fields.items() if name not in later}
 
     @property

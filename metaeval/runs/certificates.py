@@ -59,8 +59,8 @@ def check_certificate(config: RunConfig, runs: int = RUNS) -> None:
             f"A certificate simulates intervals of method t, and interval.method is {interval.method}: set "
             "interval.method=t."
         )
-    if interval.also:
-        raise UserError(f"A certificate takes groups alone as sampled: leave {interval.also} out.")
+    if interval.cluster != "group":
+        raise UserError("A certificate takes groups alone as sampled: leave interval.cluster out.")
     if not interval.resamples:
         raise UserError(
             "A certificate simulates intervals, and interval.resamples is 0, so that there are none: set it to "

@@ -163,7 +163,7 @@ def evaluate(
         published = PublishedValues()
     has_published = any(column.name in published.values for column in columns if column.kind == "metric")
     resampled = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.method, resampling.fewest)
-    resampled["by"] = config.interval.cluster.replace(",", "+") + "+annotator" * config.interval.annotators
+    resampled["by"] = config.interval.cluster.replace(",", "+")
     compared = config.comparison.model_dump()
     signed = {"protocol": protocol.name, **options, **resampled, **compared, **versions("metaeval", "numpy", "scipy")}
     rows = [_with_same(_row(frame, column, outcomes[column], signed, published), column, columns) for column in columns]
@@ -203,16 +203,15 @@ def evaluate(
 
 
 def _interval(frame: Frame, config: RunConfig, outcomes: Sequence[Outcome], keys: Sequence[str]) -> results.Interval:
-    """Return the intervals' settings, with the range of effective numbers if systems or annotators are sampled too."""
+    """Return the intervals' settings, with the range of effective numbers if systems are sampled too."""
     interval = results.Interval(**config.interval.model_dump())
-    if not config.interval.also:
+    if config.interval.cluster == "group":
         return interval
     influences = [influence for outcome in outcomes for key in keys if (influence := outcome.influence.get(key))]
     numbers = [[clustering.effective_groups for clustering in influence.clusterings] for influence in influences]
-    names = ("group", "annotator" if config.interval.annotators else "system")
     ranges = {
         name: (influences[0].clusterings[place].groups, min(each), max(each))
-        for place, (name, each) in enumerate(zip(names, zip(*numbers, strict=True), strict=False))
+        for place, (name, each) in enumerate(zip(("group", "system"), zip(*numbers, strict=True), strict=False))
     }
     return interval.model_copy(update={"effective": ranges})
 

@@ -32,7 +32,6 @@ from metaeval.errors import UserError, unknown
 from metaeval.report import result as results
 from metaeval.runs.dense_retrieval import DenseRanker
 from metaeval.stats.arrays import codes_of
-from metaeval.stats.vote_choices import GoldVotes, votes_of_gold
 from metaeval.user_tables import table_of
 from metaeval.yaml_variants import DatasetVariant, dataset_variant
 from protocols.contract import Judgements, Protocol
@@ -84,7 +83,7 @@ class Job:
     def frame(self, protocol: Protocol) -> Frame:
         """Return the rows with a known level that a protocol sees: cited ones, and those of pools if it uses them.
 
-        Raises `UserError` if no level is known, and if annotators are to be taken as sampled: a corpus has no votes.
+        Raises `UserError` if no level is known.
         """
         if protocol.uses_pool not in self._frames:
             self._frames[protocol.uses_pool] = _frame(self, protocol.uses_pool)
@@ -290,7 +289,6 @@ class RatedSet:
             pool=pools,
             system=rows.system.ranks[order] if not rows.system.has("") else None,
             crossed=self.config.interval.cluster != "group",
-            votes=self._votes if self.config.interval.annotators else None,
             summary=results.Data(
                 name=self.name,
                 split=self.split,
@@ -309,21 +307,6 @@ class RatedSet:
             levels=ratings.levels,
             systems=tuple(np.unique(np.asarray(rows.system.names)[rows.system.counts > 0]).tolist()),
         )
-
-    @property
-    def _votes(self) -> GoldVotes:
-        """The annotators' votes from which the gold is computed; raises `UserError` without them."""
-        rows, cut = self.ratings.columns.take(self.ratings.columns.order), self.config.dataset_options.get("cut")
-        votes = votes_of_gold(rows.votes.matrix[1], rows.gold, float(cut) if cut else None)
-        if votes is None:
-            raise UserError(_NO_VOTES.format(name=self.name))
-        return votes
-
-
-_NO_VOTES = (
-    "interval.annotators=true needs votes of two annotators or more whose mean or median is the gold, and {name} has "
-    "none: leave the setting out (a table of your own: columns that begin with 'vote', and no gold)."
-)
 
 
 def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedSet:
@@ -356,8 +339,7 @@ class Frame:
     values are about rows like these. judged: number of citations or ratings at each level, as loaded. held: (n,) share
     of an evidence set that each row holds, 0 where unknown; None where no row holds only a part of one. warnings: about
     the data, shown for every metric. levels: whether the gold is on the three-level scale. systems: the names of the
-    systems' codes. crossed: whether intervals take systems as sampled too. votes: the annotators' votes that the gold
-    is computed from, where annotators are sampled too; else None.
+    systems' codes. crossed: whether intervals take systems as sampled too.
     """
 
     name: str
@@ -378,7 +360,6 @@ class Frame:
     levels: bool = True
     systems: tuple[str, ...] = ()
     crossed: bool = False
-    votes: GoldVotes | None = None
 
     def __post_init__(self) -> None:
         if self.crossed and self.system is None:
@@ -396,7 +377,7 @@ class Frame:
         """Return a protocol's input: the scores (n,), NaN where missing, with the gold and groups of the same rows."""
         other = self.system if self.crossed else None
         columns = self.gold, score, self.group, self.pool, self.system, self.levels, self.systems
-        return Judgements(*columns, crossed=other, votes=self.votes)
+        return Judgements(*columns, crossed=other)
 
 
 _NO_EVIDENCE = "no evidence tells the chunk's level"
@@ -410,8 +391,6 @@ _NO_LEVEL: Mapping[str, str] = {
 def _frame(job: Job, uses_pool: bool) -> Frame:
     seen = [number for number, row in enumerate(job.rows) if row.cited or uses_pool]
     known = [number for number in seen if job.rows[number].level is not None]
-    if job.config.interval.annotators:
-        raise UserError(_NO_VOTES.format(name=job.name))
     # In the order of ids, so that sums of floats do not depend on the order of the file.
     numbers = np.array(sorted(known, key=lambda number: job.rows[number].id), dtype=np.intp)
     rows = [job.rows[number] for number in numbers]

@@ -55,7 +55,7 @@ def significance(
     )
     normal = [key for key in keys if protocol.measure(key).normal]
     influences = (outcome.influence.get(key) for _, outcome in tested.values() for key in normal)
-    # An exchange of whole groups would take systems, and annotators, as fixed.
+    # An exchange of whole groups would take systems as fixed.
     crossed = any(isinstance(influence, CrossedInfluence) for influence in influences)
     by_exchange = settings.test == "exchange" and not crossed
     rivals: dict[str, dict[str, Tested | None]] = {name: {**(against or {}).get(name, {})} for name in tested}

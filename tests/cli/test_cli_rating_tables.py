@@ -1,11 +1,10 @@
 """Tables of ratings at the command line: what their columns are taken for, and the tables that come out."""
 
 import json
-import math
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr, t
+from scipy.stats import spearmanr
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 import metaeval
@@ -191,89 +190,27 @@ def test_lines_hold_the_same_as_tables(cli, refused, tmp_path):
     assert "a pair must be in one" in refused("evaluate", "-d", "ratings", "--data", "own.jsonl")
 
 
-def jackknifed(votes, score, groups):
-    """The 95 % interval of an AUC over equal groups of two rows, on the logit scale, from what each group adds."""
-    value, every = roc_auc_score(votes, score), np.arange(votes.size)
-    without = [roc_auc_score(votes[every // 2 != g], score[every // 2 != g]) for g in range(groups)]
-    error = math.sqrt((groups - 1) / groups * np.sum((np.mean(without) - without) ** 2))
-    unit = t(groups - 1).ppf(0.975) * error / (value * (1 - value))
-    return [1 / (1 + math.exp(-(math.log(value / (1 - value)) + sign * unit))) for sign in (-1, 1)]
-
-
 def test_annotators_in_columns_and_in_rows_are_one(cli, tmp_path):
     n, people = 60, ("ann", "bob", "cy")
     true = RNG.integers(0, 2, n)
     votes = {one: np.where(RNG.random(n) < 0.8, true, 1 - true) for one in people}
-    scores = {"mine": true + RNG.normal(size=n), "noise": RNG.normal(size=n)}
-    columns = {"id": [f"t{k}" for k in range(n)], "group": [f"g{k // 2}" for k in range(n)], **scores}
+    columns = {"id": [f"t{k}" for k in range(n)], "group": [f"g{k // 2}" for k in range(n)]}
+    columns["mine"] = true + RNG.normal(size=n)
     write(tmp_path / "columns.csv", {**columns, **{f"vote {one}": votes[one] for one in people}})
     rows = {name: np.repeat(one, 3) for name, one in columns.items()}
     every = np.array([votes[one] for one in people]).T.ravel()
     write(tmp_path / "rows.csv", {**rows, "gold": every, "annotator": [f"vote {one}" for one in people] * n})
-    records = {}
+    found = []
     for name in ("columns", "rows"):
-        ended = evaluated(cli, f"{name}.csv", "--annotators")
-        folder = next(tmp_path.glob(f"results/evaluate/{name}-*"))
-        records[name] = load_table(folder / "annotators.json").records
-        assert "Krippendorff's alpha" in ended.out
-    again = cli("results", "show", folder.name.rpartition("-")[2]).out.partition("Command: ")[2].partition("\n")[0]
-    assert "--annotators" in again
-    assert "dataset_options.votes" not in again
-    assert records["columns"] == records["rows"]
-    found = {(one["measure"], one["metric"], one["against"]): one["value"] for one in records["rows"]}
+        evaluated(cli, f"{name}.csv", "-p", "correlation")
+        found.append(values(tmp_path / "results/latest/correlation.json", "spearman")["mine"])
+    mean = np.mean(list(votes.values()), axis=0)
+    assert found == pytest.approx([spearmanr(mean, columns["mine"])[0]] * 2, abs=1e-12)
+    # One annotator's votes are the gold where they are named so.
     for one in people:
-        expected = roc_auc_score(votes[one], scores["mine"])
-        assert found["auc", "mine", f"vote {one}"] == pytest.approx(expected, abs=1e-12)
-        assert found["auc", "mine", "lowest choice"] <= expected <= found["auc", "mine", "highest choice"]
-    soft = np.mean(list(votes.values()), axis=0)
-    assert found["spearman", "mine", "soft labels"] == pytest.approx(spearmanr(soft, scores["mine"])[0], abs=1e-12)
-    # The interval of one annotator's AUC is that of the tables, of the rows with that annotator's votes as gold.
-    sheet = metaeval.evaluate(
-        annotators=True, dataset="ratings", data=tmp_path / "columns.csv", results=tmp_path / "python"
-    )["annotators"]
-    assert [one["value"] for one in sheet.records] == [one["value"] for one in records["columns"]]
-    by_ann = next(one for one in sheet.records if (one["metric"], one["against"]) == ("mine", "vote ann"))
-    assert (by_ann["low"], by_ann["high"]) == pytest.approx(jackknifed(votes["ann"], scores["mine"], n // 2))
-    (ranked,) = load_table(folder / "annotators-ranking.json").records
-    assert (ranked["metric"], ranked["annotators"], ranked["exact"]) == ("mine", 3, True)
-    assert ranked["survives"] == (ranked["lowest"] > 0)
-    names = ("gold", *(f"vote {one}" for one in people))
-    less = {name: found["auc", "mine", name] - found["auc", "noise", name] for name in names}
-    assert ranked["difference"] == pytest.approx(less.pop("gold"), abs=1e-12)
-    assert ranked["annotators that agree"] == np.mean([value > 0 for value in less.values()])
-    assert ranked["lowest"] <= ranked["difference"] <= ranked["highest"]
-    assert ranked["choices that agree"] > 0.9
-
-
-def test_one_metric_beside_annotators_has_no_ranking(cli, tmp_path):
-    # One of the annotators is called as the gold is.
-    texts = {
-        "id": np.repeat(range(20), 2),
-        "gold": np.tile([0, 0, 1, 1, 0, 1, 1, 1], 5),
-        "mine": np.repeat(range(20), 2),
-    }
-    write(tmp_path / "own.csv", {**texts, "annotator": ["gold", "b"] * 20})
-    evaluated(cli, "own.csv", "--annotators")
-    (folder,) = tmp_path.glob("results/evaluate/own-*")
-    assert not (folder / "annotators-ranking.json").exists()
-    against = [one["against"] for one in load_table(folder / "annotators.json").records if one["measure"] == "auc"]
-    assert sorted(against) == ["b", "corrected", "gold", "gold", "highest choice", "lowest choice", "soft labels"]
-
-
-@pytest.mark.parametrize(("people", "columns"), [(5, ["by vote 1", "by vote 5"]), (6, ["lowest annotator", "highest"])])
-def test_up_to_five_annotators_have_columns_of_their_own(people, columns, tmp_path):
-    votes = {f"vote {number}": np.tile([0, 1, number % 2, 1], 10) for number in range(1, people + 1)}
-    write(tmp_path / "votes.csv", {"id": range(40), "mine": RNG.normal(size=40), **votes})
-    settings = {"dataset": "ratings", "data": tmp_path / "votes.csv", "results": tmp_path, "annotators": True}
-    headings = metaeval.evaluate(**settings)["annotators"].headings
-    assert [headings[3], headings[-2]] == columns
-
-
-def test_annotators_have_to_be_known(refused, tmp_path):
-    write(tmp_path / "own.csv", {"id": range(6), "gold": [0, 1] * 3, "mine": range(6)})
-    assert "holds the votes of no annotators, but at least two are needed" in refused(
-        "evaluate", "-d", "ratings", "--data", "own.csv", "--annotators"
-    )
+        evaluated(cli, "columns.csv", "--map", f"gold=vote {one}", "-p", "classification")
+        area = values(tmp_path / "results/latest/classification.json", "auc")["mine"]
+        assert area == pytest.approx(roc_auc_score(votes[one], columns["mine"]), abs=1e-12)
 
 
 def test_yes_is_full_where_partial_is_said_too(cli, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metaeval.stats.arrays import Floats, Ints, group_totals, numbered
-from metaeval.stats.crossed_clusters import CrossedInfluence, crossed_influence, of_annotators
+from metaeval.stats.crossed_clusters import CrossedInfluence, crossed_influence
 from metaeval.stats.influence import Influence, minus_known, t_interval, t_test
 from metaeval.stats.intervals import DEFAULT, studentised_interval
 
@@ -89,27 +89,3 @@ def test_at_an_end_of_the_range_the_fewer_clusters_count() -> None:
     influence = crossed_influence(*(Influence(1.0, 0.0 * rows, rows, (0.0, 1.0)) for rows in by_clustering))
     assert influence is not None
     assert t_interval(influence, 0.95) == (pytest.approx(0.05 ** (1 / 12)), 1.0)
-
-
-def test_annotators_of_a_mean_have_the_variance_of_their_own_means() -> None:
-    # The gold is the mean of two annotators' votes. Without the first its mean is 3/4, without the second 1/4, so that
-    # their jackknife's variance is 1/2 ((3/4 - 1/2)^2 + (1/4 - 1/2)^2) = 1/16. Both groups have the mean 1/2.
-    votes = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
-    group, given = np.array([0, 0, 1, 1]), np.array([4, 4])
-    gold = votes.mean(axis=1)
-    without = [of_mean(votes[:, 1 - annotator], group) for annotator in range(2)]
-    influence = of_annotators(of_mean(gold, group), without, given)
-    assert influence is not None
-    assert [clustering.standard_error**2 for clustering in influence.clusterings] == pytest.approx([0.0, 1 / 16])
-    # Without the first, group 0 has 1 and group 1 has 1/2 about a mean of 3/4: they contribute 2 (1/4) / 4 = 1/8 and
-    # -1/8; without the second it is the other way round. Four squares, and 4/3 for four parts.
-    assert influence.shared.standard_error**2 == pytest.approx(1 / 2 * 4 / 64 * 4 / 3)
-    # All variance is that of two annotators, so one degree of freedom is left.
-    assert influence.effective_groups == pytest.approx(2)
-    assert not (influence - influence).standard_error
-
-
-def test_an_annotator_without_whom_nothing_is_defined_leaves_no_influence() -> None:
-    values, group, _ = rows(1)
-    alone = of_mean(values, group)
-    assert of_annotators(alone, [alone, minus_known(alone, np.nan)], np.array([1, 1])) is None

@@ -21,7 +21,7 @@ with open("ratings.csv", "w", newline="") as file, open("wide.csv", "w", newline
 PYTHON
 metaeval evaluate -d ratings --data ratings.csv -p correlation 2> said.txt
 grep -q '1,670 items from 5,010 rows, 3 annotators, 258 ratings blank' said.txt
-metaeval evaluate -d ratings --data wide.csv --map annotator=Ana,Ben,Cem -p correlation --annotators 2> said.txt
+metaeval evaluate -d ratings --data wide.csv --map annotator=Ana,Ben,Cem -p correlation 2> said.txt
 grep -q '1,670 items, 3 annotators, 258 ratings blank' said.txt
 metaeval compare mine theirs -d ratings --data ratings.csv -p correlation
 metaeval results export latest --format latex,csv -o tables

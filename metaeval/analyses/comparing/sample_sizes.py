@@ -65,8 +65,8 @@ def protocol_to_plan(config: RunConfig, key: str, differences: Sequence[float], 
     """
     if config.interval.resamples < 2:
         raise UserError(f"A plan needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
-    if config.interval.also:
-        raise UserError(f"A plan resamples groups only, not systems or annotators: leave {config.interval.also} out.")
+    if config.interval.cluster != "group":
+        raise UserError("A plan resamples groups only, not systems: leave interval.cluster out.")
     protocol, options = protocol_of(config, key, name)
     measure = protocol.measure(key or protocol.headline or protocol.measures[0].key)
     for difference in differences:

@@ -159,7 +159,6 @@ VOTES = Dataset(
     kind="ratings",
     note="150 questions in each language; gold is 1 where most of the five annotators called a sentence supported, "
     "else 0. Ids are those of memerag's splits LANGUAGE-votes, whose score files of whole "
-    "documents (metaeval score --unit page) are evaluated here: 'metaeval evaluate --annotators' compares metrics with "
-    "single annotators. The group is the question.",
+    "documents (metaeval score --unit page) are evaluated here. The group is the question.",
     **_CARD,
 )

@@ -163,7 +163,7 @@ def records_forest(records: Sequence[Mapping[str, Any]], title: str) -> Figure:
         label = str(record[by]) if by else value
         name = " / ".join(str(record[name]) for name in telling if name != by)
         seen[label, name] += 1
-        # Two lines may be called alike, as that of an annotator 'gold' and that of the gold.
+        # Two lines may be called alike, as a part of the data named 'all' and all rows.
         lines.setdefault(label, {})[name if seen[label, name] == 1 else f"{name} ({seen[label, name]})"] = record
     names = list(dict.fromkeys(name for panel in lines.values() for name in panel))
     across = min(len(lines), _ACROSS)

@@ -1,4 +1,4 @@
-"""Runs whose intervals take systems or annotators as sampled too: `interval.cluster`, `interval.annotators`."""
+"""Runs whose intervals take systems as sampled too: `interval.cluster`."""
 
 from __future__ import annotations
 
@@ -60,41 +60,3 @@ def test_data_without_systems_and_resamples_of_groups_are_refused(tmp_path):
         evaluated(tmp_path, ratings(systems=False), **CLUSTER)
     with pytest.raises(UserError, match=r"needs interval\.method=t"):
         evaluated(tmp_path, ratings(), interval={"cluster": "group,system", "method": "percentile"})
-
-
-def voted():
-    rng = np.random.default_rng(1)
-    rows = ratings(systems=False)
-    for row in rows:
-        row |= {
-            f"vote {name}": int(row["mine"] + rng.normal() > strict)
-            for name, strict in (("a", 0.2), ("b", 0.5), ("c", 0.8))
-        }
-    return [{name: value for name, value in row.items() if name != "gold"} for row in rows]
-
-
-def test_annotators_are_sampled_too(tmp_path):
-    settings = {
-        "protocols": ("correlation",),
-        "interval": {"annotators": True, "fewest": 2},
-        "comparison": {"test": "exchange"},
-    }
-    (result,) = evaluated(tmp_path, voted(), **settings)
-    (alone,) = evaluated(tmp_path, voted(), protocols=("correlation",))
-
-    assert {name: number for name, (number, *_) in result.interval.effective.items()} == {"group": 20, "annotator": 3}
-    assert result.significance.test == "t"
-    value, narrower = result.rows[0].values["spearman"], alone.rows[0].values["spearman"]
-    assert value.value == narrower.value
-    assert value.high - value.low >= narrower.high - narrower.low
-    assert "|by:group+annotator|" in result.rows[0].signature
-
-
-def test_gold_that_is_not_made_of_votes_is_refused(tmp_path):
-    for rows in (ratings(), [{**row, "gold": row["mine"]} for row in voted()]):
-        with pytest.raises(UserError, match="votes of two annotators or more whose mean or median is the gold"):
-            evaluated(tmp_path, rows, interval={"annotators": True})
-    with pytest.raises(UserError, match="votes of two annotators"):
-        metaeval.run(dataset="mini", metrics=("overlap",), results=tmp_path, interval={"annotators": True})
-    with pytest.raises(UserError, match="cannot be combined with"):
-        evaluated(tmp_path, ratings(), interval={"annotators": True, "cluster": "group,system"})
