@@ -384,11 +384,9 @@ class cite:
 def compare(
     *metrics: str,
     by: str = '',
-    bias: bool = False,
     agreement: bool = False,
-    complementarity: bool = False,
     margin: float = 0.02,
-    dataset: str | Sequence[str] = ...,
+    dataset: str = 'mini',
     config: str | Path | None = None,
     encoding: str = '',
     skip_bad_cells: bool = False,

@@ -147,15 +147,13 @@ STEPS: dict[str, str] = {
     # between metrics
     "compare": f"compare overlap rouge bm25 {QUICK}",
     "compare-full": f"compare overlap rouge ../own-scores/mine-pairs.jsonl -p classification,decision --full {QUICK}",
-    "compare-by-length": f"compare overlap rouge bm25 --by length --bias -p classification {QUICK}",
+    "compare-by-length": f"compare overlap rouge bm25 --by length -p classification {QUICK}",
     "compare-by-system": "compare overlap rouge --by system -u citation -d jsonl "
     f"--data ../inputs/systems.jsonl {QUICK}",
     "compare-by-position": f"compare overlap bm25 --by position -p correlation {QUICK}",
-    "compare-by-dataset": "compare overlap rouge --by dataset -d mini,factcheck_gpt -u citation -p classification "
-    f"--data DATA {QUICK}",
-    "compare-alone": f"compare overlap rouge --agreement --complementarity -q -s margin=0.05 {QUICK}",
+    "compare-alone": f"compare overlap rouge --agreement -q -s margin=0.05 {QUICK}",
     "compare-frank": f"compare FactCC DAE -d frank --split validation --data DATA {QUICK}",
-    "compare-wice": f"compare overlap rouge --by length --bias -d jsonl --data ../slice-wice/slice.jsonl {QUICK}",
+    "compare-wice": f"compare overlap rouge --by length -d jsonl --data ../slice-wice/slice.jsonl {QUICK}",
     "power": f"plan overlap rouge --difference 2,5 {QUICK}",
     "power-spearman": f"plan overlap ../own-scores/mine-pairs.jsonl --measure spearman {QUICK}",
     "power-graded": f"plan FactCC DAE -d frank --split validation --difference 1,2 --data DATA {QUICK}",

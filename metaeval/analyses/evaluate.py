@@ -73,7 +73,7 @@ def _sheets(options: EvaluateOptions, run: RunConfig, ratings: Ratings | None) -
 
     check_division(options.by, run)
     panel = load_panel(run, bool(run.metrics), least=1, ratings=ratings)
-    return Done(config=run, panels=[panel], sheets=by_part([panel], options.by))
+    return Done(config=run, panels=[panel], sheets=by_part(panel, options.by))
 
 
 EVALUATE = Analysis(

@@ -7,7 +7,6 @@ Files of an older schema version must load for ever: a change of meaning gets a 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -26,7 +25,7 @@ from pydantic import (
 )
 
 from metaeval.errors import UserError
-from metaeval.files import sha256_json, write_text
+from metaeval.files import write_text
 from metaeval.parsing import read_json
 from metaeval.report.data_frame import frame
 from metaeval.stats.ranking import letters, rank_intervals
@@ -157,22 +156,6 @@ class Data(_ResultModel):
         """Return a text with "human" replaced by "demo", or "human or demo", where all or some data are demo data."""
         kinds = {"demo" if part.demo else "human" for part in data} or {"human"}
         return text.replace("human", " or ".join(sorted(kinds, reverse=True)))
-
-    @classmethod
-    def together(cls, data: Sequence[Data]) -> Data:
-        """Return one description of several data sets: names and splits joined by "+", numbers added."""
-        levels: Counter[str] = Counter()
-        for part in data:
-            levels.update(part.levels)
-        counts = ("statements", "documents", "citations", "groups")
-        return cls(
-            name="+".join(dict.fromkeys(part.name for part in data)),
-            split="+".join(dict.fromkeys(part.split for part in data)),
-            fingerprint=sha256_json([part.fingerprint for part in data]),
-            levels=dict(levels),
-            demo=any(part.demo for part in data),
-            **{key: sum(getattr(part, key) for part in data) for key in counts},
-        )
 
 
 IntervalMethod = Literal["t", "percentile"]

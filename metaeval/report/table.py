@@ -14,6 +14,7 @@ from typing import Literal, TypeVar
 from pydantic import ConfigDict
 
 from metaeval.display_text import Ends, Items, Shown, Texts, Words, count
+from metaeval.files import sha256_json
 from metaeval.report.data_frame import Recorded
 from metaeval.report.result import Column, Data, Row, Value
 
@@ -94,7 +95,9 @@ class Note:
         return " ".join(filter(None, (self.text, "; ".join(f"{names}: {text}" for names, text in self.items))))
 
 
-NO_DATA = Data.together(())
+NO_DATA = Data(
+    name="", split="", fingerprint=sha256_json([]), statements=0, documents=0, citations=0, groups=0, levels={}
+)
 """The data of a table that belongs to no data set."""
 
 

@@ -322,7 +322,6 @@ def certificate_sheet(panel: Panel, choice: ProtocolSetup, key: str, runs: int) 
             for name, simulated in certificates.items()
         ],
         notes=_notes(certificates, lacking, panel.config),
-        method=panel.config.interval.method,
     )
 
 

@@ -11,7 +11,7 @@ from metaeval.config import RunConfig
 from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
 from metaeval.report.interval_texts import few_groups_of_sheet, interval_settings
-from metaeval.report.result import Data, Interval, IntervalMethod
+from metaeval.report.result import Interval
 from metaeval.report.result_tables import units
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, TableRow, blocks_of, place_of
 from metaeval.report.table_notes import of_data
@@ -120,26 +120,23 @@ def make_sheet(
     records: Sequence[Record],
     notes: Sequence[Note] = (),
     footnotes: Sequence[Note] = (),
-    data: Data | None = None,
     groups: Sequence[ColumnGroup] = (),
     intervals: bool = True,
-    method: IntervalMethod | None = None,
 ) -> Table:
     """Return a table about a panel's metrics, with notes on data, settings, intervals, and a signature per column.
 
     frame: its rows. name: of its files. chosen: the analysis's own settings, which are part of the signatures. table:
     the heading of the names, the headings of the columns, and the rows. groups: headings above these. notes: before the
-    standard ones; empty ones are left out. data: summary of the data (None: the frame's). intervals: whether there are
-    any. method: of the intervals (None: the run's).
+    standard ones; empty ones are left out. intervals: whether there are any.
     """
-    data, method = data or frame.summary, method or panel.config.interval.method
+    data = frame.summary
     settings: dict[str, Scalar] = {**{key: str(value) for key, value in frame.fields.items()}, **chosen}
     signed: dict[str, object] = {**chosen}
     standard = [*of_data(data, footer_settings(frame))]
     if intervals:
-        interval = Interval(**{**panel.config.interval.model_dump(), "method": method})
-        settings |= panel.config.interval.drawn() | {"method": method}
-        signed |= resampled_fields(interval.level, interval.resamples, interval.seed, method, interval.fewest)
+        interval = Interval(**panel.config.interval.model_dump())
+        settings |= panel.config.interval.drawn() | {"method": interval.method}
+        signed |= resampled_fields(interval.level, interval.resamples, interval.seed, interval.method, interval.fewest)
         standard.append(Note("uncertainty", interval_settings(interval, data.groups)))
         standard.append(Note("few groups", few_groups_of_sheet(interval, data.groups)))
     signed |= versions("metaeval", "numpy", "scipy")

@@ -1,4 +1,4 @@
-"""Tests of the difference between metrics: AUCs, dependent correlations, equivalence, many p-values, studies, power.
+"""Tests of the difference between metrics: AUCs, dependent correlations, equivalence, many p-values, power.
 
 The closed-form tests take the rows as independent; they are cross-checks of the resampling tests, not substitutes.
 
@@ -6,11 +6,8 @@ Power: a pilot of `groups` groups gives the cluster standard error of the differ
 of the number of groups. Groups (queries, responses, source documents) are what must be added: more rows in the same
 groups buy less. Everything there rests on the normal approximation of a two-sided test at alpha.
 
-One effect that was measured in several studies: random-effects meta-analysis, and the effect in a new study.
-Paule and Mandel, "Consensus values and weighting factors" (1982) for the variance between studies; Knapp and Hartung,
-"Improved tests for a random effects meta-regression with a single covariate" (2003), modified as in Röver, Knapp and
-Friede, "Hartung-Knapp-Sidik-Jonkman approach and its modification" (2015); Higgins, Thompson and Spiegelhalter, "A
-re-evaluation of random-effects meta-analysis" (2009) for the prediction interval.
+Effects that were measured in several studies are shrunk towards their mean. Paule and Mandel, "Consensus values and
+weighting factors" (1982) for the variance between studies.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from metaeval.stats.arrays import Bools, Floats, check_finite, check_lengths
 from metaeval.stats.ties import midranks
@@ -270,97 +267,29 @@ def _check_pilot(standard_error: float, groups: int, alpha: float) -> None:
         raise ValueError(f"alpha must lie between 0 and 1, got {alpha}")
 
 
-Ends = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Pooled:
-    """The mean effect over studies that differ in truth, and what an effect elsewhere may be.
-
-    tau: standard deviation of the true effects. weights: of the studies, summing to 1. normal, p: the interval and
-    two-sided p of a mean of 0 by the normal distribution; hartung_knapp, p_hartung_knapp: by the modified method of
-    Hartung and Knapp, with Student's t at one degree of freedom less than studies, and the error of estimated weights
-    added. prediction: interval of the true effect of a new study; None for two studies. q: Cochran's Q; heterogeneity:
-    its p, that all studies have one effect. between: share of the variance of the effects that is not the studies' own
-    error (I squared, from 0 to 1). Intervals are (low, high).
-    """
-
-    mean: float
-    tau: float
-    weights: tuple[float, ...]
-    normal: Ends
-    p: float
-    hartung_knapp: Ends
-    p_hartung_knapp: float
-    prediction: Ends | None
-    q: float
-    heterogeneity: float
-    between: float
-
-
-def pooled(effects: Floats, errors: Floats, level: float = 0.95) -> Pooled:
-    """Return the mean of effects (k,), k at least 2, with standard errors (k,), by a random-effects model.
-
-    The variance between studies is Paule and Mandel's, as in statsmodels' `combine_effects(method_re="iterated")`
-    and metafor's `rma(method="PM")`; with it Hartung and Knapp's factor, modified to be at least 1, is 1. The
-    variance of their test has that of estimated weights added (Kackar and Harville, 1984), without which it rejects
-    a mean of 0 in up to 9 % where errors differ eightfold. Raises ValueError for fewer than two effects, one not
-    finite, or an error not above 0.
-    """
-    check_lengths(effects=effects, errors=errors)
-    check_finite("effects", effects)
-    check_finite("errors", errors)
-    studies = effects.size
-    if studies < 2 or errors.min() <= 0:
-        raise ValueError(f"a meta-analysis takes two effects or more with errors above 0, got {studies} effects")
-    if not 0 < level < 1:
-        raise ValueError(f"the level must lie between 0 and 1, got {level}")
-    precision = 1 / errors**2
-    fixed = (precision * effects).sum() / precision.sum()
-    q = float((precision * (effects - fixed) ** 2).sum())
-    variance = _between(effects, errors)
-    weight = 1 / (errors**2 + variance)
-    mean, error = float((weight * effects).sum() / weight.sum()), 1 / math.sqrt(float(weight.sum()))
-    freedom, upper = studies - 1, (1 + level) / 2
-    total, squares, cubes = (float((weight**power).sum()) for power in (1, 2, 3))
-    doubt = 2 * freedom / (total - squares / total) ** 2  # the variance of the variance between studies
-    refined = math.hypot(error, math.sqrt(max(0.0, doubt * (cubes - squares**2 / total))) / total)
-    prediction = None
-    if studies > 2:
-        prediction = _around(mean, float(stdtrit(studies - 2, upper)) * math.hypot(math.sqrt(variance), error))
-    return Pooled(
-        mean=mean,
-        tau=math.sqrt(variance),
-        weights=tuple((weight / weight.sum()).tolist()),
-        normal=_around(mean, float(ndtri(upper)) * error),
-        p=float(2 * ndtr(-abs(mean) / error)),
-        hartung_knapp=_around(mean, float(stdtrit(freedom, upper)) * refined),
-        p_hartung_knapp=float(2 * stdtr(freedom, -abs(mean) / refined)),
-        prediction=prediction,
-        q=q,
-        heterogeneity=float(chdtrc(freedom, q)),
-        between=max(0.0, 1 - freedom / q) if q > 0 else 0.0,
-    )
-
-
-def shrunken(effects: Floats, errors: Floats, level: float = 0.95) -> list[tuple[float, Ends]]:
+def shrunken(effects: Floats, errors: Floats, level: float = 0.95) -> list[tuple[float, tuple[float, float]]]:
     """Return each of k effects, k at least 4, shrunk towards their mean, with its interval: (value, (low, high)).
 
     The method is parametric empirical Bayes: Morris, "Parametric empirical Bayes inference: theory and applications"
     (1983), section 5, which corrects the weight for the estimated variance between studies, and counts its doubt and
-    that of the mean. Raises ValueError as `pooled` does.
+    that of the mean. Raises ValueError for fewer than four effects, one not finite, or an error not above 0.
     """
-    together, k = pooled(effects, errors), effects.size
-    if k < 4:
-        raise ValueError(f"effects are shrunk towards the mean of four or more, got {k}")
-    total = errors**2 + together.tau**2
+    check_lengths(effects=effects, errors=errors)
+    check_finite("effects", effects)
+    check_finite("errors", errors)
+    k = effects.size
+    if k < 4 or errors.min() <= 0:
+        raise ValueError(f"effects are shrunk towards the mean of four or more with errors above 0, got {k}")
+    between = _between(effects, errors)
+    total = errors**2 + between
+    share = 1 / total / (1 / total).sum()
     weight = (k - 3) / (k - 1) * errors**2 / total
-    apart = effects - together.mean
-    doubt = 2 / (k - 3) * weight**2 * (np.average(errors**2, weights=1 / total) + together.tau**2) / total
-    variance = errors**2 * (1 - (1 - np.array(together.weights)) * weight)
+    apart = effects - (share * effects).sum()
+    doubt = 2 / (k - 3) * weight**2 * ((share * errors**2).sum() + between) / total
+    variance = errors**2 * (1 - (1 - share) * weight)
     reach = ndtri((1 + level) / 2) * np.sqrt(variance + doubt * apart**2)
     values = effects - weight * apart
-    return [(value, _around(value, by)) for value, by in zip(values.tolist(), reach.tolist(), strict=True)]
+    return [(value, (value - by, value + by)) for value, by in zip(values.tolist(), reach.tolist(), strict=True)]
 
 
 def shrunken_areas(ends: Floats, effective: Floats, level: float) -> Floats:
@@ -385,7 +314,3 @@ def _between(effects: Floats, errors: Floats) -> float:
         converged = excess <= 1e-12 * effects.size
         variance += 0.0 if converged else excess / float((apart**2).sum())
     return variance
-
-
-def _around(mean: float, reach: float) -> Ends:
-    return mean - reach, mean + reach

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from metaeval import registry
-from metaeval.analyses.comparing.subgroups import by_part, check_division, meta_analyses, parts_of
+from metaeval.analyses.comparing.subgroups import by_part, check_division, parts_of
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.runs.score_panel import load_panel
@@ -15,13 +15,13 @@ from metaeval.runs.score_panel import load_panel
 CORRELATION = registry.find("protocol", "correlation")
 
 
-def corpus(path, groups=12, levels=("full", "partial", "none")):
+def corpus(path):
     """Statements of 2 to 5 words by two systems on documents of 1 to 4 chunks (chunk.size=4)."""
     rows = [{"type": "corpus", "format": "metaeval-corpus/1", "name": "parted"}]
-    for number in range(groups):
+    for number in range(12):
         sentences = [f"Word{number} is here {part}." for part in range(1 + number % 4)]
         rows.append({"type": "document", "id": f"d{number}", "sentences": sentences})
-        for level in levels:
+        for level in ("full", "partial", "none"):
             text = " ".join(["Word", f"{number}", level, "words", "more"][: 2 + number % 4])
             key = f"s{number}-{level}"
             rows.append(
@@ -52,10 +52,10 @@ def panel(settings):
 
 
 def named(panel, by):
-    parts = parts_of([panel], CORRELATION, by)
-    assert parts[0].name == "all"
-    assert np.array_equal(sum(part.rows.astype(int) for part in parts[1:]), np.ones(parts[0].rows.size))
-    return {part.name: part for part in parts[1:]}
+    (_, whole), *parts = parts_of(panel, panel.source.frame(CORRELATION), by)
+    assert whole.all()
+    assert np.array_equal(sum(inside.astype(int) for _, inside in parts), np.ones(whole.size))
+    return dict(parts)
 
 
 @pytest.mark.parametrize(
@@ -73,20 +73,20 @@ def named(panel, by):
     ],
 )
 def test_systems_quartiles_of_length_and_thirds_of_the_document_have_their_rows(panel, by, sizes):
-    assert {name: int(part.rows.sum()) for name, part in named(panel, by).items()} == sizes
+    assert {name: int(inside.sum()) for name, inside in named(panel, by).items()} == sizes
 
 
 def test_the_value_of_a_part_is_that_of_its_rows(panel):
-    sheets = {sheet.name: sheet for sheet in by_part([panel], "length")}
+    sheets = {sheet.name: sheet for sheet in by_part(panel, "length")}
     assert set(sheets) == {"classification-by-length", "correlation-by-length", "retrieval-by-length"}
 
-    found = named(panel, "length")
+    found, frame = named(panel, "length"), panel.source.frame(CORRELATION)
     for record in sheets["correlation-by-length"].records:
         if record["part"] == "all":
             continue
-        part = found[record["part"]]
+        inside = found[record["part"]]
         column = next(column for column in panel.columns if column.name == record["metric"])
-        score, gold = column.score[part.frame.numbers][part.rows], part.frame.gold[part.rows]
+        score, gold = column.score[frame.numbers][inside], frame.gold[inside]
         assert record["value"] == pytest.approx(spearmanr(score, gold).statistic, abs=1e-12)
         assert (record["rows"], record["groups"]) == (score.size, 3)
 
@@ -94,7 +94,7 @@ def test_the_value_of_a_part_is_that_of_its_rows(panel):
 @pytest.mark.parametrize(("fewest", "marks"), [(6, ()), (2, ("†",))])
 def test_few_groups_are_marked_where_there_is_an_interval(settings, fewest, marks):
     panel = load_panel(load_run(None, {**settings, "interval": {"resamples": 30, "fewest": fewest}}), True)
-    sheet = by_part([panel], "length")[0]
+    sheet = by_part(panel, "length")[0]
 
     groups = [line.cells[1] for line in sheet.lines]
     assert [(cell.number, cell.marks) for cell in groups] == [("12", ()), *[("3", marks)] * 4]
@@ -102,7 +102,7 @@ def test_few_groups_are_marked_where_there_is_an_interval(settings, fewest, mark
 
 
 def test_a_part_with_nothing_to_rank_has_no_ndcg(panel):
-    (sheet,) = (sheet for sheet in by_part([panel], "length") if sheet.name == "retrieval-by-length")
+    (sheet,) = (sheet for sheet in by_part(panel, "length") if sheet.name == "retrieval-by-length")
 
     # Statements of two words stand on documents of one chunk: a pool of one candidate.
     short = next(record for record in sheet.records if record["part"] == "up to 2 words")
@@ -110,35 +110,8 @@ def test_a_part_with_nothing_to_rank_has_no_ndcg(panel):
 
 
 def test_positions_part_no_pool(panel):
-    names = [sheet.name for sheet in by_part([panel], "position")]
+    names = [sheet.name for sheet in by_part(panel, "position")]
     assert names == ["classification-by-position", "correlation-by-position"]
-
-
-def test_data_sets_are_parts_of_their_own_frames(settings, panel, tmp_path):
-    other = load_panel(load_run(None, {**settings, "data": corpus(tmp_path / "other.jsonl", groups=8)}), True)
-
-    (sheet,) = (sheet for sheet in by_part([panel, other], "dataset") if sheet.name == "correlation-by-dataset")
-
-    assert [record["rows"] for record in sheet.records] == [90, 90, 60, 60]
-    # Of each group's chunks one is full: the first of the document, for the statement that is.
-    assert (sheet.data.groups, sheet.data.levels["full"]) == (20, 12 + 8)
-
-
-def test_the_first_data_set_says_which_measure_is_pooled(settings, tmp_path):
-    def loaded(name, *levels):
-        path = corpus(tmp_path / f"{name}.jsonl", levels=levels)
-        return load_panel(load_run(None, {**settings, "data": path, "metrics": "overlap,bm25"}), True)
-
-    three, two = loaded("three", "full", "partial", "none"), loaded("two", "full", "none")
-    setup = registry.find("protocol", "classification"), {}
-
-    (pair,), lacking = meta_analyses(parts_of([two, three], setup[0], "dataset"), setup)
-    assert (pair.column.key, lacking) == ("fs_ns", {})
-    # The mean over three areas, which one of the data sets has.
-    assert meta_analyses(parts_of([three, two], setup[0], "dataset"), setup) == (
-        [],
-        {"overlap less bm25": "1 data set with a difference that has a standard error"},
-    )
 
 
 def test_a_part_with_two_gold_values_keeps_its_concordance(tmp_path):
@@ -158,7 +131,7 @@ def test_a_part_with_two_gold_values_keeps_its_concordance(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     config = load_run(None, {"dataset": "ratings", "data": path, "metrics": "m,n", "protocols": "classification"})
 
-    (sheet,) = by_part([load_panel(config, True)], "system")
+    (sheet,) = by_part(load_panel(config, True), "system")
 
     found = {(record["part"], record["metric"]): record for record in sheet.records}
     scores = [(number % 2, number % 2 + number % 3) for number in range(20)]
@@ -180,4 +153,4 @@ def test_unknown_systems_are_refused(tmp_path):
     panel = load_panel(load_run(None, {"metrics": "overlap,rouge", "results": tmp_path}), True)
 
     with pytest.raises(UserError, match="mini does not say which system"):
-        by_part([panel], "system")
+        by_part(panel, "system")

@@ -25,7 +25,7 @@ def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(ran):
     assert written("agreement") == {".json"}
     assert f"More: metaeval results export {FOLDER.resolve().name.rpartition('-')[2]}" in ended.out
     ran("results", "export")
-    for stem in (*(f"{name}-pairs" for name in protocols), "agreement", "complementarity"):
+    for stem in (*(f"{name}-pairs" for name in protocols), "agreement"):
         assert written(stem) == SUFFIXES
     for name in protocols:
         result, sheet = load_result(FOLDER / f"{name}.json"), load_table(FOLDER / f"{name}-pairs.json")
@@ -76,8 +76,6 @@ def test_the_first_screen_has_the_headline_pairs_and_what_they_mean(ran, monkeyp
     alike = {record["spearman"] for record in load_table(FOLDER / "agreement.json").records}
     text = " ".join(ended.out.split())
     assert all(f"{value:.2f}" in text for value in (min(alike), max(alike)))
-    gains = [record["low"] for record in load_table(FOLDER / "complementarity.json").records]
-    assert ("No stack is shown to be better" in text) == all(low is None or low <= 0 for low in gains)
     assert "Written: results/compare/" in ended.out
     assert f"export {FOLDER.resolve().name.rpartition('-')[2]}" in ended.out
 
@@ -113,18 +111,10 @@ def test_the_margin_decides_what_counts_as_equal(cli):
 
 
 def test_an_analysis_of_its_own_is_printed_alone(ran):
-    ended = ran("compare", "overlap", "rouge", "--by", "length", "--bias", "-p", "correlation", *QUICK)
-    assert {path.stem for path in FOLDER.iterdir()} == {"correlation-by-length", "bias", "manifest", "pairs", "report"}
-    properties = {record["of"] for record in load_table(FOLDER / "bias.json").records}
-    assert properties == {"statement length", "chunk length", "chunk position"}
+    ended = ran("compare", "overlap", "rouge", "--by", "length", "--agreement", "-p", "correlation", *QUICK)
+    files = {path.stem for path in FOLDER.iterdir()}
+    assert files == {"correlation-by-length", "agreement", "manifest", "pairs", "report"}
     assert "Spearman by statement length" in ended.out
-
-
-def test_of_citations_there_is_no_position(ran):
-    ran("compare", "overlap", "rouge", "--bias", "-u", "citation", "-q", *QUICK)
-
-    records = load_table(Path("results/latest/bias.json")).records
-    assert {record["of"] for record in records} == {"statement length", "document length"}
 
 
 def test_a_note_that_several_tables_share_is_said_once(cli, ran):
@@ -133,21 +123,9 @@ def test_a_note_that_several_tables_share_is_said_once(cli, ran):
     assert ended.out.count("paired cluster t") == 1
     assert "data:mini" not in ended.out  # signatures stand in the files
     ran("results", "export")
-    for stem in ("classification-pairs", "retrieval-pairs", "complementarity"):
+    for stem in ("classification-pairs", "retrieval-pairs"):
         text = (FOLDER / f"{stem}.txt").read_text(encoding="utf-8")
         assert ("data:mini" in text, "of 28 groups" in text) == (True, True)
-
-
-def test_data_sets_stand_beside_each_other(ran, write_corpus):
-    write_corpus(name="small.jsonl")
-    Path("configs/datasets").mkdir(parents=True)
-    Path("configs/datasets/mine.yaml").write_text("dataset: jsonl\n", encoding="utf-8")
-    Path("configs/datasets/yours.yaml").write_text("dataset: jsonl\n", encoding="utf-8")
-    data = ("-d", "mine,yours", "--data", "small.jsonl", "--set", "chunk.size=7")
-
-    ran("compare", "overlap", "rouge", "--by", "dataset", *data, "-p", "correlation", *QUICK)
-    (path,) = Path("results/compare").glob("*/correlation-by-dataset.json")
-    assert len(load_table(path).records) == 4
 
 
 def ratings(path, systems=2, texts=True):
@@ -163,42 +141,13 @@ def ratings(path, systems=2, texts=True):
     return ("-d", "ratings", "--data", str(path))
 
 
-def test_differences_are_pooled_over_data_sets(cli, ran, tmp_path):
-    pytest.importorskip("matplotlib")
-    data = ratings(tmp_path / "rated.jsonl")
-    Path("configs/datasets").mkdir(parents=True)
-    for name in ("mine", "yours", "theirs"):
-        Path(f"configs/datasets/{name}.yaml").write_text("dataset: ratings\n", encoding="utf-8")
-
-    ended = ran("compare", "good", "poor", "--by", "dataset", "-d", "mine,yours,theirs", *data[2:], "-p", "correlation")
-    folder = Path("results/latest")
-    records = load_table(folder / "correlation-across-datasets.json").records
-    names = ["mean", "Hartung-Knapp", "a new data set", "between"]
-    assert [record["dataset"] for record in records] == ["rated all"] * 3 + names
-    first, mean, *_, between = records[0], *records[3:]
-    # Three times the same data: no variance between them, and the error of one over the root of three.
-    assert mean["difference"] == pytest.approx(first["difference"])
-    assert [record["weight"] for record in records[:3]] == pytest.approx([1 / 3] * 3)
-    assert between["difference"] == 0
-    reach = 1.959963984540054 * first["standard_error"] / 3**0.5
-    assert mean["high"] - mean["difference"] == pytest.approx(reach)
-    assert first["low"] < first["difference"] < first["high"]
-    assert "good less poor" in ended.out
-    assert (folder / "across-spearman-good-poor.svg").exists()
-    cli("compare", "good", "poor", *data, "-p", "correlation")
-    alone = load_table(Path("results/latest/correlation-pairs.json")).records
-    assert {"spearman": first["difference"]} == {
-        one["measure"]: one["difference"] for one in alone if one["measure"] == "spearman"
-    }
-
-
 def test_published_metrics_are_compared_by_name_or_all(ran, tmp_path):
     data = ratings(tmp_path / "rated.jsonl")
 
     ran("compare", *data, "-q", *QUICK)
     (every,) = Path("results/compare").glob("*/correlation-pairs.json")
     unnamed = every.read_bytes()
-    ran("compare", "good", "poor", *data, "--by", "system", "--bias", *QUICK)
+    ran("compare", "good", "poor", *data, "--by", "system", *QUICK)
     ran("compare", "good", "poor", *data, "-q", *QUICK)
     assert every.read_bytes() == unnamed
     (by,) = Path("results/compare").glob("*/correlation-by-system.json")
@@ -219,8 +168,6 @@ def test_published_metrics_are_compared_by_name_or_all(ran, tmp_path):
             ("overlap", "rouge", "--by", "position", "-p", "retrieval"),
             "No protocol of this run can be evaluated on parts by position",
         ),
-        (("overlap", "rouge", "--by", "dataset"), "--by dataset needs two data sets or more"),
-        (("overlap", "rouge", "-d", "mini,wice"), "need --by dataset"),
         (("overlap", "rouge", "-p", "corelation"), "Did you mean 'correlation'"),
         (("overlap", "rouge", "-s", "margin=0"), "The margin is 0"),
         (("overlap", "rouge", "-s", "margin=nan"), "--set margin is 'nan': it should be a finite number"),
@@ -242,18 +189,12 @@ def test_wrong_input_about_ratings_is_one_sentence(refused, tmp_path):
     assert "rates whole texts" in refused("compare", *data, "--by", "position", *QUICK)
 
 
-def test_few_groups_have_no_stacks_and_all_else(ran, small):
-    ended = ran("compare", "overlap", "rouge", *small)
-    assert ended.err.splitlines()[-1].startswith("No gain of stacks: Complementarity takes 6 groups")
-    assert {path.name for path in Path("results/compare").glob("*/agreement.json")} == {"agreement.json"}
-
-
 def test_one_level_leaves_nothing_to_compare_and_says_so(refused, write_corpus, small_rows):
     write_corpus([row | ({"level": "none"} if row["type"] == "citation" else {}) for row in small_rows])
     data = ("-d", "jsonl", "--data", "small.jsonl", "--set", "chunk.size=7")
 
     said = "No protocol can evaluate metrics on small. "
     assert said in refused("compare", "overlap", "rouge", *data, *QUICK)
-    assert said in refused("compare", "overlap", "rouge", *data, "--bias", *QUICK)
+    assert said in refused("compare", "overlap", "rouge", *data, "--agreement", *QUICK)
     said = refused("plan", "overlap", "rouge", *data, *QUICK)
     assert "mean ROC-AUC cannot compare metrics on small: no row is FULL" in said

@@ -37,7 +37,7 @@ WRITING = {
     ),
     "compare": (
         f"compare {PAIR} -p classification",
-        ["-s margin=0.1", "--by length", "--by position", "--bias", "--agreement", "--complementarity"],
+        ["-s margin=0.1", "--by length", "--by position", "--agreement"],
     ),
     "plan": (f"plan {PAIR}", ["--difference 2", "--difference 9", "--measure spearman", "-p retrieval"]),
     "plan --certify": (

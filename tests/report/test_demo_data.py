@@ -13,7 +13,7 @@ from metaeval.report.table import DEMO
 QUICK = ["-s", "interval.resamples=20", "-s", "comparison.permutations=10"]
 TYPED = {
     "run": ["run", "-m", "overlap,rouge"],
-    "compare": ["compare", "overlap", "rouge", "--bias", "--full"],
+    "compare": ["compare", "overlap", "rouge", "--agreement", "--full"],
     "decide": ["thresholds", "overlap"],
     "calibrate": ["thresholds", "--learn", "overlap"],
     "power": ["plan", "overlap", "rouge", "--difference", "2"],

@@ -8,8 +8,8 @@ from metaeval.display_text import count
 from metaeval.report import table_notes
 from metaeval.report.paper_names import Wording
 from metaeval.report.paper_tables import score_table
-from metaeval.report.result import Column, Data, Result, Row, Value
-from metaeval.report.table import Note, Table, blocks_of
+from metaeval.report.result import Column, Result, Row, Value
+from metaeval.report.table import NO_DATA, Note, Table, blocks_of
 from metaeval.report.table_files import table_text
 
 ROOT = Path(__file__).parents[2]
@@ -78,7 +78,7 @@ def _result(above: str, demo: bool = False, name: str = "d") -> Result:
                 "unit": "chunk",
                 "settings": {},
             },
-            "data": Data.together(()).model_copy(update={"name": name, "split": "test", "demo": demo}),
+            "data": NO_DATA.model_copy(update={"name": name, "split": "test", "demo": demo}),
             **{"columns": COLUMNS, "rows": [row], "significance": tests},
             "interval": {"level": 0.95, "method": "t", "resamples": 10, "seed": 0},
         }

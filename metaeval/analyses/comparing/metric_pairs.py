@@ -183,7 +183,6 @@ def _notes(
     return tuple(note for note in notes if note.text)
 
 
-_OBJECTIVES = {"spearman": "Spearman", "auc": "ROC-AUC of the top level against the rest"}
 _CORRELATION = Column(key="", label="", digits=2)
 
 
@@ -239,7 +238,7 @@ def _adjustment(pairs: Sequence[PairTables]) -> Note:
 
 
 def comparison_findings(pairs: Sequence[PairTables], others: Sequence[Table]) -> list[str]:
-    """Return the sentences below the tables: leading metric, difference of two, agreement of rankings, gain of stacks.
+    """Return the sentences below the tables: leading metric, difference of two, agreement of rankings.
 
     others: the tables of the further analyses.
     """
@@ -249,12 +248,10 @@ def comparison_findings(pairs: Sequence[PairTables], others: Sequence[Table]) ->
         for column in tables.result.columns
         if plain(column.label) in {block.title for block in tables.headline.blocks}
     ]
-    by_name = {sheet.name: sheet.records for sheet in others}
     texts = (
         leading(headlines),
         _difference_sentence(pairs, headlines),
-        _alike(by_name.get("agreement", ())),
-        _gains(by_name.get("complementarity", ())),
+        *(_alike(sheet.records) for sheet in others),
     )
     return [text for text in texts if text]
 
@@ -296,18 +293,3 @@ def _alike(records: Sequence[Record]) -> str:
         return f"The rankings of {most} correlate with {format_value(high, _CORRELATION)} (Spearman of the rows)."
     text = f"The rankings of {most} are most alike (Spearman of the rows {format_value(high, _CORRELATION)})"
     return f"{text}, those of {least} least ({format_value(low, _CORRELATION)})."
-
-
-def _gains(records: Sequence[Record]) -> str:
-    shown, tried = [], []
-    for record in records:
-        objective, low = str(record["objective"]), record["low"]
-        tried.append(_OBJECTIVES.get(objective, objective))
-        if isinstance(low, float) and low > 0:
-            shown.append(f"{plain(str(record['best_stack']))} by {tried[-1]}")
-    if not records:
-        return ""
-    single = "the metric that the training folds choose"
-    if shown:
-        return f"A stack is better than {single}: {'; '.join(dict.fromkeys(shown))}."
-    return f"No stack is shown to be better than {single} ({', '.join(dict.fromkeys(tried))})."

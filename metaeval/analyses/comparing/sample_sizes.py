@@ -185,7 +185,6 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
         ],
         groups=[ColumnGroup("", 1), *(ColumnGroup(f"at {100 * power:g} % power", 2) for power in POWERS)],
         notes=_notes(panel.config, frame, (spread.observed, *ends), column_of(measure), powers, needs_by_difference),
-        method=panel.config.interval.method,
     )
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metaeval.errors import UserError
-from metaeval.report.figures.drawing import FAINT, INK, Look, axes, literal, looks_of, panels, stack, styled, wrapped
+from metaeval.report.figures.drawing import FAINT, INK, Look, literal, looks_of, panels, stack, styled, wrapped
 from metaeval.report.ranking_measures import Declarations, Headline, headlines, metrics_of
-from metaeval.report.result import Column, Result
+from metaeval.report.result import Result
 from metaeval.report.significance_verdicts import best_control
 from metaeval.report.table import place_of
 
@@ -114,31 +114,6 @@ def _forest(every: Sequence[Headline], declarations: Declarations, looks: Mappin
     return figure
 
 
-@styled()
-def differences_forest(
-    studies: Sequence[tuple[str, float, tuple[float, float]]],
-    summary: Sequence[tuple[str, float, tuple[float, float]]],
-    column: Column,
-    title: str,
-) -> Figure:
-    """Draw the difference of two metrics on each data set, and below them the summaries over data sets.
-
-    studies, summary: (name, raw difference, ends of its interval). column: the measure.
-    """
-    every = [*studies, *summary]
-    figure, plot = axes(4.6, 0.9 + 0.26 * len(every))
-    plot.axvline(0, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
-    plot.axhline(len(studies) - 0.5, color=FAINT, linewidth=0.8)
-    for place, (_, value, ends) in enumerate(every):
-        marker = "s" if place < len(studies) else "D"
-        plot.plot([end * column.scale for end in ends], [place, place], color=INK, linewidth=1.6)
-        plot.plot([value * column.scale], [place], color=INK, marker=marker, markersize=5)
-    stack(plot, [name for name, *_ in every])
-    plot.set_title(literal(title), fontsize=8.5, color=INK)
-    plot.set_xlabel(f"difference in {literal(column.label)}{', points' if column.scale == 100 else ''}", fontsize=8)
-    return figure
-
-
 def has_intervals(records: Sequence[Mapping[str, object]]) -> bool:
     """Return whether a record has both ends of an interval, `low` and `high`, which `records_forest` draws."""
     return any(_is_interval(record) for record in records)
@@ -156,7 +131,7 @@ def records_forest(records: Sequence[Mapping[str, Any]], title: str) -> Figure:
     value = fields[fields.index("low") - 1]
     texts = [name for name in fields if name != "note" and all(isinstance(record[name], str) for record in shown)]
     telling = [name for name in texts if len({record[name] for record in shown}) > 1] or texts[:1]
-    by = next((name for name in _PANELS if name in telling[:-1]), "")
+    by = "measure" if "measure" in telling[:-1] else ""
     lines: dict[str, dict[str, Mapping[str, Any]]] = {}
     seen: Counter[tuple[str, str]] = Counter()
     for record in shown:
@@ -181,7 +156,6 @@ def records_forest(records: Sequence[Mapping[str, Any]], title: str) -> Figure:
     return figure
 
 
-_PANELS = ("measure", "of", "objective")
 _DIFFERENCES = ("difference", "gain", "loss")
 
 

@@ -15,7 +15,7 @@ from metaeval.errors import UserError  # noqa: E402
 from metaeval.report.figures.bars import measure_bars, share_bars  # noqa: E402
 from metaeval.report.figures.cost_and_ranks import CostPoint, cost_quality, rank_stability  # noqa: E402
 from metaeval.report.figures.drawing import FORMATS, image, save_figure, wrapped  # noqa: E402
-from metaeval.report.figures.forest import ability_forest, differences_forest, forest, has_abilities, records_forest  # noqa: E402
+from metaeval.report.figures.forest import ability_forest, forest, has_abilities, records_forest  # noqa: E402
 from metaeval.report.figures.score_figures import confusion_map, reliability_curve  # noqa: E402
 from metaeval.report.ranking_measures import Declarations, ProtocolDeclarations  # noqa: E402
 
@@ -299,20 +299,6 @@ def test_abilities_are_drawn_where_there_are_several(result):
     assert [plot.get_xlabel() for plot in ability_forest(result, able).axes] == ["AUC full/none, %\n", "Pearson r\n"]
     assert has_abilities(result, able)
     assert not has_abilities(result, _reading(ability={"auc": "ranks"}))
-
-
-def test_differences_are_drawn_in_points_and_summaries_below_a_line(result):
-    studies, summary = [("one", 0.01, (-0.02, 0.04))], [("fixed", 0.02, (0.01, 0.03)), ("random", 0.03, (0.0, 0.06))]
-    (plot,) = differences_forest(studies, summary, result.columns[1], "a less b").axes
-    zero, rule, *lines = plot.lines
-    assert (zero.get_xdata(), rule.get_ydata()) == ([0, 0], [0.5, 0.5])
-    assert [tuple(line.get_xdata()) for line in lines] == [
-        pytest.approx(x) for x in [(-2, 4), (1,), (1, 3), (2,), (0, 6), (3,)]
-    ]
-    assert [line.get_marker() for line in lines[1::2]] == ["s", "D", "D"]
-    assert plot.get_xlabel() == "difference in AUC full/none, points"
-    (plain,) = differences_forest(studies, summary, result.columns[0], "a less b").axes
-    assert plain.get_xlabel() == "difference in NDCG@5"
 
 
 def test_records_of_several_measures_have_a_panel_each_and_differences_a_line_at_0():
