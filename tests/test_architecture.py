@@ -58,10 +58,7 @@ ROOMS = {
     "explorer": f"explorer citation analyses runs report scoring corpus {SETTINGS}",
     "decisions": f"decisions explorer citation analyses runs report scoring corpus stats signature {SETTINGS}",
     "cli": f"metaeval analyses cli runs.loaded_metrics report {SETTINGS}",
-    "conformance": (
-        "conformance analyses cli.analysis_command citation.pipelines corpus scoring stats registry config declared "
-        "errors protocols.contract protocols.comparison"
-    ),
+    "conformance": "conformance scoring stats registry errors protocols.contract protocols.comparison",
     "__main__": "cli",
     "metaeval": "analyses api config report corpus scoring",
 }

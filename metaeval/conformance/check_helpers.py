@@ -42,37 +42,13 @@ def refuse(sentence: str, cause: BaseException | None = None) -> NoReturn:
     raise ContractError(sentence) from cause
 
 
-def instance_of(value: Any, kind: type[Found], what: str) -> Found:
-    """Return the registered object if it is of this kind, else raise `ContractError`. what: the kind in words."""
-    if not isinstance(value, kind):
-        article = "an" if what.startswith("a") else "a"
-        refuse(f"{value!r} is not {article} {what}: give an instance of {kind.__module__}.{kind.__name__}.")
-    return value
-
-
-def raises(expected: type[Exception], call: Callable[[], object], sentence: str) -> str:
-    """Return the message of the `expected` error; raise `ContractError` with `sentence` if there is none or another."""
-    try:
-        call()
-    except expected as error:
-        return str(error)
-    except Exception as error:  # noqa: BLE001 (someone else's code: anything can come out of it)
-        refuse(f"{sentence} It raised {type(error).__name__}: {error}.", error)
-    refuse(f"{sentence} It raised nothing.")
-
-
-def runs(
-    what: str, call: Callable[[], Found], allowed: type[Exception] = ContractError, then: str = "See the traceback."
-) -> Found:
-    """Return the result of a call; raises `ContractError` in place of an exception other than `allowed`.
-
-    what, then: what is called, and what to do about an exception, for the message.
-    """
+def runs(what: str, call: Callable[[], Found]) -> Found:
+    """Return the result of a call; raises `ContractError` in place of an exception. what: what is called, in words."""
     try:
         return call()
-    except (ContractError, NotCheckedError, allowed):
+    except (ContractError, NotCheckedError):
         raise
     except UserError as error:
         refuse(f"{what} ended with: {error}", error)
-    except Exception as error:  # noqa: BLE001 (as above)
-        refuse(f"{what} raised {type(error).__name__}: {error}. {then}", error)
+    except Exception as error:  # noqa: BLE001 (someone else's code: anything can come out of it)
+        refuse(f"{what} raised {type(error).__name__}: {error}. See the traceback.", error)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import product
 from typing import Any
 
 from metaeval.conformance.check_helpers import NotCheckedError, checks_of, need, need_name, refuse, runs
@@ -32,12 +33,7 @@ STATEMENTS = (
     " \n ",
 )
 # The source beyond every input limit costs as much as all else: two statements show what is done with it.
-PAIRS = [
-    (source, statement)
-    for source in SOURCES
-    for statement in STATEMENTS
-    if source is not SOURCES[3] or statement in ("word", "")
-]
+PAIRS = [pair for pair in product(SOURCES, STATEMENTS) if pair[0] is not SOURCES[3] or pair[1] in ("word", "")]
 HELD, UNRELATED = (SOURCES[0], STATEMENTS[0]), (SOURCES[1], STATEMENTS[0])
 LONG = (SOURCES[3], "word")
 SLACK = 1e-5
@@ -102,24 +98,14 @@ def declares_itself(subject: MetricSubject) -> None:
     need_name("The card's", card.name, subject.name)
     for what in ("name", "family", "summary", "paper", "licence"):
         need(getattr(card, what), f"The card's {what} is empty: fill it; `metaeval metrics list` shows it.")
-    need(
-        (card.truncation == "none") == (card.input_limit is None),
-        f"The card says truncation={card.truncation!r} and input_limit={card.input_limit}: set both where long inputs "
-        "are cut, or neither.",
-    )
+    both = (card.truncation == "none") == (card.input_limit is None)
+    need(both, f"The card has truncation={card.truncation!r} and input_limit={card.input_limit}: set both, or neither.")
     if card.low is not None and card.high is not None and card.low >= card.high:
         refuse(f"The card's range is {card.low} to {card.high}: low has to be below high.")
-    need(
-        issubclass(kind.Options, MetricOptions),
-        f"{kind.__name__}.Options is not a MetricOptions: make it a subclass, so that unknown options are refused.",
-    )
-    need(
-        not card.argument or card.argument in kind.Options.model_fields,
-        f"The card's argument is {card.argument!r}, which is not an option: known are "
-        f"{', '.join(kind.Options.model_fields)}.",
-    )
-    unknown = kind.Options.runtime - kind.Options.model_fields.keys()
-    need(not unknown, f"Options.runtime names {', '.join(sorted(unknown))}, which are not options: take them out.")
+    fields = getattr(kind.Options, "model_fields", {})
+    need(issubclass(kind.Options, MetricOptions), f"{kind.__name__}.Options is not a subclass of MetricOptions.")
+    for name in filter(None, (card.argument, *kind.Options.runtime)):
+        need(name in fields, f"The card's argument or Options.runtime names {name!r}, which is not an option.")
 
 
 def answers_every_pair(subject: MetricSubject) -> None:
@@ -131,16 +117,10 @@ def scores_lie_in_the_declared_range(subject: MetricSubject) -> None:
     """Check that at least 8 pairs have a score, in the card's range, and that 3 or more of the scores differ."""
     card = subject.kind.card
     scored = [(pair, answer.score) for pair, answer in subject.answers.items() if answer.score is not None]
-    need(
-        len(scored) >= 8,
-        f"Only {len(scored)} of {len(PAIRS)} pairs have a score: a pair of two texts with words should have one.",
-    )
-    for (source, statement), score in scored:
-        need(
-            card.holds(score),
-            f"The score of {statement!r} against {source[:40]!r} is {score}, outside the card's range {card.low} to "
-            f"{card.high}: correct low and high, or the score.",
-        )
+    need(len(scored) >= 8, f"Only {len(scored)} of {len(PAIRS)} pairs have a score: two texts with words need one.")
+    for pair, score in scored:
+        text = f"The score of {_shown(*pair)} is {score}, outside the card's range {card.low} to {card.high}."
+        need(card.holds(score), text)
     values = len({score for _, score in scored})
     need(values >= 3, f"{len(scored)} pairs get only {values} different scores: return one that depends on the texts.")
 
@@ -148,11 +128,9 @@ def scores_lie_in_the_declared_range(subject: MetricSubject) -> None:
 def a_statement_without_words_has_no_score(subject: MetricSubject) -> None:
     """Check that a blank statement has no score and the status EMPTY."""
     for (_, statement), answer in subject.answers.items():
-        need(
-            statement.strip() or (answer.score is None and answer.status is Status.EMPTY),
-            f"The statement {statement!r} has no words and got {answer.score} with status {str(answer.status)!r}: "
-            "return PairScore(None, Status.EMPTY) for it.",
-        )
+        empty = answer.score is None and answer.status is Status.EMPTY
+        text = f"The statement {statement!r} has no words and got {answer.score}: return PairScore(None, Status.EMPTY)."
+        need(statement.strip() or empty, text)
 
 
 def no_pair_depends_on_the_others(subject: MetricSubject) -> None:
@@ -162,18 +140,11 @@ def no_pair_depends_on_the_others(subject: MetricSubject) -> None:
     if not metric.corpus_dependent:
         metric = subject.made()
         metric.prepare(SOURCES, STATEMENTS)
-    for (source, statement), answer in zip(PAIRS, together, strict=True):
-        other = metric.score([source], [statement])[0]
-        need(
-            answer.status is other.status and _near(answer.score, other.score, SLACK),
-            f"The pair {statement!r}, {source[:40]!r} gets {answer.score} among others and {other.score} alone: a "
-            "pair's score must not depend on the other pairs of the call (mask the padding, keep no state).",
-        )
-        need(
-            (answer.tokens, answer.cut) == (other.tokens, other.cut),
-            f"The pair {statement!r}, {source[:40]!r} counts {answer.tokens} tokens ({answer.cut} cut) among others "
-            f"and {other.tokens} ({other.cut}) alone: count the pair's own, without padding.",
-        )
+    for pair, answer in zip(PAIRS, together, strict=True):
+        alone = metric.score([pair[0]], [pair[1]])[0]
+        same = answer.status is alone.status and _near(answer.score, alone.score, SLACK)
+        text = f"{_shown(*pair)} gets {answer} among others and {alone} alone: mask the padding, keep no state."
+        need(same and (answer.tokens, answer.cut) == (alone.tokens, alone.cut), text)
 
 
 def order_and_repetition_change_nothing(subject: MetricSubject) -> None:
@@ -183,11 +154,8 @@ def order_and_repetition_change_nothing(subject: MetricSubject) -> None:
     again = runs("A run", lambda: score_pairs(subject.made(), [PAIRS[number] for number in order]))
     for number, answer in zip(order, again.answers, strict=True):
         before = together[number].score
-        need(
-            _near(answer.score, before, 1e-6),
-            f"The pair {PAIRS[number][1]!r}, {PAIRS[number][0][:40]!r} gets {before}, and {answer.score} from a second "
-            "instance that is asked in another order: scores must repeat (fix every seed, keep no state).",
-        )
+        text = f"{_shown(*PAIRS[number])} gets {before}, and in another order {answer.score}: fix seeds, keep no state."
+        need(_near(answer.score, before, 1e-6), text)
 
 
 def support_scores_higher(subject: MetricSubject) -> None:
@@ -196,11 +164,9 @@ def support_scores_higher(subject: MetricSubject) -> None:
         raise NotCheckedError("a random model knows nothing")
     direction = subject.kind.card.direction
     held, other = (subject.answers[pair].score for pair in (HELD, UNRELATED))
-    need(
-        held is not None and other is not None and direction * (held - other) > 0,
-        f"{HELD[1]!r} gets {held} against a source that says so and {other} against one about something else: the "
-        f"first has to be {'higher' if direction > 0 else 'lower'}, as the card's direction is {direction:+d}.",
-    )
+    order = "higher" if direction > 0 else "lower"
+    text = f"{HELD[1]!r} gets {held} from a source that says so, {other} from another: the first has to be {order}."
+    need(held is not None and other is not None and direction * (held - other) > 0, text)
 
 
 def its_identity_names_what_it_is(subject: MetricSubject) -> None:
@@ -218,29 +184,17 @@ def its_identity_names_what_it_is(subject: MetricSubject) -> None:
     other.prepare(SOURCES, STATEMENTS)
     if other.identity() != identity:
         refuse("Two instances with the same options have different identities: leave out what changes from run to run.")
-
-
-def its_signature_fields_are_texts(subject: MetricSubject) -> None:
-    """Check that the names and values of the signature's fields (`provenance`) are texts."""
-    for name, value in subject.metric.provenance().items():
-        if not (isinstance(name, str) and isinstance(value, str)):
-            refuse(f"provenance() has {name!r}: {value!r}: names and values have to be texts.")
+    for name, value in metric.provenance().items():
+        need(isinstance(name, str) and isinstance(value, str), f"provenance() has {name!r}: {value!r}: give texts.")
 
 
 def what_is_cut_is_counted(subject: MetricSubject) -> None:
     """Check, on a long pair, that `tokens` counts the whole pair and `cut` is above 0 only beyond the input limit."""
     limit, held, long = subject.kind.card.input_limit, subject.answers[HELD], subject.answers[LONG]
-    need(
-        limit is None or long.tokens > 700,
-        f"A pair of 701 words gets tokens={long.tokens} from a metric with input_limit={limit}: give the "
-        "number of input tokens before any cut as PairScore.tokens.",
-    )
-    expected = limit is not None and long.tokens > limit
-    need(
-        (long.cut > 0) == expected,
-        f"A pair of {long.tokens} tokens has cut={long.cut} with input_limit={limit}: cut is how many tokens the "
-        "metric never saw, 0 if it saw all.",
-    )
+    text = f"A pair of 701 words gets tokens={long.tokens} with input_limit={limit}: give those before any cut."
+    need(limit is None or long.tokens > 700, text)
+    text = f"A pair of {long.tokens} tokens has cut={long.cut} with input_limit={limit}: give how many were never read."
+    need((long.cut > 0) == (limit is not None and long.tokens > limit), text)
     need(not held.cut, f"A pair of two short sentences has cut={held.cut}; nothing is cut.")
 
 
@@ -250,15 +204,10 @@ def three_way_probabilities_are_a_distribution(subject: MetricSubject) -> None:
         return
     metric = subject.made()
     metric.prepare(SOURCES, STATEMENTS)
-    (probabilities,) = runs("entail", lambda: metric.entail([HELD[0]], [HELD[1]]))
-    need(
-        isinstance(probabilities, ThreeWay),
-        f"entail returned {probabilities!r}: return one ThreeWay for each pair that has a score.",
-    )
-    sums = sum(math.exp(logarithm) for logarithm in probabilities or ())
-    need(
-        abs(sums - 1) < 1e-3, f"The probabilities of entail sum to {sums:.4f}: return natural logarithms that sum to 1."
-    )
+    (levels,) = runs("entail", lambda: metric.entail([HELD[0]], [HELD[1]]))
+    need(isinstance(levels, ThreeWay), f"entail returned {levels!r}: return one ThreeWay for each pair with a score.")
+    sums = sum(math.exp(logarithm) for logarithm in levels or ())
+    need(abs(sums - 1) < 1e-3, f"The probabilities of entail sum to {sums:.4f}: return natural logarithms.")
 
 
 def its_explanations_lie_in_the_texts(subject: MetricSubject) -> None:
@@ -273,16 +222,11 @@ def its_explanations_lie_in_the_texts(subject: MetricSubject) -> None:
         texts = {"source": source, "statement": statement}
         for span in runs("explain", partial(metric.explain, source, statement)):
             need(isinstance(span, Span), f"explain returned {span!r}: return a list of Span.")
-            need(
-                span.side in texts and 0 <= span.start < span.end <= len(texts[span.side]),
-                f"explain returned {span} for a source of {len(source)} and a statement of {len(statement)} "
-                "characters: a span begins and ends within its text, and is not empty.",
-            )
+            inside = span.side in texts and 0 <= span.start < span.end <= len(texts[span.side])
+            need(inside, f"explain returned {span}: a span begins and ends within its text, and is not empty.")
             need(-1 <= span.weight <= 1, f"explain returned the weight {span.weight!r}: it lies from -1 to 1.")
-            need(
-                answers[source, statement].score is not None,
-                f"explain returned {span} for the pair {statement!r}, {source[:40]!r}, which has no score: return [].",
-            )
+            scored = answers[source, statement].score is not None
+            need(scored, f"explain returned {span} for {_shown(source, statement)}, which has no score: return [].")
     need(metric.explain(*HELD), f"explain returned nothing for {HELD[1]!r} against a source that says so.")
 
 
@@ -290,35 +234,21 @@ CHECKS = checks_of(globals())
 
 
 def _check_answers(answers: Any) -> None:
-    if not isinstance(answers, Sequence):
-        refuse(f"score returned {type(answers).__name__}: return a list with one PairScore for each pair.")
-    need(
-        len(answers) == len(PAIRS),
-        f"score returned {len(answers)} results for {len(PAIRS)} pairs: return one PairScore for each pair, in the "
-        "order given.",
-    )
+    if not isinstance(answers, Sequence) or len(answers) != len(PAIRS):
+        count = len(answers) if isinstance(answers, Sequence) else type(answers).__name__
+        refuse(f"score returned {count} results for {len(PAIRS)} pairs: return one PairScore for each, in order.")
     for answer in answers:
         need(isinstance(answer, PairScore), f"score returned {answer!r}, not a PairScore: return PairScore(score).")
-        need(
-            isinstance(answer.status, Status),
-            f"The status {answer.status!r} is not a Status: return Status.OK or another.",
-        )
         finite = isinstance(answer.score, int | float) and math.isfinite(answer.score)
-        need(
-            answer.score is None or finite,
-            f"score returned PairScore({answer.score!r}): a score is a finite number; where there is none, return "
-            "PairScore(None, Status...) with the reason.",
-        )
-        need(
-            (answer.status is Status.OK) == finite,
-            f"score returned {answer.score} with status {str(answer.status)!r}: a number goes with Status.OK, None "
-            "with every other status.",
-        )
-        need(
-            isinstance(answer.tokens, int) and 0 <= answer.cut <= answer.tokens,
-            f"score returned tokens={answer.tokens!r} and cut={answer.cut!r}: both are whole numbers, cut at most "
-            "tokens.",
-        )
+        valid = (answer.score is None or finite) and isinstance(answer.status, Status)
+        text = f"score returned {answer}: a number goes with Status.OK, None with another status."
+        need(valid and (answer.status is Status.OK) == finite, text)
+        counts = isinstance(answer.tokens, int) and 0 <= answer.cut <= answer.tokens
+        need(counts, f"score returned {answer}: tokens and cut are whole numbers, cut at most tokens.")
+
+
+def _shown(source: str, statement: str) -> str:
+    return f"The pair {statement!r}, {source[:40]!r}"
 
 
 def _near(score: float | None, other: float | None, slack: float) -> bool:

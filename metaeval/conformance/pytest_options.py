@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-KINDS = ("metric", "dataset", "protocol", "pipeline", "analysis")
-
 
 @pytest.hookimpl
 def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
@@ -13,13 +11,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
     if not any(arg.startswith("metaeval.conformance") for arg in args):
         return
     group = parser.getgroup("metaeval", "metaeval: contract checks of your own")
-    for kind in KINDS:
-        group.addoption(
-            f"--{kind}",
-            action="append",
-            default=[],
-            metavar="NAME",
-            help=f"The {kind} to check: module:NAME, or a registered name. Repeatable.",
-        )
-    group.addoption("--option", action="append", default=[], metavar="KEY=VALUE", help="An option of what is checked.")
-    group.addoption("--data", metavar="PATH", help="The file or folder that the data set or pipeline reads.")
+    for kind in ("metric", "protocol"):
+        text = f"The {kind} to check: module:NAME, or a registered name. Repeatable."
+        group.addoption(f"--{kind}", action="append", default=[], metavar="NAME", help=text)
+    group.addoption("--option", action="append", default=[], metavar="KEY=VALUE", help="An option of the metric.")

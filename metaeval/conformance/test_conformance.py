@@ -1,16 +1,15 @@
-"""The contract checks as tests: one test for each check of each object that `--metric`, `--analysis` and so on name."""
+"""The contract checks as tests: one test for each check of each object that `--metric` and `--protocol` name."""
 
 from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from metaeval import registry
-from metaeval.conformance import analysis, dataset, metric, pipeline, protocol
+from metaeval.conformance import metric, protocol
 from metaeval.conformance.check_helpers import ContractError, NotCheckedError
 from metaeval.errors import UserError
 from metaeval.scoring.functions import as_class
@@ -22,24 +21,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Generate one test for each check of each named object; end pytest with exit code 4 if none is named."""
     cases = list(_cases(metafunc.config))
     if not cases:
-        pytest.exit(
-            "Nothing to check: give --metric, --dataset, --protocol, --pipeline or --analysis, as module:NAME.",
-            returncode=4,
-        )
+        pytest.exit("Nothing to check: give --metric or --protocol, as module:NAME.", returncode=4)
     metafunc.parametrize(("checks", "subject"), [case[1:] for case in cases], ids=[case[0] for case in cases])
 
 
 def _cases(config: pytest.Config) -> Iterator[tuple[str, Checks, Any]]:
     """Yield for each test its name, its check with the checks that precede it, and the object to check."""
     options = dict(text.partition("=")[::2] for text in config.getoption("option"))
-    path = config.getoption("data")
-    data = Path(path) if path else None
     kinds: tuple[tuple[registry.Kind, Any, type, tuple[Any, ...]], ...] = (
         ("metric", metric.CHECKS, metric.MetricSubject, (options,)),
-        ("dataset", dataset.CHECKS, dataset.DatasetSubject, (data,)),
-        ("pipeline", pipeline.CHECKS, pipeline.PipelineSubject, (options, data)),
         ("protocol", protocol.CHECKS, protocol.ProtocolSubject, ()),
-        ("analysis", analysis.CHECKS, analysis.AnalysisSubject, (options,)),
     )
     for kind, checks, subject_of, arguments in kinds:
         for name in config.getoption(kind):

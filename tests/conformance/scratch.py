@@ -2,21 +2,10 @@
 
 import dataclasses
 import itertools
-import sys
-from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 from own.gap import GAP, evaluate, replicates
-from own.levels import LEVELS, LevelOptions, run
-from own.marked import PIPELINE, lay_out
-from own.rivers import RIVERS, load
-from pydantic import BeforeValidator, ConfigDict
 
-from metaeval.citation.pipelines.pipeline import Layout, ReadsAnswers
-from metaeval.corpus.dataset import Option, SourceFile
-from metaeval.declared import Flag
-from metaeval.report.table import Table
 from metaeval.scoring.contract import Metric, MetricOptions, PairScore, Span, Status
 from metrics_zoo.overlap import Overlap
 from protocols.contract import Estimate, Outcome
@@ -150,47 +139,6 @@ class Beyond(SharedWords):
         return [Span("source", 0, len(source) + 1, 1.0)] if source and statement.strip() else []
 
 
-def _one_group(split, paths, options):
-    found = load(split, paths, options)
-    same = {key: dataclasses.replace(statement, group="g") for key, statement in found.statements.items()}
-    return dataclasses.replace(found, statements=same)
-
-
-NO_SPLIT = dataclasses.replace(RIVERS, default_split="test")
-NO_TITLE = dataclasses.replace(RIVERS, title="")
-ODD_DEFAULT = dataclasses.replace(RIVERS, options={"kind": Option("c", "Kind of river.", ("a", "b"))})
-ONE_GROUP = dataclasses.replace(RIVERS, load=_one_group)
-
-
-def _loading(change):
-    """The data set, whose corpus is changed after it was read."""
-    return dataclasses.replace(RIVERS, load=lambda split, paths, options: change(load(split, paths, options)))
-
-
-def _one_level(corpus):
-    citations = tuple(dataclasses.replace(citation, level=corpus.citations[0].level) for citation in corpus.citations)
-    return dataclasses.replace(corpus, citations=citations)
-
-
-def _textless(corpus):
-    first = dataclasses.replace(corpus.statements["s0"], text=" ")
-    return dataclasses.replace(corpus, statements={**corpus.statements, "s0": first})
-
-
-NO_HELP = dataclasses.replace(RIVERS, options={"kind": Option("a", "", ("a", "b"))})
-NO_URL = dataclasses.replace(RIVERS, files={"all": (SourceFile("rivers.csv", ""),)})
-SHORT_SUM = dataclasses.replace(RIVERS, files={"all": (SourceFile("rivers.csv", "https://x", "ab12", 9),)})
-SIZELESS = dataclasses.replace(RIVERS, files={"all": (SourceFile("rivers.csv", "https://x", "0" * 64),)})
-OTHER_KIND = dataclasses.replace(RIVERS, kind="rivers")
-UNJUDGED = _loading(lambda corpus: dataclasses.replace(corpus, citations=()))
-TEXTLESS = _loading(_textless)
-ONE_LEVEL = _loading(_one_level)
-COUNTLESS = _loading(lambda corpus: dataclasses.replace(corpus, dropped={"no text": 0}))
-SHUFFLED = _loading(lambda corpus: dataclasses.replace(corpus, name=f"rivers {next(Cumulative.calls)}"))
-LISTED = dataclasses.replace(RIVERS, load=lambda split, paths, options: [])
-LOST = dataclasses.replace(RIVERS, load=lambda split, paths, options: paths["rivers.jsonl"])
-
-
 def _changed(judgements, resampling, options):
     found = evaluate(judgements, resampling, options)
     if judgements.score.size:
@@ -275,112 +223,3 @@ MUMBLED = _ending(warnings=("few rows",))
 UNENDED = _ending(warnings=("Few rows",))
 EMPTY_TIES = dataclasses.replace(GAP, tie_orders=True)
 LISTS = dataclasses.replace(GAP, evaluate=lambda judgements, resampling, options: [Outcome({}, 0, 0, ())])
-
-
-class Undescribed(ReadsAnswers):
-    opening: str = "["
-
-
-def _raise(run):
-    raise KeyError("passages")
-
-
-HELPLESS = dataclasses.replace(PIPELINE, help="Marks")
-UNDESCRIBED = dataclasses.replace(PIPELINE, options=Undescribed)
-JUDGELESS = dataclasses.replace(PIPELINE, backends="many")
-TABLELESS = dataclasses.replace(PIPELINE, lay_out=lambda judged: Layout([]))
-BROKEN_READ = dataclasses.replace(PIPELINE, read=_raise)
-TIMED = dataclasses.replace(
-    PIPELINE,
-    lay_out=lambda judged: dataclasses.replace(
-        lay_out(judged), rows=[Table(name="calls", records=[{"call": next(Cumulative.calls)}])]
-    ),
-)
-
-
-class Unsaid(LevelOptions):
-    lowest: Annotated[int, Flag("NUMBER")] = 0
-
-
-class SameName(LevelOptions):
-    lowest: Annotated[int, Flag("NUMBER", name="fewest")] = 0
-    """Lowest level."""
-
-
-class SameLetter(LevelOptions):
-    lowest: Annotated[int, Flag("NUMBER", "-d")] = 0
-    """Lowest level."""
-
-
-class Quieter(LevelOptions):
-    quiet: Annotated[bool, Flag()] = False
-    """Whether to be quiet."""
-
-
-class Retyped(LevelOptions):
-    dataset: Annotated[tuple[str, ...], Flag("NAME", "-d")] = ("mini",)
-    """Data sets."""
-
-
-class NeededLast(LevelOptions):
-    first: Annotated[int, Flag("NUMBER")] = 0
-    """First level."""
-    last: Annotated[int, Flag("NUMBER")]
-    """Last level."""
-
-
-class NotThere(LevelOptions):
-    untyped = frozenset({"budgte"})
-
-
-class Open(LevelOptions):
-    model_config = ConfigDict(extra="allow")
-
-
-class Crashing(LevelOptions):
-    kind: Annotated[str, BeforeValidator(lambda value: {"all": "all"}[value]), Flag("KIND")] = "all"
-    """Kind of level."""
-
-
-def _printing(options, progress):
-    sys.stdout.write("done")
-    return run(options, progress)
-
-
-def _writing(options, progress):
-    Path("levels.txt").write_text("done")
-    return run(options, progress)
-
-
-def _storing(options, progress):
-    for name in ("scores.sqlite", "replies.sqlite-wal"):
-        Path(name).write_text("stored")
-    return run(options, progress)
-
-
-def _changing(options, progress):
-    return dataclasses.replace(run(options, progress), verdict=[str(next(Cumulative.calls))])
-
-
-NO_ANALYSIS = LEVELS.run
-UPPER = dataclasses.replace(LEVELS, name="Levels")
-WORDY = dataclasses.replace(LEVELS, summary="Count the rows of each level that anybody gave to anything, one by one.")
-OPEN_END = dataclasses.replace(LEVELS, summary="Count the rows")
-NO_MODEL = dataclasses.replace(LEVELS, options=dict)
-UNSAID = dataclasses.replace(LEVELS, options=Unsaid)
-SAME_NAME = dataclasses.replace(LEVELS, options=SameName)
-SAME_LETTER = dataclasses.replace(LEVELS, options=SameLetter)
-QUIETER = dataclasses.replace(LEVELS, options=Quieter)
-RETYPED = dataclasses.replace(LEVELS, options=Retyped)
-NEEDED_LAST = dataclasses.replace(LEVELS, options=NeededLast)
-NOT_THERE = dataclasses.replace(LEVELS, options=NotThere)
-EXAMPLE = dataclasses.replace(LEVELS, examples=["levels --lowest 2"])
-HELP = dataclasses.replace(LEVELS, examples=["levels --help"])
-OPEN = dataclasses.replace(LEVELS, options=Open)
-CRASHING = dataclasses.replace(LEVELS, options=Crashing)
-ELSEWHERE = dataclasses.replace(LEVELS, examples=["levels -d wice --data nowhere"])
-NONE = dataclasses.replace(LEVELS, run=lambda options, progress: None)
-PRINTING = dataclasses.replace(LEVELS, run=_printing)
-WRITING = dataclasses.replace(LEVELS, run=_writing)
-STORING = dataclasses.replace(LEVELS, run=_storing)
-CHANGING_RUN = dataclasses.replace(LEVELS, run=_changing)
