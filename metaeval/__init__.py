@@ -25,7 +25,7 @@ _HOMES = {
     "metaeval.scoring.contract": ("Metric", "MetricCard", "MetricOptions", "PairScore", "Status"),
 }
 ANALYSES = {
-    **{"check_gate": "gate.check", "fit_gate": "gate.fit", "gate_action": "gate.action", "score_files": "score"},
+    **{"check_gate": "gate.check", "fit_gate": "gate.fit", "score_files": "score"},
     **{name: name for name in ("cite", "compare", "data", "estimate", "evaluate", "label", "metrics", "multiverse")},
     **{name: name for name in ("pairs", "plan", "results", "run", "thresholds", "view")},
 }

@@ -550,13 +550,6 @@ def fit_gate(
     results: str | Path = ...,
     trust_config: bool = False,
 ) -> Any: ...
-def gate_action(
-    answers: str,
-    gate: str | Path,
-    install: str,
-    columns: Mapping[str, str] = ...,
-    sources: str | Path | None = None,
-) -> Any: ...
 def label(
     answers: Any,
     n: int = 60,

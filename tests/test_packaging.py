@@ -69,7 +69,6 @@ def test_the_wheel_holds_every_file_of_the_packages_and_the_configs(clone, built
     assert names >= {
         "metaeval/configs/experiments/offline.yaml",
         "metaeval/corpus/loaders/mini.jsonl",
-        "metaeval/decisions/workflow.yml",
         "metaeval/explorer/explorer.html",
         "metaeval/report/page.html",
         "metaeval/report/scrolling.css",

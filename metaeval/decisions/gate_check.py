@@ -1,19 +1,15 @@
-"""Check a release against a gate: its unsupported share and drift, as a table, a sentence, JUnit XML and a workflow."""
+"""Check a release against a gate: its unsupported share and drift, as a table, a sentence and JUnit XML."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
-from string import Template
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.config_files import check_file
 from metaeval.decisions.citation_items import CitationItems, items_of
@@ -312,32 +308,6 @@ def junit(outcome: GateCheck, fail_on_drift: bool = False) -> str:
     listed += [f"and {left:,} more"] if left > 0 else []
     flagged = "Flagged: " + "; ".join(listed) if listed else "Nothing is flagged."
     return "\n".join([*lines, f"  <system-out>{escape(_clean(flagged))}</system-out>", "</testsuite>", ""])
-
-
-def workflow(gate: Gate, answers: str, gate_file: str, install: str, further: Sequence[str] = ()) -> str:
-    """Return a GitHub workflow (YAML) that checks a release (the file `answers`) against a gate.
-
-    further: more words of the command, after the two files. install: an address for pip, or a path in the repository,
-    from which metaeval is installed. Raises `UserError` for a bare name: a package index would look it up, and anybody
-    could publish a package of this name.
-    """
-    if "/" not in install:
-        raise UserError(
-            f"--install is {install!r}, and metaeval is on no package index: give an address that you "
-            "trust (git+https://HOST/OWNER/metaeval@COMMIT), or a path in your repository (./metaeval)."
-        )
-    for path in (answers, gate_file):
-        if Path(path).is_absolute():
-            raise UserError(f"{path} is a path of this computer: give the workflow one from the repository's root.")
-    base = gate.metric.partition(":")[0]
-    extras = [registry.find("metric", base).card.extra if base in registry.names("metric") else ""]
-    extras += [extra for extra in ("xlsx", "parquet") if answers.endswith(f".{extra}")]
-    named = ",".join(filter(None, extras))
-    brackets = f"[{named}]" if named else ""
-    package = f"metaeval{brackets} @ {install}" if "://" in install else f"{install}{brackets}"
-    return Template(resources.files(__package__).joinpath("workflow.yml").read_text(encoding="utf-8")).substitute(
-        package=shlex.quote(package), check=shlex.join(["metaeval", "gate", "check", answers, gate_file, *further])
-    )
 
 
 def _clean(text: str) -> str:

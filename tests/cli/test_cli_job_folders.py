@@ -117,7 +117,6 @@ OTHERS = {
         "results cases",
         "label",
         "view",
-        "gate action",
     ),
     *("data list", "data show", "data fetch", "data verify", "data convert", "data validate"),
     *("metrics list", "metrics show", "metrics verify"),

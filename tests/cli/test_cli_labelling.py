@@ -1,12 +1,9 @@
 """estimate as typed: from a file of answers and a spreadsheet of labels to a table, with its files and refusals."""
 
 import json
-import os
 import random
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,12 +11,11 @@ import pytest
 
 import metaeval
 from metaeval.decisions.citation_items import items_of
-from metaeval.decisions.gate_check import read_gate, workflow
+from metaeval.decisions.gate_check import read_gate
 from metaeval.decisions.gate_model import write_gate
 from metaeval.decisions.item_labels import labels_of
 from metaeval.errors import UserError
 from metaeval.files import csv_text
-from metaeval.parsing import parse_yaml
 from metaeval.report.table_files import load_table
 from metaeval.user_tables import read_table
 
@@ -324,10 +320,6 @@ def test_a_gate_reads_the_texts_of_sources_from_a_file(ran, answers):
     ran("gate", "check", "bare.jsonl", "gate.json", "--sources", "texts.jsonl", "--max-unsupported", "0.9")
     (record,) = load_table(Path("results/latest/gate-check.json")).records
     assert record["citations"] == 120
-    printed = ran(
-        "gate", "action", "bare.jsonl", "gate.json", "--install", "./metaeval", "--sources", "texts.jsonl"
-    ).out
-    assert "--sources texts.jsonl" in printed
 
 
 def test_metrics_that_are_not_named_are_scored_until_one_will_do(ran, answers):
@@ -350,40 +342,6 @@ def test_a_few_citations_that_are_all_alike_show_little(cli, gate, share, answer
     # At 0 of n one-sided bounds at .95 are never below 1 - .05 ** (1 / n): 22 % of 12, if all are independent.
     least = 1 - 0.05 ** (1 / (4 * answers))
     assert record["unsupported_high"] - record["unsupported_low"] > 0.5 * least
-
-
-@pytest.mark.parametrize(("share", "code"), [(0.1, 0), (0.5, 1)])
-def test_the_workflow_runs_as_it_is_printed(cli, gate, share, code):
-    table("my release.csv", 400, share, 2, level=False)
-    mapped = cli(
-        "gate", "action", "my release.csv", "gate.json", "--install", "./metaeval", "--map", "statement=statement"
-    )
-    job = parse_yaml(mapped.out)["jobs"]["citations"]
-    install, check = [step["run"] for step in job["steps"] if "run" in step]
-    assert install == "pip install ./metaeval\n"
-    assert [step["uses"].partition("@")[0] for step in job["steps"] if "uses" in step][-1] == "actions/upload-artifact"
-    environment = {**os.environ, "GITHUB_STEP_SUMMARY": "summary.md"}
-    script = f'metaeval() {{ "{sys.executable}" -m metaeval "$@"; }}\n{check}'
-    ended = subprocess.run(["sh", "-e", "-c", script], env=environment, capture_output=True, text=True, check=False)
-    assert ended.returncode == code, ended.stderr
-    assert Path("summary.md").read_text().startswith("FAILED: " if code else "PASSED: ")
-    assert ElementTree.parse("citations.xml").getroot().get("failures") == str(code)
-    assert all(Path(path).exists() for path in job["steps"][-1]["with"]["path"].split())
-
-
-def test_the_workflow_installs_what_metric_and_file_need(gate):
-    made = read_gate(Path("gate.json")).model_copy(update={"metric": "minilm-bertscore"})
-    for address, package in (
-        ("git+https://host/owner/metaeval@1a2b", "'metaeval[models,xlsx] @ git+https://host/owner/metaeval@1a2b'"),
-        ("vendor/metaeval.whl", "'vendor/metaeval.whl[models,xlsx]'"),
-    ):
-        assert f"pip install {package}\n" in workflow(made, "r.xlsx", "gate.json", address)
-
-
-@pytest.mark.parametrize("address", ["metaeval", "metaeval==0.1.0", ""])
-def test_the_workflow_installs_no_name_that_anybody_could_claim(cli, refused, gate, address):
-    assert cli("gate", "action", "r.csv", "gate.json").code == 2
-    assert "give an address that you trust" in refused("gate", "action", "r.csv", "gate.json", "--install", address)
 
 
 def test_drift_warns_and_fails_where_it_is_asked_to(cli, ran, gate):

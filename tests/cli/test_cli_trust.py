@@ -58,7 +58,6 @@ READING = {
     "data validate": ["data validate hostile.json"],
     "results list": ["results list"],
     "results show": [f"results show {of}" for of in ("latest", "evil", "hostile.json", "hostile.json --format latex")],
-    "gate action": ["gate action answers.jsonl gate.json --install ./metaeval"],
 }
 """Commands that only read, each with what it is given to read. A new command stands here, or in `RUNNING`."""
 

@@ -1,4 +1,4 @@
-"""Release gates: fit a gate on labels, check a release, and write a workflow that checks releases on every push."""
+"""Release gates: fit a gate on labels, and check a release."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrObject, Progress
+from metaeval.analyses.analysis import Analysis, Done, FileOrObject, Progress
 from metaeval.column_roles import CITATIONS, LABELS
 from metaeval.decisions.analyses.item_options import (
     AnswersFile,
@@ -215,40 +215,4 @@ gate allows, and 2 for bad input.""",
     ],
     options=CheckOptions,
     run=_check,
-)
-
-
-class ActionOptions(DeclaredOptions):
-    """Options of `gate action`."""
-
-    answers: Annotated[str, Flag("FILE", argument=True)]
-    """Release that the workflow checks."""
-    gate: Annotated[Path, Flag("GATE", argument=True)]
-    """Fitted gate."""
-    install: Annotated[str, Flag("ADDRESS")]
-    """Where to install metaeval from: an address that pip takes, or a path in the repository."""
-    columns: Columns = Field(default_factory=dict)
-    sources: RareSourceTextsFile = None
-
-
-def _action(options: ActionOptions, progress: Progress) -> Done:
-    from metaeval.decisions.gate_check import read_gate, workflow
-    from metaeval.report.notebook import NotebookText
-
-    words = reading_words(options.columns, options.sources)
-    text = workflow(read_gate(options.gate), options.answers, options.gate.as_posix(), options.install, words)
-    return Done(value=NotebookText(text))
-
-
-GATE_ACTION = Analysis(
-    name="gate action",
-    summary="Print a GitHub workflow that checks a release on every push.",
-    about="""It installs metaeval from --install, runs gate check, and keeps JUnit XML and the summary. No package index
-has metaeval: name a commit of a repository that you trust, or a copy in your own.""",
-    examples=[
-        "gate action release.jsonl gate.json --install git+https://HOST/OWNER/metaeval@COMMIT > citations.yml",
-        "gate action release.jsonl gate.json --install ./metaeval > citations.yml",
-    ],
-    options=ActionOptions,
-    run=_action,
 )

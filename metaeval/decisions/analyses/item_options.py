@@ -64,10 +64,9 @@ AssumeSample = Annotated[
 TargetLevel = Annotated[Literal["partial", "full"], Flag("LEVEL")]
 
 
-def reading_words(columns: Mapping[str, str], sources: Path | None = None) -> list[str]:
-    """Return the command-line words of the options by which answers are read: columns, and texts of sources."""
-    words = [word for role, column in columns.items() for word in ("--map", f"{role}={column}")]
-    return [*words, *(["--sources", sources.as_posix()] if sources else [])]
+def reading_words(columns: Mapping[str, str]) -> list[str]:
+    """Return the command-line words of the options by which answers are read."""
+    return [word for role, column in columns.items() for word in ("--map", f"{role}={column}")]
 
 
 def answers_with(sources: Path | None, answers: Any, columns: Mapping[str, str]) -> Any:
