@@ -242,7 +242,6 @@ STEPS: dict[str, str] = {
     "generate": f"cite generate ../inputs/answers.jsonl -o made.jsonl {MODEL} --record replies.jsonl",
     "generate-summary": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy summary {MODEL}",
     "generate-two-stage": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy two-stage -q {MODEL}",
-    "generate-select": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy select-then-write -q {MODEL}",
     "generate-replay": "cite generate ../inputs/answers.jsonl -o made.jsonl --replay ../generate/replies.jsonl",
     "generate-dry": f"cite generate ../inputs/answers.jsonl -o made.jsonl --dry-run {MODEL}",
     "python-run": FROM_PYTHON,

@@ -79,10 +79,6 @@ class Replay:
     def _is_plain(self, request: ChatRequest) -> bool:
         return request.loose and _key(request) not in self._kept and _key(request.plain) in self._kept
 
-    def holds(self, requests: Sequence[ChatRequest]) -> bool:
-        """Return whether each request was recorded, as it is or without its optional schema."""
-        return all(_key(request) in self._kept or self._is_plain(request) for request in requests)
-
     def note(self) -> str:
         """Return the line "replies from PATH"."""
         return f"replies from {self._path}"

@@ -11,7 +11,7 @@ from metaeval.citation.generation.stage_requests import load_prompts, read_selec
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause
 from metaeval.llm.messages import Failure
-from tests.citation.generation_made import CHAT, LONG, PASSAGES, Model, document, documents, question, reply
+from tests.citation.generation_made import CHAT, PASSAGES, Model, document, documents, question, reply
 
 
 def test_truncated_shows_the_beginning_of_every_document():
@@ -60,42 +60,6 @@ def test_summary_drops_what_says_nothing_and_keeps_the_numbers():
     }
 
 
-def test_select_then_write_shows_those_that_were_chosen_in_full():
-    def say(prompt):
-        if "should be read in full" in prompt:
-            return '```json\n{"documents": [4, 1, 4, 7, 0]}\n```'
-        return "Long [1]."
-
-    model = Model(say)
-    options = GenerationOptions(strategy="select-then-write", preview_words=6, context_words=2000)
-    (found,) = generate([question()], model, options, CHAT)
-    (first,), (last,) = model.rounds
-    assert documents(first.body["messages"][0]["content"])[1] == ("Oder", "The Oder is long.")
-    assert documents(last.body["messages"][0]["content"]) == {1: ("Oder", LONG), 4: ("", "Fish live in it.")}
-    # 7 and 0 are no documents; 4 twice is 4.
-    assert (found.shown, dict(found.problems)) == ((1, 4), {"documents chosen that do not exist": 2})
-    # 244 and 4 words in 30: the short one stays whole, the long one gets 26, which is its first sentence and 5 more.
-    (cut,) = generate([question()], model, GenerationOptions(strategy="select-then-write", context_words=30), CHAT)
-    text = documents(model.rounds[-1][0].body["messages"][0]["content"])[1][1]
-    assert (len(text.split()), text.endswith("town 4."), cut.shown) == (24, True, (1, 4))
-
-
-def test_select_then_write_previews_the_first_sixty_words():
-    model = Model(lambda prompt: '{"documents": []}' if "in full" in prompt else "They do not say.")
-    long = question(passages=(Passage(" ".join(f"word{number}" for number in range(1, 101))),))
-    (_,) = generate([long], model, GenerationOptions(strategy="select-then-write"), CHAT)
-    shown = documents(model.rounds[0][0].body["messages"][0]["content"])[1][1].split()
-    assert (shown[0], shown[59], len([word for word in shown if word.startswith("word")])) == ("word1", "word60", 60)
-
-
-def test_an_answer_may_come_from_no_document():
-    model = Model(lambda prompt: '{"documents": []}' if "in full" in prompt else "They do not say.")
-    (found,) = generate([question()], model, GenerationOptions(strategy="select-then-write"), CHAT)
-    assert (found.answer.text, found.shown) == ("They do not say.", ())
-    assert model.rounds[1][0].body["messages"][0]["content"].rstrip().endswith("(none)")
-
-
-@pytest.mark.parametrize("strategy", ["summary", "select-then-write"])
 @pytest.mark.parametrize(
     ("bad", "trouble"),
     [
@@ -106,18 +70,15 @@ def test_an_answer_may_come_from_no_document():
         (Failure(Cause.REFUSED, "policy"), "failed"),
     ],
 )
-def test_a_question_whose_first_stage_fails_is_lost_and_the_others_are_not(strategy, bad, trouble):
+def test_a_question_whose_first_stage_fails_is_lost_and_the_others_are_not(bad, trouble):
     def say(prompt):
         if "Sum up" in prompt:
             return bad if "river 1?" in prompt and document(prompt)["document"] == 2 else '{"summary": "Long."}'
-        if "in full" in prompt:
-            return bad if "river 1?" in prompt else '{"documents": [1]}'
         return "Long [1]."
 
     model = Model(say)
-    lost, kept = generate([question(1), question(2)], model, GenerationOptions(strategy=strategy), CHAT)
-    stage = {"summary": "summary", "select-then-write": "selection"}[strategy]
-    assert (lost.answer, lost.stage, lost.trouble) == (None, stage, trouble)
+    lost, kept = generate([question(1), question(2)], model, GenerationOptions(strategy="summary"), CHAT)
+    assert (lost.answer, lost.stage, lost.trouble) == (None, "summary", trouble)
     assert (kept.answer.text, len(model.rounds[-1])) == ("Long [1].", 1)
 
 
@@ -173,7 +134,7 @@ def test_replies_are_read_strictly(text, summary, selection):
 
 
 def test_what_is_estimated_first_is_what_is_asked_first():
-    for strategy in ("truncated", "summary", "select-then-write"):
+    for strategy in ("truncated", "summary"):
         options = GenerationOptions(strategy=strategy)
         model = Model(lambda prompt: '{"summary": "x"}' if "Sum up" in prompt else '{"documents": [1, 2, 3, 4]}')
         questions = [question(1), question(2)]

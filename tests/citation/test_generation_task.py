@@ -231,10 +231,10 @@ def test_documents_get_an_equal_share_of_the_tokens():
     )
     # The short one leaves (503 - 3) / 2 = 250 tokens, or 1,000 characters: 166 words with 165 spaces are 995.
     assert [len(document.text.split()) for document in shown] == [166, 3, 166]
-    # In the strategy truncated nothing else cuts them; the previews of select-then-write have their own length.
+    # In the strategy truncated nothing else cuts them; summaries have their own length.
     setup = Setup(GenerationOptions(context_tokens=4000), CHAT)
     assert len(setup.documents(question(passages=(Passage(words),)), 300)[0].text.split()) == 1000
-    setup = Setup(GenerationOptions(context_tokens=4000, strategy="select-then-write"), CHAT)
+    setup = Setup(GenerationOptions(context_tokens=4000, strategy="summary"), CHAT)
     assert len(setup.documents(question(passages=(Passage(words),)), 60)[0].text.split()) == 60
 
 

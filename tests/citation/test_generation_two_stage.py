@@ -187,7 +187,7 @@ def test_the_paper_s_prompts_are_answered_in_plain_text(tmp_path):
     )
 
 
-@pytest.mark.parametrize("strategy", ["truncated", "summary", "two-stage", "select-then-write"])
+@pytest.mark.parametrize("strategy", ["truncated", "summary", "two-stage"])
 def test_our_prompts_speak_of_json_only_where_it_is_used(strategy):
     options = {"strategy": strategy, "summary_focus": "question" if strategy == "summary" else None}
     plain = load_prompts(GenerationOptions(layout="plain", **options), TEXT)
@@ -196,7 +196,7 @@ def test_our_prompts_speak_of_json_only_where_it_is_used(strategy):
         assert "JSON" not in prompt.text
         assert "JSON" in usual[stage].text
         assert re.findall(r"{\w+}", prompt.text) == re.findall(r"{\w+}", usual[stage].text)
-    ends = {"summary": "[NONE]", "selection": "[NONE]", "choice": "[STOP]"}
+    ends = {"summary": "[NONE]", "choice": "[STOP]"}
     assert all(ends[stage] in prompt.text for stage, prompt in plain.items() if stage in ends)
 
 
@@ -285,12 +285,12 @@ def test_worked_examples_of_the_other_strategies(tmp_path):
         asked = prompt.rpartition("\n\n\n")[2]
         if "Sum up" in asked:
             return '{"summary": "Sum."}'
-        return '{"documents": [1]}' if "in full" in asked else "It is [1]."
+        return "It is [1]."
 
     prompts = {}
     path = tmp_path / "answer.txt"
     path.write_text("{question}\n\n{documents}\n\nAnswer:")
-    for strategy in ("truncated", "summary", "select-then-write"):
+    for strategy in ("truncated", "summary"):
         model = Model(say)
         options = GenerationOptions(strategy=strategy, document_words=4, answer_file=path)
         generate([question()], model, options, CHAT, shots=[shot("It is short [1]."), shot("Eels swim [2].")])
@@ -299,9 +299,6 @@ def test_worked_examples_of_the_other_strategies(tmp_path):
     assert [each.partition("\n\nAnswer:")[2] for each in asked] == [" It is short [1].", " Eels swim [2].", ""]
     assert documents(asked[0]) == {1: ("Ems", "The Ems is short."), 2: ("", "Eels swim.")}
     assert documents(prompts["summary"][-1].split("\n\n\n")[0]) == {1: ("Ems", "Sum."), 2: ("", "Sum.")}
-    selection, answer = prompts["select-then-write"]
-    assert selection.split("\n\n\n")[1].endswith('\n\nReply: {"documents": [2]}')
-    assert documents(answer.split("\n\n\n")[1]) == {2: ("", "Eels swim.")}
 
 
 def test_an_example_whose_documents_are_not_summed_up_ends_the_run():

@@ -33,8 +33,6 @@ def writer(body):
     if "Sum up" in prompt:
         document = json.loads(prompt.rpartition("Document: ")[2])
         return json.dumps({"summary": document["text"].split(". ")[0] if document["document"] < 3 else ""})
-    if "in full" in prompt:
-        return '{"documents": [1, 2]}'
     documents = [json.loads(line) for line in prompt.splitlines() if line.startswith('{"document": ')]
     said = [f"{one['text'].split('. ')[0].rstrip('.')} [{one['document']}]" for one in documents[:2]]
     return f"{' and '.join(said)}, they say [8]."
@@ -52,9 +50,7 @@ def counts(folder):
     return {record["count"]: record["value"] for record in records}
 
 
-@pytest.mark.parametrize(
-    ("strategy", "requests"), [("truncated", 6), ("summary", 18 + 6), ("select-then-write", 6 + 6)]
-)
+@pytest.mark.parametrize(("strategy", "requests"), [("truncated", 6), ("summary", 18 + 6)])
 def test_answers_come_through_faults_and_a_replay_writes_the_same_bytes(
     cli, ran, contents, fake, questions, tmp_path, strategy, requests
 ):
@@ -101,26 +97,26 @@ def test_the_pipelines_read_what_is_written(ran, fake, questions, tmp_path):
 def test_what_failed_is_left_out_counted_and_listed(cli, fake, questions, tmp_path):
     def some(body):
         prompt = body["messages"][0]["content"]
-        if "river 2?" in prompt:
-            return "Sorry." if "in full" in prompt else writer(body)
-        if "river 5?" in prompt and "in full" not in prompt:
+        if "Sum up" in prompt:
+            return "Sorry." if "river 2?" in prompt else writer(body)
+        if "river 5?" in prompt:
             return fake.completion("River 5 is", finish_reason="length")
         return writer(body)
 
     with fake.ChatServer(answer=some) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "--strategy", "select-then-write")
+        endpoint = ("--model", "tiny", "--base-url", server.url, "--strategy", "summary")
         ended = cli("cite", "generate", questions, "-o", "a.jsonl", *endpoint, *QUICK)
     assert ended.code == 0
     assert [one["id"] for one in lines_of(tmp_path / "a.jsonl")] == ["q1", "q3", "q4", "q6"]
     assert [
         (one["id"], one["stage"], one["state"]) for one in lines_of(tmp_path / "results/latest/left-out.jsonl")
     ] == [
-        ("q2", "selection", "unparsed"),
+        ("q2", "summary", "unparsed"),
         ("q5", "answer", "unparsed"),
     ]
     found = counts(tmp_path / "results/latest")
-    assert (found["left out: selection unparsed"], found["left out: answer unparsed"], found["answers"]) == (1, 1, 4)
-    assert "q2 (selection unparsed), q5 (answer unparsed)" in " ".join(ended.out.split())
+    assert (found["left out: summary unparsed"], found["left out: answer unparsed"], found["answers"]) == (1, 1, 4)
+    assert "q2 (summary unparsed), q5 (answer unparsed)" in " ".join(ended.out.split())
 
 
 def test_no_answer_at_all_writes_nothing(refused, fake, questions, tmp_path):
@@ -136,20 +132,17 @@ def test_no_answer_at_all_writes_nothing(refused, fake, questions, tmp_path):
     assert not (tmp_path / "a.jsonl").exists()
 
 
-@pytest.mark.parametrize(("strategy", "stage"), [("summary", "summary"), ("select-then-write", "selection")])
-def test_replies_that_ended_by_themselves_are_not_blamed_on_the_token_limit(
-    refused, fake, questions, tmp_path, strategy, stage
-):
+def test_replies_that_ended_by_themselves_are_not_blamed_on_the_token_limit(refused, fake, questions, tmp_path):
     def talk(body):
         return "Certainly! Here is everything that I found out about it."
 
     with fake.ChatServer(answer=talk) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "--strategy", strategy)
+        endpoint = ("--model", "tiny", "--base-url", server.url, "--strategy", "summary")
         said = refused("cite", "generate", questions, "-o", "a.jsonl", *endpoint)
     # The first 40 characters.
     assert said == (
         "No answer was generated to any of 6 questions, so nothing was written. The first question is unparsed at the "
-        f"stage '{stage}'. Replies: 6 malformed; the first reply begins 'Certainly! Here is everything that I fou...'; "
+        "stage 'summary'. Replies: 6 malformed; the first reply begins 'Certainly! Here is everything that I fou...'; "
         "ask another model (--model NAME)."
     )
     assert not (tmp_path / "a.jsonl").exists()

@@ -137,18 +137,14 @@ def test_the_setting_output_is_the_form_of_the_replies(ran, fake, questions, tmp
     def plain(body):
         assert "response_format" not in body
         prompt = body["messages"][0]["content"]
-        if "be read in full" in prompt:
-            assert "JSON object" not in prompt
-            return "[1][2]"
+        assert "JSON object" not in prompt
         return writer(body)
 
     with fake.ChatServer(answer=plain) as server:
-        model = ("--model", "tiny", "--base-url", server.url, "--strategy", "select-then-write", "-s", "output=text")
+        model = ("--model", "tiny", "--base-url", server.url, "-s", "output=text")
         ran("cite", "generate", questions, "-o", "one.jsonl", *model)
         assert not Path("text").exists()
-        answers = metaeval.cite.generate(
-            questions, "tiny", base_url=server.url, strategy="select-then-write", chat={"output": "text"}
-        )
+        answers = metaeval.cite.generate(questions, "tiny", base_url=server.url, chat={"output": "text"})
     assert len(lines_of(tmp_path / "one.jsonl")) == 3
     assert answers == lines_of(tmp_path / "one.jsonl")
     assert "output=text" in json.loads(Path("results/latest/generation.json").read_text())["signatures"][0]
@@ -190,17 +186,3 @@ def test_a_condition_is_part_of_the_system_s_name_and_of_the_signature(ran, fake
 def test_what_cannot_be_asked_is_one_sentence(refused, questions, options, says):
     words = ("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1")
     assert says in refused("cite", "generate", questions, "-o", "a.jsonl", *words, *options)
-
-
-def selecting(body):
-    prompt = body["messages"][0]["content"]
-    return '{"documents": [1]}' if "be read in full" in prompt else writer(body)
-
-
-def test_replies_recorded_under_the_earlier_name_are_replayed(ran, fake, questions):
-    with fake.ChatServer(answer=selecting) as server:
-        model = ("--model", "tiny", "--base-url", server.url, "--record", "kept.jsonl")
-        ran("cite", "generate", questions, "-o", "one.jsonl", "--strategy", "select-then-write", *model)
-    ended = ran("cite", "generate", questions, "-o", "two.jsonl", *TWO_STAGE, "--replay", "kept.jsonl")
-    assert "kept.jsonl was recorded when select-then-write was named two-stage: select-then-write is used." in ended.err
-    assert Path("two.jsonl").read_bytes() == Path("one.jsonl").read_bytes()

@@ -64,7 +64,6 @@ READ |= {
     "answer_file",
     "choice_file",
     "sentence_file",
-    "selection_file",
     "people",
     "metric",
     "wikitext",

@@ -117,10 +117,7 @@ def first_requests(
     first = STAGES[options.strategy][0]
     if first == "answer":
         return largest_requests(questions, options, chat, shots)
-    setup = _estimated(options, chat, shots)
-    if first == "summary":
-        return [request for _, _, request in summary_requests([*shots, *questions], setup)]
-    return setup.requests("selection", questions, options.beginning)
+    return [request for *_, request in summary_requests([*shots, *questions], _estimated(options, chat, shots))]
 
 
 def largest_requests(
@@ -128,13 +125,12 @@ def largest_requests(
 ) -> list[ChatRequest]:
     """Return the requests that write the answers at their likely largest, for an estimate.
 
-    All documents are selected, summaries have full length. In the strategy two-stage there are also the requests for
+    Summaries have full length. In the strategy two-stage there are also the requests for
     choices, and an answer of full length is written in as many sentences as are allowed.
     """
     setup = _estimated(options, chat, shots)
     if options.strategy != "two-stage":
-        words = None if options.strategy == "select-then-write" else options.beginning
-        return setup.requests("answer", questions, words)
+        return [setup.request("answer", each, setup.documents(each, options.beginning)) for each in questions]
     rounds, answer, requests = options.most_sentences, ["sentence"] * options.answer_words, []
     for question in questions:
         summaries, documents = setup.documents(question, options.beginning), setup.documents(question)

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from metaeval.errors import UserError, unknown
 
-Strategy = Literal["truncated", "summary", "two-stage", "select-then-write"]
+Strategy = Literal["truncated", "summary", "two-stage"]
 Text = Literal["text", "snippet", "summary"]
 Focus = Literal["question", "document"]
 
-STRATEGIES: tuple[Strategy, ...] = ("truncated", "summary", "two-stage", "select-then-write")
+STRATEGIES: tuple[Strategy, ...] = ("truncated", "summary", "two-stage")
 
 _LEAST = {"negatives": 0, "shuffle": 0}
 _WORDS = ("context_words", "document_words")
@@ -21,7 +21,6 @@ _SIZE: Mapping[Strategy, str] = {
     "truncated": "document_words",
     "summary": "summary_words",
     "two-stage": "summary_words",
-    "select-then-write": "preview_words",
 }
 _SETTING = (
     "tokenizer",
@@ -41,9 +40,8 @@ class GenerationOptions:
     """Options for choosing and cutting the documents that a chat model is shown, for one question at a time."""
 
     strategy: Strategy = "truncated"
-    """What of the documents the model is shown: their beginnings (truncated), a summary of each (summary), summaries
-    by which it chooses documents for one sentence after the other (two-stage, as SCiFi's paper), or in full those
-    that it chose once by their beginnings (select-then-write)."""
+    """What of the documents the model is shown: their beginnings (truncated), a summary of each (summary), or summaries
+    by which it chooses documents for one sentence after the other (two-stage, as SCiFi's paper)."""
     context_words: int = 3000
     """Most words of all documents in one request, shared equally with the worked examples; short documents leave
     their share to the long ones."""
@@ -54,8 +52,6 @@ class GenerationOptions:
     place of context_words and document_words: documents are cut to the largest equal size that fits (none: words)."""
     tokenizer: str | None = None
     """What counts context_tokens: hub id or folder of a tokenizer, or 'words' (none: four characters a token)."""
-    preview_words: int = 60
-    """Words of each document by which the model chooses, in the strategy select-then-write."""
     summary_words: int = 80
     """Length that is asked of a summary, in words."""
     answer_words: int = 200
@@ -92,8 +88,6 @@ class GenerationOptions:
     summary_file: Path | None = None
     """A prompt of your own that asks for a summary, with {document} or {text}, and {title}, {question} and {words} if
     wanted."""
-    selection_file: Path | None = None
-    """A prompt of your own that asks which documents are needed, with {question} and {documents}."""
     choice_file: Path | None = None
     """A prompt of your own that asks which documents the next sentence needs, with {question}, {documents}, {steps}
     (earlier choices) and {written} (the answer so far)."""

@@ -22,13 +22,12 @@ from metaeval.citation.generation.shown_documents import (
 from metaeval.errors import UserError
 from metaeval.llm.messages import ChatRequest, Prompt, quoted, read_object, read_prompt, reply_form
 
-Stage = Literal["summary", "selection", "answer", "choice", "sentence"]
+Stage = Literal["summary", "answer", "choice", "sentence"]
 
 STAGES: Mapping[Strategy, tuple[Stage, ...]] = {
     "truncated": ("answer",),
     "summary": ("summary", "answer"),
     "two-stage": ("summary", "choice", "sentence"),
-    "select-then-write": ("selection", "answer"),
 }
 """The stages of each strategy, in order; two-stage repeats "choice" and "sentence" for every sentence."""
 
@@ -37,7 +36,6 @@ PROMPTS = Path(__file__).parent / "prompts"
 
 _PLACES: Mapping[Stage, tuple[str, ...]] = {
     "summary": (),
-    "selection": ("question", "documents"),
     "answer": ("question", "documents"),
     "choice": ("question", "documents", "steps", "written"),
     "sentence": ("question", "documents", "written"),
@@ -46,18 +44,16 @@ _SHOWN: Mapping[str, str] = {
     "truncated": "of a long one you see the beginning",
     "summary": "of each you see a summary of what it says about the question",
     "overview": "of each you see a summary",
-    "select-then-write": "those that were taken as needed, among more",
 }
 _SUMMARY = reply_form("summary", summary={"type": "string"})
 _SELECTION = reply_form("selection", documents={"type": "array", "items": {"type": "integer"}})
-_FORMS: Mapping[Stage, dict[str, Any]] = {"summary": _SUMMARY, "selection": _SELECTION, "choice": _SELECTION}
+_FORMS: Mapping[Stage, dict[str, Any]] = {"summary": _SUMMARY, "choice": _SELECTION}
 
 # The parts of the project's prompts that speak of JSON, and what stands there instead.
 _AS_JSON = re.compile(r"(?:, (?:both|all))?,? as JSON|, one a line")
 _JSON_REPLY = re.compile(r"Reply with one JSON object .*")
 _TEXT_REPLIES: Mapping[Stage, str] = {
     "summary": "Reply with the summary and nothing else; where it is empty, reply with [NONE].",
-    "selection": "Reply with their numbers and nothing else, such as [2][5]; where the list is empty, with [NONE].",
     "choice": "Reply with their numbers and nothing else, such as [2][5]; where the list is empty, with [STOP].",
 }
 _NO_NUMBERS = re.compile(r"\[?(?:NONE|STOP)\]?\.?")
@@ -184,10 +180,6 @@ class Setup:
         if self._plain:
             return f"Answer: {step.written or '(none)'}\nDocuments: {bracketed(step.documents)}"
         return quoted({"answer": step.written, "documents": list(step.documents)})
-
-    def requests(self, stage: Stage, questions: Sequence[Answer], words: int | None) -> list[ChatRequest]:
-        """Return one request for each question, which shows its `documents` with this limit of words."""
-        return [self.request(stage, question, self.documents(question, words)) for question in questions]
 
     def documents(self, question: Answer, words: int | None = None) -> tuple[ShownDocument, ...]:
         """Return the question's documents, each cut to `words` (None: no limit), all to the options' context."""

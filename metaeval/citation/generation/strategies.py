@@ -25,7 +25,7 @@ Trouble = State | Literal["stopped at once"]
 class Draft:
     """An answer in the making.
 
-    documents: those that the model is shown first (beginnings, summaries, or the selected ones). text: the answer so
+    documents: those that the model is shown first (beginnings or summaries). text: the answer so
     far. shown: the numbers of the documents that the model was shown when it wrote text. steps: the sentences of
     two-stage. stage, trouble, unread: the stage that failed, why, and the reply or failure that caused it. problems:
     the number of problems by kind. complete: whether text is the whole answer.
@@ -87,22 +87,6 @@ def summarised(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
         draft.documents = fit(documents, setup.options)
         if not draft.is_open:
             draft.problems.clear()
-
-
-def selected(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
-    """Show the documents that the model selects by their beginnings, in full as far as they fit the context.
-
-    Selected numbers that no document has are counted as problems.
-    """
-    questions = [draft.question for draft in drafts]
-    replies = ask(setup.requests("selection", questions, setup.options.beginning))
-    for draft, reply in zip(drafts, replies, strict=True):
-        numbers, state = read_answer(reply, setup.read_selection)
-        if numbers is None:
-            draft.fail("selection", state, reply)
-            continue
-        draft.documents = originals(draft.question, numbers, setup)
-        draft.problems["documents chosen that do not exist"] += len(numbers) - len(draft.documents)
 
 
 def originals(question: Answer, numbers: Sequence[int], setup: Setup) -> list[ShownDocument]:
@@ -216,7 +200,6 @@ WRITING: Mapping[Strategy, Callable[[Sequence[Draft], Ask, Setup], None]] = {
     "truncated": partial(written_at_once, truncated),
     "summary": partial(written_at_once, summarised),
     "two-stage": written_by_sentences,
-    "select-then-write": partial(written_at_once, selected),
 }
 
 
@@ -224,7 +207,7 @@ def add_examples(ask: Ask | None, setup: Setup) -> None:
     """Set `setup.examples` from its shots, whose documents are shown as those of the questions; without shots, nothing.
 
     ask: sends the requests for summaries; None for an estimate, where beginnings of documents stand for summaries.
-    The selected documents of an example are those that the shot's text, or its next sentence, cites. The example of a
+    The chosen documents of an example are those that the shot's next sentence cites. The example of a
     choice is the one that ends the answer, that of a sentence the last one with a mark. Raises `UserError` as `ask`
     does, and if a summary is missing.
     """
@@ -265,12 +248,7 @@ def lessons(draft: Draft, setup: Setup) -> Iterator[tuple[Stage, tuple[Any, ...]
                 yield "sentence", (question, originals(shot, step.documents, setup), (), step.written), step.sentence
         yield "choice", (question, draft.documents, steps, text), setup.numbers(())
         return
-    documents = draft.documents
-    if setup.options.strategy == "select-then-write":
-        numbers = cited(text)
-        yield "selection", (question, documents), setup.numbers(numbers)
-        documents = originals(shot, numbers, setup)
-    yield "answer", (question, documents), text
+    yield "answer", (question, draft.documents), text
 
 
 def steps_of(text: str) -> list[SentenceStep]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from metaeval.citation.chat_models import Chat, ChatOptions, Replay, Spent, cost_of, estimate_for, spent_on, why_unread
+from metaeval.citation.chat_models import Chat, ChatOptions, Spent, cost_of, estimate_for, spent_on, why_unread
 from metaeval.citation.data_model import Answer, fingerprint
 from metaeval.citation.generation import generate as generation
 from metaeval.citation.generation import stage_requests
@@ -51,7 +51,7 @@ class GenerateCommand(AsksChat):
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that writes the answers.")
     strategy: Annotated[str | None, Flag("NAME")] = Field(
         default=None,
-        description="How documents are read: truncated (default), summary, two-stage, select-then-write.",
+        description="How documents are read: truncated (default), summary, two-stage.",
     )
     format: FormatName = "auto"
 
@@ -60,14 +60,13 @@ class GenerateCommand(AsksChat):
 class _Written:
     """Questions with their documents, and the generated answers (`results`), in order; empty before a model is asked.
 
-    questions: those of the task, one for each sample. earlier: where replies were recorded under an earlier name of the
-    strategy, a sentence that says so. spent: tokens and cost of the replies. models: model names in the replies.
+    questions: those of the task, one for each sample. spent: tokens and cost of the replies. models: model names in the
+    replies.
     """
 
     run: Run
     options: GenerationOptions
     task: GenerationTask
-    earlier: str = ""
     results: Sequence[Generated] = ()
     spent: Spent = field(default_factory=Spent)
     models: Sequence[str] = ()
@@ -121,13 +120,6 @@ def _read(run: Run) -> _Written:
         )
     reference = options.oracle or options.negatives is not None
     task = task_of(read_questions(command.file, command.format, reference), options)
-    if options.strategy == "two-stage" and command.replay is not None:
-        earlier = replace(options, strategy="select-then-write")
-        if Replay(command.replay).holds(generation.first_requests(task.questions, earlier, run.chat)):
-            notice = (
-                f"{command.replay} was recorded when select-then-write was named two-stage: select-then-write is used."
-            )
-            return _Written(run, earlier, task, notice)
     return _Written(run, options, task)
 
 
@@ -179,7 +171,6 @@ def _lay_out(written: _Written) -> Layout:
         folder=folder,
         value=[json.loads(line) for line in answers.splitlines()],
         warnings=[
-            *filter(None, [written.earlier]),
             *(f"{name}: {number:,}" for name, number in sorted(written.task.notes.items()) if number),
             *(f"No answer: question {row['id']}, {row['state']} at the stage {row['stage']}" for row in lost),
         ],
@@ -206,7 +197,6 @@ def _sheet(written: _Written) -> Table:
     marks = int(blocks["marks"]["marks"] or 0)
     data = data_of(written.run.name, strategy, written.questions, len(written.answers), marks)
     signed = {"questions": data_reference(data), **fields, "metaeval": version("metaeval")}
-    named = "the strategy is not of" if strategy == "select-then-write" else "the strategies are named by"
     lost, title, number = written.lost, "Answers that were generated", len(written.results) // written.options.samples
     some = ", ".join(f"{plain(result.question.id)} ({result.stage} {result.trouble})" for result in lost[:_SHOWN])
     more = f", and {len(lost) - _SHOWN:,} more" if len(lost) > _SHOWN else ""
@@ -221,7 +211,7 @@ def _sheet(written: _Written) -> Table:
             "tokens", _COUNTED.format(written.options.tokenizer or _ESTIMATE) if written.options.context_tokens else ""
         ),
         Note("left out", f"{some}{more}; {_LEFT_OUT}" if lost else ""),
-        Note("prompts", f"{named} SCiFi's paper; the wording is ours"),
+        Note("prompts", "the strategies are named by SCiFi's paper; the wording is ours"),
     )
     subtitle = f"{plain(data.name)}, system {plain(written.system)}"
     table = TableLines()
@@ -265,15 +255,13 @@ def amount(name: str, value: float | None) -> str:
 GENERATE = Pipeline(
     name="generate",
     title="Generation",
-    paper="Cao and Wang 2024, SCiFi (arXiv 2406.06125), whose strategies these are, but for select-then-write",
+    paper="Cao and Wang 2024, SCiFi (arXiv 2406.06125), whose strategies these are",
     help="""Generate answers with citations, by a chat model.
 
     The strategy truncated shows the beginning of every document; summary has
     the model summarise each document first; two-stage has it choose documents
-    by their summaries and write one sentence from their texts, until it stops;
-    select-then-write asks once which documents are needed, and shows those in
-    full. Replies are stored, so that the same command continues an interrupted
-    run.
+    by their summaries and write one sentence from their texts, until it stops.
+    Replies are stored, so that the same command continues an interrupted run.
 
     \b
     Examples:

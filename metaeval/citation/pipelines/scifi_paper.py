@@ -29,7 +29,7 @@ from metaeval.stats.arrays import Floats, Ints, group_totals
 from metaeval.stats.influence import COUNTS
 from metaeval.stats.resampling import Draws
 
-STRATEGIES = ("truncated", "summary", "two-stage", "select-then-write")
+STRATEGIES = ("truncated", "summary", "two-stage")
 """Last parts of systems' names (MODEL/STRATEGY, as `cite generate` writes them) that are lines of a model's block."""
 
 _COLUMNS = (

@@ -166,7 +166,7 @@ def test_nothing_is_judged_for_statistics_alone():
 def test_what_is_wrong_is_one_sentence(options, sentence):
     pytest.importorskip("spacy", reason="needs the extra 'citation'")
     with pytest.raises(UserError, match=sentence):
-        cite.tables_scifi([*MADE, *answers("other", "select-then-write", [RIGHT])], **RUN, **options)
+        cite.tables_scifi([*MADE, *answers("other", "summary", [RIGHT])], **RUN, **options)
 
 
 @pytest.mark.parametrize(
