@@ -12,7 +12,7 @@ BIN    := $(VENV)/bin
 extras ?= models,llm,fast,report,parquet,xlsx,citation,languages
 
 # Every name that may be given as name=value: a slip (metrics=overlap) would do the main job on other settings.
-settings := protocol metric dataset split data results store config set unit pool budget result output cost axes \
+settings := protocol metric dataset split data results store config set unit pool budget result output axes \
             input nli threshold format calibration profile parser model base_url record replay scenario baselines \
             pipelines human scores workers count seed PYTHON VENV extras SHELL
 typed := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
@@ -47,7 +47,7 @@ tables: $(VENV)/.installed
 # The exit code 1 says that a data set could not be had; the others are drawn, and it is said again at the end.
 figures: $(VENV)/.installed
 	@$(BIN)/metaeval run --suite $(flags) || test $$? = 1
-	@$(BIN)/metaeval results figures latest $(if $(results),--results '$(results)') $(if $(cost),--cost)
+	@$(BIN)/metaeval results figures latest $(if $(results),--results '$(results)')
 
 # Unit and pool are choices that the multiverse goes through: one that is given is held fixed.
 multiverse: $(VENV)/.installed
@@ -101,7 +101,7 @@ docs: $(VENV)/.installed-docs
 
 # The reference results that the repository keeps, and the page that is made from them.
 reference: $(VENV)/.installed-dev
-	$(BIN)/python -m benchmarks.reference $(if $(data),--data '$(data)') --cost
+	$(BIN)/python -m benchmarks.reference $(if $(data),--data '$(data)')
 	$(BIN)/python -m benchmarks.which_metric > docs/how-to/which-metric.md
 	$(BIN)/python -m benchmarks.packs $(if $(data),--data '$(data)')
 	$(BIN)/metaeval results reference $(if $(data),--data '$(data)')
@@ -140,7 +140,7 @@ help:
 	@echo "make                 run the main job on the shipped demo data (makes $(VENV) first)"
 	@echo "make view            look at the last job's pairs in the browser (result=JOB output=FILE)"
 	@echo "make tables          a paper's tables, all data sets of config= (config=offline, config=base-paper)"
-	@echo "make figures         its figures (cost=1 measures speed too)"
+	@echo "make figures         its figures"
 	@echo "make multiverse      ranks under every combination of choices; axes=\"chunk.size=100,150 unit=chunk\""
 	@echo "make alce, aliice    citation recall and precision of answers (input=FILE nli=METRIC)"
 	@echo "make scifi           do citations entail the single facts? (input=FILE nli=METRIC)"

@@ -1,13 +1,12 @@
 """Reference results: what the metrics that run offline score on data with human labels, in `results/reference`.
 
     python -m benchmarks.reference --data ../shared/data               # make all anew (half an hour on one core)
-    python -m benchmarks.reference --data ../shared/data wice-test-page --cost
+    python -m benchmarks.reference --data ../shared/data wice-test-page
     python -m benchmarks.reference --check mini-all-chunk              # compare what is kept with what is made now
 
 Each set has a folder: the results of every protocol as files that `metaeval results show` prints (compressed), and
-the scores as a table by pair id. No text of any data set is in them. `--cost` measures pairs per second of CPU time
-anew; no other number depends on the machine. `--check` makes the sets anew and ends with exit code 1 where a number
-differs.
+the scores as a table by pair id. No text of any data set is in them. No number depends on the machine. `--check`
+makes the sets anew and ends with exit code 1 where a number differs.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metaeval.analyses.suites.cost import measure, write_costs
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, csv_text, write_text
@@ -141,7 +139,6 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("results"), help="folder of the score store")
     parser.add_argument("--metrics", nargs="+", default=list(METRICS), help="with --check: only these")
     parser.add_argument("--check", action="store_true", help="compare with what is kept, and write nothing")
-    parser.add_argument("--cost", action="store_true", help="measure pairs per second of CPU time, on WiCE's chunks")
     asked = parser.parse_args()
     if unknown := set(asked.sets) - set(SETS):
         parser.error(f"no such set: {', '.join(sorted(unknown))}; there are {', '.join(SETS)}")
@@ -151,9 +148,6 @@ def main() -> None:
             found = made(name, asked.data, asked.results, asked.metrics if asked.check else METRICS)
             wrong += differences(name, found) if asked.check else ()
             print(f"{name}: compared" if asked.check else "\n".join(map(str, keep(name, found, KEPT))), flush=True)
-        if asked.cost:
-            settings = {**SETS["wice-test-chunk"], "data": asked.data, "metrics": METRICS}
-            print(write_costs(list(measure(load_run(None, settings))), KEPT / "cost.csv"))
     except UserError as error:
         raise SystemExit(str(error)) from error
     if wrong:

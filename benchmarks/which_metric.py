@@ -252,8 +252,8 @@ def _cost(path: Path) -> str:
         costs = list(csv.DictReader(file))
     rows = [(cost["metric"], f"{float(cost['pairs_per_second']):,.0f}", _needs(cost["metric"])) for cost in costs]
     text = (
-        f"Pairs per second of CPU time on one core, on {costs[0]['pairs']} pairs of WiCE's chunks "
-        "(`python -m benchmarks.reference --cost`). Where a text stands in many pairs, the models of MiniLM cost less: "
+        f"Pairs per second of CPU time on one core, on {costs[0]['pairs']} pairs of WiCE's chunks, measured once. "
+        "Where a text stands in many pairs, the models of MiniLM cost less: "
         "each text is encoded once.\n"
     )
     return f"{text}\n{_table(('metric', 'pairs per second', 'needs'), rows)}\n"

@@ -715,7 +715,6 @@ class results:
     @staticmethod
     def figures(
         *jobs: Mapping[str, Any] | str,
-        cost: bool = False,
         sentence: str | None = None,
         parser: str = 'small',
         results: str | Path = ...,

@@ -263,7 +263,7 @@ def test_evaluate_reads_files_and_tables_run_data_sets(settings, tmp_path):
     with pytest.raises(UserError, match="has no job yet"):
         metaeval.results.figures("latest", results=tmp_path / "none")
     with pytest.raises(UserError, match="Result objects cannot be drawn together with jobs"):
-        metaeval.results.figures(suite, cost=True)
+        metaeval.results.figures(suite, "latest")
     with pytest.raises(UserError, match="is for one data set"):
         metaeval.run(metaeval.load_corpus("mini"), suite=True)
     with pytest.raises(UserError, match="No score file is given"):

@@ -17,7 +17,8 @@ from metaeval.errors import UserError
 from metaeval.report.result import Result
 
 if TYPE_CHECKING:
-    from metaeval.analyses.suites.job_figures import JobFigures
+    from matplotlib.figure import Figure
+
     from metaeval.runs.job_folder import DoneJob
 
 
@@ -35,8 +36,6 @@ class FiguresOptions(OutputSettings, DeclaredOptions):
         Flag("[JOB]...", multiple=True, argument=True),
     ] = ("latest",)
     """Jobs as 'results list' names them; a suite is one (default: latest; in Python also results)."""
-    cost: Annotated[bool, Flag()] = False
-    """Measure each metric's speed too (at most 200 pairs are scored again)."""
     sentence: Annotated[str | None, Flag("TEXT")] = None
     """Draw the tree of this sentence and its claims instead (ALiiCE)."""
     parser: Annotated[str, Flag("NAME")] = "small"
@@ -51,8 +50,8 @@ def _run(options: FiguresOptions, progress: Progress) -> Done:
     names = [job for job in options.jobs if not isinstance(job, Result)]
     if not results:
         return _of_jobs(options, [_find(options.results, name) for name in names or ["latest"]])
-    if names or options.cost:
-        raise UserError("Result objects cannot be drawn together with jobs or costs: leave out jobs and cost.")
+    if names:
+        raise UserError("Result objects cannot be drawn together with jobs: leave out jobs.")
     from metaeval.analyses.suites.job_figures import figures_of
 
     return Done(value=figures_of(results))
@@ -77,7 +76,7 @@ def _of_jobs(options: FiguresOptions, jobs: list[DoneJob]) -> Done:
     from metaeval.analyses.suites.job_figures import draw_jobs
     from metaeval.analyses.suites.suite_runs import lacks_data, omission_lines, recorded_omissions
 
-    drawn = draw_jobs(jobs, options.trust_config, options.cost)
+    drawn = draw_jobs(jobs, options.trust_config)
     left_out = [omission for job in jobs for omission in recorded_omissions(job.folder)]
     named = options.model_copy(update={"jobs": tuple(sorted(job.name for job in jobs))})
     return Done(
@@ -85,40 +84,34 @@ def _of_jobs(options: FiguresOptions, jobs: list[DoneJob]) -> Done:
         rerun_with=named,
         shown=[],
         warnings=omission_lines(left_out),
-        value=drawn.figures,
+        value=drawn,
         exit_code=int(lacks_data(left_out)),
     )
 
 
 def _write(
-    options: FiguresOptions, name: str, identity: Sequence[str], drawn: JobFigures, recipe: Mapping[str, Any]
+    options: FiguresOptions, name: str, identity: Sequence[str], drawn: Mapping[str, Figure], recipe: Mapping[str, Any]
 ) -> tuple[Path, str]:
     """Write figures without making this job the latest; return their folder, and a text about its contents."""
-    from metaeval.analyses.suites.cost import write_costs
     from metaeval.analyses.suites.job_figures import write_figures
     from metaeval.runs.job_folder import Command, job_folder, write_manifests
 
     command = Command(FIGURES.name, options.own)
     folder = job_folder(options.results / "figures", [name], identity, command)
-    written = write_figures(drawn.figures, folder)
-    written += [write_costs(costs, folder / file) for file, costs in drawn.costs.items()]
+    written = write_figures(drawn, folder)
     write_manifests(options.run(metrics=()), command, [], written, recipe)
     kinds = ", ".join(sorted({path.suffix.removeprefix(".") for path in written}))
     return folder, f"{', '.join(dict.fromkeys(path.stem for path in written))}: {kinds}"
 
 
 def _of_sentence(options: FiguresOptions, sentence: str) -> Done:
-    from metaeval.analyses.suites.job_figures import JobFigures
-
-    if "jobs" in options.model_fields_set or options.cost:
-        raise UserError(
-            "--sentence draws the tree of a sentence instead of jobs: leave out --sentence, or JOB and --cost."
-        )
+    if "jobs" in options.model_fields_set:
+        raise UserError("--sentence draws the tree of a sentence instead of jobs: leave out --sentence, or JOB.")
     analyses = (registry.find("analysis", name) for name in registry.names("analysis") if name.startswith("cite."))
     tree, made_by, lines = next(analysis.tree for analysis in analyses if analysis.tree)(sentence, options.parser)
-    drawn = JobFigures({"tree": tree}, {})
+    drawn = {"tree": tree}
     job = partial(_write, options, "sentence", [sentence, made_by], drawn)
-    return Done(shown=lines, value=drawn.figures, job=job)
+    return Done(shown=lines, value=drawn, job=job)
 
 
 FIGURES = Analysis(
@@ -129,7 +122,7 @@ of all jobs, and the trees of sentences. Nothing is run: 'metaeval run --suite' 
     examples=[
         "results figures latest",
         "results figures cite/alce cite/aliice",
-        "results figures offline --cost    (the suite that run --suite -c offline ran)",
+        "results figures offline    (the suite that run --suite -c offline ran)",
         'results figures --sentence "Cups are of glass [1] or plastic [2]."',
     ],
     options=FiguresOptions,

@@ -106,7 +106,7 @@ def _plan_lines(part: Planned, run: RunConfig) -> list[str]:
         lines.append(
             f"  {count(part.blocks, 'block')} (the most workers that have work), about {count(part.tokens, 'token')}"
         )
-    return [*lines, f"  time: {part.time}"] if part.time else lines
+    return lines
 
 
 def _run(options: RunOptions, progress: Progress) -> Done | Parts:

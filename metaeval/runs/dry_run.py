@@ -1,4 +1,4 @@
-"""Dry runs: the pairs that a run would score, their cost and time, and the requests that it would send."""
+"""Dry runs: the pairs that a run would score, their cost, and the requests that it would send."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from metaeval.config import ExecutorConfig, RunConfig
+from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.llm.batch_files import write_batch
 from metaeval.runs.evaluation import find_protocols, readable_protocols
@@ -17,12 +17,10 @@ from metaeval.runs.readiness import Readiness, ReadinessState, readiness
 from metaeval.runs.row_scores import expected_texts, job_as_read
 from metaeval.runs.score_columns import named_metrics
 from metaeval.runs.scored_table import pair_table
-from metaeval.scoring.backends.model_loading import devices_of
 from metaeval.scoring.block_plan import make_plan
 from metaeval.scoring.contract import Metric, TextPair
 from metaeval.scoring.engine import job_identity
 from metaeval.scoring.score_store import ScoreStore, pair_key
-from metaeval.scoring.scoring_speed import ScoringPace, known_pace, tokens_of
 
 
 @dataclass(frozen=True)
@@ -31,9 +29,7 @@ class Planned:
 
     pairs: number of unique pairs. stored: how many of these have a stored score; None if unknown, because the
     checkpoint is not here. estimate: what the others cost; "" for metrics that only take time. blocks: number of blocks
-    of the plan that lack a score. tokens: of the unscored texts, at four characters each. time: the expected time and
-    why, or how to have the speed measured; "" for metrics with a cost, without unscored pairs, and for one process of
-    unknown speed.
+    of the plan that lack a score. tokens: of the unscored texts, at four characters each.
     """
 
     name: str
@@ -43,7 +39,6 @@ class Planned:
     estimate: str
     blocks: int
     tokens: int
-    time: str
 
 
 def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
@@ -52,41 +47,12 @@ def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
     A combination is represented by its members. tables: whether the data may be a table of pairs, which can be scored
     but not evaluated. Raises `UserError` for everything that the run would refuse before it scores.
     """
-    devices = len(devices_of(config.executor.devices))
     for left in _unscored_work(config, tables):
         with plug_in(left.name):
             cost = left.metric.estimate(*left.texts)
-            pace = None if left.stored is None or cost is not None else known_pace(left.metric)
-        blocks, tokens = left.blocks, tokens_of(*left.texts)
-        estimate, time = "" if cost is None else str(cost), ""
-        if pace and blocks:
-            time = expected_time(pace, tokens, blocks, config.executor, devices)
-        elif blocks and cost is None and not config.executor.alone:
-            shipped = f"score some pairs first, as 'metaeval score -m {left.name}' does with the shipped corpus"
-            time = f"not known here: {shipped}"
-        yield Planned(left.name, left.state, left.pairs, left.stored, estimate, blocks, tokens, time)
-
-
-def expected_time(pace: ScoringPace, tokens: int, blocks: int, executor: ExecutorConfig, devices: int) -> str:
-    """Return, as text, the time that the tokens take, its basis, and the assumption that all workers are so fast."""
-    seconds = tokens * pace.seconds / pace.tokens
-    rests = (
-        f"{pace.tokens / pace.seconds:,.0f} tokens a second, measured here in {duration(pace.seconds)} ({pace.device})"
-    )
-    if not devices and executor.name == "local":
-        shared = "" if executor.alone else "; the workers share this machine's cores"
-        return f"about {duration(seconds)}: {rests}{shared}"
-    count = min(devices or max(executor.workers, 1), max(blocks, 1))
-    each = f"each of {count} workers" if count > 1 else "one worker"
-    return f"about {duration(seconds / count)}, if {each} is as fast as what was measured: {rests}"
-
-
-def duration(seconds: float) -> str:
-    """Return a time in days, h, min or s, as "1.5 min"; from 10 on without decimals."""
-    for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 1.5 * size:
-            return f"{seconds / size:.{0 if seconds >= 10 * size else 1}f} {unit}"
-    return f"{seconds:.{0 if seconds >= 10 else 1}f} s"
+        tokens = sum(len(text) for side in left.texts for text in side) // 4
+        estimate = "" if cost is None else str(cost)
+        yield Planned(left.name, left.state, left.pairs, left.stored, estimate, left.blocks, tokens)
 
 
 def requests_of(config: RunConfig, path: Path, tables: bool) -> str:

@@ -31,7 +31,6 @@ from metaeval.scoring.executors.worker_pool import Pool
 from metaeval.scoring.functions import FunctionMetric, as_class, files_hash, identity_of
 from metaeval.scoring.score_files import ScoreFile
 from metaeval.scoring.score_store import ScoreStore
-from metaeval.scoring.scoring_speed import storing_speed
 from metaeval.yaml_variants import MetricVariant, metric_variant
 
 _VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
@@ -65,16 +64,12 @@ def scoring_function(pool: Pool | None, names: Sequence[str], metrics: Sequence[
     """Return a function that scores blocks with metrics which share a job, in the pool or in this process.
 
     It is this process without a pool, for objects of this Python session, and for metrics whose `where` is "driver".
-    The measured speed is stored, except that of Ray's workers, which may be other machines.
     """
     # What Python gave is found in this process alone.
     here_alone = any(registry.is_given("metric", name) for name in names)
     if pool is None or here_alone or any(metric.where == "driver" for metric in metrics):
-        return storing_speed(Work(metrics).run, metrics)
-    execute = partial(pool.run, recipe_of(names, metrics, config))
-    if config.executor.name == "ray":  # its workers may be on other machines
-        return execute
-    return storing_speed(execute, metrics, pool.size, pool.size if config.executor.devices else 1)
+        return Work(metrics).run
+    return partial(pool.run, recipe_of(names, metrics, config))
 
 
 def recipe_of(names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> WorkerRecipe:

@@ -54,7 +54,6 @@ WRITING = {
     ),
     "multiverse": (f"multiverse {RUN} -a pool=own -a unit=chunk", ["-a chunk.size=60", "--measure fs_ps"]),
     "run --suite": (f"run --suite {RUN}", ["-s comparison.alpha=0.2", "-s interval.certify=true"]),
-    "results figures": ("results figures mini", ["--cost"]),
     "data audit": (f"data audit mini --sizes 50 {QUICK}", ["--sizes 60", "-s interval.seed=3"]),
     "estimate": (f"estimate {ANSWERS}", ["--estimand process", "-s assume_sample=true", "-s interval.level=0.8"]),
     "gate fit": (
@@ -122,6 +121,7 @@ OTHERS = {
     *("metrics list", "metrics show", "metrics verify"),
     *(
         "results reference",
+        "results figures",
         "results reference-add",
         "results list",
         "results show",
@@ -176,8 +176,6 @@ def test_an_option_that_changes_what_is_written_changes_the_folder(cli, ran, inp
     first, changes = WRITING[name]
     if name == "gate check":
         ran(*shlex.split(f"gate fit {ANSWERS} -o fitted.json --max-missed 0.9 --max-flagged 0.9 --promise mean"))
-    if name == "results figures":
-        ran(*shlex.split(f"run {RUN}"))
     assert cli(*shlex.split(first)).code in (0, 1)
     for change in changes:
         before = files_of("results")
@@ -189,11 +187,7 @@ def test_an_option_that_changes_what_is_written_changes_the_folder(cli, ran, inp
         new = {path.parent for path in after} - jobs
         assert new, f"{change}: no folder of its own"
         latest = Path("results/latest").resolve()
-        opened = (
-            new
-            if name == "results figures"
-            else [job for job in new if latest in (job.resolve(), job.resolve().parent)]
-        )
+        opened = [job for job in new if latest in (job.resolve(), job.resolve().parent)]
         manifests = [job / "manifest.json" for job in opened]
         assert manifests, "the latest job is another one"
         for path in manifests:

@@ -68,7 +68,7 @@ MADE = {
     "run": f"{SETTINGS} unit=citation pool=bm25:2 budget=1",
     "view": "result=latest results=r data=d output=o.html",
     "tables": f"{SETTINGS} unit=citation pool=own budget=1",
-    "figures": f"{SETTINGS} unit=citation pool=own budget=1 cost=1",
+    "figures": f"{SETTINGS} unit=citation pool=own budget=1",
     "multiverse": f"{SETTINGS} unit=chunk pool=own axes=chunk.size=100,150",
     "alce": f"{CITED} profile=released",
     "aliice": f"{CITED} profile=released parser=small",

@@ -167,18 +167,6 @@ def test_a_suite_that_was_not_run_is_answered_with_its_command(refused):
         assert said == f"The suite {name} has no job in results: type 'metaeval run --suite -c {name}' first."
 
 
-def test_speed_is_measured_on_request(ran):
-    ran("run", "--suite", "-m", "overlap,rouge", "-p", "correlation", *QUICK, "-q")
-
-    ran("results", "figures", "--cost")
-    (folder,) = Path("results/figures").glob("mini-*")
-    rows = list(csv.DictReader((folder / "cost-mini-chunk.csv").read_text(encoding="utf-8").splitlines()))
-    assert [(row["metric"], row["pairs"]) for row in rows] == [("overlap", "200"), ("rouge", "200")]
-    assert all(float(row["pairs_per_second"]) > 0 for row in rows)
-    assert list(folder.glob("cost-quality-speed-*"))
-    assert (folder / "figure-forest.svg").is_file()
-
-
 def test_the_multiverse_writes_its_report_beside_every_outlook(ran):
     axes = ("-a", "chunk.size=60,150", "--axes", "unit=chunk", "-a", "pool=own", "-a", "evidence.rule=complete")
 
@@ -222,8 +210,7 @@ def test_the_multiverse_ranks_by_the_measure_that_is_named_and_prints_one_axis_w
         (("run", "-d", ""), "Unknown dataset ''"),
         (("results", "figures", "nobody"), "results has no job yet"),
         (("results", "figures", "--parser", "small"), "--parser is for --sentence"),
-        (("results", "figures", "latest", "--sentence", "A cup [1]."), "leave out --sentence, or JOB and --cost"),
-        (("results", "figures", "--cost", "--sentence", "A cup [1]."), "leave out --sentence, or JOB and --cost"),
+        (("results", "figures", "latest", "--sentence", "A cup [1]."), "leave out --sentence, or JOB"),
         (("multiverse", "-a", "chunk.size"), "An axis is NAME=VALUE"),
         (("multiverse", "-a", "ties=middle"), "Known: best, expected, worst"),
         (("multiverse", "-m", "overlap", "--measure", "fs_p"), "Did you mean 'fs_ps'?"),

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from metaeval.runs.loaded_metrics import load_metric
+from metaeval.scoring.backends.model_loading import device_of
 from metaeval.scoring.engine import context_of
-from metaeval.scoring.scoring_speed import device_of
 from tests.metrics_zoo.stand_ins import JOBS, chosen, job_options
 
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")

@@ -119,8 +119,8 @@ def explore(
 
 def write_rank_stability(multiverse: Multiverse, folder: Path) -> list[Path]:
     """Draw, per protocol, each metric's ranks over the choices that rank all metrics, if any; return the paths."""
-    from metaeval.report.figures.cost_and_ranks import rank_stability
     from metaeval.report.figures.drawing import save_figure
+    from metaeval.report.figures.rank_stability import rank_stability
 
     written: list[Path] = []
     for protocol, outlooks in by_protocol(multiverse.outlooks):

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metaeval import registry
-from metaeval.analyses.suites.cost import Cost, cost_figures, measure
 from metaeval.analyses.suites.suite_runs import recorded_result_files
 from metaeval.config import IntervalConfig, RunConfig
 from metaeval.config_files import shown_settings
@@ -45,38 +44,24 @@ _BINS = 20
 # Every function raises `UserError`, with the command to type, when matplotlib is not installed.
 
 
-@dataclass(frozen=True, eq=False)
-class JobFigures:
-    """Figures of jobs, by file name without ending, and costs of metrics, by the name of the CSV file for them."""
+def draw_jobs(jobs: Sequence[DoneJob], trust: bool) -> dict[str, Figure]:
+    """Return the figures of jobs, by file name without ending; raises `UserError` where there is nothing to draw.
 
-    figures: dict[str, Figure]
-    costs: dict[str, list[Cost]]
-
-
-def draw_jobs(jobs: Sequence[DoneJob], trust: bool, cost: bool) -> JobFigures:
-    """Return the figures of jobs; raises `UserError` where there is nothing to draw.
-
-    trust: whether the jobs' manifests may name code. cost: measure metrics too, on pairs that are scored again.
+    trust: whether the jobs' manifests may name code.
     """
     drawers = [_figures_of_command(job.folder) for job in jobs]
     others = [job for job, draw in zip(jobs, drawers, strict=True) if draw is None]
-    job_figures = JobFigures({}, {})
+    figures: dict[str, Figure] = {}
     for draw in dict.fromkeys(filter(None, drawers)):
-        drawn_jobs = [job for job, drawer in zip(jobs, drawers, strict=True) if drawer is draw]
-        if cost:
-            raise UserError(
-                f"--cost measures the cost of the metrics of a job, and {drawn_jobs[0].name} has no metrics: "
-                "leave out --cost, or this job."
-            )
-        job_figures.figures.update(draw([job.folder for job in drawn_jobs]))
+        figures.update(draw([job.folder for job, drawer in zip(jobs, drawers, strict=True) if drawer is draw]))
     if others:
-        _draw(others, trust, cost, job_figures)
-    if not job_figures.figures:
+        figures.update(_drawn(others, trust))
+    if not figures:
         raise UserError(
             f"{', '.join(job.name for job in jobs)}: there is nothing to draw. Choose a job with results (see "
             "'metaeval results list')."
         )
-    return job_figures
+    return figures
 
 
 def _figures_of_command(folder: Path) -> Callable[..., dict[str, Figure]] | None:
@@ -95,8 +80,8 @@ def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
     return [path for stem, figure in figures.items() for path in save_figure(figure, folder / stem)]
 
 
-def _draw(jobs: Sequence[DoneJob], trust: bool, cost: bool, job_figures: JobFigures) -> None:
-    """Add the figures of the jobs' results and scores to `job_figures`; a metric is drawn alike in all of them."""
+def _drawn(jobs: Sequence[DoneJob], trust: bool) -> dict[str, Figure]:
+    """Return the figures of the jobs' results and scores; a metric is drawn alike in all of them."""
     files = [path for job in jobs for path in (recorded_result_files(job.folder) or sorted(job.folder.glob("*.json")))]
     results: dict[Path, list[Result]] = {}
     for path in files:
@@ -111,16 +96,11 @@ def _draw(jobs: Sequence[DoneJob], trust: bool, cost: bool, job_figures: JobFigu
         config = completed_run(settings, str(folder / NAME), trust)
         configs[folder] = config.model_copy(update={"interval": IntervalConfig(seed=settings["interval"]["seed"])})
     protocols = {name: protocol for config in configs.values() for name, protocol in named_protocols(config).items()}
-    job_figures.figures.update(figures_of(every, protocols))
+    figures = figures_of(every, protocols)
     for folder, config in configs.items():
         if (folder / PAIRS).is_file():
-            job_figures.figures.update(score_figures(folder, config, metric_looks(every)))
-        if cost:
-            ran = {row.metric for result in results[folder] for row in result.rows if row.kind == "metric"}
-            measured = tuple(name for name in config.metrics if name in ran)
-            if costs := list(measure(config.model_copy(update={"metrics": measured}))):
-                job_figures.costs[f"cost-{safe_name(config.dataset)}-{config.unit}.csv"] = costs
-                job_figures.figures.update(cost_figures(costs, results[folder], protocols))
+            figures.update(score_figures(folder, config, metric_looks(every)))
+    return figures
 
 
 def figures_of(results: Sequence[Result], protocols: Mapping[str, Protocol] | None = None) -> dict[str, Figure]:

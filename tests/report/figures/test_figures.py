@@ -13,19 +13,17 @@ matplotlib = pytest.importorskip("matplotlib")
 
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.report.figures.bars import measure_bars, share_bars  # noqa: E402
-from metaeval.report.figures.cost_and_ranks import CostPoint, cost_quality, rank_stability  # noqa: E402
 from metaeval.report.figures.drawing import FORMATS, image, save_figure, wrapped  # noqa: E402
 from metaeval.report.figures.forest import ability_forest, forest, has_abilities, records_forest  # noqa: E402
+from metaeval.report.figures.rank_stability import rank_stability  # noqa: E402
 from metaeval.report.figures.score_figures import confusion_map, reliability_curve  # noqa: E402
 from metaeval.report.ranking_measures import Declarations, ProtocolDeclarations  # noqa: E402
 
 NAMES = [f"metric-with-a-rather-long-name-v{number}/large_{number}" for number in range(15)]
-POINTS = [CostPoint(name, 10.0 ** (n % 4), 0.5 + n / 50, 0.48 + n / 50, 0.53 + n / 50) for n, name in enumerate(NAMES)]
 RANKS = {name: [1 + (n + shift) % 15 for shift in (0, 0, 1, 14)] for n, name in enumerate(NAMES)}
 
 DRAWN = {
     "rank_stability": lambda: rank_stability({"a": [1, 2, 1], "b": [2, 1, 2]}, "wice"),
-    "cost_quality": lambda: cost_quality(POINTS[:2], "pairs per second", "ROC-AUC"),
     "reliability": lambda: reliability_curve([0.1, 0.5, 0.9], [0.2, 0.4, 0.8], [9, 0, 3], "m", "ECE 0.1"),
     "confusion": lambda: confusion_map([[2, 1], [0, 3]], ["full", "none"], "m"),
     "shares": lambda: share_bars(
@@ -154,26 +152,6 @@ def test_fifteen_long_names_do_not_overlap_and_stay_on_the_page(crowded, draw):
     assert {text.get_text().replace("\n", "") for text in figure.axes[0].get_yticklabels()} == set(NAMES)
 
 
-def test_the_numbers_of_marks_that_stand_close_do_not_overlap():
-    near = [CostPoint(f"m{n}", 10.0, 0.5 + 0.004 * n) for n in range(3)] + POINTS
-    figure = cost_quality(near, "USD", "AUC")
-    numbers = _boxes(figure, figure.axes[0].texts)
-    assert len(numbers) == 18
-    assert not any(one.overlaps(other) for one, other in combinations(numbers, 2))
-
-
-def test_every_mark_of_a_cost_figure_differs_in_colour_or_shape():
-    figure = cost_quality([CostPoint(f"m{n}", 1.0 + n, 0.5) for n in range(40)], "USD", "AUC")
-    marks = [(line.get_color(), line.get_marker()) for line in figure.axes[0].lines]
-    assert len(set(marks)) == 40
-
-
-@pytest.mark.parametrize("cost", [0.0, -1.0, float("inf"), float("nan")])
-def test_a_cost_that_a_log_axis_cannot_show_is_refused(cost):
-    with pytest.raises(UserError, match="a log axis shows costs above 0 only"):
-        cost_quality([CostPoint("m", cost, 0.5)], "USD", "AUC")
-
-
 def test_ranks_are_drawn_by_their_median_with_areas_by_share():
     (plot,) = rank_stability({"b": [2, 2, 2, 1], "a": [1, 1, 1, 2]}).axes
     assert [label.get_text() for label in plot.get_yticklabels()] == ["a", "b"]
@@ -232,7 +210,6 @@ def bars_of(result, names, title):
 NAMED = {
     "bars": bars_of,
     "ranks": lambda _, names, title: rank_stability({name: [1, 2] for name in names}, title),
-    "cost": lambda _, names, title: cost_quality([CostPoint(name, 10.0, 0.5) for name in names], title, title),
     "confusion": lambda _, names, title: confusion_map([[1] * len(names)] * len(names), names, title),
     "reliability": lambda _, names, title: reliability_curve([0.1], [0.2], [9], names[-1], title),
 }

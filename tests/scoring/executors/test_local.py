@@ -26,7 +26,6 @@ from metaeval.scoring.engine import context_of
 from metaeval.scoring.executors import local
 from metaeval.scoring.executors.contract import BlockTask
 from metaeval.scoring.score_store import ScoreStore
-from metaeval.scoring.scoring_speed import known_pace
 from tests.scoring.executors.job import ALL, TEXTS, begun, running
 
 
@@ -66,12 +65,6 @@ def test_workers_give_the_bytes_of_one_process_in_the_same_blocks(workers, tmp_p
     cores = {each["pid"]: each["cores"] for each in several}
     assert sorted(cores.values()) == sorted(sorted(place.cores) for place in local.places(workers))
     assert {each["pid"] for each in alone} == {os.getpid()}
-
-
-def test_the_speed_of_workers_is_measured_and_kept():
-    scored(workers=2)
-    assert len(begun()) > 2  # the first block of each is not timed
-    assert known_pace(load_metrics(("toys:Company",), RunConfig()).by_name["toys:Company"])
 
 
 def test_joined_chunks_are_scored_by_the_workers_that_are_there(folder):
@@ -228,7 +221,6 @@ def driver(start):
 import sys, pathlib
 from metaeval.config import RunConfig
 from metaeval.runs.loaded_metrics import score_metrics
-from metaeval.scoring.scoring_speed import known_pace
 from metaeval.scoring.score_store import ScoreStore
 with ScoreStore(pathlib.Path("scores.sqlite")) as store:
     ((_, _, found),) = score_metrics({TEXTS!r}, ["toys:Company"], RunConfig(), store)
