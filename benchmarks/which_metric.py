@@ -91,7 +91,8 @@ compare them yourself: `metaeval run -d wice -m overlap,support-mini,autoais`.
 Values have 95 % intervals over whole groups. **Bold** is the highest value of a column, or not significantly worse by
 a paired test (Holm over the tests of the column); any other metric is significantly worse. Where all are bold, the data
 do not say which is better: take the cheapest. Two metrics are fitted on other parts of these sets:
-support-mini on WiCE's dev split, support-minilm on the dev splits of WiCE, QASem and ExpertQA. All texts are English.
+support-mini on WiCE's dev split, support-minilm (measured then; there is no such metric any more) on the dev splits
+of WiCE, QASem and ExpertQA. All texts are English.
 An asterisk marks an interval that rests on fewer than {FEW} effective groups, and may be too narrow; with fewer than
 6 there is none.
 """

@@ -24,7 +24,7 @@ from metaeval.stats.significance import holm
 
 SETS = (("wice", "test"), ("factcheck_gpt", "all"), ("qasem", "test"), ("expertqa", "rand_test"))
 RIVALS = ("overlap", "minilm-bertscore")
-METRICS = ("support-mini", "support-minilm")
+METRICS = ("support-mini",)
 MEASURES = {"fs_ns": "FS-NS", "fs_ps": "FS-PS", "ps_ns": "PS-NS", "overall": "mean"}
 
 

@@ -65,7 +65,7 @@ def test_a_metric_without_probabilities_of_the_levels_has_none(tmp_path):
 def test_declared_options_are_options_of_the_metric():
     cards = {name: registry.find("metric", name) for name in registry.names("metric")}
     declared = {name: kind for name, kind in cards.items() if kind.card.level_options}
-    assert sorted(declared) == ["support-mini", "support-minilm"]
+    assert sorted(declared) == ["support-mini"]
     for kind in declared.values():
         for options in kind.card.level_options:
             kind.Options(**options)

@@ -16,7 +16,7 @@ WORDS = {
     "run --prot": ["--protocol"],
     "run --protocol clas": ["classification"],
     "run -d wice": ["wice", "wice-dev", "wice_oracle"],
-    "run -m overlap,support-mini": ["overlap,support-mini", "overlap,support-minilm"],
+    "run -m overlap,support-mini": ["overlap,support-mini"],
     "run --unit c": ["chunk", "citation"],
     "compare minilm-c": ["minilm-cosine"],
     "run -d nothing-like-it": [],

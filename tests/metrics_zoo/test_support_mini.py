@@ -218,7 +218,7 @@ def test_a_run_on_what_a_metric_was_fitted_on_warns_of_it_alone(tmp_path, monkey
 
 def test_what_a_metric_was_fitted_on_is_a_data_set_here():
     fitted = [name for metric in registry.names("metric") for name in registry.find("metric", metric).card.fitted_on]
-    assert {"wice/dev", "expertqa/rand_val", "qasem/dev"} <= set(fitted)
+    assert "wice/dev" in fitted
     assert {name.partition("/")[0] for name in fitted} <= set(registry.names("dataset"))
 
 

@@ -21,7 +21,7 @@ from tests.metrics_zoo.stand_ins import JOBS, chosen, job_options
 
 MINI = Path(metaeval.__file__).parent / "corpus" / "loaders" / "mini.jsonl"
 MODELS = tuple(name for job in JOBS for name in job)
-METRICS = (*MODELS, *"overlap rouge bm25 support-mini support-minilm minilm-cosine minilm-bertscore".split())
+METRICS = (*MODELS, *"overlap rouge bm25 support-mini minilm-cosine minilm-bertscore".split())
 KEYS = "key, pair, score, status, tokens, cut, checksum"
 
 
