@@ -839,9 +839,6 @@ def score_files(
 ) -> Any: ...
 def thresholds(
     *metrics: str,
-    to: str | Mapping[str, Any] = '',
-    to_split: str | None = None,
-    to_unit: str | None = None,
     learn: bool = False,
     target: str = 'full',
     objective: str = 'macro-f1',

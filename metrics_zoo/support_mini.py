@@ -325,7 +325,6 @@ class SupportMini(Metric):
         revision=f"sha256:{SHA256[:16]}",
         parameters="2.9 M",
         fitted_on=("wice/dev",),
-        level_options=({"score": "some"}, {"score": "full"}),
         **probability() | calibrated(0.59),
     )
     Options = SupportMiniOptions

@@ -161,9 +161,6 @@ STEPS: dict[str, str] = {
     "certify-plan": "plan --certify --value 75,97 -s icc=0.5 -s groups=40 -s sizes=1,2,9 -s levels=30,70 "
     f"-s runs=50 {QUICK}",
     "decide": f"thresholds overlap rouge bm25 {QUICK}",
-    "decide-to": "thresholds overlap rouge -u citation --to jsonl -s protocol_options.decision.folds=3 "
-    f"-d jsonl --data ../inputs/systems.jsonl -s to_unit=chunk {QUICK}",
-    "decide-to-real": f"thresholds overlap -u citation --to factcheck_gpt --data DATA {QUICK}",
     "calibrate": f"thresholds overlap minilm-cosine --learn {SHORT}",
     "calibrate-partial": "thresholds overlap --learn --target partial -s objective=balanced-accuracy -s folds=3 "
     f"-u chunk {SHORT}",

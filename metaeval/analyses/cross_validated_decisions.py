@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -21,19 +21,13 @@ from metaeval.runs.score_columns import AlignedColumn, with_controls
 from metaeval.runs.score_panel import Panel, judged, make_sheet
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.classification import (
-    balanced_accuracy,
     decision_counts,
     level_f1,
     level_precision,
     level_recall,
-    macro_f1,
-    quadratic_kappa,
-    resampled,
 )
 from metaeval.stats.decisions import Calibration, Objective, calibration, level_count, nested_decisions
-from metaeval.stats.intervals import intervals
-from metaeval.stats.resampling import Draws, replicate
-from protocols.contract import Judgements, Resampling
+from protocols.contract import Judgements
 
 LEVELS = ("none", "partial", "full")
 """The names of the levels, at the index of their gold value."""
@@ -135,60 +129,6 @@ def scored_rows(frame: Frame, column: AlignedColumn, folds: int) -> Judgements:
     return rows
 
 
-MEASURES = {
-    "macro_f1": ("Macro-F1", macro_f1),
-    "balanced_accuracy": ("Balanced accuracy", balanced_accuracy),
-    "kappa": ("Quadratic kappa", quadratic_kappa),
-}
-
-
-@dataclass(frozen=True)
-class DecisionComparison:
-    """A measure of two sets of decisions on the same rows, first minus second, and its cluster interval (low, high)."""
-
-    first: float | None
-    second: float | None
-    difference: float | None
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def cells(self) -> Sequence[Cell]:
-        """Three cells: the first value, the second, and the difference with its interval."""
-        return cell(self.first), cell(self.second), cell(self.difference, self.low, self.high, signed=True)
-
-    def record(self, first: str, second: str, difference: str) -> dict[str, float | None]:
-        """Return both values and their difference under the given keys, with the interval as "low" and "high"."""
-        return dict(zip((first, second, difference, "low", "high"), astuple(self), strict=True))
-
-
-def compare_decisions(
-    key: str, first_levels: Ints, second_levels: Ints, gold: Ints, groups: Ints, resampling: Resampling
-) -> DecisionComparison:
-    """Compare two sets of decisions on the same rows under a measure.
-
-    key: of `MEASURES`. first_levels, second_levels: decided levels, (n,). gold: levels from 0, each with a row, (n,).
-    groups: the group of each row, (n,).
-    """
-    _, measure = MEASURES[key]
-    codes, group = np.unique(groups, return_inverse=True)
-    rows = gold, group.astype(np.int64), codes.size, int(gold.max()) + 1
-    both = [resampled(decision_counts(levels, *rows), measure) for levels in (first_levels, second_levels)]
-
-    def run(draws: Draws) -> Floats:
-        first, second = (replicate(prepared, draws) for prepared in both)
-        return np.stack((first, second, first - second))
-
-    least = -2.0 if key == "kappa" else -1.0
-    first, second, difference = intervals(run, np.bincount(group), resampling, (least, -least))
-    return DecisionComparison(first.value, second.value, difference.value, difference.low, difference.high)
-
-
-def finite_or_none(value: float) -> float | None:
-    """Return the value, or None where it is not finite."""
-    return float(value) if np.isfinite(value) else None
-
-
 def decision_sheets(
     panel: Panel, frame: Frame, options: Mapping[str, str], decisions: Sequence[MetricDecisions]
 ) -> list[Table]:
@@ -206,7 +146,9 @@ def _thresholds(sheet: Callable[..., Table], chosen: Mapping[str, str], decision
     for decision in decisions:
         never_notes = [_undecided_levels(cuts, decision.levels) for cuts in decision.thresholds]
         for fold, (cuts, note) in enumerate(zip(decision.thresholds, never_notes, strict=True), start=1):
-            begins = {f"{name}_from": finite_or_none(cut) for name, cut in zip(names, cuts, strict=True)}
+            begins = {
+                f"{name}_from": float(cut) if np.isfinite(cut) else None for name, cut in zip(names, cuts, strict=True)
+            }
             records.append({"metric": decision.metric, "fold": fold, **begins, "note": note})
         rows.append(("", decision.metric, [_mean_of(cuts) for cuts in decision.thresholds.T]))
         if some := [text for text in never_notes if text]:

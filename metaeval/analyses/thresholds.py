@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from metaeval.analyses.analysis import Analysis, Done, PanelOptions, Progress
-from metaeval.config import RunConfig
-from metaeval.declared import Flag, validated
-from metaeval.errors import UserError
+from metaeval.declared import Flag
 
 
 class ThresholdsOptions(PanelOptions):
     """Options of `thresholds`."""
 
-    untyped = PanelOptions.untyped | {"columns", "to_split", "to_unit", "objective", "folds"}
+    untyped = PanelOptions.untyped | {"columns", "objective", "folds"}
 
-    to: Annotated[str | Mapping[str, Any], Flag("NAME")] = ""
-    """Apply thresholds of the data to this data set (in Python also a mapping of its settings)."""
-    to_split: Annotated[str | None, Flag("NAME")] = None
-    """Split of that data set."""
-    to_unit: Annotated[str | None, Flag("UNIT")] = None
-    """Unit of that data set (default: that of the data)."""
     learn: Annotated[bool, Flag()] = False
     """Learn the threshold from which each metric says "supported", for 'cite --calibration'."""
     target: Annotated[str, Flag("LEVEL")] = "full"
@@ -35,7 +26,6 @@ class ThresholdsOptions(PanelOptions):
 
 def _run(options: ThresholdsOptions, progress: Progress) -> Done:
     if options.learn:
-        options.refuse(("to", "to_split", "to_unit"), "for decisions between the levels: leave --learn out")
         return _learnt(options, progress)
     options.refuse(("target", "objective", "folds"), "for --learn: add --learn, or leave it out")
     return _decided(options, progress)
@@ -67,56 +57,25 @@ def _decided(options: ThresholdsOptions, progress: Progress) -> Done:
         prepare_decisions,
         write_pictures,
     )
-    from metaeval.analyses.decisions_without_fitting import level_probabilities, native_decisions_sheet, transfer_sheet
     from metaeval.report.notebook import Sheets
     from metaeval.report.result_tables import lay_out
     from metaeval.runs.score_panel import load_panel
 
-    if not options.to:
-        options.refuse(("to_split", "to_unit"), "about another data set: name that data set with --to")
     run = options.run(protocols=("decision",))
-    other = _on_other_data(run, options) if options.to else None
-    panels = [load_panel(run, options.names_metrics, 1, progress)]
-    frame, protocol = prepare_decisions(panels[0])
+    panel = load_panel(run, options.names_metrics, 1, progress)
+    frame, protocol = prepare_decisions(panel)
     settings = protocol[1]
-    decisions = [cross_validated_decisions(frame, column, settings) for column in panels[0].columns]
-    result = decision_table(panels[0], frame, protocol)
-    sheets = decision_sheets(panels[0], frame, settings, decisions)
-    if chances := level_probabilities(panels[0], frame, progress):
-        sheets.append(native_decisions_sheet(panels[0], frame, settings, chances))
-    if other:
-        panels.append(load_panel(other, options.names_metrics, 1, progress))
-        sheets.append(transfer_sheet(*panels))
+    decisions = [cross_validated_decisions(frame, column, settings) for column in panel.columns]
+    result = decision_table(panel, frame, protocol)
+    sheets = decision_sheets(panel, frame, settings, decisions)
     return Done(
         config=run,
-        panels=panels,
+        panels=[panel],
         sheets=sheets,
         files=[partial(write_result, result), partial(write_pictures, decisions)],
         shown=[lay_out(result), *(sheet for sheet in sheets if sheet.name != "reliability")],
         value=Sheets([lay_out(result), *sheets]),
     )
-
-
-def _on_other_data(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
-    """Return the run's configuration on the data set of --to, without the options of the first data set."""
-    from metaeval.runs.prepared_run import find_dataset
-    from metaeval.runs.score_columns import FILE_PREFIX
-
-    if any(name.startswith(FILE_PREFIX) for name in run.metrics):
-        raise UserError(
-            "--to needs metrics that score the second data set, and a score file does not: type metaeval thresholds "
-            "METRIC --to NAME, with names of metrics."
-        )
-    named_settings = {"dataset": options.to} if isinstance(options.to, str) else {"dataset": run.dataset, **options.to}
-    there = {
-        "split": options.to_split,
-        "unit": options.to_unit or run.unit,
-        "trust_config": run.trust_config,
-        "dataset_options": run.dataset_options if named_settings["dataset"] == run.dataset else {},
-    }
-    other = validated(RunConfig, {**run.model_dump(), **there, **named_settings}, "the settings of --to")
-    find_dataset(other.dataset, other)  # a wrong name is refused before anything is computed
-    return other
 
 
 THRESHOLDS = Analysis(
@@ -128,8 +87,6 @@ metric says "supported" is learnt from all rows, and evaluated by cross-validati
 unless --unit says chunk.""",
     examples=[
         "thresholds overlap rouge",
-        "thresholds overlap -d wice -u citation --to expertqa",
-        "thresholds overlap -d wice --split dev --to wice --set to_split=test",
         "thresholds nli --learn -d expertqa --target partial",
         "cite alce answers.json --nli nli --calibration FILE",
     ],

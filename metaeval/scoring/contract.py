@@ -94,8 +94,6 @@ class MetricCard:
     threshold_from: where it is from, in words (the authors' code, later code, a calibration). A threshold that is not
     `neutral` holds for the default options alone.
     fitted_on: data sets, as DATASET/SPLIT, whose labels the metric was fitted on: a run on one of them warns.
-    level_options: the options under which the score is P(some support), then those under which it is P(full support);
-    None where the metric has no probabilities of the levels.
     """
 
     name: str
@@ -125,7 +123,6 @@ class MetricCard:
     threshold: float | None = None
     threshold_from: str = ""
     fitted_on: tuple[str, ...] = ()
-    level_options: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     title: str = ""
 
     def holds(self, score: float) -> bool:

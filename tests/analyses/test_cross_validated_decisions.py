@@ -1,7 +1,6 @@
-"""Decisions of one metric: the decision protocol's own, what follows from their counts, and thresholds that travel."""
+"""Decisions of one metric: the decision protocol's own, and what follows from their counts."""
 
 import dataclasses
-from itertools import product
 
 import numpy as np
 import pytest
@@ -14,14 +13,12 @@ from metaeval.analyses.cross_validated_decisions import (
     prepare_decisions,
     scored_rows,
 )
-from metaeval.analyses.decisions_without_fitting import transfer, transfer_sheet
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.runs.score_columns import column_of
 from metaeval.runs.score_panel import judged, load_panel
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.stats.classification import level_f1, level_precision, level_recall
-from metaeval.stats.decisions import best_thresholds, decide
 from protocols.contract import Resampling
 
 OPTIONS = {"folds": "5", "objective": "macro-f1"}
@@ -133,13 +130,6 @@ def test_two_levels_are_decided_as_the_protocol_decides_them(panel, frame, left_
     shown = [(record["level"], record["rows"]) for record in levels.records]
     assert shown == [(name, np.sum(rows.gold == ("none", "partial", "full").index(name))) for name in (high, low)]
     assert [record["target"] for record in calibration.records] == ["full or partial" if high == "partial" else "full"]
-    carried = transfer((two, column), (two, column), OPTIONS, Resampling(n=60))
-    assert carried.comparisons["macro_f1"].first == pytest.approx(outcome.estimates["macro_f1"].value, abs=1e-12)
-    assert (carried.partial_from is None) == (high == "full")
-    with pytest.raises(
-        UserError, match=f"between different levels: mini has full, partial and none, and mini has {high} and {low}"
-    ):
-        transfer((frame, column), (two, column), OPTIONS, Resampling(n=60))
 
 
 def test_a_metric_without_a_score_at_some_level_is_refused(panel, frame):
@@ -154,42 +144,3 @@ def test_a_metric_without_a_score_at_some_level_is_refused(panel, frame):
 def test_folds_that_the_groups_do_not_fill_are_refused(panel, frame):
     with pytest.raises(UserError, match=r"29 folds need at least 29 groups, and overlap scored only 28 groups of mini"):
         scored_rows(frame, panel.columns[0], 29)
-
-
-def test_thresholds_from_the_very_data_lose_nothing(panel, frame):
-    column = panel.columns[0]
-    score, gold = column.score[frame.numbers], frame.gold.astype(int)
-    predicted = decide(score, best_thresholds(score, gold))
-    # Macro-F1 by hand: 2 hits / (rows + predictions) of each level.
-    f1 = [2 * np.sum((predicted == k) & (gold == k)) / (np.sum(gold == k) + np.sum(predicted == k)) for k in range(3)]
-
-    found = transfer((frame, column), (frame, column), OPTIONS, Resampling(n=60)).comparisons["macro_f1"]
-
-    # Thresholds that saw the rows are the best for their objective: none learnt elsewhere can do better.
-    assert found.second == pytest.approx(np.mean(f1))
-    assert found.difference <= 0
-    assert found.difference == pytest.approx(found.first - found.second)
-
-
-def test_thresholds_on_another_scale_decide_full_everywhere(panel, frame):
-    column = panel.columns[0]
-    moved = column_of("moved", [PairScore(float(value) + 100.0) for value in column.score], {"metric": "x"})
-
-    found = transfer((frame, column), (frame, moved), OPTIONS, Resampling(n=60)).comparisons
-
-    # All 1,054 rows full: F1 of full is 2 * 124 / (124 + 1054), of the others 0.
-    assert found["macro_f1"].second == pytest.approx(2 * 124 / (124 + 1054) / 3)
-    assert found["kappa"].second == pytest.approx(0, abs=1e-12)
-    assert found["macro_f1"].low > 0
-
-
-def test_a_transfer_has_every_metric_under_every_measure(panel, settings):
-    other = load_panel(load_run(None, {**settings, "unit": "citation"}), True, 1)
-
-    sheet = transfer_sheet(panel, other)
-
-    assert sheet.name == "transfer-to-mini-all-citation"
-    assert [(record["metric"], record["measure"]) for record in sheet.records] == [
-        *product(("overlap", "rouge"), ("macro_f1", "balanced_accuracy", "kappa"))
-    ]
-    assert all(record["rows"] == 322 for record in sheet.records)

@@ -46,7 +46,7 @@ WRITING = {
     ),
     "thresholds": (
         f"thresholds overlap rouge {QUICK} -s controls=false",
-        ["--to mini", "--to mini -s to_unit=citation", "-s protocol_options.decision.folds=3"],
+        ["-s protocol_options.decision.folds=3"],
     ),
     "thresholds --learn": (
         f"thresholds overlap --learn {TEN} {QUICK}",

@@ -115,7 +115,6 @@ def test_a_suite_gives_the_same_tables_under_the_same_names(cli, tmp_path):
     [
         (lambda: metaeval.compare("overlap", margn=1), "Did you mean 'margin'?"),
         (lambda: metaeval.compare("overlap", metrics=["rouge"]), "metrics is given twice"),
-        (lambda: metaeval.thresholds("overlap", to_split="dev"), "name that data set with --to"),
         (lambda: metaeval.thresholds("overlap", folds=3), "--set folds=VALUE is for --learn"),
         (lambda: metaeval.plan("overlap", runs=60), "is for --certify"),
         (lambda: metaeval.plan("overlap", certify=True, difference=2), "leave --certify and --value out"),

@@ -69,15 +69,6 @@ def test_decisions_are_printed_written_and_drawn(ran):
     assert "Thresholds, learnt on the other folds" in ended.out
 
 
-def test_thresholds_are_carried_to_another_data_set(ran):
-    ended = ran("thresholds", "overlap", "--to", "mini", "-s", "to_unit=citation", *QUICK)
-    assert "Thresholds of mini all on mini all" in ended.out
-    sheet = load_table(Path("results/latest/transfer-to-mini-all-citation.json"))
-    judged = {path.name for path in Path("results/latest").glob("pairs*")}
-    assert judged == {"pairs-mini-all-chunk.jsonl", "pairs-mini-all-citation.jsonl"}
-    assert {record["rows"] for record in sheet.records} == {322}
-
-
 @pytest.mark.parametrize(
     ("command", "written"),
     [
@@ -101,10 +92,6 @@ def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(ran, monk
     [
         (("overlp",), "Did you mean 'overlap'"),
         (("overlap", "overlap"), "'overlap' is given twice"),
-        (("overlap", "-s", "to_split=dev"), "name that data set with --to"),
-        (("overlap", "--to", "wcie"), "Did you mean 'wice'"),
-        (("overlap", "--to", "mini", "-s", "to_unit=chnk"), "'chnk'"),
-        (("some.jsonl", "--to", "mini"), "with names of metrics"),
         (("overlap", "--set", "protocol_options.decision.folds=4"), "folds is '4'"),
     ],
 )
