@@ -77,10 +77,11 @@ def official_scores(command: Sequence[str], pairs: Sequence[TextPair], title: st
     Raises `UserError` where the command fails.
     """
     with TemporaryDirectory() as folder:
-        given, scored = (Path(folder) / name for name in ("pairs.jsonl", "scores.jsonl"))
-        write_text(given, "".join(json.dumps({"source": one, "statement": other}) + "\n" for one, other in pairs))
-        _step([*command, str(given), str(scored)], f"The official package {title} did not score", _NO_SCORES)
-        return [PairScore(row["score"]) for _, row in json_objects(scored, "")]
+        texts, scores = (Path(folder) / name for name in ("pairs.jsonl", "scores.jsonl"))
+        rows = ({"source": source, "statement": statement} for source, statement in pairs)
+        write_text(texts, "".join(json.dumps(row) + "\n" for row in rows))
+        _step([*command, str(texts), str(scores)], f"The official package {title} did not score", _NO_SCORES)
+        return [PairScore(row["score"]) for _, row in json_objects(scores, "")]
 
 
 @dataclass(frozen=True)
