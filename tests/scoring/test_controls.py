@@ -47,7 +47,7 @@ def test_the_gold_is_seen_by_the_two_oracles_alone():
         for name, control in CONTROLS.items()
         if not np.array_equal(control(TABLE)[:2], control(other)[:2], equal_nan=True)
     }
-    assert changed == GOLD_CONTROLS
+    assert changed == GOLD_CONTROLS & CONTROLS.keys()
 
 
 def test_random_is_of_the_id_alone():
