@@ -480,7 +480,9 @@ def test_a_reply_that_is_packed_as_asked_is_read_and_any_other_is_not(fake, new_
 
 def test_log_probabilities_are_not_counted_against_the_limit(fake, new_session, question):
     def answer(body):
-        tokens = [{"token": "2", "logprob": 0.0, "bytes": None, "top_logprobs": []}] * 1000
+        # All tokens but the first are of no text: together they are the reply.
+        tokens = [{"token": "", "logprob": 0.0, "bytes": None, "top_logprobs": []} for _ in range(1000)]
+        tokens[0] |= {"token": "2", "top_logprobs": [{"token": "2", "logprob": 0.0, "bytes": None}]}
         return fake.completion("2", logprobs={"content": tokens})
 
     with fake.ChatServer(answer=answer) as server:
