@@ -212,11 +212,12 @@ def test_the_page_names_the_best_metric_and_those_that_are_not_significantly_dif
     purpose = which_metric.PURPOSES[0]
     names = [row.metric for row in result.rows if row.kind == "metric"]
 
-    def named(*apart):
-        """The metrics that the page names where these pairs of metrics, and no others, are significantly different."""
+    def named(*apart, same=()):
+        """The metrics that the page names where these pairs are significantly different, or tested and are not."""
         pairs = [
-            Comparison(measure="ps_ns", one=first, other=second, rows=9, difference=0.1, p=0.001, holm=0.001)
-            for first, second in apart
+            Comparison(measure="ps_ns", one=first, other=second, rows=9, difference=0.1, p=p, holm=p)
+            for p, tested in ((0.001, apart), (0.9, same))
+            for first, second in tested
         ]
         changed = result.significance.model_copy(update={"comparisons": pairs})
         text = which_metric._said("wice-test-page", result.model_copy(update={"significance": changed}), purpose)
@@ -226,4 +227,4 @@ def test_the_page_names_the_best_metric_and_those_that_are_not_significantly_dif
     others = [name for name in names if name != best]
     assert named() == {best}
     assert named(*((best, other) for other in others)) == {best}
-    assert named(*((best, other) for other in others[:-1])) == {best, others[-1]}
+    assert named(*((best, other) for other in others[:-1]), same=[(best, others[-1])]) == {best, others[-1]}

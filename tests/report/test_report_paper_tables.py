@@ -84,7 +84,7 @@ def test_the_base_papers_layout_has_its_groups_and_decimals(two, result):
 
 def test_every_family_of_a_card_has_a_group_of_the_paper():
     families = {registry.find("metric", name).card.family for name in registry.names("metric")}
-    assert families - BASE_PAPER_GROUPS.keys() == {"combination", "worker"}  # these stand under "other"
+    assert families - BASE_PAPER_GROUPS.keys() == {"combination"}  # which stands under "other"
     expected = {"autoais": "entailment-based", "bartscore": "similarity-based", "llm-discrete": "LLM-based"}
     assert {name: BASE_PAPER_GROUPS[registry.find("metric", name).card.family] for name in expected} == expected
 
