@@ -96,9 +96,6 @@ class IntervalConfig(Strict):
     """Effective groups that an interval of t needs."""
     cluster: Literal["group", "group,system"] = "group"
     """What is sampled: groups, for these very systems; or group,system: systems too, which cross the groups."""
-    certify: bool = Field(default=False, exclude=True)
-    """Simulate under each table, on data built like its own, how often the leading metric's intervals hold the true
-    value (seconds to minutes; no other number depends on it)."""
 
     @model_validator(mode="after")
     def _clusters(self) -> IntervalConfig:

@@ -1,7 +1,7 @@
-"""A nested simulation on the rows of an input: how often intervals hold the true value, and tests reject.
+"""Simulated power on the rows of an input: how often the test of two metrics finds a true difference.
 
 Groups, with their rows, levels and pools, are resampled from those of the input; scores are drawn from
-`metaeval.stats.score_model`, at a value of the measure. The true value is the measure's mean over all samples.
+`metaeval.stats.score_model`, at a value of the measure for each metric.
 """
 
 from __future__ import annotations
@@ -10,35 +10,26 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from metaeval.stats.arrays import Bools, Floats, Ints
+from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.influence import Influence, t_test
-from metaeval.stats.intervals import studentised_interval
 from metaeval.stats.resampling import bootstrap
 from metaeval.stats.score_model import ScoreModel, correlations_of, draw, fit_scores
 from metaeval.stats.significance import power_at, required_groups
 from protocols.comparison import exchange_p_values, influence_of, minus
-from protocols.contract import Judgements, Protocol, Resampling
+from protocols.contract import Judgements, Protocol
 from protocols.measure_estimates import regroup
 
-CLASSES = (0.0, 6.0, 30.0, 60.0, math.inf)
-"""Ends of classes of numbers of effective groups: intervals of one class hold the true value about equally often."""
-
-RUNS = 300
-"""The number of samples of a simulation."""
-
-_EXTENDED = 4
-"""A class in which less than a quarter of the samples lie gets up to this many times as many."""
-
-_TRIES = 8
+_TRIES = 32
 """The number of draws, each with its mirror image, over whose mean a model is adjusted to a value."""
 
-Stream = Literal["settings", "at the value", "tests", "designs"]
+_STREAMS = {"settings": 0, "tests": 2, "designs": 3}
+"""What random numbers are used for, with the part of their seed that keeps one use independent of the others."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +52,9 @@ class Task:
         """Return rows that all have a score, with the scores replaced by `Protocol.judge` if there is one."""
         return self.protocol.judge(rows, self.options) if self.protocol.judge else rows
 
-    def generator(self, stream: Stream, run: int) -> np.random.Generator:
-        """Return the random generator of one sample.
-
-        stream: what the numbers are used for. run: number of the sample.
-        """
-        return np.random.default_rng([self.seed, get_args(Stream).index(stream), run])
+    def generator(self, stream: str, run: int) -> np.random.Generator:
+        """Return the random generator of one sample, by what it is for (a key of `_STREAMS`) and its number."""
+        return np.random.default_rng([self.seed, _STREAMS[stream], run])
 
 
 @dataclass(frozen=True)
@@ -88,48 +76,21 @@ class Share:
         return math.sqrt(share * (1 - share) / self.of) if self.of else math.nan
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """The coverage of the intervals of simulated samples.
-
-    true: mean of the measure over the samples. effective: effective groups of the input; None if they are not known.
-    icc: correlation of two rows of one group and level in the samples. all_samples: of all samples with an interval.
-    same_class: of those whose effective groups lie in the class (`CLASSES`) of the input's. below, above: numbers of
-    intervals that end below the true value, and that begin above it. without: number of samples without an interval.
-    median_effective: median of the samples' effective groups; NaN where none has any.
-    """
-
-    true: float
-    effective: float | None
-    icc: float
-    all_samples: Share
-    same_class: Share
-    below: int
-    above: int
-    without: int
-    median_effective: float
-
-
 @dataclass(frozen=True, eq=False)
 class ModelledRows:
-    """One or two metrics on the same rows: score models; correlations of errors by group, level in a group, and row."""
+    """Two metrics on the same rows: score models; correlations of errors by group, level in a group, and row."""
 
     rows: Judgements
-    models: tuple[ScoreModel, ...]
-    correlations: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    models: tuple[ScoreModel, ScoreModel]
+    correlations: tuple[float, float, float]
 
 
-def class_of(effective: float) -> int:
-    """Return the number of the class (`CLASSES`) of a number of effective groups, from 0; -1 if it is not known."""
-    return -1 if math.isnan(effective) else int(np.searchsorted(CLASSES, effective, side="right")) - 1
-
-
-def calibrated(task: Task, rows: Judgements, model: ScoreModel, value: float, tries: int = _TRIES) -> ScoreModel:
-    """Return the model with levels so far apart that the measure averages `value` over `tries` draws and their mirrors.
+def calibrated(task: Task, rows: Judgements, model: ScoreModel, value: float) -> ScoreModel:
+    """Return the model with levels so far apart that the measure is `value` on average over draws and their mirrors.
 
     Raises ValueError where no distance of the levels gives this value.
     """
-    generators = [task.generator("settings", number) for number in range(tries)]
+    generators = [task.generator("settings", number) for number in range(_TRIES)]
     kept = [generator.bit_generator.state for generator in generators]
 
     def beyond(turn: float) -> float:
@@ -156,57 +117,6 @@ _NEAR = 2e-3
 _SLACK = 1e-3
 
 
-def coverage(
-    task: Task,
-    rows: Judgements,
-    model: ScoreModel,
-    resampling: Resampling,
-    effective: float | None = None,
-    runs: int = RUNS,
-    extended: bool = True,
-) -> Coverage:
-    """Return how often the intervals of simulated samples contain the true value, the mean over all samples.
-
-    Groups of the rows are resampled, and scores drawn from the model. effective: effective groups of the input, whose
-    class of samples is reported apart. runs: number of samples. extended: draw more where few are of that class.
-    """
-    rows, n_groups = regroup(rows)
-    # Where the input has no interval, its samples have those that it would have if they were asked for.
-    few = effective is not None and effective < resampling.fewest
-    settings = replace(resampling, fewest=0.0) if few else resampling
-    values: list[float] = []
-    ends: list[tuple[float, float]] = []
-    groups: list[float] = []
-    input_class = None if effective is None else class_of(effective)
-    in_class = 0
-    most = _EXTENDED * runs if extended and input_class is not None else runs
-    while len(values) < runs or (len(values) < most and 4 * in_class < runs):
-        sample = _redrawn(ModelledRows(rows, (model,)), n_groups, task.generator("designs", len(values)))
-        scores = draw(task.generator("at the value", len(values)), sample.models)[0]
-        influence = influence_of_one(task, sample.rows.with_score(scores), np.arange(n_groups))
-        interval, _, known_groups = studentised_interval(influence, n_groups, settings)
-        values.append(math.nan if influence is None else influence.value)
-        ends.append(interval or (math.nan, math.nan))
-        groups.append(math.nan if known_groups is None else known_groups)
-        in_class += class_of(groups[-1]) == input_class
-    true = float(np.nanmean(values)) if not np.isnan(values).all() else math.nan
-    low, high = np.array(ends).T
-    defined = ~np.isnan(low)
-    same_class = defined & (np.array([class_of(number) for number in groups]) == input_class)
-    held = defined & (low <= true) & (true <= high)
-    return Coverage(
-        true=true,
-        effective=effective,
-        icc=model.icc,
-        all_samples=_share(held[defined]),
-        same_class=_share(held[same_class]),
-        below=int((high[defined] < true).sum()),
-        above=int((low[defined] > true).sum()),
-        without=int((~defined).sum()),
-        median_effective=float(np.nanmedian(groups)) if not np.isnan(groups).all() else math.nan,
-    )
-
-
 def influence_of_one(task: Task, rows: Judgements, groups: Ints) -> Influence | None:
     """Return the influence values of the groups, ascending by code, on the task's measure.
 
@@ -215,24 +125,17 @@ def influence_of_one(task: Task, rows: Judgements, groups: Ints) -> Influence | 
     return influence_of(task.protocol, task.compared(rows), groups, task.options, [task.key]).get(task.key)
 
 
-def paired(
-    task: Task, metric: Judgements, other: Judgements, values: tuple[float, float] | None = None
-) -> ModelledRows:
+def paired(task: Task, metric: Judgements, other: Judgements, values: tuple[float, float]) -> ModelledRows:
     """Return models of two metrics with these values of the measure on average, and the errors of `metric` and `other`.
 
-    values: by default both are the mean of the two observed ones. Both metrics scored all rows. The models have the
-    same means of the levels, but for one factor each. Raises ValueError where no distance of levels gives a value.
+    Both metrics scored all rows. The models have the same means of the levels, but for one factor each. Raises
+    ValueError where no distance of levels gives a value.
     """
     mine, theirs = (fit_scores(rows.score, rows.gold, rows.group) for rows in (metric, other))
     correlations = correlations_of((metric.score, mine), (other.score, theirs))
-    # A difference that is asked for may be small, and is met more closely.
-    tries = _TRIES if values is None else 4 * _TRIES
-    if values is None:
-        middle = (task.value(metric) + task.value(other)) / 2
-        values = middle, middle
     means = (mine.mean + theirs.mean) / 2
     first, second = (
-        calibrated(task, metric, replace(model, mean=means), value, tries)
+        calibrated(task, metric, replace(model, mean=means), value)
         for model, value in zip((mine, theirs), values, strict=True)
     )
     return ModelledRows(metric, (first, second), correlations)
@@ -269,8 +172,8 @@ def _redrawn(sample: ModelledRows, groups: int, generator: np.random.Generator) 
     group = np.repeat(np.arange(groups), [len(members) for members in drawn])
     pools = int(sample.rows.pool.max(initial=0)) + 1
     pool = np.unique(group * pools + sample.rows.pool[rows], return_inverse=True)[1].astype(np.int64)
-    models = tuple(model.of_rows(rows, group) for model in sample.models)
-    return ModelledRows(replace(sample.rows.rows(rows), group=group, pool=pool), models, sample.correlations)
+    first, second = (model.of_rows(rows, group) for model in sample.models)
+    return ModelledRows(replace(sample.rows.rows(rows), group=group, pool=pool), (first, second), sample.correlations)
 
 
 @dataclass(frozen=True)
@@ -360,13 +263,10 @@ def _fitted(simulated: Mapping[int, Share], alpha: float, expected: float | None
 
 def rejected(p: Floats, alpha: float) -> Share:
     """Return the share of tests with p of at most `alpha`, among those that could be made (p is not NaN)."""
-    return _share(p[~np.isnan(p)] <= alpha)
+    made = p[~np.isnan(p)]
+    return Share(int(np.count_nonzero(made <= alpha)), made.size)
 
 
 def permutations_for(alpha: float) -> int:
     """Return the number of permutations of a test at level `alpha`: 5 / alpha - 1, rounded up, and at least 99."""
     return max(99, math.ceil(5 / alpha) - 1)
-
-
-def _share(hits: Bools) -> Share:
-    return Share(int(np.count_nonzero(hits)), int(hits.size))

@@ -157,9 +157,6 @@ STEPS: dict[str, str] = {
     "power": f"plan overlap rouge --difference 2,5 {QUICK}",
     "power-spearman": f"plan overlap ../own-scores/mine-pairs.jsonl --measure spearman {QUICK}",
     "power-graded": f"plan FactCC DAE -d frank --split validation --difference 1,2 --data DATA {QUICK}",
-    "certify": f"plan overlap rouge --certify -s runs=50 {QUICK}",
-    "certify-plan": "plan --certify --value 75,97 -s icc=0.5 -s groups=40 -s sizes=1,2,9 -s levels=30,70 "
-    f"-s runs=50 {QUICK}",
     "decide": f"thresholds overlap rouge bm25 {QUICK}",
     "calibrate": f"thresholds overlap minilm-cosine --learn {SHORT}",
     "calibrate-partial": "thresholds overlap --learn --target partial -s objective=balanced-accuracy -s folds=3 "

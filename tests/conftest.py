@@ -331,7 +331,7 @@ def scored_folder(store_of_mini, tmp_path_factory):
 def quick_plan(monkeypatch):
     """A plan is simulated with few samples: for tests of what is said of it, not of its digits."""
     monkeypatch.setattr("metaeval.analyses.comparing.sample_sizes.SAMPLES", 20)
-    monkeypatch.setattr("protocols.simulation._TRIES", 2)
+    monkeypatch.setattr("protocols.simulation._TRIES", 8)
 
 
 @pytest.fixture

@@ -89,7 +89,6 @@ ELSEWHERE = {
     "columns": "the data field, or the hash of a score file, is of what was read",
     "batch": "holds replies, which are found under what was asked",
     "interval.cluster": "needs data with systems: tests/runs/test_sampled_systems.py",
-    "interval.certify": "adds what a simulation says, below the table",
     "controls": "adds rows, each with a signature of its own, and marks against them; no digit of another row",
     **dict.fromkeys(
         ("results", "store", "budget", "batch", "trust_config"), "where scores come from and go to, not what they are"

@@ -1,1 +1,1 @@
-"""Simulations of the promises that tables, sentences, gates and certificates make: `python -m benchmarks.promises`."""
+"""Simulations of the promises that tables, sentences and gates make: `python -m benchmarks.promises`."""

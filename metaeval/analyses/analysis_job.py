@@ -8,8 +8,6 @@ from os.path import isfile
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done
 from metaeval.declared import flag_of
 from metaeval.display_text import Shown
@@ -17,7 +15,7 @@ from metaeval.errors import UserError
 from metaeval.files import safe_name, sha256_file
 from metaeval.report.result import Result, save_result
 from metaeval.report.table_files import write_page, write_table
-from metaeval.runs.job_folder import PAIRS, Command, changed, close_job, job_folder, write_pairs
+from metaeval.runs.job_folder import PAIRS, Command, close_job, job_folder, write_pairs
 from metaeval.runs.score_columns import FILE_PREFIX
 
 RECIPE = "recipe"
@@ -107,9 +105,6 @@ def recipe_of(analysis: str, options: DeclaredOptions, read: Iterable[Path] = ()
         value = getattr(options, name)
         if type(options).model_fields[name].exclude and value is not None:
             values[name] = str(value)
-        elif isinstance(value, BaseModel):
-            hidden = {key for key, field in type(value).model_fields.items() if field.exclude}
-            values[name] |= {key: setting for key, setting in changed(value).items() if key in hidden}
     files = {str(path): sha256_file(path) for path in (*files_of(options), *read)}
     return {"analysis": analysis, "options": values, "files": files}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from metaeval.display_text import count
 from metaeval.report import sentence_templates
-from metaeval.report.interval_texts import FEW_GROUPS, effective_numbers, simulation_summary, whole_range
+from metaeval.report.interval_texts import FEW_GROUPS, effective_numbers, whole_range
 from metaeval.report.ranking_measures import LEVELS, listed, metrics_of
 from metaeval.report.result import FULL_SUPPORT, Result
 from metaeval.report.table import DEMO, grouped, place_of, plain, share, value_of
@@ -19,7 +19,7 @@ _CUT, _LEFT_OUT = 0.01, 0.1
 def cautions(results: Sequence[Result]) -> list[str]:
     """Return the cautions that apply to these results; of several data sets, each begins with those it is about."""
     of = grouped((place_of(result.data), result) for result in results)
-    rules = (_simulated, _demo, _missing_levels, _unscored, _left_out, _parts_of_evidence, _few_groups, _cut, _warnings)
+    rules = (_demo, _missing_levels, _unscored, _left_out, _parts_of_evidence, _few_groups, _cut, _warnings)
     names_by_text = grouped(
         (text, name) for name, same in of.items() for rule in rules for text in dict.fromkeys(rule(same))
     )
@@ -75,13 +75,6 @@ def _few_groups(results: Sequence[Result]) -> Iterable[str]:
     few = [result.data.groups for result in resampled if result.data.groups < FEW_GROUPS]
     if few:
         yield sentence_templates.FEW_GROUPS_RESAMPLED.format(groups=count(min(few), "group"), enough=FEW_GROUPS)
-
-
-def _simulated(results: Sequence[Result]) -> Iterable[str]:
-    """Yield a sentence with the simulated coverage of the first result that has a certificate."""
-    certified = next((result for result in results if result.certificate), None)
-    if certified:
-        yield f"{simulation_summary(certified, with_samples=False)}."
 
 
 def _unscored(results: Sequence[Result]) -> Iterable[str]:

@@ -1,8 +1,7 @@
-"""Texts on the intervals of a table: their method, their effective groups, and their simulated coverage."""
+"""Texts on the intervals of a table: their method, and their effective groups."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from metaeval.display_text import count
@@ -95,56 +94,4 @@ def few_groups(result: Result) -> str:
     if not below:
         return ""
     measures = ", ".join(f"{label} {numbers}" for label, numbers in below.items())
-    hint = "" if result.certificate else sentence_templates.CERTIFY_HINT
-    return sentence_templates.FEW_OF_TABLE.format(measures=measures, enough=FEW_GROUPS, hint=hint)
-
-
-def simulation_summary(result: Result, with_samples: bool = True) -> str:
-    """Return, as text, what the result's certificate says of intervals and tests; "" for a result without one.
-
-    with_samples: whether the number of simulated samples and the metrics are added.
-    """
-    simulated = result.certificate
-    if simulated is None:
-        return ""
-    label = next((column.label for column in result.columns if column.key == simulated.measure), simulated.measure)
-    covered = share_with_error(simulated.held, simulated.given)
-    text = sentence_templates.COVERED.format(level=100 * simulated.level, measure=plain(label), share=covered)
-    if simulated.given_likewise < simulated.given and simulated.effective is not None:
-        likewise = share_with_error(simulated.held_likewise, simulated.given_likewise)
-        text += sentence_templates.COVERED_LIKEWISE.format(share=likewise, groups=effective_class(simulated.effective))
-    if simulated.held_worst * simulated.given < simulated.held * simulated.given_worst:
-        text += sentence_templates.COVERED_AT_WORST.format(
-            share=share_with_error(simulated.held_worst, simulated.given_worst)
-        )
-    if simulated.tested:
-        text += sentence_templates.REJECTED.format(share=share_with_error(simulated.rejected, simulated.tested))
-    if simulated.effective is not None:
-        text += sentence_templates.GROUPS_BEHIND.format(simulated=simulated)
-    if with_samples:
-        other = f", beside {plain(simulated.other)}" if simulated.other and simulated.tested else ""
-        text += sentence_templates.SIMULATION.format(
-            samples=simulated.given + simulated.without, metrics=plain(simulated.metric) + other
-        )
-    return text
-
-
-def share_with_error(hits: int, of: int) -> str:
-    """Return a simulated share (`hits` of `of` samples) in per cent, with its Monte Carlo standard error, as text."""
-    if not of:
-        return "none of 0"
-    near = (hits + 1) / (of + 2)  # a simulated share of 0 or 1 has an error too
-    return f"{100 * hits / of:.1f} % (± {100 * math.sqrt(near * (1 - near) / of):.1f})"
-
-
-EFFECTIVE = (0, 6, FEW_GROUPS, 60)
-"""Effective groups at which a class of them begins; intervals of one class hold the true value about equally often."""
-
-
-def effective_class(effective: float) -> str:
-    """Return the class (`EFFECTIVE`) of a number of effective groups in words, such as "6 to 30"."""
-    number = max(place for place, begin in enumerate(EFFECTIVE) if effective >= begin)
-    if number == 0:
-        return f"fewer than {EFFECTIVE[1]}"
-    begin, *end = EFFECTIVE[number : number + 2]
-    return f"{begin} to {end[0]}" if end else f"{begin} or more"
+    return sentence_templates.FEW_OF_TABLE.format(measures=measures, enough=FEW_GROUPS)

@@ -290,51 +290,13 @@ class Perfect(_ResultModel):
     incomplete: int
 
 
-class Certificate(_ResultModel):
-    """Simulated coverage of one metric's intervals on the rows of a table, and error rate of tests of equal metrics.
-
-    metric, other: whose scores were modelled; "" in a plan without scores, and without a second metric. true: mean of
-    the measure over the samples. alike: correlation of two rows of one group and level in the samples. effective:
-    groups behind the metric's own interval; None in a plan. usual: median of those of the samples. given: samples with
-    an interval, of which `held` hold `true`; `below` end below it and `above` begin above it; `without`: samples
-    without one. given_likewise, held_likewise: of those whose effective groups lie in the same of the classes below 6,
-    6 to 30, 30 to 60, and more. tested: samples of two equal metrics; in `rejected` of them, p was at most `alpha`.
-    worst: of `true` and the ends of the metric's interval, the true value with the least coverage; None in a plan and
-    in earlier files. given_worst, held_worst: its samples.
-    """
-
-    measure: str
-    metric: str
-    other: str = ""
-    seed: int
-    level: float
-    alpha: float
-    true: float
-    alike: float
-    groups: int
-    effective: float | None
-    usual: float | None
-    given: int
-    held: int
-    given_likewise: int
-    held_likewise: int
-    below: int
-    above: int
-    without: int
-    tested: int
-    rejected: int
-    worst: float | None = None
-    given_worst: int = 0
-    held_worst: int = 0
-
-
 class Result(_ResultModel):
     """One protocol's table over one data set and unit of analysis.
 
     ceilings: for each measure that ties in the gold hold below 1, what a perfect metric of each kind (continuous,
     three-level, binary) would reach. perfect: what perfect detectors would reach, None where no row holds only a part
     of an evidence set. published: where the `published` values come from. published_elsewhere: how their data or rule
-    differ from these; empty where they are the same. certificate: None unless it was asked for.
+    differ from these; empty where they are the same.
     """
 
     schema_: Literal["metaeval-result/2"] = Field(default="metaeval-result/2", alias="schema")
@@ -353,7 +315,6 @@ class Result(_ResultModel):
     significance: Significance | None = None
     published: str = ""
     published_elsewhere: str = ""
-    certificate: Certificate | None = None
 
     def __repr__(self) -> str:
         """Name the protocol and the data in one line; the table is `metaeval.report.result_tables.lay_out(result)`."""
@@ -408,7 +369,7 @@ _OFTEN_EMPTY = ("letters", "ranks", "notes", "same_scores")
 def save_result(result: Result, path: Path) -> None:
     """Write a result as indented JSON; the same result always gives the same bytes."""
     # Fields that no protocol has filled are left out.
-    empty: dict[str, Any] = {name: True for name in ("certificate", "published_elsewhere") if not getattr(result, name)}
+    empty: dict[str, Any] = {} if result.published_elsewhere else {"published_elsewhere": True}
     unused = {field for field in _OFTEN_EMPTY if not any(getattr(row, field) for row in result.rows)}
     if unused:
         empty["rows"] = {"__all__": unused}

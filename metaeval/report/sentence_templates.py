@@ -131,12 +131,5 @@ FEW_OF_SHEET = (
 )
 FEW_OF_TABLE = (
     "{measures} effective groups, below {enough}: intervals hold the true value less often, and tests err more often, "
-    "than they say{hint}"
+    "than they say"
 )
-CERTIFY_HINT = " ('metaeval plan --certify' simulates how often)"
-COVERED = "On data built like these, {level:g} % intervals of {measure} covered {share}"
-COVERED_LIKEWISE = ", and {share} of those with {groups} effective groups, as here"
-COVERED_AT_WORST = ", and {share} if the true value lies at an end of the metric's interval"
-REJECTED = "; the test rejected {share} of equal metrics"
-GROUPS_BEHIND = "; effective groups {simulated.effective:,.0f} of {simulated.groups:,}"
-SIMULATION = " ({samples:,} samples of {metrics}, ± one Monte Carlo error)"

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from metaeval.display_text import count
 from metaeval.report import sentence_templates
-from metaeval.report.interval_texts import few_groups, simulation_summary, uncertainty
+from metaeval.report.interval_texts import few_groups, uncertainty
 from metaeval.report.ranking_measures import LEVELS, listed, metrics_of, untested
 from metaeval.report.result import Column, Comparison, Data, Result, Row, Significance, Unit, Value
 from metaeval.report.significance_verdicts import differs
@@ -233,7 +233,6 @@ def footer(result: Result) -> tuple[Note, ...]:
         _row_counts(rows, plural(result.unit)),
         Note("uncertainty", uncertainty(result)),
         Note("few groups", few_groups(result)),
-        Note("certificate", simulation_summary(result)),
         ceiling,
         # Kind by kind: continuous Spearman 0.899, Kendall 0.763; binary Spearman 0.962.
         Note("perfect metric", "; ".join(map(" ".join, values_by_kind(result.ceilings, result.columns)))),

@@ -131,7 +131,7 @@ def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpu
     corpus: judged data that replaces the run's data set. Raises `UserError` for wrong settings or data, before any
     scoring where possible.
     """
-    protocols = _checked_protocols(config)
+    protocols = find_protocols(config)
     metrics = named_metrics(config)
     _check_batch(metrics)
     job = prepare(config, corpus)
@@ -148,20 +148,10 @@ def run_scores(
     """
     if ratings is None and kind_of_data(config) == "corpus":
         return run(config, progress)
-    protocols = _checked_protocols(config)
+    protocols = find_protocols(config)
     rated = prepare_ratings(config, ratings)
     names = [*rated.ratings.scores, *dict.fromkeys(config.metrics)]
     return evaluate_columns(rated, rated_columns(rated, names), protocols)
-
-
-def _checked_protocols(config: RunConfig) -> list[ProtocolSetup]:
-    """Return the run's protocols with options; raises `UserError` for wrong ones, and for an impossible certificate."""
-    protocols = find_protocols(config)
-    if config.interval.certify:
-        from metaeval.runs.certificates import check_certificate
-
-        check_certificate(config)
-    return protocols
 
 
 def evaluate_columns(
@@ -180,16 +170,12 @@ def evaluate_columns(
     if isinstance(source, RatedSet) and not columns:
         hint = ", or the table a column of numbers for each metric" if config.dataset == "ratings" else ""
         raise UserError(f"{source.name} comes without published scores: give a score file with its rating ids{hint}.")
-    protocols = protocols or _checked_protocols(config)
+    protocols = protocols or find_protocols(config)
     whole = with_controls(source, columns) if config.controls else columns
     readable, left_out = readable_protocols(protocols, source)
     results = [evaluate(frame, whole, *protocol, config, tested, len(readable)) for protocol, frame in readable]
     if config.comparison.family == "suite":
         results = as_one_family(results)
-    if config.interval.certify:
-        from metaeval.runs.certificates import certified
-
-        results = [certified(result, *row, whole, config) for result, row in zip(results, readable, strict=True)]
     return EvaluatedRun(source, whole, results, {protocol.name: protocol for protocol, _ in protocols}, left_out)
 
 

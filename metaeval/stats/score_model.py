@@ -33,8 +33,8 @@ class ScoreModel:
 
     mean, spread: (n,). group: (n,) codes. cell: (n,) codes of the combinations of level and group. shares: of the
     effects' variance, for group and for level in group; the row effect has the rest. values: (m,) observed scores in
-    ascending order, whose ties draws reproduce; empty: draws are used as they are. freedom: degrees of freedom of the t
-    distribution of the row effect; infinite for a normal one.
+    ascending order, whose ties draws reproduce. freedom: degrees of freedom of the t distribution of the row effect;
+    infinite for a normal one.
     """
 
     mean: Floats
@@ -105,14 +105,6 @@ def _freedom(rest: Floats, share: float) -> float:
     square = float((rest**2).mean()) if rest.size else 0.0
     excess = float((rest**4).mean()) / square**2 - 3 if square > 0 else 0.0
     return 4 + 6 * share**2 / excess if excess > 2 * math.sqrt(24 / rest.size) else math.inf
-
-
-def planned_scores(gold: Floats, group: Ints, icc: float) -> ScoreModel:
-    """Return a model of a metric without scores: level means one apart, spread 1, correlation `icc` in groups."""
-    level, number = tie_blocks(gold)
-    mean = _normal_scores(gold) if number > MOST_LEVELS else level.astype(np.float64)
-    cell = np.unique(group * number + level, return_inverse=True)[1].astype(np.int64)
-    return ScoreModel(mean - mean.mean(), np.ones(gold.size), group, cell, (icc, 0.0), np.zeros(0))
 
 
 def draw(
@@ -189,8 +181,6 @@ def _rest(normal: Floats, model: ScoreModel) -> Floats:
 
 def _with_ties(score: Floats, values: Floats) -> Floats:
     """Return scores (n,) replaced by the quantiles of `values` at their ranks, with the ties of `values`; (n,)."""
-    if not values.size:
-        return score
     mapped = np.empty(score.size)
     mapped[np.argsort(score)] = values[(np.arange(score.size) * values.size) // max(score.size, 1)]
     return mapped

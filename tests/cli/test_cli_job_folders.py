@@ -22,13 +22,8 @@ WRITING = {
     "run": (
         f"run {RUN}",
         [
-            *("-s interval.certify=true", "-s comparison.alpha=0.2", "-u citation"),
-            *(
-                "-s comparison.family=table",
-                "-s interval.level=0.9",
-                "-s controls=false",
-                "-s aggregate=mean -u citation",
-            ),
+            *("-s comparison.alpha=0.2", "-u citation", "-s comparison.family=table", "-s interval.level=0.9"),
+            *("-s controls=false", "-s aggregate=mean -u citation"),
         ],
     ),
     "evaluate": (
@@ -40,10 +35,6 @@ WRITING = {
         ["-s margin=0.1", "--by length", "--by position", "--agreement"],
     ),
     "plan": (f"plan {PAIR}", ["--difference 2", "--difference 9", "--measure spearman", "-p retrieval"]),
-    "plan --certify": (
-        f"plan --certify --value 75 {QUICK} -s groups=20 -s runs=50",
-        ["-s runs=60", "-s icc=0.5", "-s sizes=4", "-s levels=30,70", "-s groups=30"],
-    ),
     "thresholds": (
         f"thresholds overlap rouge {QUICK} -s controls=false",
         ["-s protocol_options.decision.folds=3"],
@@ -53,7 +44,7 @@ WRITING = {
         ["--target partial", "-s objective=balanced-accuracy", "-s folds=3", "-u chunk"],
     ),
     "multiverse": (f"multiverse {RUN} -a pool=own -a unit=chunk", ["-a chunk.size=60", "--measure fs_ps"]),
-    "run --suite": (f"run --suite {RUN}", ["-s comparison.alpha=0.2", "-s interval.certify=true"]),
+    "run --suite": (f"run --suite {RUN}", ["-s comparison.alpha=0.2"]),
     "data audit": (f"data audit mini --sizes 50 {QUICK}", ["--sizes 60", "-s interval.seed=3"]),
     "estimate": (f"estimate {ANSWERS}", ["--estimand process", "-s assume_sample=true", "-s interval.level=0.8"]),
     "gate fit": (

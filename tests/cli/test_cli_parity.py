@@ -23,7 +23,6 @@ TYPED = ["-s", "interval.resamples=20", "-s", "comparison.permutations=20"]
 # What is typed behind the command, and the same as keywords; positional arguments stand under "".
 SAME = {
     "plan": (["overlap", "rouge", "--difference", "2,5"], {"": ("overlap", "rouge"), "difference": [2, 5]}),
-    "plan ": (["overlap", "--certify", "-s", "runs=50"], {"": ("overlap",), "certify": True, "runs": 50}),
     "compare": (
         ["overlap", "rouge", "-p", "classification"],
         {"": ("overlap", "rouge"), "protocols": "classification"},
@@ -116,8 +115,6 @@ def test_a_suite_gives_the_same_tables_under_the_same_names(cli, tmp_path):
         (lambda: metaeval.compare("overlap", margn=1), "Did you mean 'margin'?"),
         (lambda: metaeval.compare("overlap", metrics=["rouge"]), "metrics is given twice"),
         (lambda: metaeval.thresholds("overlap", folds=3), "--set folds=VALUE is for --learn"),
-        (lambda: metaeval.plan("overlap", runs=60), "is for --certify"),
-        (lambda: metaeval.plan("overlap", certify=True, difference=2), "leave --certify and --value out"),
         (lambda: metaeval.run(suite=True, datasets=[{"split": "dev"}]), "it should be a name, or a mapping"),
         (lambda: metaeval.run(datasets=["mini"]), r"Several data sets \(mini\) need --suite"),
         (lambda: metaeval.estimate("a", "b", "c", "d", "set", "", {}, True, "s", 5), "at most 9 positional arguments"),

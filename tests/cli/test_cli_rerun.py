@@ -14,11 +14,10 @@ TYPED = ["-q", "-s", "interval.resamples=20", "-s", "comparison.permutations=20"
 TEN = ["-d", "jsonl", "--data", "ten.jsonl"]
 JOBS = {
     "power": ["plan", "overlap", "rouge", "--difference", "2", *TEN],
-    "certify": ["plan", "--certify", "overlap", "-s", "runs=50", *TEN],
     "compare": ["compare", "overlap", "rouge", "-p", "classification", "-s", "margin=0.1", *TEN],
     "decide": ["thresholds", "overlap", "-u", "citation", *TEN],
     "calibrate": ["thresholds", "--learn", "overlap", "-s", "folds=3", *TEN],
-    "run": ["run", "-m", "overlap,rouge", "-p", "classification", "-s", "interval.certify=true"],
+    "run": ["run", "-m", "overlap,rouge", "-p", "classification"],
     "suite": ["run", "--suite", "-c", "two.yaml", "-p", "classification"],
     "multiverse": ["multiverse", "-m", "overlap,rouge", "-a", "pool=own", "-a", "chunk.size=60,150", *TEN],
 }
@@ -122,13 +121,13 @@ def test_a_job_without_a_recipe_says_so(cli, ran):
 
 
 def test_a_changed_file_is_named(cli, ran):
-    ran("plan", "--certify", "overlap", "-s", "runs=50", *TYPED)
-    Path("results/latest/certificate-overall.json").write_text("no table\n")
+    ran("plan", "overlap", "rouge", *TYPED)
+    Path("results/latest/power-overall.json").write_text("no table\n")
 
     ended = cli("results", "rerun")
 
     assert ended.code == 1
-    assert "different: certificate-overall.json" in ended.out
+    assert "different: power-overall.json" in ended.out
 
 
 def test_a_job_of_a_python_function_says_what_to_save_and_type(cli):

@@ -50,7 +50,7 @@ SETTINGS = {
         [
             "'interval.sed'",
             "Did you mean 'seed'?",
-            "Known: certify, cluster, fewest, level, method, resamples, seed.",
+            "Known: cluster, fewest, level, method, resamples, seed.",
         ],
     ),
     "no equals sign": ("seed", ["--set takes key=value", "--set interval.seed=3"]),

@@ -1,4 +1,4 @@
-"""The promises of tables, sentences, gates and certificates, in a short form of `python -m benchmarks.promises`."""
+"""The promises of tables, sentences and gates, in a short form of `python -m benchmarks.promises`."""
 
 import pytest
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from metaeval.stats.score_model import SHARES, _fitted_shares, correlations_of, draw, fit_scores, planned_scores
+from metaeval.stats.score_model import SHARES, _fitted_shares, correlations_of, draw, fit_scores
 
 
 def rows(groups=400, shares=(0.3, 0.2), seed=3, size=6):
@@ -90,14 +90,11 @@ def test_what_metrics_share_in_one_part_alone_is_found_there():
     assert correlations_of(fitted[0], (flat, fit_scores(flat, gold, alone))) == (0.0, 0.0, 0.0)
 
 
-def test_many_gold_values_are_a_slope_and_a_plan_has_no_ties():
+def test_many_gold_values_are_a_slope():
     rng = np.random.default_rng(4)
     gold, group = rng.normal(size=600), np.repeat(np.arange(100), 6)
     model = fit_scores(gold + rng.normal(size=600), gold, group)
     assert np.corrcoef(model.mean, gold)[0, 1] > 0.99
-    plan = planned_scores((gold > 0) * 1.0, group, 0.4)
-    assert plan.icc == 0.4
-    assert np.unique(draw(rng, [plan])[0]).size == 600
     constant = fit_scores(np.zeros(600), gold, group)
     assert constant.shares == (0.0, 0.0)
     assert not draw(rng, [constant])[0].any()

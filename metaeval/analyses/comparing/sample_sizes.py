@@ -60,26 +60,14 @@ def protocol_to_plan(config: RunConfig, key: str, differences: Sequence[float], 
     """Return the protocol to plan for, with the run's options; checked before anything is scored.
 
     key: a measure; "": the protocol's headline. differences: in the units of the measure's table. name: the protocol;
-    "" as for `protocol_of`, whose errors are raised too. Raises `UserError` for a difference that is not above 0 and
-    below the measure's span, and for a run without resamples or with resampled systems or annotators.
+    "": the one that has the measure, or `DEFAULT_PROTOCOL`. Raises `UserError` for an unknown name, a measure of
+    several protocols, a protocol that cannot be planned for, a difference that is not above 0 and below the measure's
+    span, and a run without resamples or with resampled systems or annotators.
     """
     if config.interval.resamples < 2:
         raise UserError(f"A plan needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
     if config.interval.cluster != "group":
         raise UserError("A plan resamples groups only, not systems: leave interval.cluster out.")
-    protocol, options = protocol_of(config, key, name)
-    measure = protocol.measure(key or protocol.headline or protocol.measures[0].key)
-    for difference in differences:
-        raw_difference(difference, measure)
-    return protocol, options
-
-
-def protocol_of(config: RunConfig, key: str, name: str = "") -> ProtocolSetup:
-    """Return the protocol that has the measure `key`, or this name, with the run's options.
-
-    key: "" for the protocol's headline. name: "" for the protocol that has the measure, or `DEFAULT_PROTOCOL`. Raises
-    `UserError` for an unknown name, a measure of several protocols, and a protocol that cannot be planned for.
-    """
     among = config.model_copy(update={"protocols": (name,) if name else tuple(registry.names("protocol"))})
     keys = {owner: [measure.key for measure in protocol.measures] for owner, protocol in named_protocols(among).items()}
     owners = [owner for owner, known in keys.items() if key in known] if key else [name or DEFAULT_PROTOCOL]
@@ -90,6 +78,9 @@ def protocol_of(config: RunConfig, key: str, name: str = "") -> ProtocolSetup:
     protocol, options = find_protocols(config.model_copy(update={"protocols": tuple(owners)}))[0]
     if protocol.no_plan:
         raise UserError(f"No plan can be made under {protocol.name}: {protocol.no_plan} Choose another --protocol.")
+    measure = protocol.measure(key or protocol.headline or protocol.measures[0].key)
+    for difference in differences:
+        raw_difference(difference, measure)
     return protocol, options
 
 
@@ -218,10 +209,10 @@ def _notes(
         ),
         Note(
             "simulation",
-            f"{SAMPLES} samples for each of {', '.join(f'{n:,}' for n in sizes)} groups, whose scores are drawn as "
-            f"for 'metaeval plan --certify', with the tables' test at alpha {config.comparison.alpha:g}; for other "
-            "numbers, the power is that of a normal test whose standard error falls with the root of the number of "
-            f"groups; Monte Carlo error of the groups: {', '.join(errors)}",
+            f"{SAMPLES} samples for each of {', '.join(f'{n:,}' for n in sizes)} groups, whose scores are drawn from a "
+            "model of these (docs/explanation/inference.md), with the tables' test at alpha "
+            f"{config.comparison.alpha:g}; for other numbers, the power is that of a normal test whose standard error "
+            f"falls with the root of the number of groups; Monte Carlo error of the groups: {', '.join(errors)}",
         ),
         Note(
             "planning",
