@@ -43,7 +43,7 @@ FORKED = (
 # Large packages, which the first test that uses them imports.
 LATER = ("torch", "transformers", "ray", "spacy", "matplotlib")
 
-settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.register_profile("fixed", max_examples=25, derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
