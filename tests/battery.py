@@ -202,7 +202,7 @@ STEPS: dict[str, str] = {
     "scifi": f"cite scifi ../inputs/samples.jsonl --nli overlap,rouge {QUICK}",
     "scifi-model": f"cite scifi ../inputs/samples.jsonl --nli overlap {MODEL} --record replies.jsonl {QUICK}",
     "scifi-replay": "cite scifi ../inputs/samples.jsonl --nli overlap --replay ../scifi-model/replies.jsonl "
-    f"-s group=joint -s unmapped='left out' --threshold 0.9 {QUICK}",
+    f"-s group=joint --threshold 0.9 {QUICK}",
     "scifi-dry": f"cite scifi ../inputs/samples.jsonl --nli overlap {MODEL} --dry-run",
     "citeeval": "cite citeeval ../inputs/answers.jsonl --nli overlap --baselines lqac,attrscore "
     f"{MODEL} --record replies.jsonl --budget 9 {QUICK}",

@@ -37,22 +37,17 @@ from metaeval.errors import UserError
     ],
 )
 def test_the_walk_goes_back_by_half_and_always_on(sizes, window, chunks):
-    assert windows(sizes, window, overlap=True) == chunks
+    assert windows(sizes, window) == chunks
 
 
-def test_without_overlap_a_chunk_starts_where_the_last_one_ended():
-    assert windows([3, 3, 3, 3, 3], 6, overlap=False) == [(0, 2), (2, 4), (4, 5)]
-
-
-@given(st.lists(st.integers(0, 12), max_size=40), st.integers(1, 20), st.booleans())
-def test_chunks_hold_every_sentence_fit_and_read_on(sizes, window, overlap):
-    found = windows(sizes, window, overlap)
+@given(st.lists(st.integers(0, 12), max_size=40), st.integers(1, 20))
+def test_chunks_hold_every_sentence_fit_and_read_on(sizes, window):
+    found = windows(sizes, window)
     assert sorted({place for start, end in found for place in range(start, end)}) == list(range(len(sizes)))
     for start, end in found:
         assert sum(sizes[start:end]) <= window or end == start + 1
     for before, after in pairwise(found):
         assert before[0] < after[0] <= before[1] < after[1]
-        assert overlap or after[0] == before[1]
 
 
 BRIDGE = Passage("A Dane built it. It is long. It is of steel.", "Bridge")  # 4, 3 and 4 words
@@ -64,17 +59,12 @@ def test_every_chunk_opens_with_its_title_which_is_not_counted():
         PremiseChunk("Title: Bridge\nA Dane built it. It is long.", 4),
         PremiseChunk("Title: Bridge\nIt is long. It is of steel.", 4),
     ]
-    assert [one.text for one in chunks_of([(4, BRIDGE)], ScifiOptions(window=4, titles=False, overlap="none"))] == [
-        "A Dane built it.",
-        "It is long.",
-        "It is of steel.",
-    ]
 
 
 def test_several_passages_are_one_text_that_says_whose_each_part_is():
-    assert chunks_of([(0, BRIDGE), (2, RIVER)], ScifiOptions(window=10, overlap="none")) == [
+    assert chunks_of([(0, BRIDGE), (2, RIVER)], ScifiOptions(window=10)) == [
         PremiseChunk("Title: Bridge\nA Dane built it. It is long.", 0),
-        PremiseChunk("Title: Bridge\nIt is of steel.\nIt flows north.", None),
+        PremiseChunk("Title: Bridge\nIt is long. It is of steel.\nIt flows north.", None),
     ]
 
 
@@ -102,8 +92,11 @@ def test_a_window_can_be_measured_in_tokens(tmp_path):
     count = counter(str(tmp_path))
     assert [count(text) for text in ("It is long.", "", "of steel")] == [9, 0, 7]
     # "A Dane built it." has 13 tokens, "It is long." 9, "It is of steel." 12.
-    chunks = chunks_of([(0, BRIDGE)], ScifiOptions(window=22, titles=False), count)
-    assert [one.text for one in chunks] == ["A Dane built it. It is long.", "It is long. It is of steel."]
+    chunks = chunks_of([(0, BRIDGE)], ScifiOptions(window=22), count)
+    assert [one.text.partition("\n")[2] for one in chunks] == [
+        "A Dane built it. It is long.",
+        "It is long. It is of steel.",
+    ]
 
 
 def test_a_tokenizer_that_cannot_be_loaded_is_named(tmp_path):

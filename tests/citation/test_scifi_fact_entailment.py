@@ -12,12 +12,12 @@ from metaeval.errors import UserError
 def test_a_value_is_the_most_over_the_chunks_of_what_is_cited(made):
     read = [made.facts_of("It is Danish [1] and flows north [2].", (1, "Danish"), (1, "north"))]
     scored = made.Scored(Dane=0.4, steel=0.7, May=0.1, river=0.2)
-    lines = fact_lines(read, scored, ScifiOptions(window=4, overlap="none", titles=False), soft=True)
+    lines = fact_lines(read, scored, ScifiOptions(window=4), soft=True)
     assert scored.calls == [
         [
-            ("A Dane built it.", "Danish?"),
-            ("It is of steel.", "Danish?"),
-            ("It opened in May.", "Danish?"),
+            ("Title: Bridge\nA Dane built it.", "Danish?"),
+            ("Title: Bridge\nIt is of steel.", "Danish?"),
+            ("Title: Bridge\nIt opened in May.", "Danish?"),
             ("The river flows north.", "north?"),
         ]
     ]
@@ -27,7 +27,7 @@ def test_a_value_is_the_most_over_the_chunks_of_what_is_cited(made):
     ]
     # (0.7 + 0.2) / 2; decided at 0.5 it is (1 + 0) / 2.
     assert entailments(read, lines)[0].value == pytest.approx(0.45)
-    binary = fact_lines(read, made.Scored(steel=0.7, river=0.2), ScifiOptions(window=4, titles=False))
+    binary = fact_lines(read, made.Scored(steel=0.7, river=0.2), ScifiOptions(window=4))
     assert [line.value for line in binary] == [1.0, 0.0]
     assert [(line.segment, line.sentence_start, line.sentence_end, line.cited_at) for line in binary] == [
         ("Danish", 0, 37, 12),
@@ -38,7 +38,7 @@ def test_a_value_is_the_most_over_the_chunks_of_what_is_cited(made):
 def test_titles_open_every_chunk_and_a_cut_premise_is_told(made):
     read = [made.facts_of("It is Danish [1].", (1, "Danish"))]
     scored = made.Scored(Bridge=0.6)
-    (line,) = fact_lines(read, scored, ScifiOptions(window=4, overlap="none"), soft=True)
+    (line,) = fact_lines(read, scored, ScifiOptions(window=4), soft=True)
     assert {premise.partition("\n")[0] for premise, _ in scored.calls[0]} == {"Title: Bridge"}
     # Of equal values the first chunk decided. "Title: Bridge A Dane built it." has 6 words, the others too.
     assert (line.value, line.chunk, line.cut) == (0.6, 1, False)
@@ -51,7 +51,6 @@ def test_titles_open_every_chunk_and_a_cut_premise_is_told(made):
     [
         # Each passage by itself, once, however often it is cited: the most of 0.3 and 0.6.
         ("max", 0.6, 2, (1, 2, 1), 2),
-        ("first", 0.3, 1, (1,), 1),
         # One premise with both, in which "river" stands too; it is of several passages.
         ("joint", 0.6, None, (1, 2, 1), 1),
     ],
@@ -78,13 +77,6 @@ def test_a_citation_of_no_passage_fails_or_is_left_out(made):
     assert len(scored.calls[0]) == 1
     assert entailments(read, lines)[0].value == 0.5
     assert uncited(answers, lines)[0].value == pytest.approx(1 / 3)
-    out = fact_lines(read, scored, ScifiOptions(out_of_range="left out"))
-    assert (out[0].state, out[0].value) == ("fails", None)
-    (share,) = entailments(read, out)
-    assert (share.value, share.total, share.open) == (1.0, 1, 0)
-    # The first mark of the second group is 0, which is no passage.
-    first = fact_lines(read, scored, ScifiOptions(group="first"))
-    assert (first[1].state, first[1].citations) == ("fails", (0,))
 
 
 def test_the_same_question_is_asked_once_and_nothing_where_nothing_is_cited(made):
@@ -99,7 +91,7 @@ def test_the_same_question_is_asked_once_and_nothing_where_nothing_is_cited(made
 
 def test_a_missing_verdict_leaves_a_fact_open_unless_it_has_the_most_already(made):
     read = [made.facts_of("It is old [1]. It is long [1][2].", (1, "old"), (2, "long"))]
-    options = ScifiOptions(window=4, overlap="none", titles=False)
+    options = ScifiOptions(window=4)
     lines = fact_lines(read, made.Scored(Dane=None, steel=0.9, river=1.0), options, soft=True)
     assert [(line.state, line.value, line.reason, line.passage) for line in lines] == [
         ("unjudged", None, "failed", None),

@@ -7,7 +7,7 @@ import pytest
 from metaeval.citation.chat_models import ChatOptions
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.scifi.answer_measures import citations_without_facts, entailments, unmapped
-from metaeval.citation.scifi.data_model import LEFT_OUT, ScifiOptions
+from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.fact_entailment import fact_lines
 from metaeval.citation.scifi.facts import read_facts, read_segment, read_with_model, requests_for
 from metaeval.errors import UserError
@@ -64,34 +64,6 @@ def segment(text):
     return {"segment": text}
 
 
-def test_a_model_can_see_the_marks_and_no_fact_or_segment_keeps_them():
-    facts = ["He acted in a film [1].", "He acted [1] in 1992[2]."]
-    clean = ["He acted in a film.", "He acted in 1992."]
-    replies = {
-        FILM: facts,
-        (FILM, clean[0]): segment("a film [1]"),
-        (FILM, clean[1]): segment("film [1] in 1992"),
-        "It rained. [3]": ["It rained."],
-    }
-    text = f"{FILM} It rained. [3] 42 [1]."
-    (found,), ask = read(replies, text, marks="kept", facts="model")
-    assert ask.calls == [[FILM, "It rained. [3]"], [(FILM, fact) for fact in clean]]
-    assert [(fact.text, fact.segment.start, fact.segment.end) for fact in found.facts] == [
-        (clean[0], 12, 18),  # "He acted in " has 12 characters
-        (clean[1], 14, 26),
-        ("It rained.", 0, 10),
-    ]
-    assert {fact.segment.match for fact in found.facts} == {"verbatim", "not asked"}
-    assert (found.problems, found.lost) == ({}, {})
-    # The same sentence with other marks is asked about by itself.
-    requests = requests_for(
-        [Answer("a", "It rained [1]. It rained [2].", ())], ScifiOptions(marks="kept", facts="model"), CHAT
-    )
-    assert [asked_about(request) for request in requests] == ["It rained [1].", "It rained [2]."]
-    with pytest.raises(UserError, match="marks=kept is for chat models, but a parser makes facts"):
-        ScifiOptions(marks="kept")
-
-
 def test_where_no_segment_can_matter_none_is_asked_for():
     replies = {"It rained.": ["It rained."], "It poured.": ["It poured."], "1. 2": [], CLEAN: ["He acted."]}
     replies[CLEAN, "He acted."] = segment("acted")
@@ -103,7 +75,7 @@ def test_where_no_segment_can_matter_none_is_asked_for():
     # One of one segment that was looked for is found, and of the second answer none was looked for.
     assert [(share.hits, share.total, share.open) for share in unmapped([found, other])] == [(0, 1, 0), (0, 0, 0)]
     replies["It poured.", "It poured."] = segment("poured")
-    (found,), ask = read(replies, "It poured.", map_all=True)
+    (found,), ask = read(replies, "It poured.", reach="answer")
     assert ask.calls == [["It poured."], [("It poured.", "It poured.")]]
     assert found.facts[0].segment.match == "verbatim"
     assert read({}, "1.", "")[1].calls == []
@@ -112,7 +84,7 @@ def test_where_no_segment_can_matter_none_is_asked_for():
     assert [fact.segment.match for fact in other.facts] == ["not asked"]
     # A reply that could not matter may be missing.
     (found,), _ = read(
-        {"It hailed.": ["It hailed."], ("It hailed.", "It hailed."): "?"}, "It hailed [1].", map_all=True
+        {"It hailed.": ["It hailed."], ("It hailed.", "It hailed."): "?"}, "It hailed [1].", reach="answer"
     )
     lines = fact_lines([found], lambda pairs: [Verdict(True, 1.0) for _ in pairs])
     assert [(line.match, line.state, line.citations) for line in lines] == [("no reply", "judged", (1,))]
@@ -185,7 +157,7 @@ def test_a_fact_whose_segment_no_reply_names_is_not_judged_and_bounded():
     assert unmapped([found])[0].filled(True).value == 2 / 3
 
 
-def test_a_segment_that_is_not_in_the_sentence_counts_as_asked():
+def test_a_segment_that_is_not_in_the_sentence_is_the_whole_sentence():
     replies = {
         CLEAN: ["He acted.", "He left."],
         (CLEAN, "He acted."): segment("acted"),
@@ -193,10 +165,6 @@ def test_a_segment_that_is_not_in_the_sentence_counts_as_asked():
     }
     (found,), _ = read(replies, FILM)
     assert [fact.segment.match for fact in found.facts] == ["verbatim", "sentence"]
-    assert unmapped([found])[0].value == 0.5
-    (found,), _ = read(replies, FILM, unmapped="left out")
-    assert [fact.text for fact in found.facts] == ["He acted."]
-    assert found.problems == {LEFT_OUT: 1}
     assert unmapped([found])[0].value == 0.5
 
 

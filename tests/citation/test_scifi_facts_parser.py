@@ -15,7 +15,7 @@ from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.fact_entailment import assign, fact_lines
 from metaeval.citation.scifi.facts import facts_signature, read_with_parser
 
-OPTIONS, OWN = ScifiOptions(), ScifiOptions(own_group=True)
+OPTIONS = ScifiOptions()
 NO_PARSER = stored_parser({})
 
 
@@ -30,7 +30,7 @@ def failing(pairs):
 
 
 def read(text, parser, **reference):
-    (found,) = read_with_parser([Answer("a", text, (), reference=reference)], OPTIONS, parser)
+    (found,) = read_with_parser([Answer("a", text, (), reference=reference)], parser)
     return found
 
 
@@ -89,7 +89,7 @@ def parse(*tokens, heads=(1, 1, 1, 2, 2, 1), labels=("nsubj", "ROOT", "dobj", "c
     return stored_parser({TEXT: Parse(tokens or TOKENS, labels, heads)})
 
 
-def test_a_claim_said_twice_is_held_against_the_nearest_citation_or_with_own_group_against_both():
+def test_a_claim_said_twice_is_held_against_the_nearest_citation():
     # Both groups hang under "hold", and take away nothing of each other: subject and object are kept by both.
     found = read("Cups [1] hold tea [2] and ink.", parse())
     assert said(found) == [(TEXT, TEXT, "sentence", "fallback: nothing to leave out")]
@@ -100,9 +100,6 @@ def test_a_claim_said_twice_is_held_against_the_nearest_citation_or_with_own_gro
     assert [(line.citations, line.cited_at, line.distance) for line in lines] == [((2,), 13, 9)]
     assert citations_without_facts([found], lines) == [AnswerShare(1, 2, 0)]
     assert against_parser([found], lines) == (0, 1)
-    kept = fact_lines([found], failing, OWN)
-    assert [(line.citations, line.cited_at, line.distance) for line in kept] == [((1, 2), 4, 18)]
-    assert citations_without_facts([found], kept, OWN) == [AnswerShare(0, 2, 0)]
 
 
 def test_of_a_sentence_that_the_parser_cannot_part_all_citations_but_the_last_are_unused(small):
@@ -113,33 +110,19 @@ def test_of_a_sentence_that_the_parser_cannot_part_all_citations_but_the_last_ar
         found = read(text, small)
         assert [(fact.text, fact.group_places) for fact in found.facts] == facts
         assert citations_without_facts([found], fact_lines([found], failing)) == [AnswerShare(1, 2, 0)]
-        assert citations_without_facts([found], fact_lines([found], failing, OWN), OWN) == [AnswerShare(0, 2, 0)]
 
 
-def test_of_a_merged_group_the_first_mark_alone_counts_where_the_options_say_so():
-    found = read("Cups [1][3] hold tea [2][4] and ink.", parse())
-    first, both = ScifiOptions(group="first"), ScifiOptions(group="first", own_group=True)
-    lines, kept = fact_lines([found], failing, first), fact_lines([found], failing, both)
-    assert [line.citations for line in (*lines, *kept)] == [(2,), (1, 2)]
-    # Of four marks the one fact has [2], or [1] and [2].
-    assert citations_without_facts([found], lines, first) == [AnswerShare(3, 4, 0)]
-    assert citations_without_facts([found], kept, both) == [AnswerShare(2, 4, 0)]
-
-
-def test_a_fact_has_the_nearest_citation_or_with_own_group_the_one_it_was_cut_out_for(small):
+def test_a_fact_has_the_nearest_citation_whichever_it_was_cut_out_for(small):
     found = read("Aspirin [1], which lowers fever [2], was made in 1897 [3].", small)
     assert [(fact.text, fact.group_places) for fact in found.facts[:2]] == [
         ("Aspirin was made", (7,)),  # "Aspirin" has 7 characters
         ("Aspirin lowers fever", (27,)),  # "Aspirin, which lowers fever" 27
     ]
-    lines, kept = fact_lines([found], failing), fact_lines([found], failing, OWN)
+    lines = fact_lines([found], failing)
     # The first claim ends with "made", behind which [3] is nearer than [1] and [2].
     assert [line.citations for line in lines] == [(3,), (2,), (3,)]
     assert against_parser([found], lines) == (1, 3)
     assert citations_without_facts([found], lines) == [AnswerShare(1, 3, 0)]
-    assert [line.citations for line in kept] == [(1,), (2,), (3,)]
-    assert against_parser([found], kept) == (0, 3)
-    assert citations_without_facts([found], kept, OWN) == [AnswerShare(0, 3, 0)]
 
 
 def test_a_parse_whose_tokens_are_not_the_texts_own_gives_facts_without_segments():

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.data_model import Answer, Mark
-from metaeval.citation.marks_and_sentences import MarkStyles, find_marks
+from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.scifi.data_model import (
     Fact,
     PlacedGroup,
-    ScifiOptions,
     Segment,
     Sentence,
     find_segment,
@@ -21,15 +20,15 @@ from metaeval.citation.scifi.data_model import (
 from metaeval.citation.scifi.fact_entailment import assign
 
 
-def read(text, first=1, **options):
-    return read_sentences(Answer("a", text, (), first=first), ScifiOptions(**options))
+def read(text, first=1):
+    return read_sentences(Answer("a", text, (), first=first))
 
 
-def placed(text, **options):
+def placed(text):
     """(text, [(place, numbers)]) of each sentence."""
     return [
         (one.text, [(group.at, tuple(mark.number for mark in group.marks)) for group in one.groups])
-        for one in read(text, **options)
+        for one in read(text)
     ]
 
 
@@ -68,10 +67,6 @@ def test_what_is_a_sentence_and_where_its_marks_are(text, sentences):
     assert placed(text) == sentences
 
 
-def test_leading_marks_stay_where_the_option_says_so():
-    assert placed("It rained. [1] It poured.", leading="keep") == [("It rained.", []), ("It poured.", [(0, (1,))])]
-
-
 def test_numbers_count_from_one_whatever_the_text_counts_from():
     (sentence,) = read("It rained [0].", first=0)
     assert sentence.groups == (PlacedGroup(9, (Mark(10, 13, 1),)),)
@@ -79,11 +74,10 @@ def test_numbers_count_from_one_whatever_the_text_counts_from():
 
 def test_marks_of_no_sentence_are_reported():
     text = "-- [1]\nIt rained [2][x3] and [4, 5] hail."
-    options = ScifiOptions(styles=MarkStyles(lists=False))
     answer = Answer("a", text, ())
-    missed = unread_marks(answer, read_sentences(answer, options))
-    # [1] stands in no sentence, [x3] is no number, and lists are not read here: one mark for each of their numbers.
-    assert [mark.number for mark in missed] == [1, None, 4, 5]
+    missed = unread_marks(answer, read_sentences(answer))
+    # [1] stands in no sentence, and [x3] is no number.
+    assert [mark.number for mark in missed] == [1, None]
 
 
 @given(st.lists(st.sampled_from(["Cups", "are", ".", "? ", "\n", " ", "[1]", "[2, 3]", "[", "]", "[x1]", "é", "1."])))
@@ -120,23 +114,18 @@ SENTENCE = "He made his debut in 1992, and by 1999 he had started an art school.
     ],
 )
 def test_a_segment_is_found_as_far_as_it_goes(said, stretch, found):
-    segment = find_segment(SENTENCE, said, ScifiOptions(likeness=0.75))
+    segment = find_segment(SENTENCE, said)
     assert (SENTENCE[segment.start : segment.end], segment.match) == (stretch, found)
 
 
-def test_what_is_not_found_is_left_out_or_the_whole_as_asked():
-    assert find_segment(SENTENCE, "made his debut in 1993", ScifiOptions(likeness=1.0)).match == "sentence"
-    assert find_segment(SENTENCE, "zebra", ScifiOptions(unmapped="left out")) is None
-
-
-def assigned(text, groups, segment, **options):
+def assigned(text, groups, segment):
     """(place, distance) of the group that a fact of this segment is assigned."""
     start = text.index(segment)
     fact = Fact(1, "A fact.", 1, Segment(start, start + len(segment), "verbatim"), "model")
     sentence = Sentence(
         1, text, 0, 99, tuple(PlacedGroup(at, (Mark(0, 3, number),)) for number, at in enumerate(groups))
     )
-    group, distance = assign(fact, sentence, ScifiOptions(**options))
+    group, distance = assign(fact, sentence)
     return None if group is None else group.at, distance
 
 
@@ -155,21 +144,6 @@ def test_the_nearest_citation_to_the_segments_end_is_taken():
     assert assigned(text, [], "left") == (None, None)
 
 
-def test_of_two_at_one_distance_the_one_behind_the_end_is_taken_unless_asked_otherwise():
-    # "two" ends at 7: |3 - 7| = |11 - 7| = 4; one word lies on each side.
-    text, groups = "one two six ten", [3, 11]
-    assert assigned(text, groups, "two") == (11, 4)
-    assert assigned(text, groups, "two", tie="before") == (3, 4)
-    assert assigned(text, groups, "two", distance="words") == (11, 1)
-    assert assigned(text, groups, "two", distance="words", tie="before") == (3, 1)
-
-
-def test_distance_in_words_counts_the_words_between():
-    # The long word ends at 18. Back to 2 lies one word of 16 characters, on to 24 lie two of 6.
-    text, groups = "so extraordinarily of an", [2, 24]
-    assert assigned(text, groups, "extraordinarily") == (24, 6)
-    assert assigned(text, groups, "extraordinarily", distance="words") == (2, 1)
-    # "ten" ends at 3; a full stop between is no word, and of two with no word between the nearer one is taken.
-    assert assigned("ten. six", [4, 3], "ten", distance="words") == (3, 0)
-    # A word counts whether its comma lies between or not: "two", then "two,".
-    assert [assigned("one two, six", [place], "one", distance="words")[1] for place in (7, 8)] == [1, 1]
+def test_of_two_at_one_distance_the_one_behind_the_end_is_taken():
+    # "two" ends at 7: |3 - 7| = |11 - 7| = 4.
+    assert assigned("one two six ten", [3, 11], "two") == (11, 4)

@@ -19,7 +19,7 @@ from metaeval.citation.generation.strategies import (
     summary_requests,
 )
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.scifi.data_model import ScifiOptions, without_marks
+from metaeval.citation.scifi.data_model import without_marks
 from metaeval.llm.messages import Answer as Reply
 from metaeval.llm.messages import Ask, ChatRequest
 
@@ -48,7 +48,7 @@ def counts_of(results: Sequence[Generated]) -> dict[str, dict[str, float | None]
     """Return counts and means, by name, of "answers", "marks" (as pipelines read them) and problems "on the way"."""
     answers = [result.answer for result in results if result.answer is not None]
     shown = [len(result.shown) for result in results if result.answer is not None]
-    words = [len(without_marks(answer.text, ScifiOptions()).split()) for answer in answers]
+    words = [len(without_marks(answer.text).split()) for answer in answers]
     causes = Counter(f"left out: {result.stage} {result.trouble}" for result in results if result.answer is None)
     marks = [sum(mark.number is not None for mark in find_marks(answer.text)) for answer in answers]
     problems = sorted(sum((result.problems or Counter() for result in results), Counter[str]()).items())

@@ -14,7 +14,7 @@ from pydantic import Field
 from metaeval.citation.chat_models import ChatOptions, estimate_for
 from metaeval.citation.citation_table import find_place
 from metaeval.citation.data_model import Answer
-from metaeval.citation.measures import bounds, macro, micro
+from metaeval.citation.measures import bounds, micro
 from metaeval.citation.parsers.dependency_parsers import Parser, find_parser
 from metaeval.citation.pipelines import pipeline, provenance
 from metaeval.citation.pipelines.layout import Entry, entry_records, scores_grid, shown_columns
@@ -195,16 +195,15 @@ def estimate_facts(
 ) -> str:
     """Return a line on what asking a chat model for the facts would still cost."""
     requests = fact_making.requests_for(answers, options, chat, splitter)
-    read = [read_sentences(answer, options, splitter) for answer in answers]
+    read = [read_sentences(answer, splitter) for answer in answers]
     # The citation of their facts depends on where the model says that they are stated.
-    several = sum(options.map_all or len(sentence.groups) > 1 for sentences in read for sentence in sentences)
+    several = sum(len(sentence.groups) > 1 for sentences in read for sentence in sentences)
     first = f"{count(len(requests), 'sentence')} to decompose: {estimate_for(requests, chat)}."
     if not several:
         return first
-    cited = "" if options.map_all else " with several citations"
     return (
-        f"{first} Then one more request for each fact of {count(several, 'sentence')}{cited}; the first replies "
-        "determine how many."
+        f"{first} Then one more request for each fact of {count(several, 'sentence')} with several citations; the "
+        "first replies determine how many."
     )
 
 
@@ -212,7 +211,7 @@ def make_facts(source: Assessed, chat: Any) -> Assessed:
     """Return the facts of every answer, made by the chat model or the parser."""
     run, options = source.run, source.options
     if source.parser is not None:
-        return replace(source, read=fact_making.read_with_parser(run.answers, options, source.parser, run.splitter))
+        return replace(source, read=fact_making.read_with_parser(run.answers, source.parser, run.splitter))
     read = fact_making.read_with_model(run.answers, options, chat.ask, run.chat, run.splitter)
     return replace(source, run=replace(run, chat=chat.settled(run.chat)), read=read, models=chat.models)
 
@@ -282,10 +281,9 @@ def _texts(assessed: Assessed, around: Provenance) -> Table:
 
 def rankings(assessed: Assessed) -> Rankings:
     """Return entailment and coverage of the systems with every backend; a measure without any value is left out."""
-    average = answer_measures.averages(assessed.options)[0]
     by_name = {
         name: values_of(
-            assessed.run.panel, [scored.statistics[f"{name}_{average}"] for scored in assessed.scored], alone=False
+            assessed.run.panel, [scored.statistics[f"{name}_facts"] for scored in assessed.scored], alone=False
         )
         for name in ("entailment", "coverage")
     }
@@ -347,7 +345,6 @@ def _bounds(assessed: Assessed, scored: ScoredFacts) -> str:
     Missing values count as 0, or as 1. A sentence without facts counts as one fact, and the text says so: if it
     holds more, the bounds lie further apart.
     """
-    average = micro if assessed.options.average == "facts" else macro
 
     def ranges(system: int) -> list[str]:
         rows, texts = assessed.run.panel.rows(system), []
@@ -358,7 +355,7 @@ def _bounds(assessed: Assessed, scored: ScoredFacts) -> str:
         measures = ("citation entailment", scored.entailment, lost), ("coverage", scored.coverage, lost_reference)
         for name, values, unknown in measures:
             if any(values[row].open for row in rows.tolist()):
-                worst, best = (format_value(end, _PERCENT) for end in bounds(values, average, rows))
+                worst, best = (format_value(end, _PERCENT) for end in bounds(values, micro, rows))
                 texts.append(f"{name} {worst} to {best}" + (f" ({one_fact_each(unknown)})" if unknown else ""))
         return texts
 
@@ -389,11 +386,11 @@ def _lost_sentences(assessed: Assessed) -> str:
 def _assignment(assessed: Assessed) -> str:
     """Return, as text, how often distance and parser assign different citations; empty where only one assigns."""
     other, of = answer_measures.against_parser(assessed.read, assessed.scored[0].facts)
-    if not of or assessed.options.own_group:
+    if not of:
         return ""
     return (
         f"by distance {other:,} of {count(of, 'fact')} in sentences of several groups get another citation than the "
-        "parser's own (own_group=true keeps the parser's)"
+        "parser's own"
     )
 
 

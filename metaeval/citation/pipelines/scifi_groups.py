@@ -9,7 +9,6 @@ from typing import TypeGuard
 from metaeval.citation.data_model import Answer
 from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.provenance import Provenance
-from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.text_statistics import CitationCounts, citation_counts
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.display_text import count
@@ -37,9 +36,7 @@ _READING = (
 )
 
 
-def group_table(
-    answers: Sequence[Answer], name: str, options: ScifiOptions, splitter: SentenceSplitter, around: Provenance
-) -> Table:
+def group_table(answers: Sequence[Answer], name: str, splitter: SentenceSplitter, around: Provenance) -> Table:
     """Return a table of statistics of the texts by the field `name` of their records' `reference`.
 
     A field of numbers is cut into bins of equal size, in ascending order; of words, or lists of words, the most
@@ -54,7 +51,7 @@ def group_table(
         raise UserError(
             f"No text has {shown(name)} in its 'reference'.{did_you_mean(name, names)} Its fields: {fields}."
         )
-    counted = [citation_counts([answer], options, splitter) for answer in answers]
+    counted = [citation_counts([answer], splitter) for answer in answers]
     numbers = {place: float(each) for place in known for each in values[place] if _is_number(each)}
     numeric = len(numbers) == len(known)
     groups = _bins(numbers) if numeric else _most_frequent({place: values[place] for place in known})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import BeforeValidator, Field
@@ -60,17 +60,17 @@ def statistics_reading(tokenizer: str = "words") -> Note:
     )
 
 
-def _numbers(value: Any) -> Any:
-    return (value,) if isinstance(value, int) else as_list(value)
-
-
 class ScifiTablesCommand(ScifiCommand):
     """Options of `cite tables scifi`."""
 
     untyped = frozenset({"by", "format", "parser", "tokenizer"})
     hidden = frozenset({"base_url", "record", "replay"})
 
-    table: Annotated[tuple[int, ...], BeforeValidator(_numbers), Flag("N", multiple=True)] = Field(
+    table: Annotated[
+        tuple[int, ...],
+        BeforeValidator(lambda value: (value,) if isinstance(value, int) else as_list(value)),
+        Flag("N", multiple=True),
+    ] = Field(
         default=(),
         description="Tables to make: 1 (statistics, nothing is judged), 2 or 3 (default: 1, 2 and, with --trained, 3).",
     )
@@ -122,17 +122,11 @@ def _systems(assessed: Assessed) -> list[_System]:
     return sorted(systems, key=lambda each: (first[each.model], steps.get(each.strategy.casefold(), 0)))
 
 
-def _make_facts(source: Assessed, chat: Any) -> Assessed:
-    return source if _tables(source.run.options) == (1,) else make_facts(source, chat)
-
-
-def _judge(facts: Assessed, backends: Callable[[], Any]) -> Assessed:
-    return value_facts(facts, backends()) if facts.read else facts
-
-
 def _lay_out(assessed: Assessed) -> Layout:
     wanted, tables = _tables(assessed.run.options), {}
-    systems, around = _systems(assessed), _around(assessed)
+    systems, around, tokenizer = _systems(assessed), _of_answers(assessed), assessed.run.options.tokenizer
+    if tokenizer != "words":
+        around = replace(around, fields={**around.fields, "tokenizer": tokenizer})
     if 1 in wanted:
         tables["table-1"] = _statistics(assessed, systems, around)
     if 2 in wanted:
@@ -141,22 +135,17 @@ def _lay_out(assessed: Assessed) -> Layout:
         tables["table-3"] = _differences(assessed, systems, around)
     run = assessed.run
     for name in run.options.by:
-        tables[f"by-{safe_name(name)}"] = group_table(run.answers, name, assessed.options, run.splitter, around)
+        tables[f"by-{safe_name(name)}"] = group_table(run.answers, name, run.splitter, around)
     return Layout(tables)
-
-
-def _around(assessed: Assessed) -> Provenance:
-    around, tokenizer = _of_answers(assessed), assessed.run.options.tokenizer
-    return around if tokenizer == "words" else replace(around, fields={**around.fields, "tokenizer": tokenizer})
 
 
 def _of_answers(assessed: Assessed) -> Provenance:
     if assessed.scored:
         return replace(provenance_of(assessed), kind="scifi-paper")
     run = assessed.run
-    marks = citation_counts(run.answers, assessed.options, run.splitter).marks
+    marks = citation_counts(run.answers, run.splitter).marks
     data = data_of(run.name, "scifi", run.answers, 0, marks)
-    fields = {"pipeline": "tables-scifi", "splitter": run.splitter.name, "leading": assessed.options.leading}
+    fields = {"pipeline": "tables-scifi", "splitter": run.splitter.name}
     note = data_note(run.panel, data, (marks, "citation mark"))
     return Provenance(data, "scifi-paper", plain(data.name), fields, run.config.interval, after=[note])
 
@@ -166,7 +155,7 @@ def _statistics(assessed: Assessed, systems: Sequence[_System], around: Provenan
     table, panel, run = TableLines(), assessed.run.panel, assessed.run
     for system in systems:
         answers = [panel.answers[row] for row in panel.rows(system.number)]
-        counted = citation_counts(answers, assessed.options, run.splitter, run.options.tokenizer)
+        counted = citation_counts(answers, run.splitter, run.options.tokenizer)
         values = {"samples": counted.samples, "sentences": counted.sentences, **counted.shares}
         name = panel.systems[system.number]
         cells = [format_value(values[column.key], column) for column in STATISTICS]
@@ -178,12 +167,11 @@ def _statistics(assessed: Assessed, systems: Sequence[_System], around: Provenan
 
 
 def _measures(assessed: Assessed) -> dict[str, Statistic]:
-    read, options, scored = assessed.read, assessed.options, assessed.scored[0]
-    average = answer_measures.averages(options)[0]
+    read, scored = assessed.read, assessed.scored[0]
     return {
-        "density": micro(answer_measures.densities(read, options), COUNTS),
-        "density_sub": micro(answer_measures.densities(read, options, inside=True), COUNTS),
-        **{name: scored.statistics[f"{name}_{average}"] for name in ("entailment", "coverage")},
+        "density": micro(answer_measures.densities(read), COUNTS),
+        "density_sub": micro(answer_measures.densities(read, inside=True), COUNTS),
+        **{name: scored.statistics[f"{name}_facts"] for name in ("entailment", "coverage")},
     }
 
 
@@ -336,7 +324,7 @@ TABLES_SCIFI = Pipeline(
     cutoff=SCIFI.cutoff,
     read=SCIFI.read,
     estimate=SCIFI.estimate,
-    ask=_make_facts,
-    judge=_judge,
+    ask=lambda source, chat: source if _tables(source.run.options) == (1,) else make_facts(source, chat),
+    judge=lambda facts, backends: value_facts(facts, backends()) if facts.read else facts,
     lay_out=_lay_out,
 )

@@ -18,7 +18,6 @@ from metaeval.citation.data_model import Answer, Entails, answer_cells
 from metaeval.citation.measures import AnswerShare, Statistic, macro, micro, sum_up
 from metaeval.citation.scifi.data_model import (
     DEFAULTS,
-    LEFT_OUT,
     AnswerFacts,
     CoverageLine,
     FactLine,
@@ -34,7 +33,7 @@ class ScoredFacts:
     """Facts scored by one backend. facts, references: a line for each fact of the answers, and of their references.
 
     entailment, coverage: one share for each answer. statistics: entailment_facts, entailment_answers (a mean over facts
-    or over answers, the option `average` first), and so for coverage.
+    or over answers), and so for coverage.
     """
 
     facts: Sequence[FactLine]
@@ -49,20 +48,14 @@ def score_facts(
 ) -> ScoredFacts:
     """Score the facts of the answers and of their references. Raises ValueError for a `soft` score outside 0 to 1."""
     lines = fact_lines(read, entails, options, soft, splitter)
-    references = coverage_lines(read, entails, options, soft)
+    references = coverage_lines(read, entails, soft)
     shares = {"entailment": entailments(read, lines, options), "coverage": coverages(read, references)}
-    means = {"facts": micro, "answers": macro}
     statistics = {
-        f"{measure}_{average}": means[average](answer_shares)
+        f"{measure}_{over}": average(answer_shares)
         for measure, answer_shares in shares.items()
-        for average in averages(options)
+        for over, average in (("facts", micro), ("answers", macro))
     }
     return ScoredFacts(lines, references, shares["entailment"], shares["coverage"], statistics)
-
-
-def averages(options: ScifiOptions) -> tuple[str, str]:
-    """Return the two averages ("facts", "answers"), first the one that the options choose."""
-    return ("facts", "answers") if options.average == "facts" else ("answers", "facts")
 
 
 def text_shares(
@@ -70,8 +63,8 @@ def text_shares(
 ) -> dict[str, list[AnswerShare]]:
     """Return the measures that need no verdict, by name, with one share for each answer."""
     return {
-        "density": densities(read, options),
-        "density_sub": densities(read, options, inside=True),
+        "density": densities(read),
+        "density_sub": densities(read, inside=True),
         "facts_per_sentence": [
             AnswerShare(len(answer.facts), len(answer.sentences) - len(answer.lost)) for answer in read
         ],
@@ -150,17 +143,16 @@ def uncited(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[Answer
     return sum_up(answers, ((line.answer, float(line.state == "uncited"), False) for line in lines))
 
 
-def densities(read: Sequence[AnswerFacts], options: ScifiOptions = DEFAULTS, inside: bool = False) -> list[AnswerShare]:
-    """Return the number of citations (marks) of each answer over its sentences (option `density_over`: all or cited).
+def densities(read: Sequence[AnswerFacts], inside: bool = False) -> list[AnswerShare]:
+    """Return the number of citations (marks) of each answer over its sentences.
 
     inside: count only citations that another word of the sentence follows.
     """
     shares = []
     for each in read:
-        sentences = [sentence for sentence in each.sentences if sentence.groups or options.density_over == "all"]
-        groups = [(group, sentence.text[group.at :]) for sentence in sentences for group in sentence.groups]
+        groups = [(group, sentence.text[group.at :]) for sentence in each.sentences for group in sentence.groups]
         hits = sum(len(group.marks) for group, behind in groups if not inside or any(map(str.isalnum, behind)))
-        shares.append(AnswerShare(hits, len(sentences)))
+        shares.append(AnswerShare(hits, len(each.sentences)))
     return shares
 
 
@@ -172,8 +164,8 @@ def unmapped(read: Sequence[AnswerFacts]) -> list[AnswerShare]:
     shares = []
     for each in read:
         matches = Counter(fact.segment.match for fact in each.facts)
-        looked_for = each.problems[LEFT_OUT] + matches.total() - matches["not asked"] - matches["no reply"]
-        shares.append(AnswerShare(each.problems[LEFT_OUT] + matches["sentence"], looked_for, matches["no reply"]))
+        looked_for = matches.total() - matches["not asked"] - matches["no reply"]
+        shares.append(AnswerShare(matches["sentence"], looked_for, matches["no reply"]))
     return shares
 
 
@@ -182,22 +174,13 @@ def citations_without_facts(
 ) -> list[AnswerShare]:
     """Return the share of each answer's citations that belong to no fact.
 
-    A fact that a parser cut out for several groups has the citation of one of them, or with the option `own_group` of
-    all. Open: citations without a fact in sentences of which facts, or a fact's segment, are missing.
+    Open: citations without a fact in sentences of which facts, or a fact's segment, are missing.
     """
-    assigned: dict[tuple[str, int], dict[int, int]] = {}
+    assigned: set[tuple[str, int, int]] = set()
     doubtful = {(each.answer.id, number) for each in read for number in each.lost}
-    most = 1 if options.group == "first" else None
-    facts = {(each.answer.id, fact.number): (each, fact) for each in read for fact in each.facts}
     for line in lines:
         if line.cited_at is not None:
-            each, fact = facts[line.answer, line.fact_number]
-            with_fact = {line.cited_at, *(fact.group_places if options.own_group else ())}
-            cited_in = line.cited_in or line.sentence
-            groups = each.sentences[cited_in - 1].groups
-            assigned.setdefault((line.answer, cited_in), {}).update(
-                {group.at: len(group.marks[:most]) for group in groups if group.at in with_fact}
-            )
+            assigned.add((line.answer, line.cited_in or line.sentence, line.cited_at))
         elif line.state == "unjudged":
             doubtful.add((line.answer, line.sentence))
     if options.reach == "answer":
@@ -209,7 +192,7 @@ def citations_without_facts(
         hits = total = missing = 0
         for sentence in each.sentences:
             key = (each.answer.id, sentence.number)
-            used = sum(assigned.get(key, {}).values())
+            used = sum(len(group.marks) for group in sentence.groups if (*key, group.at) in assigned)
             unused = sum(len(group.marks) for group in sentence.groups) - used
             if key in doubtful:
                 missing, total = missing + unused, total + used

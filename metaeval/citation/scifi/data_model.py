@@ -16,9 +16,7 @@ import numpy as np
 
 from metaeval.citation.data_model import Answer, Mark
 from metaeval.citation.marks_and_sentences import (
-    Leading,
     LocatedText,
-    MarkStyles,
     added,
     cited_spans,
     find_marks,
@@ -28,7 +26,6 @@ from metaeval.citation.marks_and_sentences import (
     unread,
     whole,
 )
-from metaeval.citation.profiles import differing
 from metaeval.corpus.languages import ends_in_word, marks
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
@@ -41,82 +38,36 @@ class ScifiOptions:
 
     facts: Literal["parser", "model"] = "parser"
     """Who makes facts of sentences: the parser (ALiiCE's claims) or a chat model."""
-    styles: MarkStyles = field(default_factory=MarkStyles)
-    """Citation marks that are read, as NAME: VALUE of the marks' own options."""
-    leading: Leading = "move all"
-    """What becomes of marks that open a sentence, as they do after a full stop: they stay, or the first or all of
-    them move to the sentence before."""
     decomposition_file: Path | None = None
     """A prompt of your own that asks for the facts, with {sentence}; see output for the form of its replies."""
     mapping_file: Path | None = None
     """A prompt of your own that asks for a fact's segment, with {sentence} and {fact}; as decomposition_file."""
-    marks: Literal["removed", "kept"] = "removed"
-    """Whether a chat model sees sentences with their citation marks; kept marks are cut out of the facts and
-    segments."""
-    map_all: bool = False
-    """Ask for the segments of all facts, even in sentences whose citations leave no choice."""
-    likeness: float = 0.8
-    """Lowest similarity, from 0 to 1, at which a segment that is not in its sentence is found by likeness (1: it is
-    not looked for)."""
-    twice: Literal["first", "last"] = "first"
-    """Which occurrence of a segment counts that stands several times in its sentence."""
-    unmapped: Literal["sentence", "left out"] = "sentence"
-    """What becomes of a fact whose segment is not found: the whole sentence is its segment, or it is left out."""
-    own_group: bool = False
-    """Let a parser's fact keep the citation group that it was cut out for, whatever is nearest."""
     reach: Literal["sentence", "answer"] = "sentence"
     """Where the nearest citation of a fact is looked for: in its sentence, or in the whole answer."""
     uncited: Literal["left out", "fails"] = "left out"
     """Value of a fact that no citation reaches: it is left out, or 0 (fails)."""
-    distance: Literal["characters", "words"] = "characters"
-    """Unit of the distance between a citation and the end of a fact's segment."""
-    tie: Literal["after", "before"] = "after"
-    """Which of two citations at the same distance is taken: the one after or before the segment's end."""
-    group: Literal["max", "joint", "first"] = "max"
-    """How marks that stand together are read: each passage by itself (max), all as one premise (joint), or the
-    first alone."""
-    out_of_range: Literal["fails", "left out"] = "fails"
-    """Value of a fact whose citations are no passages: 0 (fails), or it is left out."""
+    group: Literal["max", "joint"] = "max"
+    """How marks that stand together are read: each passage by itself (max), or all as one premise (joint)."""
     window: int = 256
     """Most words (or tokens) in a chunk of a passage; the best chunk decides."""
     window_unit: str = "words"
     """Unit of the window: words, or the tokens of a tokenizer (its hub id or folder)."""
-    overlap: Literal["half", "none"] = "half"
-    """Overlap of neighbouring chunks: half of a chunk's sentences, or none."""
-    titles: bool = True
-    """Begin every chunk with its passage's title."""
     entailment: Literal["auto", "probability", "binary"] = "auto"
     """Value of a fact: the backend's probability, its binary decision at the threshold, or auto (the probability
     where the backend's scores run from 0 to 1)."""
-    average: Literal["facts", "answers"] = "facts"
-    """What the headline is a mean over."""
-    coverage: Literal["answer", "fact"] = "answer"
-    """Which side is the premise of coverage: the answer, or the reference's fact."""
     coverage_over: Literal["facts", "sentences"] = "facts"
     """What of a reference is covered: its facts, which only a chat model makes, or its sentences, which are taken
     where a parser makes the facts."""
-    density_over: Literal["all", "cited"] = "all"
-    """Sentences over which citation density is computed: all, or cited ones."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.likeness <= 1:
-            raise UserError(f"likeness is {self.likeness}; allowed: a number above 0, up to 1.")
-        if self.own_group and self.facts == "model":
-            raise UserError(
-                "own_group=true keeps the citation groups of a parser's facts, and a chat model makes the facts: leave "
-                "out one of the two."
-            )
-        if self.marks == "kept" and self.facts == "parser":
-            raise UserError("marks=kept is for chat models, but a parser makes facts: leave it out or give a model.")
         if self.window < 1:
             raise UserError(f"window is {self.window}; allowed: a whole number from 1.")
 
     @property
     def signature(self) -> str:
-        """All options as NAME=VALUE, of `styles` those that differ from the defaults, without the prompt files."""
-        left = ("decomposition_file", "mapping_file", "styles")
-        values = [f"{option.name}={getattr(self, option.name)}" for option in fields(self) if option.name not in left]
-        return ",".join([*values, *differing(self.styles, MarkStyles())])
+        """All options as NAME=VALUE, without the prompt files."""
+        names = [option.name for option in fields(self) if not option.name.endswith("_file")]
+        return ",".join(f"{name}={getattr(self, name)}" for name in names)
 
 
 DEFAULTS = ScifiOptions()
@@ -129,9 +80,6 @@ replaced by the whole sentence. not asked: the sentence has one citation group o
 to the same citation. no reply: no usable reply named the segment; such a fact is not judged. In the last two cases the
 segment is the whole sentence.
 """
-
-LEFT_OUT = "left out: segment not found"
-"""In `AnswerFacts.problems`: the number of facts that the option `unmapped=left out` removed."""
 
 DUPLICATE = "duplicate fact"
 """In `AnswerFacts.problems`: the number of facts that repeat another of their sentence; they count once.
@@ -214,7 +162,7 @@ FactState = Literal["judged", "unjudged", "uncited", "fails"]
 
 judged: it has a value. unjudged: the backend gave no score that decides it, or no reply named its citation (`reason`).
 uncited: no citation is within its reach, and it is ignored, or its value is 0 as the options say. fails: it cites no
-existing passage, and its value is 0, or None where the options leave it out.
+existing passage, and its value is 0.
 """
 
 
@@ -268,32 +216,30 @@ class CoverageLine:
     cut: bool = False
 
 
-def read_sentences(
-    answer: Answer, options: ScifiOptions = DEFAULTS, splitter: SentenceSplitter = RULES
-) -> tuple[Sentence, ...]:
+def read_sentences(answer: Answer, splitter: SentenceSplitter = RULES) -> tuple[Sentence, ...]:
     """Return the sentences of an answer, in order, numbered from 1.
 
-    A text without a letter ("1.", "--") is not a sentence, unless it has a digit and a citation. Marks that the styles
-    cannot read stay in the text.
+    A text without a letter ("1.", "--") is not a sentence, unless it has a digit and a citation. Marks that open a
+    sentence, as they do after a full stop, move to the sentence before. Marks that cannot be read stay in the text.
     """
-    moved = move_leading(split(whole(answer.text), splitter), options.leading, options.styles)
+    moved = move_leading(split(whole(answer.text), splitter), "move all")
     sentences: list[Sentence] = []
     for reading in moved:
-        clean, groups = _cleaned(reading.stripped(), options, answer.first)
+        clean, groups = _cleaned(reading.stripped(), answer.first)
         if has_letter(clean.text) or (groups and any(character.isalnum() for character in clean.text)):
             sentences.append(Sentence(len(sentences) + 1, clean.text, *reading.span(), groups))
     return tuple(sentences)
 
 
 def unread_marks(answer: Answer, sentences: Sequence[Sentence]) -> list[Mark]:
-    """Return the answer's marks without a group: marks that the styles do not read, or outside all sentences."""
+    """Return the answer's marks without a group: marks that cannot be read, or outside all sentences."""
     read = [mark for sentence in sentences for group in sentence.groups for mark in group.marks]
     return unread(find_marks(answer.text, first=answer.first), read)
 
 
-def without_marks(text: str, options: ScifiOptions) -> str:
-    """Return the text without the citation groups that the options read, and without the white space before each."""
-    clean, _ = _cleaned(whole(text), options, first=1)
+def without_marks(text: str) -> str:
+    """Return the text without its citation groups, and without the white space before each."""
+    clean, _ = _cleaned(whole(text), first=1)
     return clean.text
 
 
@@ -302,14 +248,14 @@ def has_letter(text: str) -> bool:
     return any(character.isalpha() for character in text)
 
 
-def _cleaned(reading: LocatedText, options: ScifiOptions, first: int) -> tuple[LocatedText, tuple[PlacedGroup, ...]]:
+def _cleaned(reading: LocatedText, first: int) -> tuple[LocatedText, tuple[PlacedGroup, ...]]:
     """Return the text without its citation groups and the spaces before them, and the groups with their offsets.
 
     first: the number by which the text cites the first passage.
     """
     clean, end = LocatedText("", ()), 0
     placed: list[PlacedGroup] = []
-    for group in cited_spans(reading.text, options.styles, first):
+    for group in cited_spans(reading.text, first=first):
         before = len(reading.text[: group.start].rstrip())
         clean = _continued(clean, reading.part(end, max(end, before)), bool(placed))
         marks = tuple(Mark(reading.at[mark.start], reading.at[mark.end - 1] + 1, mark.number) for mark in group.marks)
@@ -334,27 +280,27 @@ def given_facts(answer: Answer) -> tuple[str, ...] | None:
     return tuple(claim for claim in claims if has_letter(claim)) or None
 
 
-def reference_sentences(
-    answer: Answer, options: ScifiOptions = DEFAULTS, splitter: SentenceSplitter = RULES
-) -> tuple[str, ...] | None:
+def reference_sentences(answer: Answer, splitter: SentenceSplitter = RULES) -> tuple[str, ...] | None:
     """Return the sentences of the reference's field `answer` that have a letter, without marks; None without any."""
     text = answer.reference.get("answer")
     if not isinstance(text, str) or not text.strip():
         return None
-    read = read_sentences(Answer(answer.id, text, (), first=answer.first), options, splitter)
+    read = read_sentences(Answer(answer.id, text, (), first=answer.first), splitter)
     return tuple(sentence.text for sentence in read if has_letter(sentence.text)) or None
 
 
 _WORD = re.compile(rf"\w+(?:[^\w\s]+\w+)*[{marks()}]*")
+LIKENESS = 0.8
+"""Lowest similarity, from 0 to 1, at which a segment that is not in its sentence is found by likeness."""
 _WORK = 600_000
 """Limit of comparisons, in characters of a run times characters of the text: about ten milliseconds."""
 
 
-def most_similar_run(sentence: str, text: str, likeness: float, last: bool = False) -> tuple[int, int] | None:
+def most_similar_run(sentence: str, text: str, likeness: float = LIKENESS) -> tuple[int, int] | None:
     """Return the offsets of the run of words in the sentence that is most similar to the text; None below `likeness`.
 
-    Similarity is difflib's ratio, ignoring case; of equally similar runs the shortest is taken, then the first, or the
-    last. Runs that share most words are compared first, then those with the highest possible similarity. Comparisons
+    Similarity is difflib's ratio, ignoring case; of equally similar runs the shortest is taken, then the first.
+    Runs that share most words are compared first, then those with the highest possible similarity. Comparisons
     beyond `_WORK` are left out, a limit that sentences of usual length do not reach.
     """
     if len(text) ** 2 > _WORK:
@@ -370,7 +316,7 @@ def most_similar_run(sentence: str, text: str, likeness: float, last: bool = Fal
         if work < 0:
             break
         matcher.set_seq1(sentence[start:end].casefold())
-        rank = (matcher.ratio(), start - end, start if last else -start)
+        rank = (matcher.ratio(), start - end, -start)
         if rank[0] >= likeness and (best is None or rank > best):
             best, best_run = rank, (start, end)
     return best_run
@@ -418,28 +364,25 @@ def _shared(counts: Ints, wanted: Mapping[str, int]) -> Ints:
     return np.minimum(counts, np.array(list(wanted.values()), dtype=np.int64))
 
 
-def find_segment(sentence: str, wording: str, options: ScifiOptions = DEFAULTS) -> Segment | None:
+def find_segment(sentence: str, wording: str) -> Segment:
     """Return where a wording is in a sentence: verbatim, ignoring case, or the most similar words (`most_similar_run`).
 
-    Of several places the option `twice` takes the first or the last, among those at the borders of words if there
-    are any ("art" in "started by art"). If the wording is not found, the segment is the whole sentence, or None, as
-    the option `unmapped` says.
+    Of several places the first is taken, among those at the borders of words if there are any ("art" in "started by
+    art"). If the wording is not found, the segment is the whole sentence.
     """
-    last = options.twice == "last"
     wording = wording.strip()
     if wording:
         pattern = r"\s+".join(map(re.escape, wording.split()))
-        if segment := _place(re.escape(wording), sentence, last, True) or _place(pattern, sentence, last, False):
+        if segment := _place(re.escape(wording), sentence, True) or _place(pattern, sentence, False):
             return segment
-        if options.likeness < 1 and (run := most_similar_run(sentence, wording, options.likeness, last)):
+        if run := most_similar_run(sentence, wording):
             return Segment(*run, "fuzzy")
-    return Segment(0, len(sentence), "sentence") if options.unmapped == "sentence" else None
+    return Segment(0, len(sentence), "sentence")
 
 
-def _place(pattern: str, sentence: str, last: bool, verbatim: bool) -> Segment | None:
+def _place(pattern: str, sentence: str, verbatim: bool) -> Segment | None:
     flags = re.NOFLAG if verbatim else re.IGNORECASE
     for form in (rf"(?<!\w){pattern}(?![\w{marks()}])", pattern):
-        # A look-ahead finds overlapping places too.
-        if matches := list(re.finditer(f"(?=({form}))", sentence, flags)):
-            return Segment(*matches[-1 if last else 0].span(1), "verbatim" if verbatim else "case folded")
+        if match := re.search(form, sentence, flags):
+            return Segment(*match.span(), "verbatim" if verbatim else "case folded")
     return None

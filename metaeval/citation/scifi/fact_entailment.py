@@ -80,11 +80,11 @@ def _tokenizer(unit: str) -> Any:
     return AutoTokenizer.from_pretrained(unit, trust_remote_code=False)
 
 
-def windows(sizes: Sequence[int], window: int, overlap: bool) -> list[tuple[int, int]]:
+def windows(sizes: Sequence[int], window: int) -> list[tuple[int, int]]:
     """Return chunks of consecutive sentences, as (index of the first sentence, index after the last).
 
     sizes: of each sentence. window: the largest size of a chunk. A chunk takes sentences up to the window, and at least
-    one, however long. With overlap the next chunk repeats half of the chunk's sentences (rounded down), or fewer where
+    one, however long. The next chunk repeats half of the chunk's sentences (rounded down), or fewer where
     the sentence after the chunk would not fit: every chunk adds a sentence. The last chunk ends with the last sentence.
 
     WiCE's released code starts one sentence later, which leaves out a sentence after a chunk of one or two, and closes
@@ -98,7 +98,7 @@ def windows(sizes: Sequence[int], window: int, overlap: bool) -> list[tuple[int,
             total += sizes[end]
             end += 1
         spans.append((start, end))
-        start = end - (end - start) // 2 if overlap else end
+        start = end - (end - start) // 2
         while end < len(sizes) and start < end and sum(sizes[start : end + 1]) > window:
             start += 1
     return spans
@@ -112,57 +112,35 @@ def chunks_of(
 ) -> list[PremiseChunk]:
     """Return the passages cut as one text into chunks; at least one chunk if there is a passage.
 
-    passages: (index in the answer, passage). count: measures a text. With the option `titles` every chunk opens with
-    the title of its passage, which is not counted; in a chunk of several passages each part does.
+    passages: (index in the answer, passage). count: measures a text. Every chunk opens with the title of
+    its passage, which is not counted; in a chunk of several passages each part does.
     """
     sentences = [
         (place, sentence) for place, (_, passage) in enumerate(passages) for sentence in splitter.split(passage.text)
     ]
     if not sentences and passages:
-        return [_chunk([(place, "") for place in range(len(passages))], passages, options)]
+        return [_chunk([(place, "") for place in range(len(passages))], passages)]
     sizes = [count(sentence) for _, sentence in sentences]
-    cut = windows(sizes, options.window, options.overlap == "half")
-    return [_chunk(sentences[start:end], passages, options) for start, end in cut]
+    return [_chunk(sentences[start:end], passages) for start, end in windows(sizes, options.window)]
 
 
-def _chunk(
-    sentences: Sequence[tuple[int, str]], passages: Sequence[tuple[int, Passage]], options: ScifiOptions
-) -> PremiseChunk:
+def _chunk(sentences: Sequence[tuple[int, str]], passages: Sequence[tuple[int, Passage]]) -> PremiseChunk:
     texts: dict[int, list[str]] = {}
     for place, sentence in sentences:
         texts.setdefault(place, []).append(sentence)
-    parts = [
-        Passage(" ".join(lines), passages[place][1].title if options.titles else "") for place, lines in texts.items()
-    ]
+    parts = [Passage(" ".join(lines), passages[place][1].title) for place, lines in texts.items()]
     from_several = len({passages[place][0] for place in texts}) > 1
     return PremiseChunk(premise(parts), None if from_several else passages[next(iter(texts))][0])
 
 
-def assign(fact: Fact, sentence: Sentence, options: ScifiOptions = DEFAULTS) -> tuple[PlacedGroup | None, int | None]:
-    """Return the citation group of a fact, by default the nearest, and its distance to the end of the fact's segment.
+def assign(fact: Fact, sentence: Sentence) -> tuple[PlacedGroup | None, int | None]:
+    """Return the citation group that is nearest to the end of the fact's segment, and its distance in characters.
 
-    In an uncited sentence return (None, None).
-
-    With the option `own_group` a parser's fact has the group that it was cut out for; with several, their marks
-    together, at the place of the first. With `group=first` each group has its first mark alone.
-
-    In characters the distance is |place - end|; in words it is the number of white-space words between the two. The
-    option `tie` decides between two groups at the same distance: the one after or before the end. If both are on the
-    same side, which can happen in words, the nearer one in characters is taken.
+    Of two at the same distance the one after the end is taken. In an uncited sentence return (None, None).
     """
     end = fact.segment.end
-
-    def rank(group: PlacedGroup) -> tuple[int, bool, int]:
-        away = distance(sentence.text, group.at, end, options)
-        return away, (group.at >= end) != (options.tie == "after"), abs(group.at - end)
-
-    if not sentence.groups:
-        return None, None
-    own_groups = [group for group in sentence.groups if group.at in fact.group_places] if options.own_group else []
-    taken = own_groups or [min(sentence.groups, key=rank)]
-    most = 1 if options.group == "first" else None
-    at, marks = taken[0].at, tuple(mark for group in taken for mark in group.marks[:most])
-    return PlacedGroup(at, marks), distance(sentence.text, at, end, options)
+    nearest = min(sentence.groups, key=lambda group: (abs(group.at - end), group.at < end), default=None)
+    return nearest, None if nearest is None else abs(nearest.at - end)
 
 
 def within_reach(
@@ -185,16 +163,7 @@ def within_reach(
         at += len(sentence.text) + 1
     segment = replace(fact.segment, start=fact.segment.start + shift, end=fact.segment.end + shift)
     text = " ".join(sentence.text for sentence in each.sentences)
-    places = tuple(place + shift for place in fact.group_places)
-    return replace(fact, segment=segment, group_places=places), replace(home, text=text, groups=tuple(groups)), origins
-
-
-def distance(text: str, place: int, end: int, options: ScifiOptions) -> int:
-    """Return the distance between two offsets in a text, a citation's and a segment's end, in the options' unit."""
-    if options.distance == "characters":
-        return abs(place - end)
-    low, high = sorted((place, end))
-    return sum(any(character.isalnum() for character in word) for word in text[low:high].split())
+    return replace(fact, segment=segment), replace(home, text=text, groups=tuple(groups)), origins
 
 
 def judge_pairs(pairs: Sequence[NliPair], entails: Entails, soft: bool) -> dict[NliPair, Verdict]:
@@ -273,7 +242,7 @@ def _draft(
     sentence, passages = each.sentences[fact.sentence - 1], each.answer.passages
     placed, text, origins = within_reach(each, fact, options)
     unknown = fact.trouble and len(text.groups) > 1
-    group, distance = (None, None) if unknown else assign(placed, text, options)
+    group, distance = (None, None) if unknown else assign(placed, text)
     cited_in, cited_at = origins[group.at] if group else (None, None)
     line = FactLine(
         **answer_cells(each.answer),
@@ -302,7 +271,7 @@ def _draft(
     texts = [cited] if options.group == "joint" else [(passage,) for passage in cited]
     premises = [(chunk, number) for text in texts for number, chunk in enumerate(cut(text), start=1)]
     if not premises:
-        line = replace(line, state="fails", value=0.0 if options.out_of_range == "fails" else None)
+        line = replace(line, state="fails", value=0.0)
     return line, premises
 
 
@@ -320,21 +289,17 @@ def _judged(line: FactLine, premises: Sequence[_Premise], verdicts: Sequence[Ver
     )
 
 
-def coverage_lines(
-    read: Sequence[AnswerFacts], entails: Entails, options: ScifiOptions = DEFAULTS, soft: bool = False
-) -> list[CoverageLine]:
+def coverage_lines(read: Sequence[AnswerFacts], entails: Entails, soft: bool = False) -> list[CoverageLine]:
     """Return one line for each fact of each reference, in order, from one call of `entails`.
 
-    soft: verdicts are degrees of support. The whole answer without its marks is the premise, or with the option
-    `coverage=fact` the hypothesis. An answer without a sentence covers nothing: its values are 0 without a verdict.
-    Answers without a reference have no line.
+    soft: verdicts are degrees of support. The whole answer without its marks is the premise. An answer without a
+    sentence covers nothing: its values are 0 without a verdict. Answers without a reference have no line.
     """
     pairs: list[tuple[AnswerFacts, int, str, NliPair | None]] = []
     for each in read:
         text = " ".join(sentence.text for sentence in each.sentences)
         for number, fact in enumerate(each.reference.facts if each.reference else (), start=1):
-            texts = (text, fact) if options.coverage == "answer" else (fact, text)
-            pairs.append((each, number, fact, texts if text else None))
+            pairs.append((each, number, fact, (text, fact) if text else None))
     known = judge_pairs([pair for *_, pair in pairs if pair is not None], entails, soft)
     lines: list[CoverageLine] = []
     for each, number, fact, pair in pairs:

@@ -21,9 +21,7 @@ from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import LocatedText, added, cited_spans, joined, whole
 from metaeval.citation.parsers.dependency_parsers import Parse, Parser
 from metaeval.citation.scifi.data_model import (
-    DEFAULTS,
     DUPLICATE,
-    LEFT_OUT,
     AnswerFacts,
     Fact,
     ReferenceFacts,
@@ -35,7 +33,6 @@ from metaeval.citation.scifi.data_model import (
     has_letter,
     read_sentences,
     reference_sentences,
-    without_marks,
 )
 from metaeval.citation.scifi.parser_claims import ParserSentence, claims_of, prepared
 from metaeval.corpus.sentences import RULES, SentenceSplitter
@@ -127,7 +124,7 @@ def _letters(text: str) -> str:
 
 
 def read_with_parser(
-    answers: Sequence[Answer], options: ScifiOptions, parser: Parser, splitter: SentenceSplitter = RULES
+    answers: Sequence[Answer], parser: Parser, splitter: SentenceSplitter = RULES
 ) -> list[AnswerFacts]:
     """Return the sentences and facts of every answer, and the facts of its reference, with one call of the parser.
 
@@ -135,7 +132,7 @@ def read_with_parser(
 
     parser: made to parse what it sees as one sentence, as in `find_parser("small")`.
     """
-    sentences = [read_sentences(answer, options, splitter) for answer in answers]
+    sentences = [read_sentences(answer, splitter) for answer in answers]
     drafts = {
         (place, sentence.number): prepared(with_groups(sentence).text)
         for place, answer_sentences in enumerate(sentences)
@@ -156,7 +153,7 @@ def read_with_parser(
             else:
                 claims = claims_in(sentence, ready, parses[ready.located.text])
             _add_facts(sentence, claims, facts, problems)
-        reference_texts = given_facts(answer) or reference_sentences(answer, options, splitter)
+        reference_texts = given_facts(answer) or reference_sentences(answer, splitter)
         reference = None if reference_texts is None else ReferenceFacts(reference_texts)
         answer_facts.append(AnswerFacts(answer, answer_sentences, tuple(facts), reference=reference, problems=problems))
     return answer_facts
@@ -232,7 +229,7 @@ _CUE = re.compile(r"\s*(?:segment|question)\s*:", re.IGNORECASE)
 _MARKS = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}
 
 
-def read_listed(text: str, options: ScifiOptions = DEFAULTS) -> ReplyFacts | None:
+def read_listed(text: str) -> ReplyFacts | None:
     """Return the facts of a plain reply by the rule "items": each line with a bullet or a number is a fact.
 
     A reply of one line is one fact, with or without a bullet. Other lines of a list are counted and left out; a reply
@@ -245,7 +242,7 @@ def read_listed(text: str, options: ScifiOptions = DEFAULTS) -> ReplyFacts | Non
     if not items:
         return None
     problems = Counter({"line that is not a list item": len(lines) - len(items)})
-    return _checked(items, options, +problems)
+    return _checked(items, +problems)
 
 
 def read_line(text: str) -> str | None:
@@ -262,23 +259,20 @@ def read_line(text: str) -> str | None:
     return wording or None
 
 
-def read_facts(text: str, options: ScifiOptions = DEFAULTS) -> ReplyFacts | None:
+def read_facts(text: str) -> ReplyFacts | None:
     """Return the facts of a reply; None for a text that does not have the requested form.
 
     An entry is counted as a problem and not read if it is not a string, has no letter, has a citation mark (the
-    sentences in requests have none), or repeats another entry. With the option `marks=kept` the sentences have marks,
-    which are removed from the facts.
+    sentences in requests have none), or repeats another entry.
     """
     body = read_object(text, _FACTS, any_entries=True)
-    return None if body is None else _checked(body["facts"], options, Counter())
+    return None if body is None else _checked(body["facts"], Counter())
 
 
-def _checked(entries: Sequence[object], options: ScifiOptions, problems: Counter[str]) -> ReplyFacts:
+def _checked(entries: Sequence[object], problems: Counter[str]) -> ReplyFacts:
     facts: dict[str, str] = {}
     for entry in entries:
         fact = " ".join(entry.split()) if isinstance(entry, str) else None
-        if fact is not None and options.marks == "kept":
-            fact = without_marks(fact, options)
         if fact is None:
             problems["fact out of schema"] += 1
         elif not has_letter(fact):
@@ -308,14 +302,12 @@ _Pair = tuple[str, str]
 class _Material:
     """The texts of an answer of which facts are needed.
 
-    seen: for each sentence, its text as sent to the model; None without a letter. reference_facts: facts of the
-    reference that are known; reference_sentences: otherwise the reference's sentences to decompose. None for both:
-    there is no reference.
+    sentences: those with a letter are sent to the model. reference_facts: facts of the reference that are known;
+    reference_sentences: otherwise the reference's sentences to decompose. None for both: there is no reference.
     """
 
     answer: Answer
     sentences: tuple[Sentence, ...]
-    seen: tuple[str | None, ...]
     reference_facts: tuple[str, ...] | None
     reference_sentences: tuple[str, ...] | None
 
@@ -338,8 +330,7 @@ def read_with_model(
     """Return the sentences and facts of every answer, and the facts of its reference, made by a chat model.
 
     ask: sends requests and returns replies; it is called at most twice. A sentence whose reply has no facts is in
-    `AnswerFacts.lost`. A fact whose segment no usable reply names has a `trouble`; the option `unmapped` decides on
-    one whose segment is named and not found.
+    `AnswerFacts.lost`. A fact whose segment no usable reply names has a `trouble`.
     """
     read = [_material(answer, options, splitter) for answer in answers]
     first, second = fact_prompts(options, chat).values()
@@ -348,13 +339,13 @@ def read_with_model(
     replies = ask([fact_request(first, chat, sentence=text) for text in texts]) if texts else ()
     facts_of: dict[str, ReplyFacts] = {}
     for text, reply in zip(texts, replies, strict=True):
-        facts, state = read_answer(reply, lambda content: listed(content, options))
+        facts, state = read_answer(reply, listed)
         facts_of[text] = facts or ReplyFacts((), trouble=state)
     pairs: dict[_Pair, None] = {}
     for material in read:
-        for sentence, seen in zip(material.sentences, material.seen, strict=True):
-            if seen and _is_asked(sentence, options):
-                pairs |= dict.fromkeys((seen, fact) for fact in facts_of[seen].facts)
+        for sentence in material.sentences:
+            if has_letter(sentence.text) and _is_asked(sentence, options):
+                pairs |= dict.fromkeys((sentence.text, fact) for fact in facts_of[sentence.text].facts)
     replies = ask([fact_request(second, chat, sentence=text, fact=fact) for text, fact in pairs]) if pairs else ()
     segments = {pair: read_answer(reply, located) for pair, reply in zip(pairs, replies, strict=True)}
     return [_answer_facts(material, facts_of, segments, options) for material in read]
@@ -362,25 +353,23 @@ def read_with_model(
 
 def _material(answer: Answer, options: ScifiOptions, splitter: SentenceSplitter) -> _Material:
     reference_facts = given_facts(answer)
-    reference = None if reference_facts is not None else reference_sentences(answer, options, splitter)
+    reference = None if reference_facts is not None else reference_sentences(answer, splitter)
     if options.coverage_over == "sentences":
         reference_facts, reference = reference_facts or reference, None
-    sentences = read_sentences(answer, options, splitter)
-    seen: list[str | None] = []
-    for sentence in sentences:
-        text = sentence.text if options.marks == "removed" else answer.text[sentence.start : sentence.end]
-        seen.append(text if has_letter(sentence.text) else None)
-    return _Material(answer, sentences, tuple(seen), reference_facts, reference)
+    return _Material(answer, read_sentences(answer, splitter), reference_facts, reference)
 
 
 def _texts(read: Sequence[_Material]) -> list[str]:
     """Return the distinct texts to decompose: sentences of answers and references."""
-    texts = [text for material in read for text in (*material.seen, *(material.reference_sentences or ()))]
-    return [text for text in dict.fromkeys(texts) if text is not None]
+    texts: dict[str, None] = {}
+    for material in read:
+        texts |= dict.fromkeys(sentence.text for sentence in material.sentences if has_letter(sentence.text))
+        texts |= dict.fromkeys(material.reference_sentences or ())
+    return list(texts)
 
 
 def _is_asked(sentence: Sentence, options: ScifiOptions) -> bool:
-    return options.map_all or options.reach == "answer" or len(sentence.groups) > 1
+    return options.reach == "answer" or len(sentence.groups) > 1
 
 
 def _answer_facts(
@@ -392,35 +381,29 @@ def _answer_facts(
     facts: list[Fact] = []
     lost: dict[int, str] = {}
     problems: Counter[str] = Counter()
-    for sentence, seen in zip(material.sentences, material.seen, strict=True):
-        if seen is None:
+    for sentence in material.sentences:
+        if not has_letter(sentence.text):
             continue
-        reply = facts_of[seen]
+        reply = facts_of[sentence.text]
         problems += reply.problems
         if reply.trouble:
             lost[sentence.number] = reply.trouble
         for text in reply.facts:
-            segment, trouble = _segment(sentence, segments.get((seen, text)), options)
+            segment, trouble = _segment(sentence, segments.get((sentence.text, text)), options)
             if trouble:
                 problems[f"segment: {trouble}"] += 1
-            if segment is None:
-                problems[LEFT_OUT] += 1
-            else:
-                facts.append(Fact(len(facts) + 1, text, sentence.number, segment, "model", trouble))
+            facts.append(Fact(len(facts) + 1, text, sentence.number, segment, "model", trouble))
     reference = _reference(material, facts_of, problems)
     return AnswerFacts(material.answer, material.sentences, tuple(facts), lost, reference, problems)
 
 
-def _segment(
-    sentence: Sentence, reply: tuple[str | None, str] | None, options: ScifiOptions
-) -> tuple[Segment | None, str]:
+def _segment(sentence: Sentence, reply: tuple[str | None, str] | None, options: ScifiOptions) -> tuple[Segment, str]:
     if reply is None or not _is_asked(sentence, options):
         return Segment(0, len(sentence.text), "not asked"), ""
     text, trouble = reply
     if text is None:
         return Segment(0, len(sentence.text), "no reply"), trouble
-    wording = text if options.marks == "removed" else without_marks(text, options)
-    return find_segment(sentence.text, wording, options), ""
+    return find_segment(sentence.text, text), ""
 
 
 def _reference(

@@ -424,7 +424,7 @@ def _without_loose(tree: Tree, kept: set[int]) -> list[int]:
         within = (
             tree.labels[node] in COORDINATIONS
             and node + 1 in kept
-            and {node - 1, node - 1 - _comma(tree, node)} <= kept
+            and {node - 1, node - 1 - (node > 0 and tree.tokens[node - 1] == ",")} <= kept
         )
         if pairs and not within and tree.heads[node] != NOWHERE:
             joined = [c for c in tree.children(tree.heads[node]) if tree.labels[c] == "conj" and c in kept]
@@ -442,10 +442,6 @@ def _without_loose(tree: Tree, kept: set[int]) -> list[int]:
         if apart and tree.tokens[node] not in _OPEN + _CLOSED + _UNITS:
             loose.add(node)
     return sorted(kept - loose)
-
-
-def _comma(tree: Tree, node: int) -> bool:
-    return node > 0 and tree.tokens[node - 1] == ","
 
 
 def _unpaired(tree: Tree, signs: Iterable[int], words: Sequence[int]) -> set[int]:

@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass
 from operator import add
 
 from metaeval.citation.data_model import Answer
-from metaeval.citation.scifi.data_model import DEFAULTS, PlacedGroup, ScifiOptions, Sentence, read_sentences
+from metaeval.citation.scifi.data_model import PlacedGroup, Sentence, read_sentences
 from metaeval.citation.scifi.fact_entailment import Count, counter
 from metaeval.corpus.languages import ends_in_word, has_marks, words_of
 from metaeval.corpus.sentences import RULES, SentenceSplitter
@@ -64,17 +64,14 @@ def _count_tokens(text: str) -> int:
 
 
 def citation_counts(
-    answers: Sequence[Answer],
-    options: ScifiOptions = DEFAULTS,
-    splitter: SentenceSplitter = RULES,
-    tokenizer: str = "words",
+    answers: Sequence[Answer], splitter: SentenceSplitter = RULES, tokenizer: str = "words"
 ) -> CitationCounts:
     """Return counts of tokens, sentences and citations in answers. tokenizer: see `token_counter`; run by sentence.
 
     Raises `UserError` for a tokenizer that cannot be loaded.
     """
     count = token_counter(tokenizer)
-    sentences = [sentence for answer in answers for sentence in read_sentences(answer, options, splitter)]
+    sentences = [sentence for answer in answers for sentence in read_sentences(answer, splitter)]
     marks = [sum(len(group.marks) for group in sentence.groups) for sentence in sentences]
     inside = [_inside(sentence, group) for sentence in sentences for group in sentence.groups for _ in group.marks]
     return CitationCounts(

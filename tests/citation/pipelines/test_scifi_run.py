@@ -151,13 +151,6 @@ def test_what_the_answers_are_like(assessed):
     assert value(found, "new", "not_found", "scifi-answers") is None
 
 
-def test_the_headline_is_over_facts_or_over_answers(assessed):
-    found = assessed(overrides=("interval.resamples=20", "average=answers"))
-    assert [one["measure"] for one in records(found)][:2] == ["entailment_answers", "entailment_facts"]
-    # Over answers: (1.5 / 3 + (0 + the missing one + the lost sentence's) / 3) / 2.
-    assert "old citation entailment 25.0 to 58.3 (if the 1 sentence " in notes(found)["could be"]
-
-
 def test_what_is_missing_is_told_by_reason_and_bounded(assessed):
     said = notes(assessed())
     assert said["not judged"].strip() == (
@@ -269,10 +262,9 @@ def test_where_nothing_is_cited_nothing_has_a_value(assessed, backend):
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
-        # Without the mark that cites nothing: 1.5 / 3.
-        ("out_of_range='left out'", 1.5 / 3),
-        # The fact that is not in its sentence is left out: 1.5 / 3.
-        ("unmapped='left out'", 1.5 / 3),
+        ("group=joint", 1.5 / 4),
+        # A fact without a citation counts 0.
+        ("uncited=fails", 1.5 / 5),
     ],
 )
 def test_options_reach_the_numbers_and_the_signature(assessed, option, expected):
@@ -292,18 +284,15 @@ def test_the_footer_tells_how_often_the_distance_leaves_the_parsers_own_citation
     # `test_scifi_facts_parser`); a sentence with one citation has nothing to choose from.
     text = "Aspirin [1], which lowers fever [2], was made in 1897 [3]. It rained [1]."
     rows = [{"id": "a", "text": text, "passages": [{"text": "Aspirin was made in 1897."}] * 3}]
-    said = {}
-    for own in ("false", "true"):
-        options = {"own_group": own == "true", "interval": {"resamples": 20}}
-        found = metaeval.cite(
-            "scifi", write(rows), "overlap", splitter="rules", results=tmp_path / "results", **options
-        )
-        (unused,) = [one["value"] for one in found.estimates if one["measure"] == "citations_without_facts"]
-        said[own] = {note.label: note.text for note in found.notes}.get("assignment"), unused
-        assert f"own_group={own.title()}" in found.signatures[0]
-    assert said["false"][0].startswith("by distance 1 of 3 facts in sentences of several groups get another citation")
-    assert [said[own][1] for own in ("false", "true")] == [1 / 4, 0 / 4]
-    assert said["true"][0] is None
+    found = metaeval.cite(
+        "scifi", write(rows), "overlap", splitter="rules", results=tmp_path / "results", interval={"resamples": 20}
+    )
+    (unused,) = [one["value"] for one in found.estimates if one["measure"] == "citations_without_facts"]
+    notes = {note.label: note.text for note in found.notes}
+    assert notes["assignment"].startswith(
+        "by distance 1 of 3 facts in sentences of several groups get another citation"
+    )
+    assert unused == 1 / 4
 
 
 def test_rows_say_what_became_of_every_fact(assessed):
@@ -362,9 +351,8 @@ def test_who_makes_the_facts_is_told_by_what_is_given(write):
         (("wndow=3",), {}, "Unknown setting 'wndow'. Did you mean 'window'?"),
         (("window=0",), {}, "window is 0; allowed: a whole number from 1."),
         (("window=some",), {}, "--set window should be a valid integer"),
-        (("group=all",), {}, "--set group should be 'max', 'joint' or 'first'"),
+        (("group=all",), {}, "--set group should be 'max' or 'joint'"),
         (("facts=model",), {}, "A chat model makes the facts, and none is given: give --model NAME"),
-        (("own_group=true",), {"chat": {"model": "m"}}, "own_group=true keeps the citation groups of a parser's"),
         (("facts=parser",), {"chat": {"model": "m"}}, "by the parser (facts=parser) or by a chat model: leave out"),
         (("price_in=1",), {}, "--set price_in is for chat models, and a parser makes the facts: give --model"),
         ((), {"chat": {"base_url": "http://h/v1"}}, "--base-url is for chat models, and a parser makes"),

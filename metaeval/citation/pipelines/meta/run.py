@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.chat_models import Chat, ChatOptions, estimate_for
@@ -101,6 +100,9 @@ def _read(run: Run) -> ToMeasure:
     splits = [human.splits[answer.id] for answer in answers] if human.splits else []
     if not splits and {"autoais", *BY_CHAT} & {*names}:
         splits = [split_response(answer, citeeval, splitter) for answer in answers]
+    # SCiFi's option `uncited` holds for ALCE too.
+    uncited = {name: value for name, value in run.set_options["scifi"].items() if name == "uncited"}
+    alce = {**uncited, **run.set_options["alce"]}
     return ToMeasure(
         names=names,
         options=options,
@@ -123,7 +125,7 @@ def _read(run: Run) -> ToMeasure:
                 options.parser,
                 options.splitter,
                 measures=("length",),
-                changes=_alce_options(run) if name == "alce" else {},
+                changes=alce if name == "alce" else {},
             )
             for name in names
             if name in USUAL
@@ -132,12 +134,6 @@ def _read(run: Run) -> ToMeasure:
         graded=graded,
         outside_scores=read_measures(command.scores, answers),
     )
-
-
-def _alce_options(run: Run) -> dict[str, Any]:
-    """Return the options of ALCE that --set gives; `uncited` is SCiFi's too, and holds for both."""
-    both = {name: value for name, value in run.set_options["scifi"].items() if name == "uncited"}
-    return {**both, **run.set_options["alce"]}
 
 
 def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking | None, ChatOptions | None]:
@@ -336,7 +332,7 @@ def read_facts(read: ToMeasure, chat: Chat | None) -> tuple[list[AnswerFacts], d
     options, splitter = read.scifi, read.splitter
     fields: dict[str, object] = {"pipeline": "scifi", "options": options.signature, "splitter": splitter.name}
     if read.parser is not None:
-        facts = read_with_parser(read.answers, options, read.parser, splitter)
+        facts = read_with_parser(read.answers, read.parser, splitter)
         return facts, {**fields, "facts": facts_signature(options, read.parser)}
     if read.chat is None or chat is None:
         raise ValueError("facts need a parser or a chat model")
