@@ -12,7 +12,6 @@ from typing import Any, get_origin, get_type_hints
 
 from metaeval import registry
 from metaeval.analyses.analysis import GROUPS, Analysis, own_fields
-from metaeval.citation.marks_and_sentences import MarkStyles
 from metaeval.config import RunConfig
 from metaeval.declared import (
     flag_of,
@@ -290,7 +289,7 @@ def _cite_settings_page() -> str:
         for pipeline in reversed(pipelines)
         for owner in pipeline.owners.values()
     )
-    for owner in dict.fromkeys([*owners, MarkStyles]):
+    for owner in dict.fromkeys(owners):
         parts += [
             f"## {owner.__name__}",
             str(owner.__doc__).partition("\n")[0],

@@ -311,7 +311,6 @@ class cite:
         splitter: str = 'auto',
         partial: float | str | None = None,
         measures: str | Sequence[str] = ...,
-        reading: str = 'official',
         denominator: str = 'answered',
         stray: str = 'forgiven',
         matched: bool = False,

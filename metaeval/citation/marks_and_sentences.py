@@ -28,33 +28,17 @@ _BRACKET = re.compile(
 _UNCLOSED = re.compile(r"\[(\d+)")
 _DIGIT = re.compile(r"\d")
 _RANGE = re.compile(r"\s*[–—-]\s*")
+_LONGEST_RANGE = 50  # a longer one is unparsable
 _LONGEST_NUMBER = 18  # digits; no list of passages is that long, and Python refuses to read some longer numbers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarkStyles:
-    """Which citation marks are read; a plain `[1]` always is."""
+MarkStyles = Literal["all", "plain", "unclosed"]
+"""Which citation marks are read.
 
-    lists: bool = True
-    """Read lists: [1, 2] and [1;2]."""
-    ranges: bool = True
-    """Read ranges: [1-3], with any dash."""
-    carets: bool = True
-    """Read carets: [^1]."""
-    corners: bool = True
-    """Read corner brackets: 【1】."""
-    longest_range: int = 50
-    """Most numbers that a range may stand for; a longer range, or one that runs downwards, is unparsable."""
-    unclosed: bool = False
-    """Read '[' and digits as a mark, whether the bracket closes or not, as ALCE's released code does; the other
-    styles are then off."""
-
-
-UNCLOSED = MarkStyles(lists=False, ranges=False, carets=False, corners=False, unclosed=True)
-"""The marks that the released ALCE code reads."""
-
-PLAIN = MarkStyles(lists=False, ranges=False, carets=False, corners=False)
-"""Only [1] is a mark, for the profiles that follow the released code of ALiiCE and of CiteEval."""
+all: [1], lists ([1, 2] and [1;2]), ranges ([1-3], with any dash), carets ([^1]) and corner brackets (【1】). plain: [1]
+alone, as in the released code of ALiiCE and of CiteEval. unclosed: '[' and digits, whether the bracket closes or not,
+as in the released code of ALCE.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +50,19 @@ class MarkGroup:
     marks: tuple[Mark, ...]
 
 
-def find_marks(text: str, styles: MarkStyles | None = None, first: int = 1) -> list[Mark]:
-    """Return every mark in the text, in order; one that the styles (default: `MarkStyles()`) cannot read has no number.
+def find_marks(text: str, styles: MarkStyles = "all", first: int = 1) -> list[Mark]:
+    """Return every mark in the text, in order; one that the styles cannot read has no number.
 
     The marks of one bracket (`[1, 2]`) share its offsets. first: the number by which the text cites the first passage;
     numbers are shifted so that it is 1.
     """
-    styles = styles or MarkStyles()
     marks: list[Mark] = []
     for start, end, numbers in brackets(text, styles, first):
         marks.extend([Mark(start, end, number) for number in numbers] or [Mark(start, end, None)])
     return marks
 
 
-def cited_spans(text: str, styles: MarkStyles | None = None, first: int = 1) -> list[MarkGroup]:
+def cited_spans(text: str, styles: MarkStyles = "all", first: int = 1) -> list[MarkGroup]:
     """Return the groups of adjacent marks in the text, in order; marks without a number are ignored."""
     groups: list[MarkGroup] = []
     for mark in find_marks(text, styles, first):
@@ -106,46 +89,41 @@ def unread(every: Sequence[Mark], read: Sequence[Mark]) -> list[Mark]:
     return missed
 
 
-def brackets(text: str, styles: MarkStyles, first: int = 1) -> Iterator[tuple[int, int, list[int]]]:
+def brackets(text: str, styles: MarkStyles = "all", first: int = 1) -> Iterator[tuple[int, int, list[int]]]:
     """Yield (start, end, numbers) of each bracket with a digit; numbers: empty if the styles cannot read the bracket.
 
     first: the number by which the text cites the first passage; numbers are shifted so that it is 1.
     """
-    if styles.unclosed:
+    if styles == "unclosed":
         for match in _UNCLOSED.finditer(text):
-            yield match.start(), match.end(), _items(match[1], styles, first)
+            yield match.start(), match.end(), _items(match[1], first)
         return
     for match in _BRACKET.finditer(text):
         if match["body"] is not None:
-            readable = styles.corners or match["open"] == "["
-            yield match.start(), match.end(), _items(match["body"], styles, first) if readable else []
+            readable = styles == "all" or (match["open"] == "[" and match["body"].isdecimal())
+            yield match.start(), match.end(), _items(match["body"], first) if readable else []
         elif match["other"] is None or _DIGIT.search(match["other"]):
             yield match.start(), match.end(), []
 
 
-def _items(body: str, styles: MarkStyles, first: int) -> list[int]:
+def _items(body: str, first: int) -> list[int]:
     """Return the numbers in a bracket's text, shifted by `first`; empty where any part of the text is unreadable."""
-    items = re.split(r"[,;]", body)
-    if len(items) > 1 and not styles.lists:
-        return []
     numbers: list[int] = []
-    for item in items:
-        read = _item(item.strip(), styles)
+    for item in re.split(r"[,;]", body):
+        read = _item(item.strip())
         if not read:
             return []
         numbers.extend(number - first + 1 for number in read)
     return numbers
 
 
-def _item(item: str, styles: MarkStyles) -> Sequence[int]:
-    if item.startswith("^") and not styles.carets:
-        return ()
+def _item(item: str) -> Sequence[int]:
     ends = _RANGE.split(item.replace("^", ""))
     if any(len(end) > _LONGEST_NUMBER for end in ends):
         return ()
     if len(ends) == 1:
         return (int(ends[0]),)
-    if len(ends) > 2 or not styles.ranges or not 0 <= int(ends[1]) - int(ends[0]) < styles.longest_range:
+    if len(ends) > 2 or not 0 <= int(ends[1]) - int(ends[0]) < _LONGEST_RANGE:
         return ()
     return range(int(ends[0]), int(ends[1]) + 1)
 
@@ -182,7 +160,7 @@ class LocatedText:
         offsets = [offset for offset in self.at if offset != _ADDED]
         return (min(offsets), max(offsets) + 1) if offsets else (0, 0)
 
-    def marks(self, styles: MarkStyles | None = None, first: int = 1) -> list[Mark]:
+    def marks(self, styles: MarkStyles = "all", first: int = 1) -> list[Mark]:
         """Return the text's marks with their offsets in the answer; marks in added text are left out."""
         marks: list[Mark] = []
         for mark in find_marks(self.text, styles, first):
@@ -191,7 +169,7 @@ class LocatedText:
                 marks.append(Mark(start, max(start, last) + 1, mark.number))
         return marks
 
-    def without_marks(self, styles: MarkStyles | None = None, first: int = 1) -> LocatedText:
+    def without_marks(self, styles: MarkStyles = "all", first: int = 1) -> LocatedText:
         """Return the text without the readable marks and the white space before each."""
         marks = [mark for mark in find_marks(self.text, styles, first) if mark.number is not None]
         return self.without([(len(self.text[: mark.start].rstrip()), mark.end) for mark in marks])
@@ -258,7 +236,7 @@ def split(reading: LocatedText, splitter: SentenceSplitter = RULES) -> list[Loca
 
 
 def move_leading(
-    sentences: Sequence[LocatedText], leading: Leading = "keep", styles: MarkStyles | None = None
+    sentences: Sequence[LocatedText], leading: Leading = "keep", styles: MarkStyles = "all"
 ) -> list[LocatedText]:
     """Return the sentences with marks that open a sentence moved to the end of the sentence before.
 
@@ -278,7 +256,7 @@ def move_leading(
     return moved
 
 
-def _leading(sentence: LocatedText, leading: Leading, styles: MarkStyles | None) -> tuple[int, int] | None:
+def _leading(sentence: LocatedText, leading: Leading, styles: MarkStyles) -> tuple[int, int] | None:
     """Return the offsets of the marks that open a sentence and are moved; None if there are none."""
     if leading == "move first" and sentence.text.startswith("["):
         match = re.search(r"\[\d+\]", sentence.text)

@@ -167,11 +167,9 @@ def test_a_sentence_of_marks_alone_is_no_crash():
     assert [(claim.text, claim.citations) for claim in released.claims] == [("[1][2]", ())]
 
 
-def test_light_cleaning_keeps_numbers_and_hyphens():
+def test_numbers_lose_their_points_and_words_their_hyphens():
     text = "Prices (in Grey's state-of-the-art shop) rose 3.5% to $4."
     assert draft(f"{text[:-1]}[1].", PAPER).text == "Prices in Greys stateoftheart shop rose 35 to 4"
-    light = aliice_profile(cleaning="light")
-    assert draft(f"{text[:-1]}[1].", light).text == "Prices in Grey's state-of-the-art shop rose 3.5% to $4"
 
 
 @pytest.mark.parametrize(
@@ -207,10 +205,7 @@ def test_a_mark_after_a_comma_hangs_on_the_word_before_it():
     assert [word for word, _ in hung(LIST, aliice_profile("paper", hangs_on="word"))[0]] == [",", ",", "blood"]
 
 
-def test_of_a_word_in_several_tokens_the_last_is_cited_and_a_comma_alone_where_there_is_no_word():
-    assert hung("State-of-the-art[1] boats carry coal, which they sell[2].", aliice_profile(cleaning="light"))[0][
-        0
-    ] == ("art", 1)
+def test_a_comma_alone_is_cited_where_there_is_no_word():
     assert hung("Boats carry coal , [1] which they sell[2].", PAPER)[0] == [("coal", 1), ("sell", 2)]
     assert hung(",[1] and so on it goes[2].", PAPER)[0] == [(",", 1), ("goes", 2)]
 

@@ -264,8 +264,8 @@ def test_options_are_named_in_the_signature_and_checked():
         aliice_profile("papers")
     with pytest.raises(UserError, match=r"Unknown option of ALiiCE 'bounds'\. Did you mean 'bound'\?"):
         aliice_profile(bounds=3)
-    with pytest.raises(UserError, match="longest is 0; allowed: a whole number from 1, or none"):
-        aliice_profile(longest=0)
+    with pytest.raises(UserError, match="bound is 0; allowed: a whole number from 1, or none"):
+        aliice_profile(bound=0)
 
 
 WORDS = "Cups are made of which and , . don't cannot שלום 🙂 \u200b \x00 3.5%"

@@ -9,7 +9,7 @@ from metaeval.citation.citeeval.edited_answers import improved
 from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.data_model import Answer, Passage
-from metaeval.citation.marks_and_sentences import UNCLOSED, find_marks
+from metaeval.citation.marks_and_sentences import find_marks
 
 PASSAGES = tuple(Passage(f"Passage {number}.") for number in range(1, 7))
 
@@ -139,13 +139,6 @@ def test_marks_that_stand_otherwise_in_the_answer_are_not_touched():
     assert (found.answer.text, found.fates) == (one.text, {1: "marks not found"})
     right = improved(one, split, {1: [delete(2)]}, CiteEvalOptions(merge_below=20))
     assert right.answer.text == "Rain fell on the whole of the land [1].\nSo."
-
-
-def test_unclosed_marks_are_refused():
-    one = answer("Rain fell [1].")
-    options = CiteEvalOptions(styles=UNCLOSED)
-    with pytest.raises(ValueError, match="without a closing bracket"):
-        improved(one, split_response(one, options), {}, options)
 
 
 def test_edits_that_cannot_be_applied_are_skipped_and_named():

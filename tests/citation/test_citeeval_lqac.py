@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from metaeval.citation.chat_models import chat_request
 from metaeval.citation.citeeval import baselines
-from metaeval.citation.citeeval.baselines import KINDS, TRIPLE, Open, known, lqac, lqac_inquiries, lqac_response, mean
+from metaeval.citation.citeeval.baselines import KINDS, TRIPLE, Open, known, lqac, lqac_inquiries, mean, response_triple
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options_and_values import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
@@ -108,26 +108,24 @@ def test_values_of_statements_by_hand():
     assert none.values == exact(1.0, 0.0, 0.0)
 
 
-def test_a_response_as_citeeval_has_it_and_as_longcite_has_it():
+def triple_of(statements, cited, scenario="full"):
+    return response_triple([one.values for one in statements], cited, scenario)
+
+
+def test_a_response_is_the_mean_over_its_statements():
     found, cited = judged(THREE, FULL, RELEVANT, IRRELEVANT, NOT_NEEDED, PARTIAL, RELEVANT)
     # CiteEval: means over the three statements. P (1/2 + 0 + 1) / 3, R (1 + 1 + 1/2) / 3, F1 (2/3 + 0 + 2/3) / 3.
-    whole = lqac_response(found, cited)
+    whole = triple_of(found, cited)
     assert of(whole) == pytest.approx((1 / 2, 5 / 6, 4 / 9))
-    # LongCite (LongBench-Cite/auto_scorer.py): precision over the three citations, 2/3; F1 of the two means.
-    own = lqac_response(found, cited, aggregation="response")
-    assert of(own) == pytest.approx((2 / 3, 5 / 6, 2 * (2 / 3) * (5 / 6) / (9 / 6)))
 
 
 def test_in_the_scenario_of_cited_statements_the_others_are_masked():
     found, cited = judged(THREE, FULL, RELEVANT, IRRELEVANT, NOT_NEEDED, PARTIAL, RELEVANT)
-    masked = lqac_response(found, cited, "cited")
+    masked = triple_of(found, cited, "cited")
     assert of(masked) == pytest.approx((3 / 4, 3 / 4, 2 / 3))
-    own = lqac_response(found, cited, "cited", "response")
-    assert of(own) == pytest.approx((2 / 3, 3 / 4, 2 * (2 / 3) * (3 / 4) / (17 / 12)))
     alone, uncited = judged("It is long.", NOT_NEEDED)
-    for aggregation in ("statements", "response"):
-        assert lqac_response(alone, uncited, "cited", aggregation) == exact(0.0, 0.0, 0.0)
-        assert lqac_response([], [], "cited", aggregation) == dict.fromkeys(TRIPLE, baselines.UNDEFINED)
+    assert triple_of(alone, uncited, "cited") == exact(0.0, 0.0, 0.0)
+    assert triple_of([], [], "cited") == dict.fromkeys(TRIPLE, baselines.UNDEFINED)
 
 
 def test_what_gives_nothing_to_read_is_not_asked_and_supports_nothing():
@@ -142,7 +140,7 @@ def test_what_gives_nothing_to_read_is_not_asked_and_supports_nothing():
 
 def test_a_response_that_found_no_answer_is_not_asked_about_and_needs_no_citation():
     found, cited = judged("No answer was found.")
-    assert lqac_response(found, cited) == exact(0.0, 1.0, 0.0)
+    assert triple_of(found, cited) == exact(0.0, 1.0, 0.0)
 
 
 BAD = [
@@ -166,7 +164,7 @@ def test_a_reply_out_of_form_is_missing_and_never_a_number(bad):
     assert found.states == {"unparsed": 1, "read": 1}
     assert (of(found.values), of(found.values, "least")) == ((1.0, None, None), (1.0, 0.0, 0.0))
     assert of(found.values, "most") == (1.0, 1.0, 1.0)
-    assert lqac_response([found], cited)["recall"] == Open(None, 0.0, 1.0)
+    assert triple_of([found], cited)["recall"] == Open(None, 0.0, 1.0)
 
 
 def test_every_way_to_fill_what_is_missing_stays_within_the_bounds_and_reaches_them():
@@ -176,29 +174,27 @@ def test_every_way_to_fill_what_is_missing_stays_within_the_bounds_and_reaches_t
     cited = [bool(one.citations) for one in split.statements]
     choices = [words.get(one.kind.name, (RELEVANT, IRRELEVANT)) for one in inquiries]
 
-    def value(answers, aggregation):
+    def value(answers):
         (found,) = lqac([response], [split], list(zip(inquiries, answers, strict=True)))
-        return lqac_response(found, cited, aggregation=aggregation)
+        return triple_of(found, cited)
 
     for _ in range(12):
         answers = [lost if chance.random() < 0.5 else chance.choice(own) for own in choices]
         ways = [own if answer is lost else (answer,) for own, answer in zip(choices, answers, strict=True)]
-        for aggregation in ("statements", "response"):
-            open_ = value(answers, aggregation)
-            filled = [value(each, aggregation) for each in product(*ways)]
-            for name, part in open_.items():
-                ends = [one[name].value for one in filled]
-                assert (part.least, part.most) == pytest.approx((min(ends), max(ends)))
-                assert part.point is None or part.least <= part.point <= part.most
+        open_ = value(answers)
+        filled = [value(each) for each in product(*ways)]
+        for name, part in open_.items():
+            ends = [one[name].value for one in filled]
+            assert (part.least, part.most) == pytest.approx((min(ends), max(ends)))
+            assert part.point is None or part.least <= part.point <= part.most
 
 
 WORTH = {"full": 1.0, "partial": 0.5, "none": 0.0, "yes": 0.0, "no": 1.0, "relevant": 1.0, "irrelevant": 0.0}
 TEXTS = ("The Oder is 840 km long [1][2]. It is a river.", "Barges sing [2].", "It is black. Coal burns [1][2].", THREE)
 
 
-@pytest.mark.parametrize("aggregation", ["statements", "response"])
 @given(data=st.data())
-def test_the_mean_over_responses_lies_within_what_it_could_be_however_words_are_lost(aggregation, data):
+def test_the_mean_over_responses_lies_within_what_it_could_be_however_words_are_lost(data):
     """Words of answers with more citations are lost more often; of each kind at least one is known."""
     answers = [
         Answer(f"a{n}", data.draw(st.sampled_from(TEXTS)), PASSAGES) for n in range(data.draw(st.integers(1, 5)))
@@ -215,7 +211,7 @@ def test_the_mean_over_responses_lies_within_what_it_could_be_however_words_are_
             known_of.setdefault(one.kind.name, []).append(WORTH[word])
     found = lqac(answers, splits, heard)
     values = [
-        lqac_response(own, [bool(one.citations) for one in split.statements], aggregation=aggregation)
+        triple_of(own, [bool(one.citations) for one in split.statements])
         for own, split in zip(found, splits, strict=True)
     ]
     for name in TRIPLE:

@@ -161,7 +161,6 @@ def test_what_is_missing_stays_missing_and_is_filled_only_as_released():
 
 def test_auto_is_the_mean_of_both_and_missing_if_either_is():
     assert both(rated(0.5), rated(0.992)).value == pytest.approx(0.746)
-    assert both(rated(0.5), rated(1.0), weight=0.25).value == 0.875
     half = both(rated(0.5), MISSING)
     assert (half.value, half.state, half.least, half.most) == (None, "missing", 0.25, 0.75)
     assert both(UNDECIDED, UNDECIDED) == UNDECIDED

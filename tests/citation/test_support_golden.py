@@ -47,10 +47,10 @@ def with_first_citations():
     return [case for case in golden("trec_support", "cases") if "official_first_citation_file" in case.values[0]]
 
 
-def levels_in(reader, rows, reading="official"):
+def levels_in(reader, rows):
     """The statements with their levels of each row of a file, as the pipeline reads them."""
     answers = list(reader([DataRow(f"row {number}", row) for number, row in enumerate(rows)]))
-    judged = labels_of([support_statements(answer, RULES, reading) for answer in answers])
+    judged = labels_of([support_statements(answer, RULES) for answer in answers])
     return [[row.levels for row in of_answer] for of_answer in judged]
 
 

@@ -30,8 +30,8 @@ OFFLINE = {
     ),
     "aliice": (["aliice", "answers.jsonl", "--metrics", "overlap"], {"metrics": ["overlap"]}),
     "scifi": (
-        ["scifi", "answers.jsonl", "--nli", "overlap", "-s", "group=joint", "-s", "styles={lists: false}"],
-        {"nli": "overlap", "group": "joint", "styles": {"lists": False}},
+        ["scifi", "answers.jsonl", "--nli", "overlap", "-s", "group=joint", "-s", "window=4"],
+        {"nli": "overlap", "group": "joint", "window": 4},
     ),
     "meta": (
         ["meta", "rated.jsonl", "--nli", "overlap", "--scenario", "cited"],

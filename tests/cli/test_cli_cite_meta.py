@@ -229,8 +229,8 @@ def test_rated_answers_go_to_the_other_commands_as_they_are(ran, rated, tmp_path
         ),
         (("--nli", "overlpa"), "Did you mean 'overlap'"),
         (("--scenario", "citde"), "Did you mean 'cited'"),
-        (("--set", "responces=own"), "Did you mean 'responses'"),
-        (("--set", "responses=mine"), "responses should be 'own' or 'rated statements'"),
+        (("--set", "testde=all"), "Did you mean 'tested'"),
+        (("--set", "tested=mine"), "tested should be 'headline' or 'all'"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(refused, rated, options, says):

@@ -9,7 +9,6 @@ import pytest
 from pydantic import BaseModel
 
 from metaeval import registry
-from metaeval.citation.marks_and_sentences import MarkStyles
 from metaeval.citation.pipelines.pipeline import fields_of
 from metaeval.config import RunConfig
 from metaeval.declared import option_docs
@@ -26,7 +25,6 @@ OWNED = (
     *dict.fromkeys(
         one for name in registry.names("pipeline") for one in registry.find("pipeline", name).owners.values()
     ),
-    MarkStyles,
     *(registry.find("pipeline", name).options for name in registry.names("pipeline")),
     *dict.fromkeys(registry.find("metric", name).Options for name in registry.names("metric")),
 )

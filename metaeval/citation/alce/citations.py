@@ -19,8 +19,6 @@ from metaeval.citation.citation_table import (
 )
 from metaeval.citation.data_model import Answer, Claim, Entails
 from metaeval.citation.marks_and_sentences import (
-    PLAIN,
-    UNCLOSED,
     Leading,
     LocatedText,
     MarkStyles,
@@ -48,8 +46,9 @@ class AlceOptions:
     statements: Literal["sentences", "list items"] = "sentences"
     """Unit of a claim: sentences, or list items of a comma-separated answer (QAMPARI), each read behind its
     question."""
-    styles: MarkStyles = by_profile(MarkStyles(), released=UNCLOSED, aliice=PLAIN)
-    """Citation marks that are read, as NAME: VALUE of the marks' own options."""
+    styles: MarkStyles = by_profile("all", released="unclosed", aliice="plain")
+    """Citation marks that are read: all styles ([1, 2], [1-3], [^1], 【1】), plain [1] alone, or '[' and digits, closed
+    or not (unclosed)."""
     lines: Literal["first", "all"] = by_profile("all", released="first")
     """Read all lines of an answer, or the first only."""
     leading: Leading = by_profile("keep", aliice="move first")
@@ -179,7 +178,7 @@ def _marks_with_states(unit: LocatedText, answer: Answer, options: AlceOptions) 
         state: MarkState = "judged"
         if mark.number is None:
             # The released code reads a number of any length, and one that is too long here lies out of any range.
-            state = "fails" if options.styles.unclosed else "not read"
+            state = "fails" if options.styles == "unclosed" else "not read"
         elif mark.number in seen and options.repeats == "drop":
             state = "repeated"
         elif place is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from metaeval.citation.citation_table import Untitled, Zero
-from metaeval.citation.marks_and_sentences import PLAIN, Leading, MarkStyles
+from metaeval.citation.marks_and_sentences import Leading
 from metaeval.citation.profiles import by_profile, changed_profile, check_limits, differing, profile_of
 
 
@@ -16,14 +16,8 @@ class Profile:
 
     name: str
     """Name of the profile."""
-    cleaning: Literal["released", "light"] = "released"
-    """Characters that the parser and the metric never see: released deletes all but word characters, white space,
-    brackets and commas (3.5% becomes 35); light keeps decimals, hyphens, apostrophes within words, percent and
-    currency signs."""
     strip_words: bool = by_profile(False, released=True)
     """Strip ASCII punctuation from the ends of words, commas too; a comma that stood alone leaves an empty word."""
-    longest: int | None = 50
-    """Most words of a sentence that is parsed (none: all are)."""
     one_root: bool = by_profile(True, released=False)
     """Parse only what the parser sees as one sentence."""
     merge_groups: bool = by_profile(True, released=False)
@@ -45,8 +39,8 @@ class Profile:
     released code hangs that child under the root a second time."""
     key: Literal["group", "text"] = by_profile("group", released="text")
     """Keep claims by group, or by their text, where the last group wins."""
-    styles: MarkStyles = by_profile(MarkStyles(), released=PLAIN)
-    """Citation marks that are read, as NAME: VALUE of the marks' own options."""
+    styles: Literal["all", "plain"] = by_profile("all", released="plain")
+    """Citation marks that are read: all styles ([1, 2], [1-3], [^1], 【1】), or plain [1] alone."""
     leading: Leading = by_profile("move all", released="move first")
     """What becomes of marks that open a sentence: they stay, or the first or all of them move to the sentence
     before."""
@@ -74,7 +68,7 @@ class Profile:
     ROUGE-L, which the paper names."""
 
     def __post_init__(self) -> None:
-        check_limits(self, "longest", "bound")
+        check_limits(self, "bound")
 
     @property
     def signature(self) -> str:

@@ -21,10 +21,9 @@ MARK = re.compile(r"\[(\d{1,18})\]")
 
 No list of passages needs more digits, and Python refuses to read some longer numbers.
 """
-_DELETED = {
-    "released": re.compile(r"[^\w\s\[\],]"),
-    "light": re.compile(r"(?!(?<=\w)['’.‐‑–-](?=\w))[^\w\s\[\],%$€£]"),
-}
+_DELETED = re.compile(r"[^\w\s\[\],]")
+"""Characters that the parser and the metric never see: 3.5% becomes 35."""
+_LONGEST = 50  # words of a sentence that is parsed
 _PART = re.compile(rf"(?P<mark>{MARK.pattern})|(?P<word>(?:(?!{MARK.pattern})\S)+)")
 
 MarkSpan = tuple[int, int, int]
@@ -172,9 +171,9 @@ def draft(sentence: str, profile: Profile) -> PreparedSentence:
     as_is = whole(sentence)
     if not has_mark(sentence):
         return PreparedSentence(sentence, as_is, stated=(Stated(sentence, (), "sentence"),))
-    if profile.longest is not None and len(sentence.split()) > profile.longest:
+    if len(sentence.split()) > _LONGEST:
         return PreparedSentence(sentence, as_is, stated=(Stated(without_marks(sentence), marks_of(as_is), TOO_LONG),))
-    clean = as_is.without([match.span() for match in _DELETED[profile.cleaning].finditer(sentence)])
+    clean = as_is.without([match.span() for match in _DELETED.finditer(sentence)])
     words, groups = words_and_groups(clean, profile)
     return PreparedSentence(sentence, clean, words, groups, " ".join(words))
 

@@ -240,9 +240,6 @@ KINDS = (RECALL, NEED, PRECISION)
 _Question = tuple[str, int, int, int | None]
 """The kind, response, statement and citation of a question."""
 
-LqacAggregation = Literal["statements", "response"]
-"""How a response is aggregated from its statements: as in CiteEval, or as in LongCite."""
-
 
 @dataclass(frozen=True)
 class LqacStatement:
@@ -327,28 +324,6 @@ def lqac(
     relevance = with_point_estimates([statement.relevance for statement in judged], relevance_kinds)
     valued = map(LqacStatement.with_values, judged, recalls, relevance)
     return [[next(valued) for _ in split.statements] for split in splits]
-
-
-def lqac_response(
-    statements: Sequence[LqacStatement],
-    cited: Sequence[bool],
-    scenario: CitedScenario = "full",
-    aggregation: LqacAggregation = "statements",
-) -> Triple:
-    """Return precision, recall and F1 of a response; cited: which of its statements have citations.
-
-    "statements", as in CiteEval: each is the mean over statements. "response", as in LongCite: recall is the mean over
-    statements, precision the mean over all citations of the response (0 without one), F1 their harmonic mean.
-    In the scenario "cited", statements without citations are left out, and a response without citations is 0.
-    Raises ValueError if the lengths differ.
-    """
-    if aggregation == "statements" or not statements:
-        return response_triple([statement.values for statement in statements], cited, scenario)
-    used = [statement for statement, has in zip(statements, cited, strict=True) if has or scenario == "full"]
-    if not used:
-        return triple(known(0.0), known(0.0))
-    relevant = [value for statement in used for value in statement.relevance]
-    return triple(mean(relevant) if relevant else known(0.0), mean([statement.recall for statement in used]))
 
 
 def _statement(

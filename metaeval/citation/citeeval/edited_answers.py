@@ -80,10 +80,8 @@ def improved(
 ) -> Improved:
     """Return the answer after the judge's edits. edits: by a statement's number; absent where the judge gave none.
 
-    split: the answer's statements, by the same options. Raises ValueError for the style of unclosed marks.
+    split: the answer's statements, by the same options.
     """
-    if options.styles.unclosed:
-        raise ValueError("marks without a closing bracket cannot be edited")
     highest = min(len(answer.passages), options.highest or len(answer.passages))
     changes: list[_Change] = []
     done: dict[int, tuple[Edit, ...]] = {}

@@ -325,7 +325,7 @@ def _statement(
     values: dict[CiteEvalMeasure, StatementValue] = {"rating": rating}
     if judged.mode == "edits":
         distance = by_edits(statement.citations, context, edits, options, len(answer.passages), coefficients)
-        values |= {"edits": distance, "auto": both(rating, distance, options.weight)}
+        values |= {"edits": distance, "auto": both(rating, distance)}
     return StatementValues(statement, None if context is None else CONTEXTS[context], edits, stars, values)
 
 

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field
 
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, Coefficients, Edit, edit_distance, edit_problems
-from metaeval.citation.marks_and_sentences import PLAIN, MarkStyles
 from metaeval.citation.profiles import by_profile, changed_profile, profile_of
 from metaeval.errors import UserError
 
@@ -26,8 +25,8 @@ class CiteEvalOptions:
     The defaults are the profile "paper".
     """
 
-    styles: MarkStyles = by_profile(MarkStyles(), released=PLAIN)
-    """Citation marks that are read, as NAME: VALUE of the marks' own options."""
+    styles: Literal["all", "plain"] = by_profile("all", released="plain")
+    """Citation marks that are read: all styles ([1, 2], [1-3], [^1], 【1】), or plain [1] alone."""
     highest: int | None = by_profile(None, released=10)
     """Highest number that is read as a citation (none: the number of passages)."""
     no_answer: Literal["never", "lone sentence", "anywhere"] = by_profile("lone sentence", released="anywhere")
@@ -50,8 +49,6 @@ class CiteEvalOptions:
     passage that does not exist): unscored, or scored as it stands."""
     index_shift: bool = by_profile(False, released=True)
     """Count the response's citations one too high in the edit distance, as the released code does."""
-    weight: float = 0.5
-    """Share of the rating in CiteEval-Auto; the rest is the edit distance's."""
     nothing_rated: Literal["undefined", "full marks"] = by_profile("undefined", released="full marks")
     """Value of a response none of whose statements needs a rating: undefined, or full marks."""
     stops: bool = by_profile(False, released=True)
@@ -90,8 +87,6 @@ def citeeval_options(profile: str = "paper", **changes: Any) -> CiteEvalOptions:
         )
     if options.merge_below < 0:
         raise UserError(f"merge_below is {options.merge_below}; allowed: a whole number from 0.")
-    if not 0 <= options.weight <= 1:
-        raise UserError(f"weight is {options.weight}; allowed: a number from 0 to 1.")
     return options
 
 
@@ -194,16 +189,16 @@ def by_edits(
     return rated(edit_distance(citations, edits, coefficients, options.index_shift))
 
 
-def both(rating: StatementValue, edits: StatementValue, weight: float = 0.5) -> StatementValue:
-    """Return CiteEval-Auto: the weighted mean of a statement's rating and edit distance; missing if either is.
+def both(rating: StatementValue, edits: StatementValue) -> StatementValue:
+    """Return CiteEval-Auto: the mean of a statement's rating and edit distance; missing if either is.
 
-    weight: of the rating. A statement without citations has the value of its rating.
+    A statement without citations has the value of its rating.
     """
     if rating.state != "rated" and rating.state != "missing":
         return rating
     if rating.value is not None and edits.value is not None:
-        return rated(weight * rating.value + (1 - weight) * edits.value)
-    least, most = _mixed(rating.least, edits.least, weight), _mixed(rating.most, edits.most, weight)
+        return rated(0.5 * rating.value + 0.5 * edits.value)
+    least, most = _mixed(rating.least, edits.least), _mixed(rating.most, edits.most)
     return StatementValue(None, "missing", least, most)
 
 
@@ -218,8 +213,8 @@ def _missing_distance(coefficients: Coefficients) -> StatementValue:
     return StatementValue(None, "missing", min(1.0, *worths), max(1.0, *worths))
 
 
-def _mixed(rating: float | None, edits: float | None, weight: float) -> float | None:
-    return None if rating is None or edits is None else weight * rating + (1 - weight) * edits
+def _mixed(rating: float | None, edits: float | None) -> float | None:
+    return None if rating is None or edits is None else 0.5 * rating + 0.5 * edits
 
 
 CitedScenario = Literal["full", "cited"]

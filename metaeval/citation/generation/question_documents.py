@@ -126,7 +126,9 @@ def cited_and_negatives(answers: Sequence[Answer], negatives: int, seed: int, no
         drawn = {*draw.sample(uncited, min(negatives, len(uncited)))}
         more: list[Passage] = []
         if missing := negatives - len(drawn):
-            others = _of_others(answer, answers)
+            texts = {passage.text for passage in answer.passages}
+            every = {passage.text: passage for other in answers for passage in other.passages if passage.text.strip()}
+            others = [passage for text, passage in every.items() if text not in texts]
             if len(others) < missing:
                 raise UserError(
                     f"negatives={negatives} asks for more documents than there are: question "
@@ -159,13 +161,6 @@ def _with_documents(answer: Answer, order: Sequence[int], more: Sequence[Passage
             end = mark.end
     passages = (*(answer.passages[place - 1] for place in order), *more)
     return replace(answer, text=text + answer.text[end:], passages=passages, first=1)
-
-
-def _of_others(question: Answer, questions: Iterable[Answer]) -> list[Passage]:
-    """Return the distinct documents with a text that only other questions have."""
-    texts = {passage.text for passage in question.passages}
-    others = {passage.text: passage for other in questions for passage in other.passages if passage.text.strip()}
-    return [passage for text, passage in others.items() if text not in texts]
 
 
 def _samples(questions: Sequence[Answer], samples: int) -> Iterable[Answer]:

@@ -223,13 +223,12 @@ def add_examples(ask: Ask | None, setup: Setup) -> None:
             f"The worked example {shown(failed.question.id)} cannot be shown, because a summary of its documents is "
             f"missing (outcome of the request: {failed.trouble}): ask again, or name another summary_model."
         )
-    stages = [_examples(draft, setup) for draft in drafts]
+    # The last lesson of each stage is its example.
+    stages = [
+        {stage: setup.example(reply, stage, *shown) for stage, shown, reply in lessons(draft, setup)}
+        for draft in drafts
+    ]
     setup.examples = {stage: [examples[stage] for examples in stages] for stage in stages[0]}
-
-
-def _examples(draft: Draft, setup: Setup) -> dict[Stage, str]:
-    """Return the worked example of each stage: the last lesson of the stage."""
-    return {stage: setup.example(reply, stage, *shown) for stage, shown, reply in lessons(draft, setup)}
 
 
 def lessons(draft: Draft, setup: Setup) -> Iterator[tuple[Stage, tuple[Any, ...], str]]:

@@ -66,7 +66,8 @@ def confusion(
     left_out = 0
     for context, contexts, has_citation in zip(judged, human, cited, strict=True):
         names = [CONTEXTS[number] for number in contexts if number is not None]
-        gold = _most([_binary(name) for name in names] if binary else names)
+        chosen = Counter(_binary(name) if binary else name for name in names)
+        gold = next((name for name, times in chosen.items() if 2 * times > len(names)), None)
         label = NEEDS if forced and has_citation else context
         if gold is None or label is None:
             left_out += 1
@@ -77,8 +78,3 @@ def confusion(
 
 def _binary(name: str) -> str:
     return NEEDS if name == NEEDS else OTHER
-
-
-def _most(names: Sequence[str]) -> str | None:
-    """Return the name that makes up more than half of the names; None if no name does."""
-    return next((name for name, times in Counter(names).items() if 2 * times > len(names)), None)

@@ -106,8 +106,6 @@ class MetaOptions:
     unrated: Nothing = "left out"
     """Value of a response none of whose statements has one: left out, or full marks (people's is 0 where the scenario
     of cited statements masks ratings and leaves none)."""
-    responses: Literal["own", "rated statements"] = "own"
-    """Value of a response: the pipeline's own, or the mean over the rated statements."""
     tested: Literal["headline", "all"] = "headline"
     """Measures that are tested against each other: each pipeline's headline measure, or all."""
     profile: str = "paper"
@@ -121,8 +119,8 @@ class MetaOptions:
 
     @property
     def rules(self) -> dict[str, str]:
-        """The values of the options none, unrated and responses, by name, for signatures."""
-        return {"none": self.none, "unrated": self.unrated, "responses": self.responses}
+        """The values of the options none and unrated, by name, for signatures."""
+        return {"none": self.none, "unrated": self.unrated}
 
 
 def cited_alone(human: HumanSet) -> HumanSet:
@@ -406,10 +404,7 @@ def response_level(
             continue
         rows.append(_row(rated, gold, "", rated.answer.text))
         for measure, column in values.items():
-            whole = measures[measure].wholes.get(rated.answer.id, NO_VALUE)
-            if options.responses == "rated statements":
-                whole = _of_statements(rated, aligned[measure]) if measure in aligned else replace(whole, ends=None)
-            column.append(_full(whole, options))
+            column.append(_full(measures[measure].wholes.get(rated.answer.id, NO_VALUE), options))
     return _level("responses", name, rows, values, dropped)
 
 
@@ -421,12 +416,6 @@ def _row(rated: HumanAnswer, gold: float, place: str, text: str) -> Rating:
 def _full(whole: Valued, options: MetaOptions) -> Valued:
     """Return the value of an answer; with `unrated=full marks`, 1 for an answer that the pipeline does not score."""
     return Valued(1.0) if whole.state == "no value" and options.unrated == "full marks" else whole
-
-
-def _of_statements(rated: HumanAnswer, aligned: Mapping[str, Aligned]) -> Valued:
-    """Return, as an answer's value, the mean over its rated statements. aligned: their values, by answer."""
-    pairs = zip(aligned[rated.answer.id].values, rated.ratings, strict=True)
-    return mean_in_part([value for value, rating in pairs if rating is not None])
 
 
 def _level(

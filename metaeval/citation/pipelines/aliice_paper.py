@@ -23,7 +23,6 @@ from metaeval.citation.aliice.claim_options import Profile, aliice_profile
 from metaeval.citation.claim_judging import MAUVE, WITHIN, PipelineReading, Whole, read_claims
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.annotator_columns import LabelTable
-from metaeval.citation.marks_and_sentences import PLAIN
 from metaeval.citation.measures import Statistic, value_of
 from metaeval.citation.pipelines.agreement import as_texts
 from metaeval.citation.pipelines.alce_and_aliice import MEASURES, TITLES, PremiseName
@@ -195,7 +194,7 @@ def read_alike(profile: Profile) -> dict[str, Any]:
     """Return the options, by name, with which ALCE's profile "aliice" reads the same marks and passages as ALiiCE's."""
     shared = {name: getattr(profile, name) for name in _SHARED}
     # The released pattern would leave the second number of [1, 2] in the sentence.
-    return {**shared, "cleaning": "pattern" if profile.styles == PLAIN else "marks"}
+    return {**shared, "cleaning": "pattern" if profile.styles == "plain" else "marks"}
 
 
 def _judge(read: _ReadTables, backends: MakeBackends) -> Layout:

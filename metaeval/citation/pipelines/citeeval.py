@@ -349,9 +349,9 @@ def _judging(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note])
 
 
 def _notes(rated: RatedAnswers, prompts: str) -> list[Note]:
-    weight, mode = rated.reading.judge.options.weight, rated.reading.judge.asking.mode
+    mode = rated.reading.judge.asking.mode
     reading = (
-        f"CiteEval-Auto: {weight:g} of the rating and {1 - weight:g} of the edit distance, statement by statement; "
+        "CiteEval-Auto: 0.5 of the rating and 0.5 of the edit distance, statement by statement; "
         "answers: those with a CiteEval-Auto, of all"
     )
     if mode != "edits":

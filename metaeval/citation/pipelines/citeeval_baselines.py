@@ -15,13 +15,11 @@ from metaeval.citation.citeeval.baselines import (
     UNREAD,
     AttrStatement,
     Baseline,
-    LqacAggregation,
     LqacStatement,
     Open,
     QuestionKind,
     attrscore_by_metric,
     autoais,
-    lqac_response,
     modes_of,
     most_probable_label,
     prompts_of,
@@ -60,13 +58,7 @@ _PAIRS = 1024  # pairs between two reports of progress
 _TRIPLE = (RECALL, PRECISION, F1)
 _MODES = tuple(Column(key=mode, label=mode, scale=100, digits=1) for mode in MODES)
 
-AGGREGATIONS: Mapping[LqacAggregation, tuple[str, str]] = {
-    "statements": ("of statements", "each the mean over statements, as CiteEval has it"),
-    "response": ("as LongCite", "precision over all citations of an answer, F1 from its precision and recall"),
-}
-"""The two aggregations of LQAC's statement values to a response: name in the table, and meaning."""
-
-_NAMES = {"autoais": ("AutoAIS", "backend"), "lqac": ("LQAC", "aggregation"), "attrscore": ("AttrScore", "judge")}
+_NAMES = {"autoais": ("AutoAIS", "backend"), "lqac": ("LQAC", "judge"), "attrscore": ("AttrScore", "judge")}
 """Title of each baseline, and heading of its judges."""
 
 _FULL = {
@@ -149,13 +141,12 @@ class RatedAnswers:
 
 @dataclass(frozen=True, eq=False)
 class ScoredBaseline:
-    """The values of a baseline with one judge or aggregation, called `name`.
+    """The values of a baseline with one judge, called `name`.
 
     fields: fields of its signature. answers: the values of each answer, by column key. statements: the values of each
-    statement of each answer, and words: texts beside them, such as labels (both empty: statements' rows lack this
-    baseline). judged_by: text of the note on how it was judged. unread: items (judge, text) of the note on truncation.
-    prefix, ending: of its columns' names in rows. bounded: keys of the columns whose least and most possible value, if
-    a judgement is missing, are in the rows too.
+    statement of each answer, and words: texts beside them, such as labels. judged_by: text of the note on how it was
+    judged. unread: items (judge, text) of the note on truncation. prefix, ending: of its columns' names in rows.
+    bounded: keys of the columns whose least and most possible value, if a judgement is missing, are in the rows too.
     """
 
     baseline: str
@@ -167,14 +158,14 @@ class ScoredBaseline:
     prefix: str
     ending: str
     bounded: Collection[str]
-    statements: Sequence[Sequence[Mapping[str, Open]]] = ()
+    statements: Sequence[Sequence[Mapping[str, Open]]]
     words: Sequence[Sequence[Record]] = ()
     unread: Sequence[tuple[str, str]] = ()
 
     def of_statement(self, number: int, place: int) -> Record:
-        """Return the row's cells for statement `place` of answer `number`; empty if statements' rows lack them."""
+        """Return the row's cells for statement `place` of answer `number`."""
         words = self.words[number][place] if self.words else {}
-        return {**words, **self.cells(self.statements[number][place])} if self.statements else {}
+        return {**words, **self.cells(self.statements[number][place])}
 
     def cells(self, values: Mapping[str, Open]) -> Record:
         """Return the values of an answer or a statement as cells of its row; None where a judgement is missing."""
@@ -188,7 +179,7 @@ class ScoredBaseline:
 
 
 def judge_baselines(rated: RatedAnswers, backends: MakeBackends) -> list[ScoredBaseline]:
-    """Return each baseline of the run with each of its judges or aggregations. backends: makes the metrics of AutoAIS.
+    """Return each baseline of the run with each of its judges. backends: makes the metrics of AutoAIS.
 
     Metrics judge AutoAIS by decisions, the chat model judges LQAC, and the chat model or a metric with three classes
     judges AttrScore.
@@ -197,7 +188,7 @@ def judge_baselines(rated: RatedAnswers, backends: MakeBackends) -> list[ScoredB
     labelled = [_by_metric(rated, name) for name in reading.labellers.names]
     scored = [_autoais(rated, backend) for backend in backends()]
     if evaluated.lqac is not None:
-        scored += [_lqac(rated, evaluated.lqac, aggregation) for aggregation in AGGREGATIONS]
+        scored.append(_lqac(rated, evaluated.lqac))
     if evaluated.attrscore is not None:
         otherwise = reading.baseline_options.otherwise
         fields = {**_asked(rated, [LABEL]), "otherwise": otherwise}
@@ -251,28 +242,20 @@ def _asked(rated: RatedAnswers, kinds: Sequence[QuestionKind]) -> Mapping[str, S
     return asked_fields(rated.reading.judge.asking, rated.models, prompts_of(kinds), max_tokens=limit)
 
 
-def _lqac(
-    rated: RatedAnswers, answers: Sequence[Sequence[LqacStatement]], aggregation: LqacAggregation
-) -> ScoredBaseline:
-    name, meaning = AGGREGATIONS[aggregation]
-    # Both aggregations have the same statement values, which are shown with the first.
-    first = aggregation == "statements"
-    own_rows = answers if first else ()
+def _lqac(rated: RatedAnswers, answers: Sequence[Sequence[LqacStatement]]) -> ScoredBaseline:
+    statements = [[statement.values for statement in answer] for answer in answers]
     return ScoredBaseline(
         baseline="lqac",
-        name=name,
+        name=rated.reading.judge.asking.model,
         columns=_TRIPLE,
-        answers=[
-            lqac_response(answer, rated.cited(number), rated.reading.scenario, aggregation)
-            for number, answer in enumerate(answers)
-        ],
-        fields={**_asked(rated, KINDS), "aggregation": aggregation},
-        judged_by=meaning,
-        prefix="lqac_" if first else "lqac_longcite_",
+        answers=[response_triple(row, rated.cited(n), rated.reading.scenario) for n, row in enumerate(statements)],
+        fields=_asked(rated, KINDS),
+        judged_by="each measure is the mean over statements",
+        prefix="lqac_",
         ending="",
         bounded=("f1",),
-        statements=[[statement.values for statement in answer] for answer in own_rows],
-        words=[[_lqac_words(statement) for statement in answer] for answer in own_rows],
+        statements=statements,
+        words=[[_lqac_words(statement) for statement in answer] for answer in answers],
     )
 
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from metaeval.citation.pipelines.pipeline import Pipeline, PipelineOptions
-    from metaeval.citation.pipelines.pipeline_result import PipelineResult
     from metaeval.runs.loaded_metrics import MetricProgress
 
 
@@ -198,7 +197,7 @@ def run_analysis(pipeline: Pipeline, options: DeclaredOptions, progress: MetricP
         result = replace(result, recipe=recipe)
     return Done(
         config=result.config,
-        job=partial(_write, result),
+        job=lambda noted: (result.folder, result.write(noted)),
         read=checked.read_files,
         outputs={
             path: partial(_write_text, text=text)
@@ -209,10 +208,6 @@ def run_analysis(pipeline: Pipeline, options: DeclaredOptions, progress: MetricP
         warnings=result.warnings,
         value=result if result.value is None else result.value,
     )
-
-
-def _write(result: PipelineResult, noted: Mapping[str, Any]) -> tuple[Path, Sequence[Path]]:
-    return result.folder, result.write(noted)
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -186,13 +186,17 @@ def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenan
         f"{count(data.statements, 'statement' if judge else 'judgement')} with citations, edits and a rating, in "
     )
     data_text += f"{count(len(read.people), 'answer')} of {count(data.groups, 'group')}"
+    made_by: dict[str, Any] = {"edits": "human", "profile": run.options.profile}
+    if judge:
+        made_by = {"profile": judge.profile, "options": judge.changed, "splitter": run.splitter.name}
+        made_by |= asked_fields(judge.asking, models)
     return Provenance(
         data=data,
         kind="",
         subtitle=f"{plain(data.name)}, edited by {plain(judge.asking.model) if judge else 'people'}",
         fields={
             "pipeline": "citeeval-refit",
-            **(_asked(judge, run, models) if judge else {"edits": "human", "profile": run.options.profile}),
+            **made_by,
             "folds": FOLDS,
         },
         interval=run.config.interval,
@@ -203,12 +207,6 @@ def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenan
             uncertainty(run.config.interval, data.groups),
         ),
     )
-
-
-def _asked(judge: CiteEvalJudge, run: Run, models: Sequence[str]) -> dict[str, Any]:
-    """Return the signature fields on the judge. models: names in its replies."""
-    fields = {"profile": judge.profile, "options": judge.changed, "splitter": run.splitter.name}
-    return {**fields, **asked_fields(judge.asking, models)}
 
 
 def _agreement(agreed: Mapping[str, Mapping[str, ValueInterval]], around: Provenance) -> Table:

@@ -111,7 +111,7 @@ def _read(run: Run) -> SupportRead:
                 f"--partial of {name!r} is {least}, and its threshold of full support is {full}: give both "
                 f"as numbers, --partial {name}=X {'not above' if sign > 0 else 'not below'} --threshold."
             )
-    stated = [support_statements(answer, run.splitter, options.reading) for answer in run.answers]
+    stated = [support_statements(answer, run.splitter) for answer in run.answers]
     names = [name for name in DEFINITIONS if not options.measures or name in options.measures]
     read = SupportRead(run, stated, panel_of(_with_missing(run), resampling_of(run.config)), names, partial)
     if not metrics and not read.labelled:

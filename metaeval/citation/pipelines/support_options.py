@@ -63,7 +63,7 @@ DEFINITIONS: Mapping[str, Definition] = {
 }
 
 
-SETTINGS = ("reading", "denominator", "stray", "matched")
+SETTINGS = ("denominator", "stray", "matched")
 """Options of the pipeline that stand in its signature and are given by --set."""
 
 
@@ -76,10 +76,6 @@ class SupportCommand(pipeline.ReadsAnswers, pipeline.JudgedByMetrics):
         default=None, description="Least score of partial support: X, or NAME=X,NAME=X (default: no partial level)."
     )
     measures: pipeline.NameList = Field(default=(), description="Definitions: trec, fact (default: both). Repeatable.")
-    reading: Annotated[str, one_of("reading", ("official", "words")), Flag("NAME")] = Field(
-        default="official",
-        description="How a judge's replies in the file are read: official (as released), or words (exact words alone).",
-    )
     denominator: Annotated[str, Flag("N"), BeforeValidator(str)] = Field(
         default="answered",
         description="Topics that TREC's means divide by: answered (by the system), topics (of all files), or a number.",

@@ -48,8 +48,8 @@ class CitedReading:
         """Yield how the answers were read, as clauses for the log."""
         units = {name: n for name, n in self.reasons.items() if name.startswith(PLACED)}
         counted = [f"{name.removeprefix(PLACED)}: {n:,}" for name, n in units.items() if name != f"{PLACED}{EXACT}"]
-        note = f"read as {self.form.name}: {_count(len(self.answers), 'answer')}"
-        note += f", {_count(sum(units.values()), 'citation')}" if units else ""
+        note = f"read as {self.form.name}: {count(len(self.answers), 'answer')}"
+        note += f", {count(sum(units.values()), 'citation')}" if units else ""
         note += f" (unit of their offsets: {', '.join(counted)})" if counted else ""
         yield f"{note}; {self.form.note}" if self.form.note else note
         if n := self.quoted_sources:
@@ -136,7 +136,3 @@ def with_texts(answers: Sequence[Answer], sources: Path) -> list[Answer]:
         kept = (replace(new, source=old.source) for new, old in zip(passages, answer.passages, strict=True))
         filled.append(replace(answer, passages=tuple(kept)))
     return filled
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from metaeval.citation.marks_and_sentences import MarkStyles, brackets
+from metaeval.citation.marks_and_sentences import brackets
 from metaeval.citation.readers.cited_text import CitedSource, CitedSpan, CitedText, Reasons
 from metaeval.corpus.sentences import split_sentences
 
@@ -28,7 +28,6 @@ NO_SOURCES = "naming no source"
 
 _LONGEST_MARK = 2_000
 _CLOSING = frozenset(".!?…:;,。！？।॥۔؟\"'”’»)*_")
-_ANY_STYLE = MarkStyles()
 
 
 class PlacedSpan(NamedTuple):
@@ -208,7 +207,7 @@ def _rounded(text: str, cuts: Sequence[tuple[int, int]], reasons: Reasons) -> st
     characters, left = list(text), list(text)
     for start, end in cuts:
         left[start:end] = " " * (end - start)
-    while places := [(start, end) for start, end, _ in brackets("".join(left), _ANY_STYLE)]:
+    while places := [(start, end) for start, end, _ in brackets("".join(left))]:
         # Brackets may enclose brackets; a pass makes the innermost round.
         reasons[BRACKETS] += len(places)
         for start, end in places:

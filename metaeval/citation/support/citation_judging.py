@@ -9,7 +9,7 @@ from metaeval.citation.alce.citations import AlceOptions, statements
 from metaeval.citation.citation_table import CitationLine, CitedMark, find_place, premise, verdicts_on
 from metaeval.citation.data_model import NO_TEXT, Answer, Claim, Entails, Mark, NliPair, Verdict, answer_cells
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.support.level_readings import FIELD, SCALE, Reading, read_levels
+from metaeval.citation.support.level_readings import FIELD, SCALE, read_levels
 from metaeval.citation.support.measures import Level, StatementLevels
 from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES, SentenceSplitter
@@ -30,13 +30,10 @@ class SupportStatement:
     labels: StatementLevels | None = None
 
 
-def support_statements(
-    answer: Answer, splitter: SentenceSplitter = RULES, reading: Reading = "official"
-) -> list[SupportStatement]:
+def support_statements(answer: Answer, splitter: SentenceSplitter = RULES) -> list[SupportStatement]:
     """Return the statements of an answer: those that its file lists, with or without levels, else its sentences.
 
-    reading: how levels are read (see `read_levels`). Raises `UserError` for a level that is not of the file's
-    scale.
+    Raises `UserError` for a level that is not of the file's scale.
     """
     if FIELD not in answer.reference:
         return [
@@ -45,10 +42,10 @@ def support_statements(
             if row.number is not None
         ]
     rows = DataRow(f"answer {shown(answer.id)}", answer.reference).rows(FIELD)
-    return [_stated(answer, row, number, reading) for number, row in enumerate(rows, start=1)]
+    return [_stated(answer, row, number) for number, row in enumerate(rows, start=1)]
 
 
-def _stated(answer: Answer, row: DataRow, number: int, reading: Reading) -> SupportStatement:
+def _stated(answer: Answer, row: DataRow, number: int) -> SupportStatement:
     start, end = row.number("start"), row.number("end")
     if not 0 <= start <= end <= len(answer.text):
         raise row.error("end", f"offsets in the text, from 0 to {len(answer.text)}")
@@ -59,7 +56,7 @@ def _stated(answer: Answer, row: DataRow, number: int, reading: Reading) -> Supp
     marks = tuple(Mark(start + span.start, start + span.end, place) for span, place in zip(spans, cited, strict=True))
     text = row.optional_text("text") or answer.text[start:end]
     scale = answer.reference.get(SCALE, "trec")
-    labels = None if row.fields.get("levels") is None else read_levels(row, scale, reading)
+    labels = None if row.fields.get("levels") is None else read_levels(row, scale)
     placed = tuple(_placed(mark, answer) for mark in marks)
     return SupportStatement(Claim(text, marks, number, start, end), placed, labels)
 

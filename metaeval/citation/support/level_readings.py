@@ -1,19 +1,16 @@
 """Levels that a file holds: people's support judgements, and the verdicts that official judges left in their files.
 
-The official readings are those of the published code, quirks included; `words` accepts the words of the scale alone and
-leaves any other reply without a level.
+Both readings are those of the published code, quirks included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from metaeval.citation.support.measures import Level, StatementLevels
 from metaeval.corpus.data_rows import DataRow
 from metaeval.errors import UserError, shown
-
-Reading = Literal["official", "words"]
 
 FIELD = "support"
 """Field of an answer's reference: a list of its statements, each with its offsets start and end, its text without
@@ -23,7 +20,7 @@ SCALE = "support_scale"
 """Field of an answer's reference: how its levels are spelt, trec (default) or fact."""
 
 _WEIGHTS: Mapping[int, Level] = {2: 1.0, 1: 0.5, 0: 0.0, -1: None}
-_VERDICTS: Mapping[str, Level] = {"supported": 1.0, "unsupported": 0.0, "unknown": None}
+_VERDICTS: Mapping[object, Level] = {"supported": 1.0, "unknown": None}
 
 
 def trec_level(value: Any) -> Level:
@@ -36,17 +33,12 @@ def trec_level(value: Any) -> Level:
     return _WEIGHTS[int(value)]
 
 
-def fact_level(verdict: Any, reading: Reading = "official") -> Level:
-    """Return 1 for FACT's verdict "supported", None for "unknown", and 0 for any other one.
-
-    The reading "words" ignores case and spacing, and gives None for all but supported and unsupported.
-    """
-    if reading == "official":
-        return _VERDICTS.get(verdict, 0.0) if isinstance(verdict, str) else 0.0
-    return _VERDICTS.get(" ".join(str(verdict).lower().split()))
+def fact_level(verdict: Any) -> Level:
+    """Return 1 for FACT's verdict "supported", None for "unknown", and 0 for any other one."""
+    return _VERDICTS.get(verdict, 0.0) if isinstance(verdict, str) else 0.0
 
 
-def read_levels(row: DataRow, scale: str, reading: Reading) -> StatementLevels:
+def read_levels(row: DataRow, scale: str) -> StatementLevels:
     """Return the levels of a statement as its file has them; raises `UserError` for what is not of the scale.
 
     row: an entry of the reference's field `support`, whose cited numbers are the sources. scale: trec or fact.
@@ -57,7 +49,7 @@ def read_levels(row: DataRow, scale: str, reading: Reading) -> StatementLevels:
     try:
         if len(values) != len(cited):
             raise ValueError(f"it has {len(values)} levels for {len(cited)} citations")
-        weights = tuple(fact_level(value, reading) if scale == "fact" else trec_level(value) for value in values)
+        weights = tuple(fact_level(value) if scale == "fact" else trec_level(value) for value in values)
         return StatementLevels(weights, cited, "" if scale == "fact" else row.optional_text("text"))
     except (ValueError, OverflowError) as error:
         raise UserError(

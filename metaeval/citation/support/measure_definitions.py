@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from metaeval.citation.measures import AnswerShare, Statistic, micro
 from metaeval.citation.support.measures import Statements, fact_pairs, trec_support
@@ -30,7 +29,9 @@ def trec_values(answers: AllStatements, soft: bool = False) -> Values:
     """
     values: Values = {}
     for name, (every, hard) in _TREC.items():
-        pairs = _pairs(answers, partial(trec_support, every=every, hard=hard))
+        none = AnswerShare(0.0, 0)
+        both = ((none, none) if answer is None else trec_support(answer, every=every, hard=hard) for answer in answers)
+        pairs = [(precision.value, recall.value) for precision, recall in both]
         for measure, of_answers in zip(("precision", "recall"), zip(*pairs, strict=True), strict=True):
             # A soft score decides nothing, so that no support is hard.
             values[f"trec_{measure}{name}"] = [None if hard and soft else value or 0.0 for value in of_answers]
@@ -57,16 +58,6 @@ def fact_values(answers: AllStatements, soft: bool = False) -> SupportValues:
     judged = [AnswerShare(share.total, cites) for share, cites in zip(shares, tasks, strict=True)]
     pooled = {"fact_effective": micro(effective, COUNTS), "fact_citations": micro(judged, COUNTS)}
     return values, {"fact_released": micro(shares), **pooled}
-
-
-AnswerPair = tuple[float | None, float | None]
-"""Two values of one answer, in the order in which their measures are named; None where undefined."""
-
-
-def _pairs(answers: AllStatements, shares: Callable[[Statements], tuple[AnswerShare, AnswerShare]]) -> list[AnswerPair]:
-    none = AnswerShare(0.0, 0)
-    both = ((none, none) if answer is None else shares(answer) for answer in answers)
-    return [(first.value, other.value) for first, other in both]
 
 
 def scaled(statistic: Statistic, factor: float) -> Statistic:

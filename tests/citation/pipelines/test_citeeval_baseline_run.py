@@ -123,31 +123,27 @@ def value(rows, *key):
 
 
 def test_lqac_of_systems_by_hand(rated):
-    rows = values(rated(), "lqac", "aggregation")
+    rows = values(rated(), "lqac", "judge")
     # a1: full, one of two relevant: (R 1, P 1/2, F1 2/3); the other lacks a citation: 0. Means R 1/2, P 1/4, F1 1/3.
     # a2: neither question was answered in form: anything from 0 to 1, and supposed to be as what is known of the
     # system's cited statements and their citations: R 1, P (1 + 0) / 2, F1 2/3.
-    assert value(rows, "old", "of statements", "recall") == (0.5 + 1) / 2
-    assert value(rows, "old", "of statements", "precision") == (0.25 + 0.5) / 2
-    assert value(rows, "old", "of statements", "f1") == pytest.approx((1 / 3 + 2 / 3) / 2)
-    assert rows["old", "of statements", "f1"]["undefined"] == 1
-    assert rows["old", "of statements", "f1"]["least"] == pytest.approx((1 / 3 + 0) / 2)
-    assert rows["old", "of statements", "f1"]["most"] == pytest.approx((1 / 3 + 1) / 2)
-    # LongCite: a1 R 1/2, P 1/2 over its citations, F1 1/2; a2 as above.
-    assert value(rows, "old", "as LongCite", "f1") == pytest.approx((1 / 2 + 2 / 3) / 2)
+    assert value(rows, "old", "t", "recall") == (0.5 + 1) / 2
+    assert value(rows, "old", "t", "precision") == (0.25 + 0.5) / 2
+    assert value(rows, "old", "t", "f1") == pytest.approx((1 / 3 + 2 / 3) / 2)
+    assert rows["old", "t", "f1"]["undefined"] == 1
+    assert rows["old", "t", "f1"]["least"] == pytest.approx((1 / 3 + 0) / 2)
+    assert rows["old", "t", "f1"]["most"] == pytest.approx((1 / 3 + 1) / 2)
     # b1: partial and relevant (R 1/2, P 1, F1 2/3), needs none (R 1, P 0, F1 0). b2: needs none: R 1, P 0, F1 0.
-    assert value(rows, "new", "of statements", "recall") == (0.75 + 1) / 2
-    assert value(rows, "new", "of statements", "f1") == pytest.approx((1 / 3 + 0) / 2)
-    assert value(rows, "new", "as LongCite", "f1") == pytest.approx((2 * 0.75 / 1.75 + 0) / 2)
-    assert rows["new", "of statements", "f1"]["least"] == rows["new", "of statements", "f1"]["most"]
+    assert value(rows, "new", "t", "recall") == (0.75 + 1) / 2
+    assert value(rows, "new", "t", "f1") == pytest.approx((1 / 3 + 0) / 2)
+    assert rows["new", "t", "f1"]["least"] == rows["new", "t", "f1"]["most"]
 
 
 def test_an_answer_that_found_none_is_a_statement_without_citations(rated):
     refusal = {"id": "c1", "group": "q1", "system": "mute", "text": "No answer was found."}
     found = rated(more=[refusal], nli=("overlap",))
-    lqac = values(found, "lqac", "aggregation")
-    assert value(lqac, "mute", "of statements", "recall") == 1.0
-    assert value(lqac, "mute", "as LongCite", "f1") == 0.0
+    lqac = values(found, "lqac", "judge")
+    assert value(lqac, "mute", "t", "recall") == 1.0
     assert value(values(found, "attrscore", "judge"), "mute", "t", "relaxed") == 0.0
     assert value(values(found, "autoais", "backend"), "mute", "overlap", "recall") == 0.0
     said = [name for name, sheet in found.tables.items() for note in sheet.footer if "found in 1 answer" in note.text]
@@ -171,10 +167,9 @@ def test_attrscore_of_systems_by_hand(rated):
 
 def test_in_the_scenario_of_cited_statements_both_sides_leave_the_others_out(rated):
     found = rated(scenario="cited", nli=("overlap",))
-    lqac = values(found, "lqac", "aggregation")
-    assert value(lqac, "old", "of statements", "recall") == 1.0  # a1's second statement is masked; a2 has no value
-    assert value(lqac, "new", "of statements", "recall") == (0.5 + 0) / 2  # b2 has no statement with a citation: 0
-    assert value(lqac, "new", "as LongCite", "precision") == (1 + 0) / 2
+    lqac = values(found, "lqac", "judge")
+    assert value(lqac, "old", "t", "recall") == 1.0  # a1's second statement is masked; a2 has no value
+    assert value(lqac, "new", "t", "recall") == (0.5 + 0) / 2  # b2 has no statement with a citation: 0
     assert value(values(found, "attrscore", "judge"), "new", "t", "strict") == (1 + 0) / 2
     # All of its words are in the passage: 1 for each of the two, where the full scenario has 1/2.
     assert value(values(found, "autoais", "backend"), "new", "overlap", "recall") == (1 + 0) / 2
@@ -277,8 +272,8 @@ def test_rows_say_what_the_judge_said(rated):
     )
     assert (lost["lqac_f1_least"], lost["lqac_f1_most"], lost["attrscore_relaxed_most_t"]) == (0.0, 1.0, 1.0)
     answers = {row["answer"]: row for row in found.rows["answers"]}
-    assert (answers["a1"]["lqac_recall"], answers["a1"]["lqac_longcite_precision"]) == (0.5, 0.5)
-    assert (answers["a2"]["lqac_longcite_f1"], answers["a2"]["attrscore_strict_most_t"]) == (None, 1.0)
+    assert (answers["a1"]["lqac_recall"], answers["a1"]["lqac_precision"]) == (0.5, 0.25)
+    assert (answers["a2"]["lqac_f1"], answers["a2"]["attrscore_strict_most_t"]) == (None, 1.0)
 
 
 def test_questions_tokens_and_money_of_the_baselines_are_counted_with_the_rest(rated):
@@ -322,15 +317,14 @@ def test_the_baselines_change_nothing_of_citeevals_own_table(rated):
 
 def test_every_choice_of_a_baseline_is_in_its_signature(rated):
     sheets = rated("baseline_max_tokens=1024").tables
-    statements, whole = sheets["lqac"].signatures
+    (statements,) = sheets["lqac"].signatures
     assert "|baseline:lqac|" in statements
     assert all(f"lqac_{kind}@" in statements for kind in ("recall", "need", "precision"))
-    assert ("aggregation:statements" in statements, "aggregation:response" in whole) == (True, True)
     assert "max_tokens=1024" in statements
     assert "otherwise:missing" in sheets["attrscore"].signatures[0]
     notes = {note.label: note for note in sheets["lqac"].footer}
     assert notes["could be"].items[0] == (
-        "old, of statements",
+        "old, t",
         "recall 25.0 to 75.0, precision 12.5 to 62.5, F1 16.7 to 66.7 (judgements are missing in up to 1 of 2 answers)",
     )
     assert notes["could be"].text.endswith("missing values are as the known ones of their kind in the same system")

@@ -111,13 +111,12 @@ def test_the_scenario_of_cited_statements_leaves_the_others_out(rated):
         rated(scenario="cites")
 
 
-def test_the_weight_and_the_options_reach_the_numbers_and_the_signature(rated):
-    found = rated("weight=1", "bad_edits=as it stands")
-    assert of(found, "old", "auto")["value"] == of(found, "old", "rating")["value"]
+def test_the_options_reach_the_numbers_and_the_signature(rated):
+    found = rated("bad_edits=as it stands")
     # KEEP and an addition worth 0, mean of the two, plus the intercept.
     assert of(found, "new", "edits")["value"] == pytest.approx(1.00298631 / 2 - 0.010901728784493359)
     (line,) = found.tables["citeeval"].signatures
-    assert "options:bad_edits=as it stands,weight=1.0" in line
+    assert "options:bad_edits=as it stands|" in line
     assert "|model:t|answered_as:tiny-2|prompts:attribution@" in line
 
 
@@ -313,9 +312,9 @@ def test_quality_is_compared_with_the_retrieval_where_gold_sources_are_known(rat
 
 
 def test_settings_are_told_apart_and_checked():
-    settings = ["weight=0.3", "output=json", "price_in=1", "interval.seed=3", "highest=null"]
+    settings = ["merge_below=3", "output=json", "price_in=1", "interval.seed=3", "highest=null"]
     given, of_run = sort_settings(settings, OWNERS)
-    assert given["options"] == {"weight": 0.3, "highest": None}
+    assert given["options"] == {"merge_below": 3, "highest": None}
     assert given["asking"] == {"output": "json"}
     assert (given["chat"], of_run) == ({"price_in": 1}, ["interval.seed=3"])
 
@@ -323,9 +322,9 @@ def test_settings_are_told_apart_and_checked():
 @pytest.mark.parametrize(
     ("override", "says"),
     [
-        ("wieght=1", "Unknown setting 'wieght'. Did you mean 'weight'?"),
-        ("weight=much", "weight should be a valid number"),
-        ("weight=3", "weight is 3.0; allowed: a number from 0 to 1"),
+        ("hihgest=1", "Unknown setting 'hihgest'. Did you mean 'highest'?"),
+        ("highest=much", "highest should be a valid integer"),
+        ("merge_below=-1", "merge_below is -1; allowed: a whole number from 0"),
         ("output=xml", "output should be 'json_schema', 'json' or 'tags'"),
         ("output=tags", "The built-in prompt of attribution asks for JSON, not for tags"),
         ("extra={", "not YAML"),

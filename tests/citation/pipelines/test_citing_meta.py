@@ -110,15 +110,13 @@ def test_statements_of_alce_on_paper(meta):
     assert values(found, "statements", "alce:f1:overlap") == {**recall, "b1#1": pytest.approx(2 / 3)}
 
 
-def test_responses_are_the_pipelines_own_values_or_those_of_rated_statements(meta):
+def test_responses_are_the_pipelines_own_values(meta):
     found = meta()
     assert golds(found, "responses") == {"a1": 0.875, "a2": 0.125, "b1": 0.4375, "b2": 0.5}
     # a2: neither the unsupported nor the uncited statement counts as supported: 0 / 2. b1: 1 / 2.
     assert values(found, "responses", "alce:recall:overlap") == {"a1": 1.0, "a2": 0.0, "b1": 0.5, "b2": 0.0}
     # b1's citations: 1, 0 and 0 of three.
     assert values(found, "responses", "alce:precision:overlap")["b1"] == pytest.approx(1 / 3)
-    rated = meta("responses=rated statements")
-    assert values(rated, "responses", "alce:precision:overlap")["b1"] == 0.25  # (1/2 + 0) / 2
 
 
 def test_the_correlations_are_scipys_on_the_columns_above(meta):
@@ -387,7 +385,6 @@ def test_the_correlations_are_called_those_with_ratings_and_the_rules_say_what_i
         ({"pipelines": ("scifi",), "threshold": "soft"}, ("entailment=binary",), "binary needs a threshold"),
         ({"pipelines": ("citeeval",)}, (), "A chat model judges, and none is given"),
         ({"model": "tiny"}, (), "None of these pipelines uses a chat model"),
-        ({"pipelines": ("scifi",)}, ("facts=model", "own_group=true"), "own_group=true keeps the citation groups"),
         ({"pipelines": ("scifi",)}, ("window_unit=/nowhere",), "The tokenizer window_unit=/nowhere cannot be loaded"),
         ({}, ("none=repsonse",), "none should be 'left out' or 'response'"),
         ({}, ("nnoe=response",), "Did you mean 'none'"),

@@ -109,13 +109,6 @@ def test_an_answer_whose_facts_are_lost_is_missing_and_not_without_a_value(lost,
     assert measure.assumed == "if each of 3 sentences without facts states one"
 
 
-def test_over_rated_statements_an_answer_with_lost_sentences_is_in_part_too(lost):
-    _, level, _ = lost(responses="rated statements", unrated="full marks")
-    assert said(level)["part"] == (0.5, "valued")
-    assert said(level)["none"] == (None, "missing")
-    assert in_part(level) == {"part"}
-
-
 def test_a_statement_that_would_take_a_missing_value_is_missing(lost):
     _, _, level = lost(none="response", unrated="full marks")
     assert {name: one for name, one in said(level).items() if name.endswith("#3")} == {

@@ -159,15 +159,12 @@ FACT = {
 }
 
 
-def test_a_judges_replies_have_an_official_and_a_right_reading(cited):
-    official, words = (values_of(cited([FACT], reading=reading)) for reading in ("official", "words"))
-    assert official["judged", "labels", "fact_released"] == 0
-    assert words["judged", "labels", "fact_released"] == 1 / 2
+def test_a_judges_replies_are_read_as_released(cited):
+    assert values_of(cited([FACT]))["judged", "labels", "fact_released"] == 0
 
 
 def test_readings_of_facts_judge():
     assert [fact_level(verdict) for verdict in ("supported", "unknown", "partially", None)] == [1.0, None, 0.0, 0.0]
-    assert [fact_level(verdict, "words") for verdict in (" Supported", "unknown", "partially")] == [1.0, None, None]
 
 
 @pytest.mark.parametrize("value", ["3", "1.0", "", None, "FS", [2], float("nan")])

@@ -76,10 +76,8 @@ def _notes(meta: MetaEvaluation, data: Data) -> tuple[Note, ...]:
     filled = "takes its response's, on each side by itself" if read.options.none == "response" else "is left out"
     rules = f"a statement without a value {filled}; a response without any "
     rules += "is left out" if read.options.unrated == "left out" else "has 1"
-    rules += "; a response's value is "
-    rules += "the pipeline's own" if read.options.responses == "own" else "the mean over its rated statements"
-    rules += "; correlations leave out rows without a value, and their bounds (§) give values to all of these: where a "
-    rules += "verdict is missing, and where the pipeline gives none"
+    rules += "; a response's value is the pipeline's own; correlations leave out rows without a value, and their "
+    rules += "bounds (§) give values to all of these: where a verdict is missing, and where the pipeline gives none"
     if read.scenario == "cited":
         rules += "; scenario cited: statements without citations have no rating, and CiteEval gives them no value"
     verdicts, cut = [], []
