@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 def signature(fields: Mapping[str, object]) -> str:
     """Return fields as name:value, in their order, joined by bars; bars and line breaks in a value become slashes."""
-    return "|".join(f"{name}:{_clean(value)}" for name, value in fields.items())
+    return "|".join(f"{name}:{' '.join(str(value).replace('|', '/').split())}" for name, value in fields.items())
 
 
 def resampled_fields(
@@ -22,7 +22,3 @@ def resampled_fields(
 def versions(*packages: str) -> dict[str, str]:
     """Return the installed version of each package, by package, as signature fields."""
     return {package: version(package) for package in packages}
-
-
-def _clean(value: object) -> str:
-    return " ".join(str(value).replace("|", "/").split())

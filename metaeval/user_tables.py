@@ -236,13 +236,11 @@ def write_table(
     elif ending == ".csv":
         write_text(path, csv_text([headings, *rows]))
     else:
-        in_lines = [[_in_line(cell) for cell in line] for line in (headings, *rows)]
+        in_lines = [
+            [" ".join(visible(cell).split()) if isinstance(cell, str) else cell for cell in line]
+            for line in (headings, *rows)
+        ]
         write_text(path, csv_text(in_lines, newline="\n", delimiter="\t"))
-
-
-def _in_line(cell: Any) -> Any:
-    """Return a text cell on one line, with single spaces for white space and unprintable characters."""
-    return " ".join(visible(cell).split()) if isinstance(cell, str) else cell
 
 
 def group_cure(table: TypedTable, fields: Iterable[str]) -> str:

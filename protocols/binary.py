@@ -116,7 +116,6 @@ def _measure(key: str, label: str, about: str, ability: str = "") -> Measure:
 PROTOCOL = Protocol(
     name="binary",
     title="Full support against the rest, some support against none (%)",
-    about="how well the score tells full support from the rest, and some support from none: ROC-AUC",
     measures=(
         _measure(
             "full_rest", "full v. rest", "ROC-AUC of full support against the rest", "tell full support from the rest"

@@ -274,7 +274,6 @@ def _area(key: str, label: str, about: str, ability: str = "") -> Measure:
 PROTOCOL = Protocol(
     name="classification",
     title="ROC-AUC of each pair of human support levels (%; chance 50, perfect 100)",
-    about="how well the score discriminates between two levels: ROC-AUC, ties count one half",
     measures=(
         _area("fs_ns", "full / none", "full against no support (FS-NS)", "tell full from no support"),
         _area("fs_ps", "full / partial", "full against partial support (FS-PS)", "tell full from partial support"),

@@ -188,8 +188,8 @@ class Protocol:
     of_systems: whether it compares systems' means, which the control `system` knows from the gold, and of which a
     constant says nothing: controls of either kind are left out then.
 
-    about: what it measures, in one plain sentence. headline: the key of the measure that metrics are ranked by; "": the
-    first of the table. options: by name. usual: whether the protocol name "all" includes it.
+    headline: the key of the measure that metrics are ranked by; "": the first of the table. options: by name. usual:
+    whether the protocol name "all" includes it.
 
     uses_pool: whether rows that are in the retrieval pools only (not cited by the statement) belong to its input, so
     that it depends on the setting `pool`. tie_orders: whether its estimates hold the values under the worst and the
@@ -217,7 +217,6 @@ class Protocol:
     chance: Callable[[Judgements, Mapping[str, str]], Mapping[str, float]] | None = None
     resampled: Callable[[Judgements, int, Resampling, Mapping[str, str]], Replicates] | None = None
     exchanged: Callable[[Judgements, Judgements, int, int, Mapping[str, str]], Replicates] | None = None
-    about: str = ""
     headline: str = ""
     tie_orders: bool = False
     takes_levels: bool = False

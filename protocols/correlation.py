@@ -219,7 +219,6 @@ _partial = partial(Measure, blind=_one_level_per_system, chance=0.0)
 PROTOCOL = Protocol(
     name="correlation",
     title="Correlation with human levels",
-    about="how the score runs with the level: Pearson, Spearman, Kendall tau-b",
     measures=(
         _plain(
             "pearson",

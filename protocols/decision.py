@@ -120,7 +120,6 @@ _measure = partial(Measure, blind=_blind)
 PROTOCOL = Protocol(
     name="decision",
     title="Decisions between levels, thresholds cross-validated",
-    about="how good the level is that the score is cut into, at thresholds from other groups of rows",
     measures=(
         _measure("macro_f1", "Macro-F1", about="mean of the F1 of the levels"),
         _measure("balanced_accuracy", "Balanced accuracy", about="mean of the recall of the levels"),

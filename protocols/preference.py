@@ -150,7 +150,6 @@ def _blind(judgements: Judgements, unlike: bool = False) -> str:
 PROTOCOL = Protocol(
     name="preference",
     title="Which of two texts of one input is better (%)",
-    about="how often the score prefers the better of two texts of one input: consistency, pairwise accuracy",
     measures=(
         Measure(
             "consistency",

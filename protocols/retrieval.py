@@ -223,7 +223,6 @@ _supports = partial(Measure, blind=partial(_blind, support=True))
 PROTOCOL = Protocol(
     name="retrieval",
     title="Ranking the candidates of a statement",
-    about="how well the score ranks the candidates of a statement: NDCG and its kin",
     measures=(
         *(
             Measure(key, f"NDCG@{k}", about=f"NDCG of the first {k} candidates", blind=_blind)

@@ -212,7 +212,6 @@ _measure = partial(Measure, blind=_blind, chance=0.0)
 PROTOCOL = Protocol(
     name="systems",
     title="Correlation of systems, and of the systems on each input",
-    about="how the score orders systems: correlation of their means, and on each input, averaged over inputs",
     measures=(
         _measure(
             *("sys_pearson", "System Pearson"),

@@ -176,7 +176,6 @@ _measure = partial(Measure, blind=_why_incomparable)
 PROTOCOL = Protocol(
     name="verdicts",
     title="Verdicts as given",
-    about="how good verdicts (0 and 1, or levels) are as they stand, without a threshold",
     measures=(
         _measure("accuracy", "Accuracy", about="share of verdicts that are the gold"),
         _measure("balanced_accuracy", "Balanced accuracy", about="mean of the recall of the levels of the gold"),

@@ -312,8 +312,8 @@ GROUPS: Mapping[str, str] = {
     "cite": "Judge citations (ALCE, SCiFi, TREC RAG); generate answers.",
     "gate": "Fit a pass/fail gate on labels; check releases of a system.",
     "data": "Show, fetch, verify, convert, validate and audit data sets.",
-    "metrics": "List, show and check metrics; serve one over stdin/stdout.",
-    "results": "Show, explain, export, plot, compare, rerun or delete runs.",
+    "metrics": "List, show and check metrics.",
+    "results": "Show, export, plot, rerun or delete runs.",
 }
 """Help texts of the groups of commands; data.show, data.fetch ... are the group data."""
 

@@ -49,7 +49,12 @@ def _run(options: EvaluateOptions, progress: Progress) -> Done:
         table = f" Ratings and scores in one table: -d ratings --data {run.data}." if run.data else ""
         raise UserError(f"No score file is given, and {run.dataset} has no published scores: give a score file.{table}")
     if options.by:
-        return _sheets(options, run, ratings)
+        from metaeval.analyses.comparing.subgroups import by_part, check_division
+        from metaeval.runs.score_panel import load_panel
+
+        check_division(options.by, run)
+        panel = load_panel(run, bool(run.metrics), least=1, ratings=ratings)
+        return Done(config=run, panels=[panel], sheets=by_part(panel, options.by))
     return evaluated(options, run, run_scores(run, progress, ratings), "evaluate")
 
 
@@ -65,15 +70,6 @@ def _scores(options: EvaluateOptions) -> tuple[RunConfig, Ratings | None]:
         raise UserError(f"The data frame is the data set that is evaluated: leave dataset={options.dataset!r} out.")
     run = options.run(metrics=files, dataset="ratings", data=None)
     return run, ratings_in(options.data, run)
-
-
-def _sheets(options: EvaluateOptions, run: RunConfig, ratings: Ratings | None) -> Done:
-    from metaeval.analyses.comparing.subgroups import by_part, check_division
-    from metaeval.runs.score_panel import load_panel
-
-    check_division(options.by, run)
-    panel = load_panel(run, bool(run.metrics), least=1, ratings=ratings)
-    return Done(config=run, panels=[panel], sheets=by_part(panel, options.by))
 
 
 EVALUATE = Analysis(

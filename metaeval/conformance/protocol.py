@@ -98,7 +98,7 @@ def declares_itself(subject: ProtocolSubject) -> None:
     protocol = subject.protocol
     keys = [measure.key for measure in protocol.measures]
     need_name("The protocol's", protocol.name, subject.name)
-    need(protocol.title and protocol.about, "title or about is empty: say in one sentence what it measures.")
+    need(protocol.title, "title is empty: say what it measures.")
     need(keys, "The protocol has no measures: declare at least one Measure(key, label).")
     need(len(set(keys)) == len(keys), f"Two measures have one key, among {', '.join(keys)}: give each its own.")
     for measure in protocol.measures:

@@ -117,7 +117,7 @@ def estimate(
     if len(sides) == 2:
         for name in shares[0].keys() & shares[1].keys():
             aligned = aligned_parts(sides, [measure_shares[name] for measure_shares in shares], estimand)
-            differences.append(difference_of(sides, name, aligned, level))
+            differences.append(difference_of(sides, name, aligned))
         differences.sort(key=lambda estimate: list(LABELS).index(estimate.measure))
     return Estimates(tuple(estimates), tuple(differences), _data(sides), *_notes(sides, estimand, level, rows))
 

@@ -347,9 +347,7 @@ def none_labelled(side: LabelSide, name: str, rows: LabelRows, estimand: Estiman
     return LabelEstimate(*names, *bounds, bounds, None, 0.0, 0.0, labels, items, status=NO_LABEL)
 
 
-def difference_of(
-    sides: Sequence[LabelSide], name: str, pairs: Sequence[Sequence[Share]], level: float
-) -> LabelEstimate:
+def difference_of(sides: Sequence[LabelSide], name: str, pairs: Sequence[Sequence[Share]]) -> LabelEstimate:
     """Return the first file's value of a measure minus the second's, with its interval. pairs: from `aligned_parts`."""
     (first, first_alone), (second, second_alone) = pairs
     value, low, high = difference(first, second)

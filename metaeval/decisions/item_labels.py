@@ -350,10 +350,10 @@ def labelled_sample(items: CitationItems, labels: ItemLabels) -> LabelledItems:
         chance = np.array([labels.probability.get(item_id, np.nan) for item_id in ids])
         kept = Counter(dict(zip(singles[rows].tolist(), names, strict=True)).values())
         chance *= np.array([kept[name] / (kept[name] + lost[name]) for name in names])
-        design = f"probabilities of the file; {_counted(drawn, what)} drawn"
+        design = f"probabilities of the file; {count(drawn, what)} drawn"
     else:
         chance = np.full(rows.size, drawn / total)
-        design = f"a simple random sample of {_counted(drawn, what)} of {total:,} (the file gives no probabilities)"
+        design = f"a simple random sample of {count(drawn, what)} of {total:,} (the file gives no probabilities)"
         if unit == "answer" and labels.unit is None:
             design += ": whole answers, since every labelled answer is labelled whole"
     codes = groups[rows] if unit == "answer" else singles[rows]
@@ -363,10 +363,6 @@ def labelled_sample(items: CitationItems, labels: ItemLabels) -> LabelledItems:
             "more."
         )
     return LabelledItems(Sample(rows, chance, codes, stratum), shares, unit, design, lost.total())
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -274,15 +274,11 @@ def _table(caption: Shown, label: str, rows: Sequence[str]) -> str:
     )
 
 
-def _jsonl(cases: Sequence[Case]) -> str:
-    return "".join(f"{json.dumps(asdict(case), ensure_ascii=False)}\n" for case in cases)
-
-
 RENDERERS: Mapping[str, Callable[[Sequence[Case]], str]] = {
     "terminal": _terminal,
     "markdown": _markdown,
     "latex": _latex,
-    "jsonl": _jsonl,
+    "jsonl": lambda cases: "".join(f"{json.dumps(asdict(case), ensure_ascii=False)}\n" for case in cases),
 }
 
 CASES = Analysis(

@@ -12,31 +12,22 @@ from metaeval.stats.resampling import Prepared, Tile, value
 from metaeval.stats.ties import midranks
 
 
-def cohen_kappa(counts: Floats) -> Floats:
-    """Return Cohen's kappa (...), 1 - observed / expected disagreement, from counts (..., K, K).
+def cohen_kappa(counts: Floats, distance: Floats | None = None) -> Floats:
+    """Return Cohen's kappa (...), 1 - observed / expected mean distance, from counts (..., K, K).
 
-    counts: items by one annotator's category and the other's. NaN where no disagreement is expected: no items, or both
-    give one and the same category throughout. Cohen, "A coefficient of agreement for nominal scales" (1960). Raises
-    ValueError unless the last two axes are a square of counts that are not negative.
+    counts: items by one annotator's category and the other's. distance: (K, K) of two categories, such as |i - j|
+    (linear weights) or (i - j)^2 (quadratic); None: 1 between any two. NaN where no distance is expected: no items, or
+    both give one and the same category throughout. Cohen, "A coefficient of agreement for nominal scales" (1960),
+    "Weighted kappa" (1968). Raises ValueError unless the last two axes are a square of counts that are not negative.
     """
-    _check_square(counts)
-    total = counts.sum(axis=(-2, -1))
-    agreed = np.trace(counts, axis1=-2, axis2=-1)
-    # Both are times the squared total, so that whole counts stay exact and nought is nought.
-    by_chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)
-    return np.asarray(1 - arrays.ratio((total - agreed) * total, total**2 - by_chance))
-
-
-def weighted_cohen_kappa(counts: Floats, distance: Floats) -> Floats:
-    """Return Cohen's kappa with weights (...), 1 - observed / expected mean distance, from counts (..., K, K).
-
-    distance: (K, K) of two categories, such as |i - j| (linear weights) or (i - j)^2 (quadratic). NaN where no distance
-    is expected. Cohen, "Weighted kappa" (1968). Raises ValueError as `cohen_kappa`.
-    """
-    _check_square(counts)
+    if counts.ndim < 2 or counts.shape[-1] != counts.shape[-2]:
+        raise ValueError(f"counts of two raters must be a square of their categories, got shape {counts.shape}")
+    _check_counts(counts)
+    apart = 1 - np.eye(counts.shape[-1]) if distance is None else distance
     rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
-    observed = (distance * counts).sum(axis=(-2, -1)) * rows.sum(axis=-1)
-    expected = (distance * rows[..., :, None] * columns[..., None, :]).sum(axis=(-2, -1))
+    # Both are times the squared total, so that whole counts stay exact and nought is nought.
+    observed = (apart * counts).sum(axis=(-2, -1)) * rows.sum(axis=-1)
+    expected = (apart * rows[..., :, None] * columns[..., None, :]).sum(axis=(-2, -1))
     return np.asarray(1 - arrays.ratio(observed, expected))
 
 
@@ -70,12 +61,6 @@ def fleiss_by_groups(counts: Floats, group: Ints, n_groups: int) -> Prepared:
         return 1 - arrays.ratio(disagreed, np.where(varied, chance, 0.0))
 
     return Prepared(evaluate, int(np.unique(group).size))
-
-
-def _check_square(counts: Floats) -> None:
-    if counts.ndim < 2 or counts.shape[-1] != counts.shape[-2]:
-        raise ValueError(f"counts of two raters must be a square of their categories, got shape {counts.shape}")
-    _check_counts(counts)
 
 
 def _check_counts(counts: Floats) -> None:

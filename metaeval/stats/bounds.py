@@ -65,7 +65,8 @@ def perfect_of_counts(level: Floats, count: Ints) -> dict[str, dict[str, float]]
     midrank = np.cumsum(weight) - (weight - 1) / 2
     # The midrank of a level is the mean rank of its rows, so a covariance with ranks is one with midranks; only the
     # spread of 1 .. n, (n**2 - 1) / 12, is larger.
-    shrink = _spread(midrank, weight) / np.sqrt((n * n - 1) / 12)
+    variance = np.average((midrank - np.average(midrank, weights=weight)) ** 2, weights=weight)
+    shrink = float(np.sqrt(variance)) / np.sqrt((n * n - 1) / 12)
     untied = _pairs(n) - _pairs(weight)
     top = (level == level[-1]).astype(np.float64)
     return {
@@ -96,11 +97,6 @@ def _sorted_midranks(values: Floats) -> Floats:
 
 def _runs(starts: Bools) -> Ints:
     return np.diff(np.append(np.flatnonzero(starts), starts.size))
-
-
-def _spread(values: Floats, weight: Floats) -> float:
-    mean = np.average(values, weights=weight)
-    return float(np.sqrt(np.average((values - mean) ** 2, weights=weight)))
 
 
 def _pearson(x: Floats, y: Floats, weight: Floats) -> float:

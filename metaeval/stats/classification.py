@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from metaeval.stats import arrays
-from metaeval.stats.agreement import weighted_cohen_kappa
+from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.group_counts import level_wins
 from metaeval.stats.influence import Influence
@@ -207,7 +207,7 @@ def weighted_kappa(counts: Floats) -> Floats:
     counts: (..., K, K), gold x predicted. NaN where none is expected. Cohen, "Weighted kappa" (1968).
     """
     levels = np.arange(counts.shape[-1], dtype=np.float64)
-    return weighted_cohen_kappa(counts, (levels[:, None] - levels[None, :]) ** 2)
+    return cohen_kappa(counts, (levels[:, None] - levels[None, :]) ** 2)
 
 
 def _diagonal(counts: Floats) -> Floats:

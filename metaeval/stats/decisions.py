@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit
 
 from metaeval.stats.arrays import Bools, Floats, Ints, check_codes, check_finite, check_lengths, ratio
 from metaeval.stats.classification import level_f1, level_recall
@@ -145,24 +144,18 @@ def _check(score: Floats, gold: Ints, weight: Floats, n_levels: int) -> None:
         raise ValueError("thresholds need at least one row with a positive weight, got none")
 
 
-Method = Literal["isotonic", "logistic"]
-
-
-def calibrated(
-    score: Floats, positive: Bools, group: Ints, method: Method = "isotonic", folds: int = 5, seed: int = 0
-) -> Floats:
-    """Return the out-of-fold probability that each row is positive, (n,), fitted on the groups of all other folds.
+def calibrated(score: Floats, positive: Bools, group: Ints, folds: int = 5, seed: int = 0) -> Floats:
+    """Return the out-of-fold probability that each row is positive, (n,), by `fit_isotonic` on the other folds' groups.
 
     score, positive, group: (n,). Raises ValueError on NaN, infinity, unlike lengths, or as `group_folds` does.
     """
     check_lengths(score=score, positive=positive.astype(np.int64), group=group)
     check_finite("score", score)
     fold = group_folds(group, folds, seed)
-    fit = fit_isotonic if method == "isotonic" else fit_logistic
     probability = np.empty(score.size)
     for held_out in range(folds):
         test = fold == held_out
-        probability[test] = fit(score[~test], positive[~test], score[test])
+        probability[test] = fit_isotonic(score[~test], positive[~test], score[test])
     return probability
 
 
@@ -178,37 +171,6 @@ def fit_isotonic(score: Floats, positive: Bools, new: Floats) -> Floats:
     rows = np.bincount(block, minlength=n_blocks).astype(np.float64)
     rate = np.bincount(block, weights=positive, minlength=n_blocks) / rows
     return np.interp(new, np.unique(score), isotonic_regression(rate, weights=rows).x)
-
-
-def fit_logistic(score: Floats, positive: Bools, new: Floats) -> Floats:
-    """Return P(positive) at the scores `new` (m,) by logistic regression on score, positive (n,); (m,).
-
-    The slope on the standardised score carries scikit-learn's default penalty, slope**2 / 2, without which separable
-    rows have no fit. One class alone, or a constant score, gives the rate of positives everywhere.
-    """
-    rate = float(positive.mean())
-    if np.ptp(score) == 0 or rate in (0.0, 1.0):
-        return np.full(new.size, rate)
-    mean, spread = score.mean(), score.std()
-    x = np.stack((np.ones(score.size), (score - mean) / spread), axis=1)
-    beta = np.array([np.log(rate / (1 - rate)), 0.0])
-    penalty = np.array([0.0, 1.0])
-
-    def loss(at: Floats) -> float:
-        margin = x @ at
-        return float(np.sum(np.logaddexp(0, margin) - positive * margin) + penalty @ at**2 / 2)
-
-    for _ in range(100):
-        p = expit(x @ beta)
-        gradient = x.T @ (p - positive) + penalty * beta
-        if np.abs(gradient).max() < 1e-10 * score.size:
-            break
-        hessian = (x * (p * (1 - p))[:, None]).T @ x + np.diag(penalty)
-        step = np.linalg.solve(hessian, gradient)
-        # The loss is convex: a Newton step halved often enough lowers it.
-        shorter = next((0.5**k for k in range(40) if loss(beta - 0.5**k * step) <= loss(beta)), 0.0)
-        beta = beta - shorter * step
-    return np.asarray(expit(beta[0] + beta[1] * (new - mean) / spread))
 
 
 def reliability(probability: Floats, positive: Bools | Floats, bins: int = 10) -> tuple[Floats, Floats, Ints]:
@@ -272,7 +234,7 @@ class Calibration:
 
 def calibration(score: Floats, positive: Bools, group: Ints, folds: int = 5, seed: int = 0) -> Calibration:
     """Return the quality of isotonic probabilities, each fitted on the groups of the other folds as by `calibrated`."""
-    probability = calibrated(score, positive, group, "isotonic", folds, seed)
+    probability = calibrated(score, positive, group, folds, seed)
     return Calibration(
         brier(probability, positive),
         brier(np.full(positive.size, positive.mean()), positive),

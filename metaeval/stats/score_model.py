@@ -131,15 +131,12 @@ def draw(
         parts = noise
         of_group, of_cell = map(math.sqrt, model.shares)
         apart = of_group * parts[0][model.group] + of_cell * parts[1][model.cell]
-        residual = parts[2] if math.isinf(model.freedom) else parts[2] * _t_scale(rng, model.freedom, parts[2].size)
+        residual = parts[2]
+        if not math.isinf(model.freedom):  # normal numbers become those of Student's t, scaled to variance 1
+            residual = residual * np.sqrt((model.freedom - 2) / rng.chisquare(model.freedom, residual.size))
         apart += math.sqrt(max(1 - model.icc, 0)) * residual
         scores.append(_with_ties(model.mean + model.spread * apart, model.values))
     return scores
-
-
-def _t_scale(rng: np.random.Generator, freedom: float, size: int) -> Floats:
-    """Return `size` factors that turn standard normal numbers into those of Student's t, scaled to variance 1."""
-    return np.sqrt((freedom - 2) / rng.chisquare(freedom, size))
 
 
 def correlations_of(metric: tuple[Floats, ScoreModel], other: tuple[Floats, ScoreModel]) -> tuple[float, float, float]:

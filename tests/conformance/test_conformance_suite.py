@@ -44,7 +44,7 @@ BROKEN = {
         "UNSEEDED": "Two runs with one seed differ",
         "UNCHECKED": "score=inf has to raise a ValueError",
         "TWO_WAYS": "replicate gives gap = 0.33578774167009473",
-        "MUTE": "title or about is empty: say in one sentence what it measures.",
+        "MUTE": "title is empty: say what it measures.",
         "OLD_OPTIONS": "Option 'form' is not whole",
         "HEADLESS": "headline has a key that no measure has",
         "NO_MEASURES": "The protocol has no measures: declare at least one Measure(key, label).",

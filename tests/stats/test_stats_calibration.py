@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 
 from metaeval.stats.decisions import (
@@ -16,7 +15,6 @@ from metaeval.stats.decisions import (
     calibrated,
     expected_calibration_error,
     fit_isotonic,
-    fit_logistic,
     group_folds,
     reliability,
 )
@@ -36,35 +34,14 @@ def test_isotonic_agrees_with_scikit_learn(decimals):
     assert fit_isotonic(score, positive, new) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e9])
-def test_logistic_agrees_with_scikit_learn(scale):
-    score, positive, _ = _rows(1, 300)
-    new = np.linspace(-6, 6, 101)
-    x, at = ((values - score.mean()) / score.std() for values in (score, new))
-    model = LogisticRegression(tol=1e-12, max_iter=10_000).fit(x[:, None], positive)
-    expected = model.predict_proba(at[:, None])[:, 1]
-    assert fit_logistic(scale * score, positive, scale * new) == pytest.approx(expected, abs=1e-7)
-
-
-def test_logistic_has_a_fit_where_rows_are_separable_and_where_there_is_nothing_to_fit():
-    score = np.array([0.0, 1.0, 2.0, 3.0])
-    positive = np.array([False, False, True, True])
-    low, high = fit_logistic(score, positive, np.array([0.0, 3.0]))
-    assert 0 < low < 0.5 < high < 1
-    assert low + high == pytest.approx(1, abs=1e-9)
-    assert fit_logistic(np.zeros(4), np.array([True, False, False, False]), score).tolist() == [0.25] * 4
-    assert fit_logistic(score, np.ones(4, dtype=bool), score).tolist() == [1.0] * 4
-
-
-@pytest.mark.parametrize("method", ["isotonic", "logistic"])
-def test_no_row_calibrates_itself(method):
+def test_no_row_calibrates_itself():
     score, positive, group = _rows(2, 150)
-    probability = calibrated(score, positive, group, method, folds=3, seed=6)
+    probability = calibrated(score, positive, group, folds=3, seed=6)
     assert np.all((probability >= 0) & (probability <= 1))
     fold = group_folds(group, 3, seed=6)
     for held_out in range(3):
         test = fold == held_out
-        again = calibrated(score, positive ^ test, group, method, folds=3, seed=6)
+        again = calibrated(score, positive ^ test, group, folds=3, seed=6)
         assert again[test].tolist() == probability[test].tolist()
         assert again[~test].tolist() != probability[~test].tolist()
 

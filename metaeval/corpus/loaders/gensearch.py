@@ -31,7 +31,7 @@ VERDICTS: Mapping[str, SupportLevel] = {
 }
 
 
-def add_judgement(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -> None:
+def add_judgement(draft: CorpusDraft, row: DataRow) -> None:
     """Add a row of verifiability_judgments to the draft: a statement, unless it is empty, and one cited page."""
     text = strip_marks(row.text("statement"))
     if not text:
@@ -43,7 +43,7 @@ def add_judgement(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) 
     group = f"r-{content_id(query, response)}"
     statement_id = draft.statement(Statement(f"{group}-{content_id(text)}", text, group, meta={"query": query}))
     document = draft.document(
-        row.optional_text(options["page"]) or row.optional_text("source_raw_text") or row.optional_text("source_text"),
+        row.optional_text("source_raw_text") or row.optional_text("source_text"),
         title=row.optional_text("source_content_title") or row.optional_text("source_title"),
         url=row.text("source_url"),
     )
@@ -106,7 +106,7 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
     for path in paths.values():
         for row in read_rows(path):
             if split in _JUDGEMENTS:
-                add_judgement(draft, row, options)
+                add_judgement(draft, row)
             else:
                 add_response(draft, row, options)
     return draft.corpus()
@@ -145,14 +145,9 @@ DATASET = Dataset(
         "also_refutes": Option(
             "none", "citations that completely support but also refute: level none, or full", ("none", "full")
         ),
-        "page": Option(
-            "source_raw_text",
-            "a page's text without its formatting, or with it; the other one where it is empty",
-            ("source_raw_text", "source_text"),
-        ),
     },
     note="all pools train, dev and test: 11,037 judgements (12,681 in arXiv 2406.15264). They hold page texts and "
-    "three levels: page applies there alone, the other two options do not. annotations and intrinsic_halls "
+    "three levels; the options do not apply there. annotations and intrinsic_halls "
     "hold whole responses with six verdicts and no page text (documents have an empty text and a "
     "url); by default every verdict but the first two is NONE, as the origin's README counts them. intrinsic_halls is "
     "a third party's selection of 114 responses in which some citation also refutes: a biased sample, for trying "

@@ -48,7 +48,7 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
     draft = CorpusDraft(f"trec_{'rag24' if VERDICTS_FILE in paths else 'rag25'}/{split}")
     labels = {name: path for name, path in paths.items() if name != VERDICTS_FILE}
     cited = [citation for name, path in labels.items() for citation in _judged(path, Path(name).stem, draft)]
-    published = _verdicts(paths[VERDICTS_FILE], draft) if VERDICTS_FILE in paths else {}
+    published = _verdicts(paths[VERDICTS_FILE]) if VERDICTS_FILE in paths else {}
     if not options["sources"]:
         ratings = [
             Rating(c.id, c.topic, float(c.level), c.run, c.part, c.text, "", {"segment": c.segment}) for c in cited
@@ -106,7 +106,7 @@ def _text(sentence: DataRow) -> str:
     return "" if isinstance(text, float) and text != text else sentence.text("text")
 
 
-def _verdicts(path: Path, draft: CorpusDraft) -> dict[str, float]:
+def _verdicts(path: Path) -> dict[str, float]:
     """Return the chat model's verdicts (2, 1 or 0) by citation id; `UserError` where two on one citation differ."""
     verdicts: dict[str, float] = {}
     for row in read_rows(path):

@@ -6,22 +6,18 @@ Modules are replaced by faster ones with the same numbers: linear layers through
 from __future__ import annotations
 
 import os
-import platform
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from metaeval.errors import UserError
-from metaeval.parsing import read_text
 from metaeval.scoring.backends.checkpoint import ModelFolder
 
 if TYPE_CHECKING:
     import torch
 
-    from metaeval.scoring.contract import Metric
 
 Model = TypeVar("Model", bound="torch.nn.Module")
 
@@ -268,19 +264,3 @@ def devices_of(names: Sequence[str]) -> list[str]:
                 f"executor.devices names {name!r}; allowed: {allowed}. For processes on the CPU, set executor.workers."
             )
     return list(names)
-
-
-def device_of(metric: Metric) -> str:
-    """Return the name of the device that a metric computes on: the GPU's model, or "cpu: " and the processor's."""
-    wish = getattr(metric.options, "device", "cpu")
-    device = wish if wish == "cpu" else pick_device(wish)
-    if device.startswith("cuda"):
-        import torch
-
-        return str(torch.cuda.get_device_name(device))
-    try:
-        lines = read_text(Path("/proc/cpuinfo")).splitlines()
-    except UserError:
-        lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return f"{device}: {next(named, platform.processor() or platform.machine())}"

@@ -38,7 +38,6 @@ def evaluate(judgements, resampling, options):
 GAP = Protocol(
     name="gap",
     title="Gap between supported and unsupported",
-    about="how far apart the mean scores of supported and unsupported rows are",
     measures=(Measure("gap", "Gap", normal="z", about="difference of the mean scores, as a share of their range"),),
     shown=lambda judgements: ("gap",),
     evaluate=evaluate,

@@ -92,14 +92,6 @@ class TestJudgements:
         assert len({s.group for s in corpus.statements.values()}) == 2
         assert corpus.level_counts() == {"full": 2, "partial": 1, "none": 1}
 
-    def test_the_field_of_the_page_can_be_chosen(self, made: Callable[..., Corpus]) -> None:
-        for field, text in (("source_raw_text", "Page"), ("source_text", "# Page")):
-            corpus = made(DATASET, [JUDGEMENT], "dev", page=field)
-            assert [document.text for document in corpus.documents.values()] == [text]
-        only_raw = {**JUDGEMENT, "source_text": ""}
-        corpus = made(DATASET, [only_raw], "dev", page="source_text")
-        assert [document.text for document in corpus.documents.values()] == ["Page"]
-
     def test_text_falls_back_and_may_be_absent(self, made: Callable[..., Corpus]) -> None:
         bare = {**JUDGEMENT, "source_raw_text": None, "source_localized_evidence": None}
         assert next(iter(made(DATASET, [bare], "test").documents.values())).text == "# Page"
