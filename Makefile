@@ -103,8 +103,6 @@ docs: $(VENV)/.installed-docs
 reference: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.reference $(if $(data),--data '$(data)')
 	$(BIN)/python -m benchmarks.which_metric > docs/how-to/which-metric.md
-	$(BIN)/python -m benchmarks.packs $(if $(data),--data '$(data)')
-	$(BIN)/metaeval results reference $(if $(data),--data '$(data)')
 
 # Are the tests able to fail? 150 mutants of the source, drawn by a seed, each run against the tests of its line.
 mutants: $(VENV)/.installed-dev
@@ -116,7 +114,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/python .ci/house.py --check
 
-# The scripts of the explorer and of the page of reference results hold types in their comments.
+# The scripts of the explorer hold types in their comments.
 types-js:
 	@command -v npx >/dev/null && npx --yes --package typescript@5.9.3 tsc -p .ci/tsconfig.json \
 	  || { command -v npx >/dev/null && exit 1; echo "npx is not here: the scripts' types are not checked."; }

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.reference import KEPT, METRICS, OFFLINE, PUBLISHED, kept_results
+from benchmarks.reference import KEPT
+from benchmarks.reference.results import METRICS, OFFLINE, PUBLISHED, kept_results
 from metaeval.report.ranking_measures import Headline, listed
 from metaeval.report.result import Column, Result, Row, Value
 from metaeval.report.significance_verdicts import above_every_control, best_control, top
@@ -80,10 +81,9 @@ INTRO = f"""\
 This page is made by `python -m benchmarks.which_metric` from `results/reference`, which `make reference` recomputes:
 no number here is typed by hand. It holds the metrics that run offline on a laptop, on data sets with human labels.
 
-<a href="../observatory.html">**Answer three questions**</a> (task, language, budget) instead: a page of its own, with
-large models and judges, more data sets, intervals, ranks and costs. Its numbers come from
-[score packs](score-packs.md), to which anybody can add. It is `results/reference/index.html` too, for a look without
-this site.
+<a href="../reference-results.html">**Choose a task, a language and a budget**</a> instead: a page of its own, with
+large models and judges, more data sets, intervals, ranks and costs. It is `results/reference/index.html` too, for a
+look without this site.
 
 Metrics with larger models are in the [values of others](#values-that-others-have-published), and on data like yours you
 compare them yourself: `metaeval run -d wice -m overlap,support-mini,autoais`.

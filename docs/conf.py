@@ -125,12 +125,12 @@ def _table(
         yield f"| {' | '.join(cell.replace('|', '&#124;').replace(chr(10), ' ') for cell in row)} |"
 
 
-def copy_observatory(app: Sphinx, error: Exception | None) -> None:
-    """Put the page of the reference results into the site, as observatory.html, and the packs that it links to."""
+def copy_reference_page(app: Sphinx, error: Exception | None) -> None:
+    """Put the page of the reference results into the site, and the packs that it links to."""
     if error is None and app.builder.format == "html":
         kept = HERE.parent / "results" / "reference"
         shutil.copyfile(
-            kept / "index.html", Path(app.outdir) / "observatory.html"
+            kept / "index.html", Path(app.outdir) / "reference-results.html"
         )
         shutil.copytree(
             kept / "packs", Path(app.outdir) / "packs", dirs_exist_ok=True
@@ -179,7 +179,7 @@ def setup(app: Sphinx) -> None:
     startup.mkdir(parents=True)
     shutil.copy(HERE / "shell.py", startup)
     os.environ["IPYTHONDIR"] = str(folder)
-    app.connect("build-finished", copy_observatory)
+    app.connect("build-finished", copy_reference_page)
     app.connect("builder-inited", write_cards)
     app.connect("source-read", fill_address)
     app.connect("autodoc-skip-member", leave_out)

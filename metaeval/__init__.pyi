@@ -717,21 +717,6 @@ class results:
         results: str | Path = ...,
     ) -> Any: ...
     @staticmethod
-    def reference(
-        *sets: str,
-        folder: str | Path = ...,
-        data: str | Path | None = None,
-        packs: str | Path | None = None,
-    ) -> Any: ...
-    @staticmethod
-    def reference_add(
-        pack: str | Path,
-        *,
-        folder: str | Path = ...,
-        data: str | Path | None = None,
-        packs: str | Path | None = None,
-    ) -> Any: ...
-    @staticmethod
     def rerun(
         job: str = 'latest',
         *,

@@ -159,13 +159,8 @@ def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> l
             for name, score in rated_controls(rows).items()
         ]
     else:
-        metrics = {name: _control_metric(name) for name in (OVERLAP, REFERENCE_MODEL)}
-        # A pack is signed with the options that were given (language=auto), a run with what its texts settled.
-        signed = {
-            signed_as(name, metric, metric.identity()): name
-            for name, plain in metrics.items()
-            for metric in (plain, settled_metric(plain, source.texts))
-        }
+        metrics = {name: settled_metric(_control_metric(name), source.texts) for name in (OVERLAP, REFERENCE_MODEL)}
+        signed = {signed_as(name, metric, metric.identity()): name for name, metric in metrics.items()}
         marked = [replace(column, is_control=column.fields.get("metric") in signed) for column in columns]
         scored_here = {signed[str(column.fields["metric"])] for column in marked if column.is_control}
         controls = list(trivial_columns(source, overlap=OVERLAP not in scored_here))

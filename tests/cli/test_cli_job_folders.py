@@ -111,9 +111,7 @@ OTHERS = {
     *("data list", "data show", "data fetch", "data verify", "data convert", "data validate"),
     *("metrics list", "metrics show", "metrics verify"),
     *(
-        "results reference",
         "results figures",
-        "results reference-add",
         "results list",
         "results show",
         "results export",

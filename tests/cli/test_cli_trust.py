@@ -65,7 +65,7 @@ RUNNING = {
     *("run", "pairs", "score", "evaluate", "compare", "plan", "thresholds", "view"),
     *("results figures", "multiverse", "metrics verify", "data fetch", "data convert"),
     *("results export", "results rm", "results rerun", "data audit"),
-    *("label", "estimate", "gate fit", "gate check", "results cases", "results reference", "results reference-add"),
+    *("label", "estimate", "gate fit", "gate check", "results cases"),
 }
 """Commands that do what is typed; what their files ask for is below."""
 

@@ -1,14 +1,14 @@
 """The page of the reference results: rules of its answers by hand, and what Chromium shows of its cells."""
 
-import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from metaeval.report.reference_answers import BUDGETS, TASKS, answers
-from metaeval.report.reference_page import OF_SET, SHOWN, observatory
-from metaeval.runs.reference_cells import OF_CELL, OF_TEST, read_cells
+from benchmarks.reference.answers import BUDGETS, answer
+from benchmarks.reference.cells import OF_CELL, OF_TEST, CellTables, read_cells
+from benchmarks.reference.page import page
 from tests.report.edges import shaded_edges
 
 ROOT = Path(__file__).parents[2]
@@ -36,11 +36,8 @@ def test(name, one, other, difference, holm):
 test.__test__ = False
 
 
-def answer(cells, tests, budget="api", task="ps_ns", language="en"):
-    (one,) = [
-        each for each in answers(cells, tests) if (each.task, each.language, each.budget) == (task, language, budget)
-    ]
-    return one
+def answered(cells, tests=(), budget="api", task="ps_ns"):
+    return answer(CellTables(cells, tests), task, "en", budget)
 
 
 def test_metrics_are_named_that_are_nowhere_significantly_worse_than_the_best_the_cheapest_first():
@@ -53,19 +50,15 @@ def test_metrics_are_named_that_are_nowhere_significantly_worse_than_the_best_th
         *(test("south", "slow", "fast", -0.1, 0.3), test("south", "poor", "fast", -0.2, 0.05)),
     ]
 
-    one = answer(cells, tests)
+    headline, why, limits = answered(cells, tests)
 
-    assert (one.metrics, one.headline) == (["fast", "slow"], "fast or slow")
-    assert one.why[0] == (
+    assert headline == "fast or slow"
+    assert why == (
         "In 2 columns of the table (North and South), fast and slow are never significantly worse than the best metric "
         "within this budget."
     )
-    assert one.why[2:] == (
-        "North: slow has the highest value; fast is not significantly different.",
-        "South: fast has the highest value; slow is not significantly different.",
-    )
-    assert one.limits == ("Which metric is best on your data: label some of them.",)
-    assert answer([each for each in cells if each["set"] == "north"], tests).limits[0] == (
+    assert limits == ["Which metric is best on your data: label some of them."]
+    assert answered([each for each in cells if each["set"] == "north"], tests)[2][0] == (
         "For English, this task has one data set (North): others may give another answer."
     )
 
@@ -74,12 +67,7 @@ def test_a_budget_takes_the_others_away_before_the_best_is_sought():
     cells = [cell("north", "judge", 0.9, needs="api"), cell("north", "fast", 0.7), cell("north", "poor", 0.6)]
     tests = [test("north", "judge", other, 0.2, 0.001) for other in ("fast", "poor")]
     tests.append(test("north", "fast", "poor", 0.1, 0.04))
-
-    assert [answer(cells, tests, budget).headline for budget in BUDGETS] == ["fast", "fast", "fast", "judge"]
-    assert (
-        answer(cells, tests).why[-1]
-        == "North: judge has the highest value, and every other metric is significantly worse."
-    )
+    assert [answered(cells, tests, budget)[0] for budget in BUDGETS] == ["fast", "fast", "fast", "judge"]
 
 
 def test_where_none_is_always_among_the_best_the_answer_says_how_often():
@@ -89,7 +77,7 @@ def test_where_none_is_always_among_the_best_the_answer_says_how_often():
         for metric, value in zip("ab", of, strict=True)
     ]
     tests = [test("north", "a", "b", 0.3, 0.01), test("south", "a", "b", -0.3, 0.01)]
-    assert answer(cells, tests).why[0].endswith("no metric is always among the best; a and b most often (50 %).")
+    assert answered(cells, tests)[1].endswith("no metric is always among the best; a and b most often (50 %).")
 
 
 def test_it_says_what_the_data_cannot_tell():
@@ -97,19 +85,18 @@ def test_it_says_what_the_data_cannot_tell():
     cells = [cell("north", "a", 0.9, **fields), cell("north", "b", 0.8, **fields)]
     cells += [cell(name, metric, 0.8) for name in ("east", "west") for metric in "ac"]
 
-    one = answer(cells, [])
+    headline, why, limits = answered(cells)
 
-    assert (one.metrics, one.headline) == (["a", "c"], "a or c")
-    assert one.why[0] == (
+    assert headline == "a or c"
+    assert why == (
         "In 3 columns of the table (North, East and West), no metric is significantly worse than the best: the data do "
         "not decide, and a is the cheapest."
     )
-    decided = answer(cells, [test("north", "a", "b", 0.1, 0.01)]).why[0]
-    assert decided.endswith(
+    assert answered(cells, [test("north", "a", "b", 0.1, 0.01)])[1].endswith(
         "a and c (scored in 2) are never significantly worse than the best metric within this budget; in 2 of them, no "
         "metric is."
     )
-    assert one.limits == (
+    assert limits == [
         "No metric is significantly worse than the best in North, East and West: these do not decide.",
         "Intervals rest on fewer than 30 effective groups, and may be too narrow: 12 in North.",
         "None of them is significantly better than every control, such as length or shared words, in North.",
@@ -117,30 +104,80 @@ def test_it_says_what_the_data_cannot_tell():
         "Compared in at most half of the columns, and not ranked here: b.",
         "Data or metrics behind North are not for commercial use (NC in the table).",
         "Which metric is best on your data: label some of them.",
-    )
+    ]
 
 
-def test_one_metric_alone_and_stale_ones_answer_nothing():
+def test_one_metric_alone_and_stale_ones_answer_nothing_and_no_metric_of_most_sets_is_named():
     cells = [cell("north", "a", 0.9, alone="yes", best=""), cell("south", "b", 0.9, stale="other data", best="")]
-    assert answer(cells, []).headline == "The data do not say."
-    assert {one.task for one in answers(cells, [])} == set(TASKS)
+    assert answered(cells)[0] == "The data do not say."
+    apart = [cell(name, f"{name} {number}", 0.9) for name in ("north", "south") for number in range(2)]
+    assert answered(apart)[0] == "No metric can be named."
 
 
-def payload(page):
-    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    return json.loads(text)
+def number_of(text):
+    """The numbers of a cell as the page has them, from the texts of the file."""
+    per_cent = text["measure"] in ("ps_ns", "fs_ps", "fs_ns")
+
+    def number(field):
+        return pytest.approx(float(text[field]) * (100 if per_cent else 1), abs=0.051 if per_cent else 0.00051)
+
+    return number
 
 
-def test_the_page_holds_the_cells_of_the_files_and_their_answers():
-    kept = read_cells(KEPT)
-    page = (KEPT / "index.html").read_text(encoding="utf-8")
-    assert page == observatory(*kept), "type: metaeval results reference --data FOLDER"
-    data = payload(page)
-    assert data["cells"] == [[row[name] for name in SHOWN] for row in kept.cells]
-    assert data["sets"] == {row["set"]: {name: row[name] for name in OF_SET} for row in kept.cells}
-    assert "http:" not in re.sub("http://www.w3.org/2000/svg", "", page)
-    assert "src=" not in page
-    assert page.count('data-packs="packs/"') == 1, "docs/conf.py puts the packs beside its copy"
+def test_the_page_is_made_of_the_kept_tables_and_holds_their_numbers(opened):
+    kept = read_cells()
+    assert (KEPT / "index.html").read_text(encoding="utf-8") == page(kept), "python -m benchmarks.reference page"
+    drawn = opened((KEPT / "index.html").as_uri())
+    lines = drawn.locator("section details table tbody tr").evaluate_all(
+        "rows => rows.map((row) => [row.closest('section').querySelector('h2').textContent, "
+        "...[...row.cells].map((cell) => cell.textContent)])"
+    )
+    assert len(lines) == len(kept.cells)
+    by_name = {(row["measure"], row["title"], row["metric"]): row for row in kept.cells}
+    words = {
+        "ps_ns": "without any",
+        "fs_ps": "full from",
+        "fs_ns": "unsupported",
+        "ndcg@5": "Rank",
+        "kendall": "Follow",
+    }
+    for title, metric, data, *texts in lines:
+        (measure,) = [key for key, word in words.items() if word in title]
+        row = by_name[measure, data, metric]
+        number = number_of(row)
+        value, interval, n, groups, effective, common, there, rank, above = texts
+        assert float(value) == number("value")
+        assert [float(end) for end in interval.split(" to ") if end] == [
+            number(end) for end in ("low", "high") if row[end]
+        ]
+        assert [n, groups, common] == [
+            row[field] and f"{int(row[field]):,}" for field in ("n", "groups", "common_rows")
+        ]
+        assert effective == (row["effective"] and f"{float(row['effective']):.0f}")
+        assert not there or float(there) == number("common_value")
+        assert rank.split(" to ")[0] == row["rank_low"]
+        assert rank.split(" to ")[-1] == row["rank_high"]
+        assert above == row["above_controls"]
+
+
+def test_the_tables_of_values_have_every_metric_with_its_mark(opened):
+    kept = Counter(row["best"] for row in read_cells().cells if row["kind"] == "metric")
+    drawn = opened((KEPT / "index.html").as_uri())
+    cells = "section > .frame tbody td:not(:empty)"
+    assert drawn.locator(cells).count() == sum(kept.values())
+    assert drawn.locator(f"{cells} > strong").count() == kept["yes"]
+    assert drawn.locator(f"{cells} > em").count() == sum(row["alone"] == "yes" for row in read_cells().cells)
+
+
+def test_nothing_is_loaded_and_the_packs_of_the_values_are_there():
+    text = (KEPT / "index.html").read_text(encoding="utf-8")
+    assert "http:" not in text
+    assert "src=" not in text
+    links = re.findall('href="([^"]+)"', text)
+    assert links
+    assert all((KEPT / link).is_file() for link in links)
+    shipped = [row for row in read_cells().cells if row["shipped"] == "yes"]
+    assert all((KEPT / "packs" / row["pack"] / row["file"]).is_file() for row in shipped)
 
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
@@ -152,7 +189,7 @@ def pages(tmp_path_factory):
 
     def write(cells, tests=()):
         path = tmp_path_factory.mktemp("page") / "index.html"
-        path.write_text(observatory(cells, tests), encoding="utf-8")
+        path.write_text(page(CellTables(cells, tests)), encoding="utf-8")
         return path.as_uri()
 
     return write
@@ -178,228 +215,67 @@ def opened(chromium):
 
 
 def test_a_phone_shows_the_answer_on_its_first_screen(opened):
-    page = opened((KEPT / "index.html").as_uri(), 390, 844)
-    answer_box, kept = page.locator("#answer"), read_cells(KEPT)
-    assert answer_box.bounding_box()["y"] + answer_box.bounding_box()["height"] < 844
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert page.locator(".headline").inner_text() == answer(*kept).headline
-    drawn = "document.querySelector('#plot svg')"
-    assert page.evaluate(f"{drawn}.getBoundingClientRect().width / {drawn}.viewBox.baseVal.width") == 1, "small letters"
-    page.select_option("#task", "kendall")
-    page.select_option("#budget", "cpu")
-    assert page.locator(".headline").inner_text() == answer(*kept, "cpu", "kendall").headline
-    assert page.locator("#why").inner_text() == answer(*kept, "cpu", "kendall").why[0]
-
-
-def test_the_table_is_shaded_where_more_follows(opened):
-    page = opened((KEPT / "index.html").as_uri(), 390, 844, color_scheme="light")
+    drawn = opened((KEPT / "index.html").as_uri(), 390, 844, color_scheme="light")
+    box = drawn.locator(".answer:visible").bounding_box()
+    assert box["y"] + box["height"] < 844
+    assert drawn.evaluate("document.documentElement.scrollWidth") <= 390
     # The column of names stays at the left, over the shadow there.
-    assert [right for _, right in shaded_edges(page, "#table")] == [True, False]
+    assert [right for _, right in shaded_edges(drawn, "section:not([hidden]) > .frame")] == [True, False]
 
 
-def test_the_table_shows_the_values_of_the_file(opened):
-    page = opened((KEPT / "index.html").as_uri())
-    kept = [
-        row
-        for row in read_cells(KEPT).cells
-        if (row["measure"], row["kind"], row["language"]) == ("fs_ps", "metric", "en")
-    ]
-    page.select_option("#task", "fs_ps")
-    assert page.locator("tbody tr").count() == len({row["metric"] for row in kept})
-    assert page.locator("tbody td[aria-label]").count() == len(kept)
-    labels = page.locator("tbody td[aria-label]").evaluate_all("all => all.map((one) => one.ariaLabel)")
-    for row in kept:
-        start = f"{row['metric']} on {row['title']}: {100 * float(row['value']):.1f} ("
-        assert [label for label in labels if label.startswith(start)], start
-    assert page.locator("tbody td.best").count() == sum(row["best"] == "yes" for row in kept)
-
-
-def test_keys_move_sort_and_show_details(opened, pages):
-    cells = [cell("north", "a", 0.9), cell("north", "b", 0.8), cell("south", "a", 0.5), cell("south", "b", 0.7)]
-    page = opened(pages(cells), color_scheme="dark")
-    page.locator("td[tabindex='0']").focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowDown")
-    told = page.locator("#detail").inner_text()
-    assert "b on South: 70.0 (95 % 65.0 to 75.0), 90 rows, 40 groups (35 effective)" in told
-    assert "rank 1 to 2 on the 90 rows that all metrics scored; significantly better than every control" in told
-    first = "tbody tr:first-child th"
-    page.locator("#sort-south").focus()
-    page.keyboard.press("Enter")
-    assert page.locator(first).inner_text() == "b"
-    assert page.locator("th[aria-sort=descending]").inner_text().startswith("South")
-    page.keyboard.press("Enter")
-    assert page.locator(first).inner_text() == "a"
-    assert page.locator("#plot .rank").count() == 2
-    assert page.locator("#plot .line").first.get_attribute("aria-label").endswith("(35 effective), rank 1 to 2")
-    page.keyboard.press("Escape")
-    assert page.locator("#detail").inner_text() == ""
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(23, 23, 26)"
-
-
-def test_the_best_control_may_be_a_metric(opened, pages):
+def test_a_question_and_a_budget_are_chosen_and_headings_sort(opened, pages):
     cells = [
-        *(cell("north", "a", 0.9), cell("north", "overlap", 0.813, control="lexical", above_controls="")),
-        cell("north", "statement length", 0.621, kind="control", control="trivial", best=""),
+        *(cell("north", "a", 0.9, needs="api"), cell("north", "b", 0.7), cell("north", "c", 0.8)),
+        *(cell("south", "b", 0.75), cell("south", "c", 0.6)),
+        *(
+            cell("east", "b", 0.6, measure="fs_ns", language="de"),
+            cell("east", "c", 0.7, measure="fs_ns", language="de"),
+        ),
     ]
-    page = opened(pages(cells))
-    assert page.locator("tfoot td").all_inner_texts() == ["81.3"]
-    page.locator("td[aria-label^=overlap]").first.focus()
-    assert "it is a control" in page.locator("#detail").inner_text()
+    drawn = opened(pages(cells, [test("north", "a", "b", 0.2, 0.01)]), color_scheme="dark")
+    assert drawn.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(23, 23, 26)"
+    titles = "section:visible > h2"
+    names = "section:visible > .frame tbody tr:visible th"
+    assert drawn.locator(titles).all_inner_texts() == ["Find citations without any support, in English"]
+    assert drawn.locator(".headline:visible").all_inner_texts() == ["c"]
+    assert drawn.locator(names).all_inner_texts() == ["a", "c", "b"]
+    drawn.select_option("#budget", "cpu")
+    assert drawn.locator(names).all_inner_texts() == ["c", "b"]
+    assert drawn.locator(".headline:visible").all_inner_texts() == ["b or c"]
+    drawn.locator("section:visible > .frame thead button").last.click()
+    assert drawn.locator(names).all_inner_texts() == ["b", "c"]
+    drawn.select_option("#question", "Tell supported from unsupported, in German")
+    assert drawn.locator(titles).all_inner_texts() == ["Tell supported from unsupported, in German"]
+    assert drawn.locator(names).all_inner_texts() == ["c", "b"]
 
 
-def test_filters_and_marks(opened, pages):
+def test_without_its_script_the_page_shows_everything(opened):
+    drawn = opened((KEPT / "index.html").as_uri(), java_script_enabled=False)
+    assert drawn.locator("form").is_hidden()
+    assert drawn.locator("section:visible").count() == drawn.locator("section").count() == 13
+
+
+def test_marks_and_the_best_control_which_may_be_a_metric(opened, pages):
     cells = [
         *(cell("north", "a", 0.9), cell("north", "b", 0.8, common_rows="70"), cell("south", "a", 0.5, commercial="no")),
         *(cell("alone", "c", 0.5, alone="yes", best=""), cell("north", "d", 0.4, stale="other data", best="")),
-        cell("north", "e", 0.4, needs="api"),
+        cell("north", "overlap", 0.813, control="lexical", above_controls="", best="no"),
+        cell("north", "statement length", 0.621, kind="control", control="trivial", best=""),
     ]
-    page = opened(pages(cells))
-    assert page.locator("thead th").last.inner_text() == "Alone"
-    assert page.locator("td.stale").count() == page.locator("td.alone").count() == 1
-    assert page.locator("td sup").all_inner_texts() == ["NC", "†"]
-    page.select_option("#licence", "yes")
-    assert page.locator("thead th").all_inner_texts() == ["metric", "North", "Alone"]
-    page.select_option("#budget", "cpu")
-    page.locator("#name").fill("north")
-    assert page.locator("tbody th").all_inner_texts() == ["a", "b", "d"]
-    page.locator("#name").fill("nothing")
-    assert "No value fits" in page.locator("#table").inner_text()
-
-
-def test_time_and_needs_narrow_the_table_and_what_is_left_out_is_counted(opened, pages):
-    cells = [
-        *(cell("north", "a", 0.9, seconds_per_1000="30"), cell("north", "b", 0.8, needs="gpu", seconds_per_1000="600")),
-        cell("north", "c", 0.7, needs="api", seconds_per_1000="unknown"),
-    ]
-    page = opened(pages(cells))
-    page.select_option("#time", "60")
-    assert page.locator("tbody th").all_inner_texts() == ["a"]
-    assert page.locator("#count").inner_text() == "1 metric, 1 data column; 1 metric of unknown time left out."
-    page.select_option("#time", "")
-    page.select_option("#needs", "gpu")
-    assert page.locator("tbody th").all_inner_texts() == ["b"]
-    page.locator("#name").press("Enter")
-    assert page.locator("tbody th").all_inner_texts() == ["b"], "Enter in the field does not load the page again"
-
-
-def test_a_language_is_answered_with_its_own_task_and_marks_data_that_are_not_commercial(opened, pages):
-    german = {"language": "de", "measure": "fs_ns", "commercial": "no", "data_licence": "CC-BY-NC-4.0"}
-    cells = [
-        *(cell("north", "a", 0.9), cell("north", "b", 0.8), cell("south", "b", 0.6, **german)),
-        *(cell("south", "c", 0.7, **german), cell("south", "length", 0.5, kind="control", best="", **german)),
-    ]
-    page = opened(pages(cells))
-    assert (page.input_value("#task"), page.input_value("#budget")) == ("ps_ns", "api")
-    page.select_option("#language", "de")
-    assert page.input_value("#task") == "fs_ns", "nobody has asked for another task"
-    assert page.locator(".headline").inner_text() == "b or c"
-    assert page.locator("thead sup").all_inner_texts() == ["NC"]
-    page.locator("tbody td").first.focus()
-    assert "the data are not for commercial use (CC-BY-NC-4.0)" in page.locator("#detail").inner_text()
-    page.select_option("#task", "ps_ns")
-    assert page.locator(".headline").inner_text() == "The data do not say."
-    page.get_by_role("button", name="tell supported from unsupported").click()
-    assert page.locator(".headline").inner_text() == "b or c"
-
-
-@pytest.fixture
-def with_pack(pages):
-    """The address of a page with a published pack, one that is not, and a control."""
-    cells = [
-        cell("north", "a", 0.9, shipped="yes", pack="a b", file="north.csv.gz"),
-        cell("north", "b", 0.8, shipped="no"),
-        cell("north", "length", 0.5, kind="control", pack=""),
-    ]
-    address = pages(cells)
-    folder = Path(address.removeprefix("file://")).parent / "packs" / "a b"
-    folder.mkdir(parents=True)
-    (folder / "card.yaml").write_text("metric: a\n", encoding="utf-8")
-    (folder / "north.csv.gz").write_bytes(b"")
-    return address
-
-
-AGAIN = "metaeval results reference north --packs FOLDER"
-PAIRS = (
-    "metaeval evaluate 'results/reference/packs/a b/north.csv.gz' -d north --split test -u page && metaeval view --open"
-)
-
-
-def test_a_click_shows_the_pack_and_the_commands_until_it_is_closed(opened, with_pack):
-    page = opened(with_pack)
-    page.locator("tbody td").first.click()
-    assert page.locator("#detail code").all_inner_texts() == [AGAIN, PAIRS]
-    page.locator("tbody td").last.hover()
-    assert page.locator("#detail strong").inner_text().startswith("a on North"), "the pointer passes other values"
-    links = page.locator("#detail a")
-    assert links.evaluate_all("all => all.map((one) => one.getAttribute('href'))") == [
-        "packs/a%20b/",
-        "packs/a%20b/north.csv.gz",
-    ]
-    with page.expect_popup() as popup:
-        links.first.click()
-    popup.value.get_by_text("card.yaml").wait_for()
-    page.locator("tbody td").last.click()
-    assert "The pack is not published" in page.locator("#detail").inner_text()
-    assert page.locator("#detail code").all_inner_texts() == [AGAIN]
-    page.locator("tfoot td").click()
-    assert page.locator("#detail a").count() == 0, "a control has no pack"
-    assert page.locator("#detail code").all_inner_texts() == [AGAIN]
-    page.get_by_role("button", name="Close").click()
-    assert page.locator("#detail code").count() == 0
-
-
-def test_enter_shows_the_pack_and_escape_leads_back(opened, with_pack):
-    page = opened(with_pack)
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.locator("td[tabindex='0']").focus()
-    assert page.locator("#detail code").count() == 0
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.textContent") == "Folder of the pack"
-    for _ in range(3):
-        page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Copied").wait_for()
-    assert page.evaluate("getSelection().toString()") == PAIRS
-    assert page.evaluate("navigator.clipboard.readText()") == PAIRS
-    page.keyboard.press("Escape")
-    assert page.locator("#detail").inner_text() == ""
-    assert page.evaluate("document.activeElement.ariaLabel").startswith("a on North")
-    page.keyboard.press("ArrowDown")
-    assert page.locator("#detail strong").inner_text().startswith("b on North")
-    page.locator("#plot .line").first.focus()
-    page.keyboard.press("Enter")
-    assert page.locator("#detail code").all_inner_texts() == [AGAIN, PAIRS]
-
-
-def test_a_touch_shows_the_pack_and_the_commands(opened, with_pack):
-    phone = opened(with_pack, 390, 844, has_touch=True)
-    phone.locator("#plot .line").first.tap()
-    assert phone.locator("#detail code").all_inner_texts() == [AGAIN, PAIRS]
-    assert phone.get_by_role("link", name="Scores").get_attribute("href") == "packs/a%20b/north.csv.gz"
-    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
-    phone.evaluate("document.documentElement.dataset.packs = ''")
-    phone.locator("tbody td").first.tap()
-    assert phone.locator("#detail a").count() == 0
-    assert phone.locator("#detail code").all_inner_texts() == [AGAIN, PAIRS]
-
-
-def test_the_files_behind_the_values_are_there():
-    shipped = [row for row in read_cells(KEPT).cells if row["shipped"] == "yes"]
-    assert shipped
-    assert all((KEPT / "packs" / row["pack"] / row["file"]).is_file() for row in shipped)
+    drawn = opened(pages(cells))
+    table = drawn.locator("section > .frame")
+    assert table.locator("thead th").all_inner_texts() == ["metric", "North", "SouthNC", "Alone"]
+    assert table.locator("td sup").all_inner_texts() == ["NC", "†"]
+    assert table.locator("s").all_inner_texts() == ["40.0"]
+    assert table.locator("em").all_inner_texts() == ["50.0"]
+    assert table.locator("strong").all_inner_texts() == ["90.0", "50.0", "80.0"]
+    assert table.locator("tfoot td").first.inner_text().split() == ["81.3", "76.3", "to", "86.3", "overlap"]
 
 
 def test_texts_of_the_data_are_no_markup(opened, pages):
-    cells = [cell("north", metric, 0.9, title=HOSTILE, licence=HOSTILE, version=HOSTILE) for metric in (HOSTILE, "b")]
-    page = opened(pages(cells))
-    assert page.locator("img").count() == 0
-    page.locator("tbody td").first.focus()
-    assert "onerror" in page.locator("#detail").inner_text()
-    assert "\u202e" not in page.content()
-
-
-def test_five_thousand_cells_are_drawn(opened, pages):
-    cells = [cell(f"set{at}", f"metric{number}", 0.5 + number / 500) for at in range(50) for number in range(100)]
-    page = opened(pages(cells))
-    assert page.locator("tbody td[aria-label]").count() == 5000
+    fields = dict.fromkeys(("title", "licence", "version", "data_licence", "pack", "fitted_on", "language"), HOSTILE)
+    cells = [cell("north", metric, 0.9, **fields, shipped="yes") for metric in (HOSTILE, "b")]
+    drawn = opened(pages(cells))
+    assert drawn.locator("img").count() == 0
+    assert "onerror" in drawn.locator("section th[scope=row]").first.inner_text()
+    assert "\u202e" not in drawn.content()
