@@ -38,8 +38,8 @@ Within a minor version the names below keep their meaning, and their parameters 
 Everything else in the package may change without notice.
 
 Pairs (`metaeval-pairs`), corpora (`metaeval-corpus`), gates, label sheets and stores of scores and replies that a
-version has written are read by every later one. Results (`metaeval-result`) and tables (`metaeval-table`) have a schema
-of their own.
+version has written are read by every later one. Results (`metaeval-result`) of another schema are refused: the same
+command makes them anew.
 """
 
 

@@ -1,4 +1,4 @@
-"""A store: one SQLite file that several runs share, with a schema version, and rows that are checked when read."""
+"""A store: one SQLite file that several runs share, with a schema number, and rows that are checked when read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import sqlite3
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -24,6 +24,9 @@ MOUNTS = Path("/proc/mounts")
 PATIENCE = 60.0
 """Seconds that a run waits for another one that writes."""
 
+SCHEMA = 1
+"""The number of the tables' schema, in SQLite's `user_version`; an empty file has 0."""
+
 _MAGIC = b"SQLite format 3\0"
 _PAGE = 4096  # bytes; no store is smaller
 
@@ -38,17 +41,16 @@ class Database(ABC):
     """One SQLite file that several runs may share; used by one thread at a time.
 
     kind: what the file is called in sentences. option: the option that names another file. anew: what a run does
-    about lost rows. table: the table whose rows are checked. steps: functions that change the tables, the n-th from
-    schema version n to n + 1; version 0 is an empty file, or the tables from before there were versions.
+    about lost rows. table: the table whose rows are checked. creation: statements that create the tables.
 
-    Raises `UserError` for errors of SQLite, for a file of a later version, and for a database of another kind.
+    Raises `UserError` for errors of SQLite, for a file of another schema, and for a database of another kind.
     """
 
     kind: ClassVar[str]
     option: ClassVar[str]
     anew: ClassVar[str]
     table: ClassVar[str]
-    steps: ClassVar[tuple[Callable[[sqlite3.Connection], None], ...]]
+    creation: ClassVar[tuple[str, ...]]
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -77,7 +79,7 @@ class Database(ABC):
         self.close()
 
     def _open(self) -> None:
-        """Open or create the file, check its tables, choose its journal, and bring its tables to the last version."""
+        """Open or create the file, check its tables, choose its journal, and create missing tables."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # SQLite would write over a file of less than a page, whatever it holds. No other file is opened here: to close
         # it would let go of the locks of whoever has it open in this process, and another run would delete their log.
@@ -98,20 +100,23 @@ class Database(ABC):
             self._place: tuple[int, int] | None = (place.st_dev, place.st_ino)
             self._choose_journal()
             connection.execute("PRAGMA temp_store=MEMORY")
-            self._migrate()
+            if self._ask("PRAGMA user_version") != SCHEMA:
+                with self._transaction():  # another run may do the same meanwhile
+                    for statement in (*self.creation, f"PRAGMA user_version={SCHEMA}"):
+                        connection.execute(statement)
         except BaseException:
             connection.close()
             raise
 
     def _check_tables(self) -> None:
-        """Raise `UserError` for a database of another kind, and for one that a later version wrote."""
+        """Raise `UserError` for a database of another kind, and for one of another schema."""
         tables = {row[0] for row in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if tables and self.table not in tables:
             raise UserError(f"{self.path} is a database, but not a {self.kind.lower()}: give another {self.option}.")
-        if (version := int(self._ask("PRAGMA user_version"))) > len(self.steps):
+        if (version := int(self._ask("PRAGMA user_version"))) != SCHEMA and (tables or version):
             raise UserError(
-                f"{self.kind} {self.path} was written by a later version of metaeval (schema {version}; this version "
-                f"reads up to {len(self.steps)}): update metaeval, or give another file with {self.option}."
+                f"{self.kind} {self.path} was written by another version of metaeval (schema {version}; this version "
+                f"reads {SCHEMA}): update metaeval, or give another file with {self.option}."
             )
 
     def _choose_journal(self) -> None:
@@ -149,15 +154,6 @@ class Database(ABC):
                 if "locked" not in str(error) or not attempts_left:
                     raise
                 time.sleep(0.1)
-
-    def _migrate(self) -> None:
-        """Apply the steps that the file's schema version lacks, in one transaction."""
-        if self._ask("PRAGMA user_version") == len(self.steps):
-            return
-        with self._transaction() as connection:
-            for step in self.steps[self._ask("PRAGMA user_version") :]:  # another run may have done them meanwhile
-                step(connection)
-            connection.execute(f"PRAGMA user_version={len(self.steps)}")
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
@@ -217,15 +213,6 @@ class Database(ABC):
                 f"{self.kind} {self.path}: {getattr(error, 'strerror', None) or error}. {advice}, or give "
                 f"another file with {self.option}, then run the same command again."
             ) from error
-
-
-def note_checksums(connection: sqlite3.Connection, key: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Write rows (*key, checksum) into the temporary table `noted`: a table must not change while it is read."""
-    names = [*key, "checksum"]
-    connection.execute("DROP TABLE IF EXISTS temp.noted")
-    connection.execute(f"CREATE TEMP TABLE noted ({', '.join(names)}, PRIMARY KEY ({', '.join(key)})) WITHOUT ROWID")
-    marks = ", ".join("?" * len(names))
-    connection.executemany(f"INSERT OR IGNORE INTO noted VALUES ({marks})", rows)
 
 
 def readable(connection: sqlite3.Connection, query: str, order: str) -> Iterator[tuple[Any, ...]]:

@@ -96,7 +96,7 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
     else:
         job = find_job(options.results, named)
         # What is printed is compared with what was written; the pairs, which may be many, are not read for it.
-        files, warnings = [job.folder / name for name in job.files], altered_files(job.folder, (".json", ".txt"))
+        files, warnings = [job.folder / name for name in job.files], altered_files(job.folder, (".json",))
         if form == "text":
             head = f"{job.name}: metaeval {job.command}, {job.finished}"
             parts = [head, *map(str.rstrip, printed(files).values()), "\n".join(_provenance(job.folder))]

@@ -30,7 +30,7 @@ from metaeval.explorer.job_folders import folders_of, report_below, run_entry
 from metaeval.explorer.shown_answers import is_citation_job, show_answers
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings
-from metaeval.report.result import SCHEMAS, load_result, read_versioned
+from metaeval.report.result import SCHEMA, load_result, read_versioned
 from metaeval.report.result_tables import headline_grid, lay_out, units
 from metaeval.report.table import Cell, Table
 from metaeval.runs.evaluation import declarations_of, named_protocols
@@ -246,7 +246,7 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     config, unit = source.config, "rating" if rated else source.config.unit
     job = source if isinstance(source, Job) else None
     files = [path for path in sorted(folder.glob("*.json")) if path.name != NAME]
-    tables = [load_result(path) for path in files if read_versioned(path)[1] in SCHEMAS]
+    tables = [load_result(path) for path in files if read_versioned(path)[1] == SCHEMA]
     declarations = declarations_of(named_protocols(config).values())
     headline = [headline_grid(tables, declarations)] if tables else []
     metrics: list[dict[str, Any]] = []

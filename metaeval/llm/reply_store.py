@@ -15,7 +15,7 @@ from typing import Any
 from metaeval.files import cache_folder
 from metaeval.llm.messages import ChatRequest, Reply, read_reply
 from metaeval.parsing import parse_json
-from metaeval.sqlite_store import Database, checksum, note_checksums, readable
+from metaeval.sqlite_store import Database, checksum, readable
 
 _log = logging.getLogger("metaeval")
 _FIND = "SELECT reply, checksum, request FROM replies WHERE key = ?"
@@ -30,29 +30,6 @@ def replies_path(path: Path | None) -> Path:
 def reply_checksum(key: Any, reply: Any) -> int | None:
     """Return the checksum of a stored reply, from its columns `key` and `reply`; None if they have other types."""
     return checksum(key + reply.encode()) if isinstance(key, bytes) and isinstance(reply, str) else None
-
-
-def _with_checksums(connection: sqlite3.Connection) -> None:
-    """Upgrade a store to schema 1: every reply gets a checksum, except those that cannot be parsed as one."""
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, base_url TEXT NOT NULL, request TEXT NOT NULL, "
-        "sample INTEGER NOT NULL, reply TEXT NOT NULL, model TEXT NOT NULL, system_fingerprint TEXT NOT NULL, "
-        "finish_reason TEXT NOT NULL, tokens_in INTEGER, tokens_out INTEGER, seconds REAL NOT NULL, time TEXT NOT NULL)"
-    )
-    connection.execute("CREATE TABLE IF NOT EXISTS answered (settings TEXT PRIMARY KEY) WITHOUT ROWID")
-    connection.execute("ALTER TABLE replies ADD COLUMN checksum INTEGER")
-    rows = connection.execute("SELECT key, reply FROM replies")
-    note_checksums(connection, ("key",), ((key, reply_checksum(key, reply)) for key, reply in rows if _readable(reply)))
-    connection.execute("UPDATE replies SET checksum = noted.checksum FROM noted WHERE replies.key = noted.key")
-    connection.execute("DROP TABLE noted")
-
-
-def _readable(reply: Any) -> bool:
-    try:
-        read_reply(reply)
-    except ValueError:
-        return False
-    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +63,13 @@ class ReplyStore(Database):
     option = "-s replies=FILE"
     anew = "its replies are asked for again"
     table = "replies"
-    steps = (_with_checksums,)
+    creation = (
+        "CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, base_url TEXT NOT NULL, request TEXT NOT NULL, "
+        "sample INTEGER NOT NULL, reply TEXT NOT NULL, model TEXT NOT NULL, system_fingerprint TEXT NOT NULL, "
+        "finish_reason TEXT NOT NULL, tokens_in INTEGER, tokens_out INTEGER, seconds REAL NOT NULL, "
+        "time TEXT NOT NULL, checksum INTEGER)",
+        "CREATE TABLE IF NOT EXISTS answered (settings TEXT PRIMARY KEY) WITHOUT ROWID",
+    )
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)

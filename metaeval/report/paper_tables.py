@@ -180,7 +180,7 @@ def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout:
         blocks += blocks_of((_SHRUNKEN, name, line) for name, line in shrunken_lines)
     flagged = any(table_notes.LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
     unscored = table_notes.unscored(blocks, any(measure.fewer for measure in measured))
-    level = f"{table_notes.not_above(results)} (the two oracles aside)" if flagged else ""
+    level = f"{sentence_templates.NOT_ABOVE} (the two oracles aside)" if flagged else ""
     return Table(
         key=("paper", results[0].protocol),
         title=_title(results),

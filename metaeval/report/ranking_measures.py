@@ -120,7 +120,7 @@ def untested(shown: Iterable[tuple[Result, Column]]) -> str:
     """
     labels: dict[str, None] = {}
     for result, column in shown:
-        tests = (result.significance.controls or []) if result.significance else []
+        tests = result.significance.controls if result.significance else []
         tested = {test.measure for test in tests if test.p is not None}
         known = any(row.kind == "metric" and value_of(row, column).value is not None for row in result.rows)
         if tested and known and column.key not in tested:

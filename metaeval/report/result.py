@@ -1,7 +1,7 @@
 """The result file: one table as data, with everything that its numbers depend on.
 
-Files of an older schema version must load for ever: a change of meaning gets a new version and an upgrade step in
-`load_result`, never an edit of what an old file says.
+A change of what a file holds or means gets a new schema, and files of older ones are refused: the same command makes
+them anew.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    SerializerFunctionWrapHandler,
     TypeAdapter,
     ValidationError,
-    model_serializer,
     model_validator,
 )
 
@@ -30,8 +28,9 @@ from metaeval.parsing import read_json
 from metaeval.report.data_frame import frame
 from metaeval.stats.ranking import letters, rank_intervals
 
-SCHEMA = "metaeval-result/2"
-SCHEMAS = ("metaeval-result/1", SCHEMA)
+SCHEMA = "metaeval-result/3"
+_OLD = ("metaeval-result/", "metaeval-sheet/")
+"""How the schemas begin of files that the same command makes anew."""
 
 Unit = Literal["chunk", "citation", "page", "evidence", "statement", "rating"]
 Kind = TypeVar("Kind")
@@ -89,7 +88,7 @@ class Row(_ResultModel):
     None for controls and imported scores. `letters` and `ranks` follow from `Significance` (see `placed`), by measure.
     `notes` say how the row's values were computed, beyond the settings. `same_scores` names the controls with the same
     score on every row. `control` is the group of a control (trivial, lexical, reference, oracle), which may be a metric
-    of the run; empty for other metrics, and in files of earlier versions.
+    of the run; empty for other metrics.
     """
 
     metric: str
@@ -141,12 +140,6 @@ class Data(_ResultModel):
     evidence: dict[str, int] = Field(default_factory=dict)
     demo: bool = False
 
-    @model_serializer(mode="wrap")
-    def _without_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Drop fields with defaults (such as demo), so that files are those of earlier versions."""
-        fields: dict[str, Any] = dump(self)
-        return fields if self.demo else {name: value for name, value in fields.items() if name != "demo"}
-
     def wording(self, text: str) -> str:
         """Return a text with "human" replaced by "demo" if the data are demo data."""
         return text.replace("human", "demo") if self.demo else text
@@ -176,13 +169,6 @@ class Interval(_ResultModel):
     fewest: float = 6
     cluster: Literal["group", "group,system"] = "group"
     effective: dict[str, tuple[int, float, float]] = Field(default_factory=dict)
-
-    @model_serializer(mode="wrap")
-    def _as_earlier(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Drop the fields on systems if only groups were resampled, as in files of earlier versions."""
-        fields: dict[str, Any] = dump(self)
-        later = () if self.cluster != "group" else ("cluster", "effective")
-        return {name: value for name, value in fields.items() if name not in later}
 
     @property
     def studentised(self) -> bool:
@@ -218,20 +204,18 @@ class Significance(_ResultModel):
     test: of two metrics, "t" with the cluster standard error of their difference, from which its interval is too, or
     "exchange" of their scores group by group, `permutations` times; measures without influence values are always tested
     so. controls: every metric (`one`) minus each control (`other`) that it is compared with, tested with the cluster
-    standard error of the difference; `Row.not_above` follows from it, and from intervals where it is None. family: the
-    pairs of metrics that p is adjusted over, at most `tests`. separate_controls: tests against controls are adjusted
-    apart, by `metaeval.stats.significance.holm_against`; in earlier files they are in that family. permutations: 0
-    where pairs are tested with the cluster standard error too, since systems cross the groups.
+    standard error of the difference; `Row.not_above` follows from it, and p is adjusted apart, by
+    `metaeval.stats.significance.holm_against`. family: the pairs of metrics that p is adjusted over, at most `tests`.
+    permutations: 0 where pairs are tested with the cluster standard error too, since systems cross the groups.
     """
 
     permutations: int
     seed: int
     alpha: float
     comparisons: list[Comparison]
-    controls: list[Comparison] | None = None
+    controls: list[Comparison] = Field(default_factory=list)
     family: Literal["column", "table", "suite"] = "column"
     tests: int = 0
-    separate_controls: bool = False
     test: Literal["t", "exchange"] = "exchange"
 
 
@@ -299,7 +283,7 @@ class Result(_ResultModel):
     differ from these; empty where they are the same.
     """
 
-    schema_: Literal["metaeval-result/2"] = Field(default="metaeval-result/2", alias="schema")
+    schema_: Literal["metaeval-result/3"] = Field(default="metaeval-result/3", alias="schema")
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True)
 
     protocol: str
@@ -362,31 +346,17 @@ def records(result: Result) -> Iterator[dict[str, str | float | int | None]]:
             yield dict(zip(FIELDS, fields, strict=True))
 
 
-_OFTEN_EMPTY = ("letters", "ranks", "notes", "same_scores")
-"""Fields of `Row` that a file leaves out where no row has them."""
-
-
 def save_result(result: Result, path: Path) -> None:
     """Write a result as indented JSON; the same result always gives the same bytes."""
-    # Fields that no protocol has filled are left out.
-    empty: dict[str, Any] = {} if result.published_elsewhere else {"published_elsewhere": True}
-    unused = {field for field in _OFTEN_EMPTY if not any(getattr(row, field) for row in result.rows)}
-    if unused:
-        empty["rows"] = {"__all__": unused}
-    data = result.model_dump(mode="json", by_alias=True, exclude=empty)
+    data = result.model_dump(mode="json", by_alias=True)
     write_text(path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def load_result(path: Path) -> Result:
-    """Read a result file of any schema version; raises `UserError` that names the field that is wrong."""
+    """Read a result file; raises `UserError` that names the field that is wrong."""
     if path.is_dir():
         raise UserError(f"{path} is a folder: give one of its result files (.json), or type 'metaeval results show'.")
     data, version = read_versioned(path)
-    if str(version).startswith("metaeval-sheet/"):
-        raise UserError(
-            f"{path} is a table of an earlier version, which holds only numbers: read it as {path.stem}.txt, .md, .tex "
-            f"or .csv in the same folder."
-        )
     if str(version).startswith("metaeval-table/"):
         raise UserError(f"{path} is a table, not a protocol's result: print it with 'metaeval results show {path}'.")
     if str(version).startswith("metaeval-gate/"):
@@ -394,26 +364,29 @@ def load_result(path: Path) -> Result:
             f"{path} is a gate and not a result: type 'metaeval gate check FILE {path}' to check answers with it, or "
             "'metaeval results show FOLDER' with the folder of 'metaeval gate fit' to see how it was fitted."
         )
-    if version not in SCHEMAS:
-        known = ", ".join(map(repr, SCHEMAS))
-        raise UserError(f"{path}: schema is {version!r}; this version reads {known}: give a result file (.json).")
-    # Version 2 only adds fields that may be absent.
-    result = checked(Result, {**data, "rows": _without_clusters(data.get("rows")), "schema": SCHEMA}, path)
-    tests = result.significance
-    return result.model_copy(update={"rows": placed(result.rows, tests)}) if tests else result
-
-
-def _without_clusters(rows: Any) -> Any:
-    """Drop the numbers of earlier versions, 1 for the best metrics, which `placed` recomputes as letters."""
-    if not isinstance(rows, list):
-        return rows
-    return [{k: v for k, v in row.items() if k != "clusters"} if isinstance(row, dict) else row for row in rows]
+    if version != SCHEMA:
+        raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}: give a result file (.json).")
+    return checked(Result, data, path)
 
 
 def read_versioned(path: Path) -> tuple[Any, Any]:
-    """Return a file's JSON and the schema that it names (None: none); raises `UserError` where it is not JSON."""
+    """Return a file's JSON and the schema that it names (None: none).
+
+    Raises `UserError` where it is not JSON, and for a result or table of another version.
+    """
     data = read_json(path, "give a .json file that metaeval wrote")
-    return data, data.get("schema") if isinstance(data, dict) else None
+    version = data.get("schema") if isinstance(data, dict) else None
+    if isinstance(version, str) and version != SCHEMA and version.startswith(_OLD):
+        raise of_other_version(path, version)
+    return data, version
+
+
+def of_other_version(path: Path, version: object) -> UserError:
+    """Return the error for a file that has the schema (None: none) of another version, with what to type."""
+    return UserError(
+        f"{path}: schema is {version!r}, and this version reads {SCHEMA!r}: type the command again that made it, or "
+        "'metaeval results rerun JOB'."
+    )
 
 
 def checked(kind: type[Kind], data: Any, path: Path) -> Kind:

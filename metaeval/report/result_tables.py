@@ -47,7 +47,7 @@ def lay_out(result: Result) -> Table:
     heads = [_printed_column(column, metrics, rows) for column in columns]
     titles = {"metric": "", "control": CONTROLS}
     lines = ((titles[row.kind], named(row), [_cell(row, head, reasons) for head in heads]) for row in rows)
-    level = table_notes.not_above([result]) + untested([(result, column) for column in columns])
+    level = sentence_templates.NOT_ABOVE + untested([(result, column) for column in columns])
     data = result.data
     return Table(
         key=(result.protocol, data.name, data.split, result.unit),

@@ -70,9 +70,8 @@ CUT_INPUT = "The input is cut for {metrics_and_shares}."
 WARNING = "Warning of {metrics}: {warning}."
 
 # Footnotes of a table, by their marks.
-NOT_ABOVE_BY_TEST = "not significantly better than a control"
+NOT_ABOVE = "not significantly better than a control"
 LEVEL_OF_ALL = "No value is significantly better than every control{but}{untested}."
-NOT_ABOVE_BY_INTERVAL = "interval does not lie above that of a control"
 TIES = "the order of tied scores moves the value, [worst..best]:"
 UNSCORED_MOVE = "{units} without a score could move the value"
 FEWER_SCORED = (
@@ -108,8 +107,7 @@ LEVELS_ALIKE = "below the top where two levels do not differ in what is detected
 TEST = "{test}, {adjusted}, alpha {tested.alpha:g}"
 TESTS = {"t": "paired cluster t", "exchange": "paired cluster permutation, {permutations:,} permutations"}
 HOLM = "Holm over the {tests} of a {family}"
-CONTROLS_WITH_PAIRS = "against controls paired cluster t; {holm}"
-CONTROLS_APART = "{holm}; against controls paired cluster t, Holm over the metrics"
+WITH_CONTROLS = "{holm}; against controls paired cluster t, Holm over the metrics"
 SHARED_LETTER = "metrics that share a letter in a column are not significantly different"
 RUN_OF_LETTERS = " (a-d: a, b, c and d)"
 RANKS = "{level:g} % intervals of the ranks, simultaneous over the metrics"

@@ -59,7 +59,7 @@ def top(headline: Headline) -> list[str]:
 
 def control_tests(result: Result, column: Column, row: Row) -> dict[str, Comparison]:
     """Return the tests of a metric under a measure, by the control; without those that have no p."""
-    tests = (result.significance.controls or []) if result.significance else []
+    tests = result.significance.controls if result.significance else []
     of_row = (test for test in tests if (test.measure, test.one) == (column.key, row.metric))
     return {test.other: test for test in of_row if test.p is not None}
 

@@ -11,19 +11,17 @@ from pydantic import TypeAdapter
 
 from metaeval.errors import UserError, unknown
 from metaeval.files import csv_text, write_texts
-from metaeval.parsing import json_objects, read_text
+from metaeval.parsing import json_objects
 from metaeval.report import latex, markdown, terminal
 from metaeval.report.html_report import Section, page_of
 from metaeval.report.multiverse import MULTIVERSE, load_multiverse, multiverse_tables
 from metaeval.report.paper_names import Wording
-from metaeval.report.result import SCHEMAS as RESULTS
+from metaeval.report.result import SCHEMA as RESULT
 from metaeval.report.result import checked, load_result, read_versioned
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table import CONTROLS, NO_DATA, Table, plain
 
 SCHEMA = "metaeval-table/1"
-SCHEMAS = ("metaeval-sheet/1", SCHEMA)
-"""Schemas of files of tables; the first, of earlier versions, has no layout."""
 
 FORMATS = {"text": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv"}
 """The formats that a table can be written in beside JSON, with the endings of their files."""
@@ -57,35 +55,26 @@ def write_rows(table: Table, folder: Path) -> Path:
 
 
 def load_table(path: Path) -> Table:
-    """Read a table's JSON of any schema version; raises `UserError` for another file, or that names a wrong field."""
+    """Read a table's JSON; raises `UserError` for another file, or that names a wrong field."""
     data, version = read_versioned(path)
-    if version not in SCHEMAS:
+    if version != SCHEMA:
         raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}: give the JSON file of a table.")
     return checked(Table, {name: value for name, value in data.items() if name != "schema"}, path)
 
 
 def tables_in(path: Path) -> list[Table]:
-    """Return the tables of a JSON file of a result, an analysis or a multiverse; empty for any other file.
-
-    A table in a file of an earlier version, without its printed layout, is left out.
-    """
+    """Return the tables of a JSON file of a result, an analysis or a multiverse; empty for any other file."""
     version = read_versioned(path)[1] if path.suffix == ".json" else None
-    if version in RESULTS:
+    if version == RESULT:
         return [lay_out(load_result(path))]
-    if version in SCHEMAS:
-        return [table for table in [load_table(path)] if table.headings]
+    if version == SCHEMA:
+        return [load_table(path)]
     return multiverse_tables(load_multiverse(path)) if version == MULTIVERSE else []
 
 
 def printed(paths: Iterable[Path]) -> dict[Path, str]:
-    """Return the tables of a job's files as text, by JSON file; in an old file's place, the text file beside it."""
-    texts = {}
-    for path in paths:
-        if path.suffix == ".json" and (tables := tables_in(path)):
-            texts[path] = "\n".join(map(terminal.text_of, tables))
-        elif path.suffix == ".txt" and path.is_file() and path.with_suffix(".json") not in texts:
-            texts[path] = read_text(path)
-    return texts
+    """Return the tables of a job's files as text, by JSON file."""
+    return {path: "\n".join(map(terminal.text_of, tables)) for path in paths if (tables := tables_in(path))}
 
 
 def write_page(heading: str, paths: Iterable[Path], folder: Path) -> list[Path]:

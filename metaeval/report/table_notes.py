@@ -81,7 +81,7 @@ def footnotes(
     """Return one footnote for each mark that `marks` puts into the cells of a table.
 
     reasons: the footnotes' numbers by their texts, from `numbers`. units: what the rows are, in the plural. level:
-    text of the footnote of `LEVEL`, from `not_above`.
+    text of the footnote of `LEVEL`.
     """
     fewer = on_fewer_rows(rows)
     notes = (
@@ -108,12 +108,6 @@ def _without_a_score(units: str, any_fewer: bool, ends: str = "") -> str:
     )
 
 
-def not_above(results: Iterable[Result]) -> str:
-    """Return the text of the footnote of `LEVEL`; in results of earlier versions controls are compared by intervals."""
-    tested = all(result.significance and result.significance.controls is not None for result in results)
-    return sentence_templates.NOT_ABOVE_BY_TEST if tested else sentence_templates.NOT_ABOVE_BY_INTERVAL
-
-
 _EXCEPTIONS = 4  # values that the sentence about all values names
 
 
@@ -121,10 +115,10 @@ def level_of_all(shown: Iterable[tuple[Result, Column]]) -> str:
     """Return one sentence in place of the marks `LEVEL` of a table where nearly all values of metrics have it, else "".
 
     shown: the columns of the table. Nearly all are three of four, and at most four values without; at least four values
-    have it. Columns without a test are named, and results of earlier versions, without any, keep their marks.
+    have it. Columns without a test are named.
     """
     columns = list(shown)
-    if any(not result.significance or result.significance.controls is None for result, _ in columns):
+    if any(result.significance is None for result, _ in columns):
         return ""
     flagged, better = 0, []
     for result, column in columns:
@@ -366,10 +360,7 @@ def settings(tested: Significance) -> str:
     tests = count(tested.tests, "test") if tested.tests else ""
     adjusted = sentence_templates.HOLM.format(tests=tests, family=family) if tests else "Holm"
     if tested.controls:
-        template = (
-            sentence_templates.CONTROLS_APART if tested.separate_controls else sentence_templates.CONTROLS_WITH_PAIRS
-        )
-        adjusted = template.format(holm=adjusted)
+        adjusted = sentence_templates.WITH_CONTROLS.format(holm=adjusted)
     test = sentence_templates.TESTS[tested.test].format(permutations=tested.permutations)
     return sentence_templates.TEST.format(test=test, tested=tested, adjusted=adjusted)
 

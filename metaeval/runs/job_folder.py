@@ -31,7 +31,7 @@ from metaeval.declared import validated
 from metaeval.errors import UserError, unknown
 from metaeval.files import UNFINISHED, atomic_write, safe_name, sha256_file, sha256_json, write_text
 from metaeval.parsing import json_objects, read_object
-from metaeval.report.result import Data
+from metaeval.report.result import SCHEMA, Data, of_other_version
 from metaeval.runs.prepared_run import Job, RatedSet
 from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn
 from metaeval.scoring.contract import Status
@@ -66,9 +66,10 @@ class Command:
 def manifest(config: RunConfig, command: Command, data: Iterable[Data], written: Sequence[Path]) -> dict[str, Any]:
     """Return the fields of a manifest: settings, time, machine, versions, and the SHA-256 of input and output files.
 
-    Of these fields, `analysis` has the command, its own options that were set, and the run's settings that differ from
-    their defaults; `files` has the hash of each written file by name, `scores` those of the score files that were read
-    and of their manifests by path, and `data` the content hash of the judged data by DATASET/SPLIT.
+    Of these fields, `result_schema` is that of result files; `analysis` has the command, its own options that were set,
+    and the run's settings that differ from their defaults; `files` has the hash of each written file by name, `scores`
+    those of the score files that were read and of their manifests by path, and `data` the content hash of the judged
+    data by DATASET/SPLIT.
     """
     named = [Path(name.removeprefix(FILE_PREFIX)) for name in config.metrics if name.startswith(FILE_PREFIX)]
     read = [(file, manifest_path(file)) for file in named]
@@ -76,6 +77,7 @@ def manifest(config: RunConfig, command: Command, data: Iterable[Data], written:
         key: value for key, value in changed(config).items() if key != "trust_config"
     }  # a manifest must not pass it on
     return {
+        "result_schema": SCHEMA,
         "command": command.name,
         "analysis": {"name": command.name, "options": _plain(command.options), "settings": _plain(settings)},
         "config": config.model_dump(mode="json"),
@@ -164,8 +166,11 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
-    """Return the run's settings from a folder's manifest; empty without any."""
-    config = read_manifest(folder).get("config")
+    """Return the run's settings from a folder's manifest, if any; raises `UserError` for one of another schema."""
+    content = read_manifest(folder)
+    config, version = content.get("config"), content.get("result_schema")
+    if content and version != SCHEMA:
+        raise of_other_version(folder / NAME, version)
     return dict(config) if isinstance(config, dict) else {}
 
 

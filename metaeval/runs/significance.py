@@ -87,7 +87,6 @@ def significance(
         comparisons=comparisons,
         controls=controls,
         family=settings.family,
-        separate_controls=True,
         test="exchange" if by_exchange else "t",
     )
     return adjusted([table], None if settings.family == "table" else lambda test: test.measure)[0]
@@ -115,7 +114,7 @@ def adjusted(tables: Sequence[Significance], family: Callable[[Comparison], Hash
     two controls that are both metrics, each compared with the other, it is the larger p.
     family: returns what names the family of a comparison; None: all are one family.
     """
-    against, _ = _in_families([table.controls or [] for table in tables], family, _against_controls)
+    against, _ = _in_families([table.controls for table in tables], family, _against_controls)
     by_pair = [{_both(test): test for test in sorted(tests, key=lambda test: test.holm or 0.0)} for tests in against]
     apart = [
         [pair for pair in table.comparisons if _both(pair) not in of_pair]
@@ -126,7 +125,7 @@ def adjusted(tables: Sequence[Significance], family: Callable[[Comparison], Hash
     for table, of_pair, of_metrics in zip(tables, by_pair, pairs, strict=True):
         of_pair |= {_both(pair): pair for pair in of_metrics}
         update = {}
-        for name, tests in (("comparisons", table.comparisons), ("controls", table.controls or [])):
+        for name, tests in (("comparisons", table.comparisons), ("controls", table.controls)):
             same = ((test, of_pair[_both(test)]) for test in tests)
             update[name] = [test.model_copy(update={"p": of.p, "holm": of.holm, "bh": of.bh}) for test, of in same]
         whole.append(table.model_copy(update={**update, "tests": most}))
@@ -156,7 +155,7 @@ def withheld(tests: Significance, rows: Iterable[Row]) -> Significance:
             return test.model_copy(update={"holm": None, "bh": None, "note": REVERSIBLE})
         return test
 
-    of_controls = [*map(kept, tests.controls or [])]
+    of_controls = [*map(kept, tests.controls)]
     return tests.model_copy(update={"comparisons": [*map(kept, tests.comparisons)], "controls": of_controls})
 
 
@@ -206,7 +205,7 @@ def marked(rows: Sequence[Row], tests: Significance | None) -> list[Row]:
     if tests is None:
         return list(rows)
     not_above: dict[str, dict[str, list[str]]] = {}
-    for test in tests.controls or []:
+    for test in tests.controls:
         if test.p is not None and not above(test, tests.alpha):
             not_above.setdefault(test.one, {}).setdefault(test.measure, []).append(test.other)
     return [

@@ -11,7 +11,7 @@ from typing import Any
 from metaeval.files import job_memory, sha256_json
 from metaeval.scoring.block_claims import BlockClaims, claims_beside
 from metaeval.scoring.block_plan import TextBlock, longest_first, make_plan
-from metaeval.scoring.contract import Metric, PairScore, TextPair, checked_answer
+from metaeval.scoring.contract import Metric, PairScore, TextPair
 from metaeval.scoring.executors.contract import BlockTask, Context, Execute, ScoredBlock, Work
 from metaeval.scoring.functions import FunctionMetric
 from metaeval.scoring.score_store import ScoreStore, pair_key
@@ -74,8 +74,6 @@ def score_jointly(
     for metric in metrics:
         identity, memory = job_identity(metric, unique.values()), dict[bytes, PairScore]()
         answers = store.find(identity, list(unique)) if store else {}
-        if metric.origin:  # earlier versions stored scores outside the declared range
-            answers = {key: checked_answer(metric, answer) for key, answer in answers.items()}
         if not metric.kept:  # by its code itself: another job may have another function of the same name
             code = metric.function if isinstance(metric, FunctionMetric) else type(metric)
             memory = job_memory().setdefault((code, sha256_json(identity)), memory)

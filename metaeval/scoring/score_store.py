@@ -12,7 +12,7 @@ from typing import Any
 
 from metaeval.files import canonical_json, sha256_json
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.sqlite_store import Database, checksum, note_checksums, readable
+from metaeval.sqlite_store import Database, checksum, readable
 
 _log = logging.getLogger("metaeval")
 _ANSWER = "score, status, tokens, cut"
@@ -43,27 +43,6 @@ def row_checksum(metric: str, pair: Any, score: Any, status: Any, tokens: Any, c
     return checksum(b"\0".join((metric.encode(), status.encode(), pair + numbers)))
 
 
-def _with_checksums(connection: sqlite3.Connection) -> None:
-    """Create or upgrade tables to schema 1: each row that a metric can have returned gets a checksum, others none."""
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS metrics (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, identity TEXT NOT NULL)"
-    )
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS scores (metric INTEGER NOT NULL REFERENCES metrics, pair BLOB NOT NULL, "
-        "score REAL, status TEXT NOT NULL, tokens INTEGER NOT NULL, cut INTEGER NOT NULL, PRIMARY KEY (metric, pair)) "
-        "WITHOUT ROWID"
-    )
-    connection.execute("ALTER TABLE scores ADD COLUMN checksum INTEGER")
-    rows = connection.execute(f"SELECT metric, key, pair, {_ANSWER} FROM scores JOIN metrics ON id = metric")
-    checksums = ((metric, pair, row_checksum(key, pair, *row)) for metric, key, pair, *row in rows)
-    note_checksums(connection, ("metric", "pair"), checksums)
-    connection.execute(
-        "UPDATE scores SET checksum = noted.checksum FROM noted "
-        "WHERE scores.metric = noted.metric AND scores.pair = noted.pair"
-    )
-    connection.execute("DROP TABLE noted")
-
-
 class ScoreStore(Database):
     """The store of scores on disk. Every `put` is one transaction: its rows are stored all or not at all.
 
@@ -75,7 +54,12 @@ class ScoreStore(Database):
     option = "--store FILE"
     anew = "what it held is scored again"
     table = "scores"
-    steps = (_with_checksums,)
+    creation = (
+        "CREATE TABLE IF NOT EXISTS metrics (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, identity TEXT NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS scores (metric INTEGER NOT NULL REFERENCES metrics, pair BLOB NOT NULL, "
+        "score REAL, status TEXT NOT NULL, tokens INTEGER NOT NULL, cut INTEGER NOT NULL, checksum INTEGER, "
+        "PRIMARY KEY (metric, pair)) WITHOUT ROWID",
+    )
 
     _version: int | None = None  # of the file's content, by SQLite's count
 

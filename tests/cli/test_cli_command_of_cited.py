@@ -160,17 +160,3 @@ def test_a_file_of_the_command_that_has_changed_is_told(cli, ran, fake, answers)
     assert "--base-url http://" in out
     prompt.write_text("Another. {query} {passages} {statements} Reply in JSON.")
     assert f"{prompt} is missing or has changed." in cli("results", "show").out
-
-
-def test_a_table_is_shown_and_one_of_an_earlier_version_says_where_it_stands(cli, ran, refused, answers):
-    ran("cite", "scifi", "answers.jsonl", "--nli", "overlap", *QUICK)
-    path = answers / "results" / "latest" / "scifi-scores.json"
-
-    assert r"\begin{tabular}" in cli("results", "show", path, "--format", "latex").out
-    data = json.loads(path.read_text())
-    kept = {name: data[name] for name in ("name", "data", "settings", "signatures", "records")}
-    path.write_text(json.dumps({"schema": "metaeval-sheet/1", **kept}))
-
-    said = refused("results", "show", path, "--format", "latex")
-
-    assert "read it as scifi-scores.txt, .md, .tex or .csv" in said

@@ -159,7 +159,7 @@ def test_a_run_says_what_it_did_beside_the_results(ran, small, tmp_path):
     assert manifest["config"]["metrics"] == ["overlap"]
     assert set(manifest) == {
         *("analysis", "command", "config", "finished", "machine", "python", "recipe", "versions"),
-        *("data", "scores", "files", "earlier"),
+        *("data", "result_schema", "scores", "files", "earlier"),
     }
     results = tmp_path / "results/latest/retrieval.json"
     assert manifest["files"]["retrieval.json"] == hashlib.sha256(results.read_bytes()).hexdigest()

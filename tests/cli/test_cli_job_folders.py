@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.report.result import SCHEMA
 from metaeval.runs import job_folder
 from tests.battery import write_inputs
 from tests.cli.samples import every_command
@@ -243,3 +244,23 @@ def test_jobs_are_listed_without_reading_their_files_and_one_is_shown_by_its_tab
     assert (hashed, ["3, 1 gone" in line for line in listed]) == ([], [False, True, False])
     gone, changed = ran("results", "show").err.splitlines()
     assert (hashed, "pairs" in gone, "correlation" in changed) == (["correlation.json"], True, True)
+
+
+def test_a_job_of_another_schema_is_listed_rerun_and_deleted_and_says_what_to_type_where_it_is_read(
+    cli, refused, ran, two_jobs
+):
+    found = [two_jobs / name for name in ("correlation.json", "manifest.json")]
+    for path in found:
+        content = json.loads(path.read_text())
+        assert content.pop("result_schema" if path is found[1] else "schema") == SCHEMA
+        path.write_text(json.dumps(content if path is found[1] else {"schema": "metaeval-result/2", **content}))
+    job = two_jobs.name
+    for action, named in [("show", job), ("show", found[0]), ("export", job), ("figures", job)]:
+        said = f"correlation.json: schema is 'metaeval-result/2', and this version reads {SCHEMA!r}: type the command "
+        assert said in refused("results", action, named)
+    assert f"{found[1].name}: schema is None, and this version reads " in refused("view", job, "-o", "page.html")
+    assert job in ran("results", "list").out
+    assert cli("results", "rerun", job).code == 1  # correlation.json is another file now
+    assert "correlation" in ran("results", "show", job).out
+    ran("results", "rm", job)
+    assert not two_jobs.exists()

@@ -45,7 +45,6 @@ VARIANTS = {
 }
 SHADOWS = tuple("evil overlap nli worker ruamel rich typer torch numpy metrics_zoo sitecustomize".split())
 FIELDS = "data:evil:DATA/all@6ebe8e46acd5|unit:chunk|metric:{}@v1|protocol:evil:P|pipeline:evil:PIPE|backend:{}@v1"
-OF_RUN = "data:own-data/all@6ebe8e46acd5|unit:chunk|metric:{}@v1(command=touch pwned)|protocol:classification"
 
 SHOWN = ("overlap", "variant", "combined", "judge", "far", "split", "nli:evil/model", "llm-discrete")
 
@@ -129,7 +128,7 @@ def hostile(tmp_path_factory):
     data = {"name": "evil:DATA", "split": "all", "fingerprint": "6e", "levels": {}}
     data |= dict.fromkeys(("statements", "documents", "citations", "groups"), 1)
     result = {
-        "schema": "metaeval-result/2",
+        "schema": "metaeval-result/3",
         "protocol": "evil:P",
         "title": "t",
         "unit": "chunk",
@@ -139,7 +138,7 @@ def hostile(tmp_path_factory):
         "columns": [],
         "rows": [row(name) for name in NAMES],
     }
-    sheet = {"schema": "metaeval-sheet/1", "name": "evil:Evil", "data": data, "settings": {"metric": "evil:Evil"}}
+    sheet = {"schema": "metaeval-table/1", "name": "evil:Evil", "data": data, "settings": {"metric": "evil:Evil"}}
     sheet |= {"signatures": [FIELDS.format(name, name) for name in NAMES], "records": []}
     (folder / "hostile.json").write_text(json.dumps(result))
     (folder / "other.json").write_text(json.dumps({**result, "rows": [row(name) for name in reversed(NAMES)]}))
@@ -149,7 +148,8 @@ def hostile(tmp_path_factory):
     (folder / "secret.txt").write_text("the neighbour's text")
     files = dict.fromkeys(("../../secret.txt", str(folder / "secret.txt"), "evil.py"), "0")
     config = {"metrics": list(NAMES), "dataset": "evil:DATA"}
-    (job / "manifest.json").write_text(json.dumps({"command": "run -m evil:Evil", "config": config, "files": files}))
+    noted = {"result_schema": result["schema"], "command": "run -m evil:Evil", "config": config, "files": files}
+    (job / "manifest.json").write_text(json.dumps(noted))
     pairs = {"schema": "metaeval-pairs/1", "columns": list(NAMES), "controls": [], "job": {"unit": "chunk"}}
     (job / "pairs.jsonl").write_text(json.dumps(pairs) + "\n")
     answer = {"id": "a", "text": "The Oder is long [1].", "passages": [{"text": "The Oder is long."}]}

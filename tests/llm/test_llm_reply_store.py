@@ -61,7 +61,7 @@ def test_a_reply_that_does_not_answer_its_request_is_kept_to_be_read_until_one_c
         assert store.find(asked.key("u"), only_usable=False).content == stored
 
 
-def test_a_reply_of_an_earlier_version_that_cannot_be_read_is_asked_for_again(fake, store, question):
+def test_a_reply_that_cannot_be_read_is_asked_for_again(fake, store, question):
     key, raw = kept(fake, store, question("a"), "2"), '{"choices": []}'
     change(store.path, "UPDATE replies SET reply = ?, checksum = ?", raw, reply_checksum(key, raw))
     assert store.find(key) is None
@@ -126,32 +126,6 @@ def test_a_damaged_reply_is_asked_for_again_and_counted(fake, new_session, tmp_p
         assert [answer.content for answer in session.ask([question("a"), question("b")])] == ["2", "2"]
         assert server.attempts.total() == 3
     assert "1 kept replies were damaged and were asked for again" in session.ledger.note()
-
-
-# The tables as they were before there were versions.
-FIRST = """
-CREATE TABLE replies (
-  key BLOB PRIMARY KEY,
-  base_url TEXT NOT NULL, request TEXT NOT NULL, sample INTEGER NOT NULL,
-  reply TEXT NOT NULL, model TEXT NOT NULL, system_fingerprint TEXT NOT NULL, finish_reason TEXT NOT NULL,
-  tokens_in INTEGER, tokens_out INTEGER, seconds REAL NOT NULL, time TEXT NOT NULL
-);
-CREATE TABLE answered (settings TEXT PRIMARY KEY) WITHOUT ROWID;
-INSERT INTO answered VALUES ('s');
-"""
-
-
-def test_a_store_of_the_first_version_loads_and_what_cannot_be_read_of_it_is_damaged(fake, tmp_path, question):
-    path, good, bad = tmp_path / "replies.sqlite", question("good").key("u"), question("bad").key("u")
-    raw = json.dumps(fake.completion("2"))
-    with closing(sqlite3.connect(path)) as plain, plain:
-        plain.executescript(FIRST)
-        for key, reply in ((good, raw), (bad, raw[:-5])):
-            plain.execute("INSERT INTO replies VALUES (?,'u','{}',0,?,'m','f','stop',1,2,0.5,'t')", (key, reply))
-    with ReplyStore(path) as store:
-        assert store.find(good).content == "2"
-        assert store.find(bad) is None
-        assert store.knows("s")
 
 
 def test_a_store_that_was_deleted_under_the_run_is_written_again(fake, store, question):

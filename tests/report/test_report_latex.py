@@ -67,7 +67,7 @@ def test_the_environment_is_complete(same_rows):
     assert r"\caption{Retrieval of supporting chunks (x\_y\%{[}wice{]}, test, chunk pairs). Bold: highest" in text
     assert r"\label{tab:retrieval-x-y-wice-test-chunk}" in text
     assert "\n% truncation: minilm-bertscore: did not see 1.2 % of tokens in 3.4 % of pairs\n" in text
-    assert r"\textsuperscript{\dag{}} interval does not lie above that of a control\par" in text
+    assert r"\textsuperscript{\dag{}} not significantly better than a control\par" in text
 
 
 def test_signatures_are_comments_above_the_tabular(result):

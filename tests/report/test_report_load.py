@@ -5,7 +5,8 @@ import json
 import pytest
 
 from metaeval.errors import UserError
-from metaeval.report.result import load_result, save_result
+from metaeval.report.result import SCHEMA, load_result, save_result
+from metaeval.report.table_files import load_table, tables_in
 
 
 @pytest.fixture
@@ -13,10 +14,10 @@ def document(result):
     return json.loads(result.model_dump_json(by_alias=True))
 
 
-def _error(path, document) -> str:
+def _error(path, document, read=load_result) -> str:
     path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
     with pytest.raises(UserError) as caught:
-        load_result(path)
+        read(path)
     message = str(caught.value)
     assert message.startswith(str(path))
     assert "\n" not in message
@@ -36,13 +37,21 @@ def test_not_json(tmp_path):
     assert _error(tmp_path / "r.json", '{"a": 1,\n oops}').startswith(" is not JSON (line 2: ")
 
 
-@pytest.mark.parametrize("document", [{"schema": "metaeval-result/9"}, {}, [], 3])
-def test_another_schema(tmp_path, document):
+@pytest.mark.parametrize("document", [{"schema": "metaeval-pairs/1"}, {"schema": 3}, {}, [], 3])
+def test_another_file(tmp_path, document):
     version = document.get("schema") if isinstance(document, dict) else None
-    known = "'metaeval-result/1', 'metaeval-result/2'"
     assert _error(tmp_path / "r.json", document) == (
-        f": schema is {version!r}; this version reads {known}: give a result file (.json)."
+        f": schema is {version!r}; this version reads {SCHEMA!r}: give a result file (.json)."
     )
+
+
+@pytest.mark.parametrize("version", ["metaeval-result/1", "metaeval-result/2", "metaeval-result/9", "metaeval-sheet/1"])
+def test_a_file_of_another_version_is_refused_with_what_to_type(tmp_path, version):
+    for read in (load_result, load_table, tables_in):
+        assert _error(tmp_path / "r.json", {"schema": version}, read) == (
+            f": schema is {version!r}, and this version reads {SCHEMA!r}: type the command again that made it, or "
+            "'metaeval results rerun JOB'."
+        )
 
 
 def test_a_gate_is_told_from_a_result(tmp_path):

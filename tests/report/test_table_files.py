@@ -1,4 +1,4 @@
-"""A table's file: read back as written, the same bytes, refused when it is something else; of earlier versions too."""
+"""A table's file: read back as written, the same bytes, refused when it is something else."""
 
 import csv
 import json
@@ -14,7 +14,6 @@ from metaeval.report.table_files import (
     FORMATS,
     format_texts,
     load_table,
-    printed,
     table_text,
     tables_in,
     write_page,
@@ -62,20 +61,6 @@ def test_a_table_is_read_back_whole(tmp_path):
     rows = list(csv.DictReader(texts[".csv"].splitlines()))
     assert rows[0] == {"dataset": "d", "split": "s", "metric": "a", "value": "0.30000000000000004", "rows": "3"}
     assert rows[1]["value"] == ""
-
-
-def test_a_file_of_an_earlier_version_has_its_numbers_and_no_layout(tmp_path):
-    path = tmp_path / "numbers.json"
-    data = {"name": "numbers", "data": DATA.model_dump(mode="json"), "settings": {"seed": 3}, "records": RECORDS}
-    path.write_text(json.dumps({"schema": "metaeval-sheet/1", "signatures": ["data:d"], **data}), encoding="utf-8")
-
-    found = load_table(path)
-    assert (found.name, found.data, found.settings, found.records) == ("numbers", DATA, {"seed": 3}, RECORDS)
-    assert (found.signatures, found.lines, tables_in(path)) == (("data:d",), (), [])
-    path.with_suffix(".txt").write_text("as printed", encoding="utf-8")
-    assert printed(sorted(tmp_path.iterdir())) == {path.with_suffix(".txt"): "as printed"}
-    with pytest.raises(UserError, match="table of an earlier version"):
-        load_result(path)
 
 
 def test_a_table_is_no_result(tmp_path):

@@ -70,7 +70,7 @@ def table(level: Floats, group: Ints, scores: Floats) -> Result:
         for pair, by_key in tests.items()
         for key, one in by_key.items()
     ]
-    tested = Significance(permutations=1000, seed=0, alpha=0.05, comparisons=[], controls=told, separate_controls=True)
+    tested = Significance(permutations=1000, seed=0, alpha=0.05, comparisons=[], controls=told)
     (tested,) = adjusted([tested], lambda one: one.measure)
     rows = [
         Row(

@@ -19,7 +19,7 @@ from metaeval.config_files import shown_settings
 from metaeval.errors import UserError
 from metaeval.files import safe_name
 from metaeval.report.ranking_measures import LEVELS, headlines
-from metaeval.report.result import SCHEMAS, Result, load_result, read_versioned
+from metaeval.report.result import SCHEMA, Result, load_result, read_versioned
 from metaeval.runs.evaluation import declarations_of, named_protocols
 from metaeval.runs.job_folder import NAME, PAIRS, DoneJob, completed_run, read_manifest, read_pairs, settings_of
 from metaeval.runs.loaded_metrics import load_metric
@@ -85,7 +85,7 @@ def _drawn(jobs: Sequence[DoneJob], trust: bool) -> dict[str, Figure]:
     files = [path for job in jobs for path in (recorded_result_files(job.folder) or sorted(job.folder.glob("*.json")))]
     results: dict[Path, list[Result]] = {}
     for path in files:
-        if path.name != NAME and read_versioned(path)[1] in SCHEMAS:
+        if path.name != NAME and read_versioned(path)[1] == SCHEMA:
             results.setdefault(path.parent, []).append(load_result(path))
     every = [result for folder_results in results.values() for result in folder_results]
     if not every:

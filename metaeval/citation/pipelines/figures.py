@@ -19,10 +19,10 @@ from metaeval.citation.pipelines.pipeline import PIPELINE, PipelineMeasure, find
 from metaeval.citation.readers.answer_files import gather
 from metaeval.errors import UserError
 from metaeval.files import sha256_file
-from metaeval.report.result import SCHEMAS as RESULT_SCHEMAS
+from metaeval.report.result import SCHEMA as RESULT
 from metaeval.report.result import Column, Result, load_result, read_versioned
 from metaeval.report.table import Table
-from metaeval.report.table_files import SCHEMAS, load_table
+from metaeval.report.table_files import SCHEMA, load_table
 from metaeval.runs.job_folder import NAME, read_manifest
 
 if TYPE_CHECKING:
@@ -168,11 +168,11 @@ def _pipeline(folder: Path) -> str:
 def _results(folder: Path) -> list[Result]:
     """Return the results of protocols in the subfolders of a job, with their level added to the name of their data."""
     paths = sorted(folder.glob("*/*.json"))
-    results = [load_result(path) for path in paths if read_versioned(path)[1] in RESULT_SCHEMAS]
+    results = [load_result(path) for path in paths if read_versioned(path)[1] == RESULT]
     named = [each.data.model_copy(update={"name": f"{each.data.name}, {each.data.split}"}) for each in results]
     return [each.model_copy(update={"data": data}) for each, data in zip(results, named, strict=True)]
 
 
 def _sheets(folder: Path, pattern: str = "*.json") -> list[Table]:
     paths: list[Any] = [path for path in sorted(folder.glob(pattern)) if path.name != NAME]
-    return [load_table(path) for path in paths if read_versioned(path)[1] in SCHEMAS]
+    return [load_table(path) for path in paths if read_versioned(path)[1] == SCHEMA]

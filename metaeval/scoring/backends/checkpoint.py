@@ -232,7 +232,7 @@ def _sha256(path: Path) -> str:
         if remembered["seen"] == seen and _SHA256.fullmatch(remembered["sha256"]):
             return str(remembered["sha256"])
     except (UserError, KeyError, TypeError, AttributeError):
-        pass  # no hash is stored, or an earlier version wrote it
+        pass  # no hash is stored
     sha256 = sha256_file(real)
     remember(_hashes_path(), {str(real): {"seen": seen, "sha256": sha256}})
     return sha256

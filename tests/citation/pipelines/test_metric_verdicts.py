@@ -174,7 +174,7 @@ def calibration(tmp_path):
         record["identity"] = identity_of("overlap", judge_of("overlap", loaded("overlap", RunConfig())))
         data = {"name": "wice", "split": "dev", "fingerprint": "0", "statements": 1, "documents": 1, "citations": 1}
         sheet = {
-            "schema": "metaeval-sheet/1",
+            "schema": "metaeval-table/1",
             "name": name,
             "data": {**data, "groups": 1, "levels": {}},
             "settings": {"target": "partial"},

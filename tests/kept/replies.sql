@@ -1,0 +1,5 @@
+CREATE TABLE answered (settings TEXT PRIMARY KEY) WITHOUT ROWID;
+INSERT INTO "answered" VALUES('["http://x/v1",{"model":"tiny","temperature":0}]');
+CREATE TABLE replies (key BLOB PRIMARY KEY, base_url TEXT NOT NULL, request TEXT NOT NULL, sample INTEGER NOT NULL, reply TEXT NOT NULL, model TEXT NOT NULL, system_fingerprint TEXT NOT NULL, finish_reason TEXT NOT NULL, tokens_in INTEGER, tokens_out INTEGER, seconds REAL NOT NULL, time TEXT NOT NULL, checksum INTEGER);
+INSERT INTO "replies" VALUES(X'04779164048613F3BF251F50EBBF139CAAF47A8AA1F9ABCFA719D7FD7AE12A38','http://x/v1','{"messages":[{"content":"Is it long?","role":"user"}],"model":"tiny","temperature":0}',0,'{"id": "c", "model": "tiny-2", "system_fingerprint": "fp_1", "choices": [{"index": 0, "message": {"role": "assistant", "content": "Prediction: 2"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}','tiny-2','fp_1','stop',100,10,0.5,'2026-11-28T21:32:48+00:00',458508440834418096);
+PRAGMA user_version=1;
