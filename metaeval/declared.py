@@ -231,7 +231,8 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str, spelle
                 break
             model = inner
         known = sorted(model.model_fields)
-        allowed = f"Known: {', '.join(known)}" if known else "No setting is known there"
+        listed = textwrap.shorten(", ".join(known), 240, placeholder=" …")
+        allowed = f"Known: {listed}" if known else "No setting is known there"
         inside = [
             f"{name}.{last}"
             for name in known

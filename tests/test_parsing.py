@@ -24,10 +24,12 @@ from metaeval.parsing import (
     read_json,
     read_yaml,
 )
-from tests.faults import ALIASES
 
 DEEP = "more than 100 lists and objects in one another"
 
+ALIASES = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{name}: &{name} [{','.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
 ANCHORS = "anchors and aliases (&name, *name) are not read"
 
 
