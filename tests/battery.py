@@ -189,8 +189,8 @@ STEPS: dict[str, str] = {
     "alce": f"cite alce ../inputs/answers.jsonl --nli overlap --nli rouge --threshold overlap=0.8,rouge=0.6 {QUICK}",
     "alce-released": "cite alce ../inputs/alce.json ../inputs/worse.json --nli overlap,rouge --profile released "
     f"--measures str_em,rougeLsum,length,str_hit {QUICK}",
-    "alce-list": f"cite alce ../inputs/alce.json --units list --nli overlap --splitter rules {QUICK}",
-    "alce-chunks": f"cite alce ../inputs/answers.jsonl --nli overlap --premise chunks -s chunk.size=6 {QUICK}",
+    "alce-list": f"cite alce ../inputs/alce.json -s units=list --nli overlap -s splitter=rules {QUICK}",
+    "alce-chunks": f"cite alce ../inputs/answers.jsonl --nli overlap -s premise=chunks -s chunk.size=6 {QUICK}",
     "alce-calibrated": "cite alce ../inputs/answers.jsonl --nli overlap --calibration "
     f"../calibrate/results/latest/calibration.json {QUICK}",
     "alce-soft": f"cite alce ../inputs/answers.jsonl --nli overlap --threshold soft {QUICK}",
@@ -710,7 +710,7 @@ def numbers_of(folder: Path) -> dict[str, float]:
         if path.suffix not in (".json", ".csv") or "manifest" in path.name:
             continue
         if path.suffix == ".csv" and any(path.with_suffix(end).is_file() for end in (".json", ".jsonl")):
-            continue  # the same numbers, as jobs of earlier versions wrote them and `results export` does
+            continue  # the same numbers, as `results export` writes them
         name = HASH.sub("", path.relative_to(folder).with_suffix("").as_posix())
         text = path.read_text(encoding="utf-8")
         try:
