@@ -301,31 +301,3 @@ def mangled(record, random):
         else:
             holder[key] = copy.deepcopy(random.choice(VALUES))
     return json.loads(json.dumps(record))
-
-
-def many_citations(form, number):
-    """One answer with this many sentences, each with a citation of a source of its own."""
-    sentences = [f"Bridge {place} é opened in {place}." for place in range(number)]
-    urls = [f"https://a.example/{place}" for place in range(number)]
-    if form == "trec":
-        cited = [{"text": text, "citations": [url]} for text, url in zip(sentences, urls, strict=True)]
-        return {"run_id": "r", "topic_id": "7", "answer": cited, "documents": {url: {"text": A} for url in urls}}
-    if form == "anthropic":
-        blocks = [
-            {"type": "text", "text": f"{text} ", "citations": [{"url": url, "cited_text": text}]}
-            for text, url in zip(sentences, urls, strict=True)
-        ]
-        return {"content": blocks}
-    ends, length = [], 0
-    for text in sentences:
-        ends.append((length, length + len(text.encode() if form == "gemini" else text)))
-        length = ends[-1][1] + 1
-    if form == "gemini":
-        supports = [
-            {"segment": {"startIndex": start, "endIndex": end, "text": text}, "groundingChunkIndices": [place]}
-            for place, ((start, end), text) in enumerate(zip(ends, sentences, strict=True))
-        ]
-        metadata = {"groundingChunks": [{"web": {"uri": url}} for url in urls], "groundingSupports": supports}
-        return {"candidates": [{"content": {"parts": [{"text": " ".join(sentences)}]}, "groundingMetadata": metadata}]}
-    annotations = [annotation(*place, url) for place, url in zip(ends, urls, strict=True)]
-    return {"choices": [{"message": {"content": " ".join(sentences), "annotations": annotations}}]}

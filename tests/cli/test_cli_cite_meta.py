@@ -11,7 +11,6 @@ EXPERTQA = Path(__file__).parents[3] / "shared" / "data" / "expertqa"
 PASSAGES = [{"title": "Oder", "text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 FEW = ("-s", "interval.resamples=10", "-s", "comparison.permutations=10", "-s", "controls=false")
 QUICK = (*FEW, "-s", "splitter=rules")
-SUFFIXES = ("json", "txt", "md", "tex", "csv")
 
 
 def items(systems=2, groups=4):

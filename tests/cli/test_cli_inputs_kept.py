@@ -17,7 +17,6 @@ from tests.cli.samples import every_command
 # Nothing listens there: whoever asks before refusing fails in another way.
 CHAT = "--model tiny --base-url http://127.0.0.1:9 "
 JUDGE = "-m llm-discrete -s metric_options.llm-discrete.model=tiny -d jsonl --data corpus.jsonl"
-JUDGED = "--nli llm-discrete --threshold 0.5 -s metric_options.llm-discrete.model=tiny"
 
 LINES = {
     "pairs output": "pairs OUT -d jsonl --data corpus.jsonl",

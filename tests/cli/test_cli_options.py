@@ -20,7 +20,6 @@ SENTENCE = re.compile(r"[\w'\[].{3,}[.)]", re.DOTALL)
 
 COMMANDS = every_command()
 PAGES = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "options_pages.py"))
-PIPELINES = [registry.find("pipeline", name) for name in registry.names("pipeline")]
 OWNED = (
     *dict.fromkeys(
         one for name in registry.names("pipeline") for one in registry.find("pipeline", name).owners.values()

@@ -109,10 +109,6 @@ def test_without_a_data_set_the_others_are_written_and_the_exit_code_is_1(cli):
     assert list(Path("results/figures").glob("both-*/figure-*"))
 
 
-RANKED = ("--set", "chunk.size=7")
-"""Pages of the small corpus are cut into chunks: a statement has candidates of several levels."""
-
-
 def test_a_protocol_that_tells_nothing_on_a_data_set_is_in_no_table_and_no_figure(cli, ran, write_corpus):
     write_corpus()
     Path("both.yaml").write_text("datasets: [mini, {dataset: jsonl, data: small.jsonl}]\nmetrics: [overlap]\n")

@@ -15,8 +15,6 @@ from tests.cli.samples import every_command
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-MADE = DOCS / "reference" / "options"
-"""Pages that are made from declarations."""
 PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "cards", "jupyter_execute"} & {*path.parts})
 TEXTS = [*PAGES, *ROOT.glob("*.md"), ROOT / "results" / "README.md"]
 FENCE = re.compile(r"^```(\{code-cell\} ipython3|sh|python|bash|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -75,6 +75,7 @@ def taken(monkeypatch):
 def test_a_device_is_asked_for_results_alone(names, options, looked, taken):
     config = chosen(names, {name: {**own, "device": "meta"} for name, own in options.items()}, batch_tokens=4096)
     metric = load_metric(names[0], config)
+    assert metric.options.device == "meta"
     sources, statements = zip(*PAIRS, strict=True)
     context = context_of(PAIRS)
     metric.prepare(context.sources, context.statements)

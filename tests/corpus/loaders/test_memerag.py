@@ -12,7 +12,6 @@ from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
 
 YES, NO, OPEN = "Supported", "Not Supported", "Challenging to determine"
-QUICK = {"interval": {"resamples": 20}, "comparison": {"permutations": 0}}
 
 
 def question(number: int, *labels: Any) -> dict[str, Any]:

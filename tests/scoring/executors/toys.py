@@ -92,15 +92,3 @@ class Observed(TwoStepMetric):
 class Doubled(Observed):
     card = MetricCard(name="doubled", family="test", summary="", paper="", licence="")
     factor = 2
-
-
-class Sometimes(Company):
-    """Fails for some pairs."""
-
-    card = MetricCard(name="sometimes", family="test", summary="", paper="", licence="")
-
-    def score(self, sources, statements):
-        found = super().score(sources, statements)
-        return [
-            PairScore(None, Status.FAILED) if not len(s) % 7 else one for s, one in zip(sources, found, strict=True)
-        ]
