@@ -216,7 +216,7 @@ class DataSettings(Strict):
     """Settings for reading a data set."""
 
     split: Annotated[str | None, Flag("NAME")] = None
-    """Split of the data set; several with commas are pooled, as are those of all."""
+    """Split of the data set ('metaeval data show NAME')."""
     data: Annotated[Path | None, Flag("PATH")] = None
     """Folder that holds the published files (jsonl, ratings: your file)."""
     dataset_options: dict[str, OptionText] = Field(default_factory=dict)

@@ -76,7 +76,7 @@ def test_a_function_that_a_group_lacks_is_told_with_those_it_has():
 
 def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
     named = metaeval.data.list().to_frame().set_index("name")
-    assert named.loc["wice", "splits"] == "dev, test"
+    assert named.loc["wice", "splits"] == "dev, test, all"
     assert dict(metaeval.data.show("mini"))["name"] == "mini"
     assert is_html(metaeval.data.show("mini")._repr_html_())
     assert metaeval.data.fetch("mini") == []

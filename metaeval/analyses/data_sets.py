@@ -43,11 +43,6 @@ def _list(options: DeclaredOptions, progress: Progress) -> Done:
     return Done(value=Table(records=rows))
 
 
-def _pool(card: Dataset) -> str:
-    """Return the text "; all: dev, test": the splits that `all` joins; "" if the data set has a split of that name."""
-    return "" if "all" in card.files else f"; all: {', '.join(card.pooled or card.files)}"
-
-
 LIST = Analysis(
     name="data list",
     summary="List the data sets and their named variants.",
@@ -71,7 +66,7 @@ def show_card(options: DataSetOptions, progress: Progress) -> Done:
         ("licence", card.licence),
         ("citation", card.citation),
         ("schema", card.schema),
-        ("splits", ", ".join(card.files) + f" (default: {split or card.default_split}{_pool(card)})"),
+        ("splits", ", ".join(card.files) + f" (default: {split or card.default_split})"),
         ("folder", f"{card.folder}/ in a local mirror" if card.folder else ""),
         ("scores", f"{', '.join(card.scores)} (published: -m published -u citation)" if card.scores else ""),
     ]
@@ -104,7 +99,7 @@ class DataFetchOptions(DataSetOptions):
     """Options of `data fetch`."""
 
     split: Annotated[str | None, Flag("NAME")] = None
-    """Split to fetch; several with commas (default: every file)."""
+    """Split to fetch (default: every file)."""
 
 
 def _fetch(options: DataFetchOptions, progress: Progress) -> Done:

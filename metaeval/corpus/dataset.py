@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from metaeval.corpus.model import Corpus
-from metaeval.errors import UserError
+from metaeval.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from metaeval.corpus.ratings import Ratings
@@ -72,7 +72,6 @@ class Dataset:
     shipped). `load(split, paths, options)` gets the local path of each published file by its name, or of the user's as
     "corpus", and every option with its value, already checked against `options`.
     `scores` names the metrics whose scores of whole citations are published with a corpus (`Corpus.scores`).
-    `pooled` names the splits that `split=all` reads together where no split is called all (empty: every split).
     `folder` is the name of the data set's folder inside a local mirror (`data=FOLDER`). `kind` says what `load` gives:
     a `Corpus`, whose statements any metric can score, or `Ratings`, for scores that exist already. `corpus_option`
     names the option (empty: none) with which `load` of a rated set gives a corpus.
@@ -90,7 +89,6 @@ class Dataset:
     folder: str = ""
     files: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=lambda: {"all": ()})
     default_split: str = "all"
-    pooled: tuple[str, ...] = ()
     kind: Literal["corpus", "ratings"] = "corpus"
     corpus_option: str = ""
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -100,6 +98,12 @@ class Dataset:
     demo: bool = False
     # Questions without answers: nothing can be loaded to judge, and the files are there to be fetched.
     questions: bool = False
+
+    def files_of(self, split: str) -> tuple[SourceFile, ...]:
+        """Return the published files of a split; raises `UserError` for a split that the card does not know."""
+        if split not in self.files:
+            raise unknown(f"split of {self.name}", split, self.files)
+        return self.files[split]
 
     def kind_with(self, options: Mapping[str, Any]) -> Literal["corpus", "ratings"]:
         """Return "corpus" or "ratings", which `load` gives with these options."""

@@ -22,7 +22,6 @@ from urllib.parse import urlsplit
 
 from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.model import Corpus
-from metaeval.corpus.pooled_splits import pooled, splits_of
 from metaeval.corpus.ratings import Ratings
 from metaeval.display_text import Shown, count
 from metaeval.errors import UserError, unknown
@@ -32,7 +31,7 @@ from metaeval.files import MOST_BYTES, atomic_write, cache_folder, sha256_file, 
 def load_dataset(
     dataset: Dataset, split: str | None = None, data: Path | None = None, options: Mapping[str, str] | None = None
 ) -> Corpus | Ratings:
-    """Load a split, several with commas, or all (None: the card's default); several are pooled into one.
+    """Load a split (None: the card's default).
 
     `options` are given as text. `data` is a folder with the published files. For a split that the card lists no files
     for, `data` is the user's own file and reaches the loader as `paths["corpus"]`.
@@ -41,17 +40,13 @@ def load_dataset(
     cannot be found or downloaded, and for content that does not fit the card's schema.
     """
     chosen = dataset.default_split if split is None else split
-    splits = splits_of(dataset, chosen)
     values = check_options(dataset, options or {})
-    parts = {split: dataset.load(split, _paths(dataset, split, data), values) for split in splits}
-    loaded = parts[splits[0]] if len(parts) == 1 else pooled(parts)
+    if dataset.files_of(chosen):
+        paths = locate(dataset, chosen, data)
+    else:
+        paths = {} if data is None or data.is_dir() else {"corpus": data}
+    loaded = dataset.load(chosen, paths, values)
     return replace(loaded, demo=True) if dataset.demo and isinstance(loaded, Corpus) else loaded
-
-
-def _paths(dataset: Dataset, split: str, data: Path | None) -> Mapping[str, Path]:
-    if dataset.files[split]:
-        return locate(dataset, split, data)
-    return {} if data is None or data.is_dir() else {"corpus": data}
 
 
 def check_options(dataset: Dataset, chosen: Mapping[str, str]) -> dict[str, Any]:
@@ -83,7 +78,7 @@ class FileStatus:
 
 
 def locate(dataset: Dataset, split: str, data: Path | None) -> dict[str, Path]:
-    """Return the local path of each file of a split (or of several, see `splits_of`), by its name.
+    """Return the local path of each file of a split, by its name.
 
     With `data`, a folder: `data/<dataset.folder>/<name>`, else `data/<name>`; nothing is fetched. Without: the cache,
     into which missing files, and those that differ from their checksum, are fetched. Every file is checked each time
@@ -92,8 +87,10 @@ def locate(dataset: Dataset, split: str, data: Path | None) -> dict[str, Path]:
     Raises `UserError` for an unknown split, for a file in `data` that is missing or differs, and for one that cannot be
     fetched; the message names the file, its URL, its checksum and the place to put it.
     """
-    files = [file for name in splits_of(dataset, split) for file in dataset.files[name]]
-    return {file.name: _in_cache(dataset, file) if data is None else _in_mirror(dataset, file, data) for file in files}
+    return {
+        file.name: _in_cache(dataset, file) if data is None else _in_mirror(dataset, file, data)
+        for file in dataset.files_of(split)
+    }
 
 
 def verify(dataset: Dataset, data: Path | None) -> list[FileStatus]:

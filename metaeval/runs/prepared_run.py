@@ -23,7 +23,6 @@ from metaeval.corpus.loaders.ratings import ratings_of
 from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.pair_table import Pair, PairTable, add_pool, build_pairs, pool_encoder
-from metaeval.corpus.pooled_splits import pool_name, splits_of
 from metaeval.corpus.ratings import Ratings
 from metaeval.corpus.sentences import language_note
 from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, statement_levels, statement_pairs, unit_rows
@@ -157,7 +156,7 @@ def kind_of_data(config: RunConfig) -> Literal["corpus", "ratings"]:
 def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
     """Return the run's corpus, its name in reports, and its split; raises `UserError` for a rated set.
 
-    The name is the data set's; for a user's file, it is the name in the file. Several splits are joined by "+".
+    The name is the data set's; for a user's file, it is the name in the file.
     """
     loaded, name, chosen = _load(config, "corpus")
     if not isinstance(loaded, Corpus):
@@ -187,11 +186,10 @@ def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, s
     if kind_of_data(config) != kind:
         return None, "", ""
     chosen = config.split or split or dataset.default_split
-    splits = splits_of(dataset, chosen)
-    published = any(dataset.files[name] for name in splits)
+    published = bool(dataset.files_of(chosen))
     mapped = {} if published else _own_columns(dataset, config)
     loaded = load_dataset(dataset, chosen, config.data, {**options, **mapped, **config.dataset_options})
-    return loaded, config.dataset if published else loaded.name, pool_name(splits)
+    return loaded, config.dataset if published else loaded.name, chosen
 
 
 def _own_columns(dataset: Dataset, config: RunConfig) -> dict[str, str]:

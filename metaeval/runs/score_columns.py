@@ -18,7 +18,6 @@ from metaeval.column_arrays import Coded
 from metaeval.column_roles import SCORES
 from metaeval.config import RunConfig
 from metaeval.config_files import variants
-from metaeval.corpus.pooled_splits import JOINED
 from metaeval.corpus.units import PAGE, read_aggregation
 from metaeval.errors import UserError, unknown
 from metaeval.files import sha256_file, sha256_json
@@ -219,8 +218,9 @@ def _control_metric(name: str) -> Metric:
 
 
 def is_fitted_on(metric: Metric, job: Job) -> bool:
-    """Return whether the metric's card says that it was fitted on the labels of one of the job's splits."""
-    return any(f"{job.name}/{split}" in metric.card.fitted_on for split in job.split.split(JOINED))
+    """Return whether the metric's card says that it was fitted on the labels of the job's split, or of a part of it."""
+    here = f"{job.name}/"
+    return any(on.startswith(here) and job.split in ("all", on.removeprefix(here)) for on in metric.card.fitted_on)
 
 
 def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, scores: JobScores) -> AlignedColumn:

@@ -8,7 +8,6 @@ from metaeval.cell_tables import Row, text_of, warn_of_swap
 from metaeval.column_roles import PAIRS, TEXTS, mapped
 from metaeval.config import RunConfig
 from metaeval.corpus.loading import check_options
-from metaeval.corpus.pooled_splits import splits_of
 from metaeval.errors import UserError, shown
 from metaeval.parsing import MalformedError
 from metaeval.runs.prepared_run import check_rated, find_dataset
@@ -38,7 +37,7 @@ def pair_table(config: RunConfig) -> dict[str, TextPair] | None:
             "statement."
         )
     dataset, _, _ = find_dataset(config.dataset, config)
-    splits_of(dataset, config.split or dataset.default_split)
+    dataset.files_of(config.split or dataset.default_split)
     headings = {**check_options(dataset, config.dataset_options), **config.columns}
     table = read_table(path)
     columns = table.find(PAIRS, mapped(PAIRS, {role: name for role, name in headings.items() if name}), TEXTS)

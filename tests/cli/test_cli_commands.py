@@ -78,9 +78,9 @@ def test_a_list_in_a_pipe_has_one_line_an_entry(cli, monkeypatch, command, names
     [
         (
             "data show wice",
-            ["ODC-BY", "dev, test (default: test; all: dev, test)", "https://", "SHA-256", "3,624,529 bytes"],
+            ["ODC-BY", "dev, test, all (default: test)", "https://", "SHA-256", "3,624,529 bytes"],
         ),
-        ("data show wice-dev", ["wice-dev (variant of wice)", "(default: dev; all: dev, test)"]),
+        ("data show wice-dev", ["wice-dev (variant of wice)", "(default: dev)"]),
         ("data show gensearch-strict", ["option unusable", "none | drop", "default drop"]),
         ("data show mini", ["NOT human-annotated"]),
         ("metrics show rouge-2", ["ROUGE-2", "variant = rouge2", '"variant":"rouge2"']),

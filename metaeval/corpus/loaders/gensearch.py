@@ -6,11 +6,12 @@ There are two published schemas: one judgement with its page text, and one respo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.data_rows import CorpusDraft, DataRow, content_id, read_rows, strip_marks
-from metaeval.corpus.dataset import Dataset, Option, Repository
+from metaeval.corpus.dataset import Dataset, Option, Repository, SourceFile
 from metaeval.corpus.model import Corpus, Evidence, Statement, SupportLevel
 
 JUDGEMENTS: Mapping[str, SupportLevel] = {
@@ -98,17 +99,27 @@ def _evidence(row: DataRow, name: str) -> Evidence:
 _NAME = "evaluating-verifiability-in-generative-search-engines"
 REPOSITORY = Repository(f"nelson-liu/{_NAME}", "main")
 _HALLS = Repository(f"liugz18/{_NAME}", "4e4484895a912df3e83f467fc73c3b694883addd")
-_JUDGEMENTS = ("train", "dev", "test")
+_JUDGEMENTS: dict[str, tuple[SourceFile, ...]] = {
+    split: (REPOSITORY.file(f"verifiability_judgments_{split}.jsonl.gz", folder="verifiability_judgments"),)
+    for split in ("train", "dev", "test")
+}
+_JUDGEMENTS["all"] = tuple(file for files in _JUDGEMENTS.values() for file in files)
 
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     draft = CorpusDraft(f"gensearch/{split}")
+    content = attrgetter("statement_id", "document_id", "level", "evidence")
     for path in paths.values():
+        earlier = [*draft.citations]
         for row in read_rows(path):
             if split in _JUDGEMENTS:
                 add_judgement(draft, row)
             else:
                 add_response(draft, row, options)
+        known, added = {*map(content, earlier)}, draft.citations[len(earlier) :]
+        draft.citations[len(earlier) :] = new = [citation for citation in added if content(citation) not in known]
+        if len(new) < len(added):
+            draft.drop("judgements that another file of the split has too", len(added) - len(new))
     return draft.corpus()
 
 
@@ -122,10 +133,7 @@ DATASET = Dataset(
     schema="gensearch-judgements/1, gensearch-annotated-query-response/1",
     folder="gensearch",
     files={
-        **{
-            split: (REPOSITORY.file(f"verifiability_judgments_{split}.jsonl.gz", folder="verifiability_judgments"),)
-            for split in _JUDGEMENTS
-        },
+        **_JUDGEMENTS,
         "annotations": (REPOSITORY.file("human_evaluation_annotations.jsonl"),),
         "intrinsic_halls": (
             _HALLS.file(
@@ -134,7 +142,6 @@ DATASET = Dataset(
         ),
     },
     default_split="test",
-    pooled=_JUDGEMENTS,
     load=_load,
     options={
         "unusable": Option(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from metaeval.corpus.data_rows import CorpusDraft, DataRow, read_rows
-from metaeval.corpus.dataset import Dataset, Repository
+from metaeval.corpus.dataset import Dataset, Repository, SourceFile
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
 
@@ -38,7 +38,7 @@ class _Sentence(NamedTuple):
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     draft = CorpusDraft(f"memerag/{split}")
-    for sentence in _sentences(split, paths):
+    for sentence in _sentences(paths):
         level = _majority(sentence.labels)
         if level is None:
             draft.drop(CHALLENGING)
@@ -50,7 +50,7 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
 
 def _load_votes(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Ratings:
     rows, dropped = [], 0
-    for sentence in _sentences(split, paths):
+    for sentence in _sentences(paths):
         votes = {
             f"annotator {number}": float(label is SupportLevel.FULL)
             for number, label in enumerate(sentence.labels, start=1)
@@ -73,12 +73,13 @@ def _majority(labels: list[SupportLevel | None]) -> SupportLevel | None:
     return SupportLevel.FULL if supported > not_supported else SupportLevel.NONE
 
 
-def _sentences(split: str, paths: Mapping[str, Path]) -> Iterator[_Sentence]:
-    for path in paths.values():
+def _sentences(paths: Mapping[str, Path]) -> Iterator[_Sentence]:
+    for name, path in paths.items():
+        language = name.split(".")[1]
         for published in read_rows(path):
             row = replace(published, fields={**published.fields, **_parsed_literals(published)})
             # Languages share numbers of questions.
-            question = f"{split.removesuffix(f'-{VOTED}')}:{row.identifier('query_id')}"
+            question = f"{language}:{row.identifier('query_id')}"
             query = row.text("query")
             passages = [passage.text("text") for passage in row.rows("context")]
             for sentence in row.rows("answer"):
@@ -121,13 +122,17 @@ _PINNED: Mapping[str, tuple[str, int]] = {
 """The SHA-256 and the size in bytes of each file."""
 
 
-def _file(part: str, language: str) -> Any:
+def _file(part: str, language: str) -> SourceFile:
     name = f"{part}.{language}.jsonl"
     return replace(REPOSITORY.file(f"{part}/{language}.jsonl", *_PINNED[name]), name=name)
 
 
-_BY_LANGUAGE = {language: (_file("memerag", language),) for language in LANGUAGES}
-_WITH_VOTES = {language: (_file("memerag_ext", language),) for language in LANGUAGES}
+def _splits(part: str) -> dict[str, tuple[SourceFile, ...]]:
+    """Return the files of each language, and of all."""
+    files = {language: _file(part, language) for language in LANGUAGES}
+    return {**{language: (file,) for language, file in files.items()}, "all": tuple(files.values())}
+
+
 _CARD: Mapping[str, Any] = {
     **REPOSITORY.card,
     "licence": "CC BY-NC 4.0 (not for commercial use)",
@@ -140,8 +145,7 @@ _CARD: Mapping[str, Any] = {
 DATASET = Dataset(
     name="memerag",
     title="MEMERAG: answers in English, German, Spanish, French and Hindi, with their passages",
-    files={**_BY_LANGUAGE, **{f"{language}-{VOTED}": files for language, files in _WITH_VOTES.items()}},
-    pooled=LANGUAGES,
+    files={**_splits("memerag"), **{f"{split}-{VOTED}": files for split, files in _splits("memerag_ext").items()}},
     load=_load,
     note="A split is a language: 250 questions with an answer each, and two levels, supported or not. Sentences that "
     "are challenging to determine are left out and counted. A document is the question's five passages together; "
@@ -153,8 +157,7 @@ DATASET = Dataset(
 VOTES = Dataset(
     name="memerag_votes",
     title="MEMERAG's sentences with the votes of five annotators, without the passages",
-    files=_WITH_VOTES,
-    pooled=LANGUAGES,
+    files=_splits("memerag_ext"),
     load=_load_votes,
     kind="ratings",
     note="150 questions in each language; gold is 1 where most of the five annotators called a sentence supported, "

@@ -47,7 +47,7 @@ DATASET = Dataset(
     "arXiv 2303.01432",
     schema="wice-claim/1",
     folder="wice",
-    files={"dev": (_DEV,), "test": (_TEST,)},
+    files={"dev": (_DEV,), "test": (_TEST,), "all": (_DEV, _TEST)},
     default_split="test",
     load=_load,
     note="Claim level. Documents come split into sentences, evidence as alternative sets of sentence indices. 13 dev "

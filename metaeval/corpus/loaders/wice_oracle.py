@@ -53,16 +53,24 @@ PINNED: Mapping[str, tuple[str, int]] = {
 
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
-    (chunks,) = (path for name, path in paths.items() if name.startswith("oracle_chunks"))
-    rows = list(read_rows(chunks))
-    ids = [row.row("meta").text("id") for row in rows]
-    kept = list(dict.fromkeys(ids))[: FIRST if split == "first-100" else None]
-    scores: dict[str, dict[str, float | None]] = {}
-    for metric, file in (T5 | CHAT).items():
-        if path := next((path for name, path in paths.items() if name.startswith(f"{file}.")), None):
-            by_claim = _best_chunk(path, ids) if metric in T5 else _verdicts(path)
-            scores[metric] = {claim: by_claim.get(claim) for claim in kept}
     draft = CorpusDraft(f"wice_oracle/{split}")
+    scores: dict[str, dict[str, float | None]] = {}
+    for part in ("test", "dev"):
+        if chunks := paths.get(f"oracle_chunks.{part}.jsonl"):
+            rows = list(read_rows(chunks))
+            ids = [row.row("meta").text("id") for row in rows]
+            kept = list(dict.fromkeys(ids))[: FIRST if split == "first-100" else None]
+            for metric, file in (T5 | CHAT).items():
+                ending = "json" if metric in CHAT else "txt"
+                if path := paths.get(f"{file}.{part}.entailment_score.{ending}"):
+                    by_claim = _best_chunk(path, ids) if metric in T5 else _verdicts(path)
+                    scores.setdefault(metric, {}).update({claim: by_claim.get(claim) for claim in kept})
+            _add_claims(draft, rows, ids, kept)
+    return draft.corpus(scores)
+
+
+def _add_claims(draft: CorpusDraft, rows: Iterable[DataRow], ids: Iterable[str], kept: Iterable[str]) -> None:
+    """Add the claims `kept` to the draft. rows: the chunks; ids: the claim's id of each."""
     by_claim_id: dict[str, list[DataRow]] = {claim: [] for claim in kept}
     for claim, row in zip(ids, rows, strict=True):
         if claim in by_claim_id:
@@ -72,7 +80,6 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
         draft.statement(Statement(claim, first.text("claim"), group=first.row("meta").text("claim_title")))
         document = draft.document(sentences=[sentences[number] for number in sorted(sentences)])
         draft.cite(claim, claim, document, first.choice("label", LABELS))
-    return draft.corpus(scores)
 
 
 def _numbered(row: DataRow) -> Iterable[tuple[int, str]]:
@@ -114,7 +121,7 @@ def _files(split: str, metrics: Mapping[str, str]) -> tuple[SourceFile, ...]:
     return tuple(SourceFile(name, REPOSITORY.file(origin).url, *PINNED[name]) for name, origin in names.items())
 
 
-_TEST = _files("test", T5)
+_TEST, _DEV = _files("test", T5), _files("dev", T5)
 DATASET = Dataset(
     name="wice_oracle",
     title="WiCE's oracle chunks, with the published scores of T5-3B, GPT-3.5 and GPT-4",
@@ -123,9 +130,8 @@ DATASET = Dataset(
     citation=WICE.citation,
     schema="wice-oracle-chunks/1",
     folder="wice/model_outputs",
-    files={"first-100": _files("test", T5 | CHAT), "test": _TEST, "dev": _files("dev", T5)},
+    files={"first-100": _files("test", T5 | CHAT), "test": _TEST, "dev": _DEV, "all": (*_TEST, *_DEV)},
     default_split="first-100",
-    pooled=("test", "dev"),
     load=_load,
     scores=(*T5, *CHAT),
     note="A claim's document is the sentences of its two or three oracle chunks, in the order of the page: what the "

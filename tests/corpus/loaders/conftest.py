@@ -40,8 +40,9 @@ def made(tmp_path: Path) -> Callable[..., Corpus]:
     def load(dataset: Dataset, rows: Sequence[Any], split: str = "", **options: str) -> Corpus:
         path = tmp_path / "made.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        values = check_options(dataset, options)
-        return dataset.load(split or dataset.default_split, {path.name: path}, values)
+        chosen, values = split or dataset.default_split, check_options(dataset, options)
+        names = [file.name for file in dataset.files[chosen]] or [path.name]
+        return dataset.load(chosen, {names[0]: path}, values)
 
     return load
 

@@ -81,7 +81,7 @@ def test_the_real_files_are_those_that_the_card_pins(name: str, real_folder: Pat
 
 
 def test_an_unknown_split_is_told() -> None:
-    with pytest.raises(UserError, match=r"Unknown split of wice 'tset'\. Did you mean 'test'\? Known: dev, test"):
+    with pytest.raises(UserError, match=r"Unknown split of wice 'tset'\. Did you mean 'test'\? Known: all, dev, test"):
         load_dataset(wice.DATASET, "tset")
 
 

@@ -101,7 +101,7 @@ def test_real_counts(
     assert [(row.id, row.gold) for row in ratings.rows] == published
 
 
-def test_all_languages_are_pooled(real_folder: Path) -> None:
+def test_all_languages_are_read(real_folder: Path) -> None:
     corpus = load_dataset(DATASET, "all", real_folder)
     assert isinstance(corpus, Corpus)
     assert len({statement.group for statement in corpus.statements.values()}) <= 250 * len(LANGUAGES)

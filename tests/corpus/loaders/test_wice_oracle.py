@@ -95,4 +95,5 @@ def test_real_counts(real: Callable[..., Corpus]) -> None:
         "first-100": {"full": 22, "partial": 73, "none": 5},
         "test": {"full": 110, "partial": 216, "none": 32},
         "dev": {"full": 114, "partial": 192, "none": 43},
+        "all": {"full": 224, "partial": 408, "none": 75},
     }
