@@ -34,8 +34,8 @@ behind the numbers of a job. These pages hold the same. They are made from the d
 
 Where a command has settings without an option, it takes `--set NAME=VALUE` (`-s`), which can be repeated: of two values
 of one setting the later counts, with a warning. Other options are given once, but lists: `-m overlap -m rouge` is `-m
-overlap,rouge`. Commands that score or write tables take `--quiet` (`-q`), `run` and `evaluate` print every table whole
-with `--full`, and commands that list or show take `--json` where their pages say so."""
+overlap,rouge`. Commands that score or write tables take `--quiet` (`-q`), and `run` and `evaluate` print every table
+whole with `--full`."""
 _SHARED = {
     "settings": "Settings of a run",
     "cite-settings": "Settings of citation pipelines",
@@ -165,7 +165,6 @@ def _command_page(command: Analysis) -> str:
         if typed
         else "It takes no options."
     )
-    parts.append("`--json` prints JSON." if command.json else "")
     if untyped:
         parts += [
             "## Settings for --set",

@@ -416,30 +416,6 @@ def compare(
 ) -> Any: ...
 class data:
     @staticmethod
-    def audit(
-        name: str,
-        sizes: int | Sequence[int] = ...,
-        *,
-        config: str | Path | None = None,
-        split: str | None = None,
-        data: str | Path | None = None,
-        dataset_options: Mapping[str, str] = ...,
-        columns: Mapping[str, str] = ...,
-        unit: Literal[
-            'chunk', 'citation', 'page', 'evidence', 'statement'
-        ] = 'chunk',
-        chunk: Mapping[str, Any] = ...,
-        evidence: Mapping[str, Any] = ...,
-        pool: str = 'own',
-        aggregate: str = 'max',
-        cited: Literal['joined', 'each'] = 'joined',
-        over_limit: Literal['chunks', 'cut'] = 'chunks',
-        interval: Mapping[str, Any] = ...,
-        comparison: Mapping[str, Any] = ...,
-        results: str | Path = ...,
-        trust_config: bool = False,
-    ) -> Any: ...
-    @staticmethod
     def convert(
         name: str,
         output: str | Path,
@@ -461,6 +437,11 @@ class data:
     def show(
         name: str,
         human: str | Path | None = None,
+        *,
+        split: str | None = None,
+        data: str | Path | None = None,
+        dataset_options: Mapping[str, str] = ...,
+        columns: Mapping[str, str] = ...,
     ) -> Any: ...
     @staticmethod
     def validate(

@@ -70,7 +70,7 @@ def test_every_name_can_be_completed_and_imported():
 
 
 def test_a_function_that_a_group_lacks_is_told_with_those_it_has():
-    with pytest.raises(AttributeError, match="has no function 'lst': it has audit, convert, "):
+    with pytest.raises(AttributeError, match="has no function 'lst': it has convert, "):
         getattr(metaeval.data, "lst")  # noqa: B009
 
 
@@ -80,14 +80,11 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
     assert dict(metaeval.data.show("mini"))["name"] == "mini"
     assert is_html(metaeval.data.show("mini")._repr_html_())
     assert metaeval.data.fetch("mini") == []
-    corpus = metaeval.data.convert("mini", tmp_path / "mini.jsonl")
+    assert metaeval.data.convert("mini", tmp_path / "mini.jsonl").demo
     assert metaeval.data.validate(tmp_path / "mini.jsonl") == []
     assert metaeval.data.verify("wice", tmp_path)[0]["status"] == "missing"
-    audit, verified = metaeval.data.audit("mini", [100]), metaeval.metrics.verify("overlap")
-    assert audit.data.name == corpus.name
-    assert is_html(audit._repr_html_())
+    verified = metaeval.metrics.verify("overlap")
     assert (verified.agrees, repr(verified)) == (True, "<VerificationReport: overlap agrees, 13 pairs>")
-    assert len(repr(audit)) < 4000
 
     assert {"overlap", "nli"} <= set(metaeval.metrics.list().to_frame().name)
     assert dict(metaeval.metrics.show("overlap", content_only=False))["state"] == "ready"
@@ -339,7 +336,6 @@ def test_a_citation_result_has_a_short_text_a_table_and_frames(settings):
 def test_an_argument_of_another_type_is_one_sentence(tmp_path):
     for call, says in [
         (lambda: metaeval.results.show("latest", format="word"), "format is 'word': it"),
-        (lambda: metaeval.data.audit("mini", sizes=[50, "x"]), "sizes[1] is 'x': it should"),
         (lambda: metaeval.data.show(5), "name is 5: it should be a valid string."),
         (lambda: metaeval.score_files(metrics=["overlap", 7]), "metrics[1] is 7: it should be"),
         (lambda: metaeval.fit_gate([], metrics=[5]), "metrics[0] is 5: it should be a valid"),

@@ -231,10 +231,10 @@ class Analysis:
     lists and as the first line of help. about: further paragraphs of help. examples: commands without `metaeval`.
     options: the class of its options. run: takes checked options and a progress callback, and returns the output, or
     yields it in `Parts`; raises `UserError` before anything is scored. headline: whether only a part of the tables is
-    printed, and --full prints all. folder: folder of its jobs below the results (default: the name). json: returns the
-    text of the value that --json prints. again: maps the options of a completed job to those that rerun it. figures:
-    takes the folders of completed jobs, and returns figures by file name (None: results and pairs are drawn). tree:
-    takes a sentence and a parser's name, and returns the figure of the parse tree, what made it, and lines to print.
+    printed, and --full prints all. folder: folder of its jobs below the results (default: the name). again: maps the
+    options of a completed job to those that rerun it. figures: takes the folders of completed jobs, and returns figures
+    by file name (None: results and pairs are drawn). tree: takes a sentence and a parser's name, and returns the figure
+    of the parse tree, what made it, and lines to print.
     """
 
     name: str
@@ -245,7 +245,6 @@ class Analysis:
     examples: Sequence[str] = ()
     headline: bool = False
     folder: str = ""
-    json: Callable[[Any], str] | None = None
     again: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict
     figures: Callable[[Sequence[Path]], dict[str, Figure]] | None = None
     tree: Callable[[str, str], tuple[Figure, str, list[str]]] | None = None
@@ -311,7 +310,7 @@ class AnalysisFamily:
 GROUPS: Mapping[str, str] = {
     "cite": "Judge citations (ALCE, SCiFi, TREC RAG); generate answers.",
     "gate": "Fit a pass/fail gate on labels; check releases of a system.",
-    "data": "Show, fetch, verify, convert, validate and audit data sets.",
+    "data": "Show, fetch, verify, convert and validate data sets.",
     "metrics": "List, show and check metrics.",
     "results": "Show, export, plot, rerun or delete runs.",
 }

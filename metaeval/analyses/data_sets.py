@@ -1,26 +1,25 @@
-"""Data sets: lists, cards, files, conversion, validation and audits."""
+"""Data sets: lists, cards and counts, files, conversion and validation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BeforeValidator, Field
-
 from metaeval import registry
-from metaeval.analyses.analysis import Analysis, AnalysisOptions, DeclaredOptions, Done, Progress
-from metaeval.config import DataSettings, OutputSettings, PairSettings, RunConfig, StatisticsSettings
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
+from metaeval.config import DataSettings, RunConfig
 from metaeval.config_files import variants
 from metaeval.declared import Flag
 from metaeval.display_text import count
-from metaeval.setting_types import as_list
+from metaeval.errors import UserError
 from metaeval.yaml_variants import dataset_variant
 
 if TYPE_CHECKING:
     from metaeval.corpus.dataset import Dataset
-    from metaeval.report.data_audit import Audit
 
 
 class DataSetOptions(DeclaredOptions):
@@ -52,13 +51,19 @@ LIST = Analysis(
 )
 
 
-def show_card(options: DataSetOptions, progress: Progress) -> Done:
-    """Return the card of a data set or variant, (name, text) of each field, as the output."""
+class DataCardOptions(DataSettings, DataSetOptions):
+    """Options of a data set's card, and of what is counted in its data."""
+
+    untyped = frozenset({"columns"})
+
+
+def show_card(options: DataCardOptions, progress: Progress) -> Done:
+    """Return the card of a data set or variant with counts of its data, (name, text) of each field, as the output."""
     from metaeval.report.notebook import Card
     from metaeval.runs.prepared_run import find_dataset
 
-    name = options.name
-    card, split, defaults = find_dataset(name, RunConfig(dataset=name))
+    name, config = options.name, options.run(dataset=options.name)
+    card, split, defaults = find_dataset(name, config)
     lines = [
         ("name", name if name == card.name else f"{name} (variant of {card.name})"),
         ("title", card.title),
@@ -73,7 +78,64 @@ def show_card(options: DataSetOptions, progress: Progress) -> Done:
     for key, option in card.options.items():
         values = f" ({' | '.join(map(str, option.allowed))})" if option.allowed else ""
         lines.append((f"option {key}", f"{option.help}{values}, default {defaults.get(key, option.default)}"))
-    return Done(value=Card([*lines, ("note", card.note), *_file_lines(card)]))
+    counts = [] if card.questions else _count_lines(card, options.split or split or card.default_split, config)
+    return Done(value=Card([*lines, ("note", card.note), *counts, *_file_lines(card)]))
+
+
+def _count_lines(card: Dataset, split: str, config: RunConfig) -> Sequence[tuple[str, str]]:
+    """Return what is counted in a split's data, or how to have them: nothing is fetched here."""
+    from metaeval.corpus.loading import verify
+
+    here = replace(card, files={split: card.files_of(split)})
+    if config.data is None and any(row.status in ("missing", "differs") for row in verify(here, None)):
+        return [("counts", f"metaeval data fetch {config.dataset}, or --data FOLDER, to have the data counted")]
+    try:
+        return _counts(config)
+    except UserError as error:
+        if config.data is not None:
+            raise
+        return [("counts", str(error))]
+
+
+def _counts(config: RunConfig) -> Sequence[tuple[str, str]]:
+    from metaeval.corpus.duplicates import duplicates
+    from metaeval.corpus.pair_table import GIVEN, INCOMPLETE, WHOLE
+    from metaeval.report.table import share
+    from metaeval.runs.prepared_run import kind_of_data, load_ratings, prepare
+
+    if kind_of_data(config) == "ratings":
+        ratings, _, split = load_ratings(config)
+        groups, systems = ({getattr(row, name) for row in ratings.rows} for name in ("group", "system"))
+        text = f"{split}: {count(len(ratings.rows), 'rating')}, {count(len(groups), 'group')}"
+        return [("counts", f"{text}, {count(len(systems), 'system')}" if systems != {""} else text)]
+    job = prepare(config)
+    corpus, twins, evidence = job.corpus, duplicates(job.corpus, job.pairs), job.table.evidence
+    levels = ", ".join(f"{level} {number:,}" for level, number in corpus.level_counts().items())
+    groups = {statement.group for statement in corpus.statements.values()}
+    pages = {citation.document_id for citation in corpus.citations}
+    words = median(len(corpus.documents[page].text.split()) for page in pages)
+    marked = evidence[WHOLE] + evidence[INCOMPLETE]
+    return [
+        (
+            "counts",
+            f"{job.split}: {count(len(corpus.citations), 'citation')} ({levels}) of "
+            f"{count(len(corpus.statements), 'statement')} in {count(len(groups), 'group')}; "
+            f"{count(len(pages), 'page')} of {words:,.0f} words at the median",
+        ),
+        (
+            "whole evidence",
+            f"{evidence[WHOLE]:,} of the {count(marked, 'chunk')} with evidence of a full citation hold a whole set of "
+            f"it ({share(evidence[WHOLE], marked)}; {job.table.chunking})"
+            if evidence[GIVEN]
+            else "none is marked: chunks of longer pages have no known level, so use --unit citation or --unit page",
+        ),
+        (
+            "duplicates",
+            f"{count(twins.statements, 'statement')} and {count(twins.chunks, 'chunk')} in several groups; "
+            f"{count(twins.judged_twice, 'statement')} judged twice against one page"
+            + (f", {twins.conflicting:,} of them at two levels" if twins.conflicting else ""),
+        ),
+    ]
 
 
 def _file_lines(card: Dataset) -> Sequence[tuple[str, str]]:
@@ -84,15 +146,6 @@ def _file_lines(card: Dataset) -> Sequence[tuple[str, str]]:
         lines.append(("file", f"{file.name} ({splits}): {size}SHA-256 {file.sha256 or 'not pinned'}"))
         lines.append(("from", file.url))
     return lines
-
-
-SHOW = Analysis(
-    name="data show",
-    summary="Show a data set's card: origin, licence, files, options.",
-    examples=["data show wice"],
-    options=DataSetOptions,
-    run=show_card,
-)
 
 
 class DataFetchOptions(DataSetOptions):
@@ -232,59 +285,4 @@ VALIDATE = Analysis(
     examples=["data validate mine.jsonl"],
     options=DataValidateOptions,
     run=_validate,
-)
-
-
-SIZES = (50, 100, 150, 300)
-"""Chunk sizes, in words, at which whole evidence sets are counted."""
-
-
-class DataAuditOptions(OutputSettings, StatisticsSettings, PairSettings, DataSettings, DataSetOptions, AnalysisOptions):
-    """Options of `data audit`. sizes: the chunk sizes, in words, at which whole evidence sets are counted."""
-
-    untyped = frozenset({"columns", "unit", "pool"})
-
-    sizes: Annotated[tuple[Annotated[int, Field(gt=0)], ...], BeforeValidator(as_list), Flag("WORDS", hidden=True)] = (
-        SIZES
-    )
-    """Chunk sizes at which whole evidence sets are counted (default: 50,100,150,300)."""
-
-
-def _audit(options: DataAuditOptions, progress: Progress) -> Done:
-    from metaeval.analyses.data_audit import audit, write_audit
-    from metaeval.report.data_audit import as_json, grids
-
-    run = options.run(dataset=options.name)
-    report = audit(run, options.sizes)
-    return Done(
-        config=run,
-        data=[report.data],
-        identity=([report.data.name, report.data.split], [as_json(report)]),
-        files=[partial(write_audit, report)],
-        shown=grids(report, brief=True),
-        value=report,
-    )
-
-
-def _audit_json(audit: Audit) -> str:
-    from metaeval.report.data_audit import as_json
-
-    return as_json(audit)
-
-
-AUDIT = Analysis(
-    name="data audit",
-    summary="Audit a data set's labels: meaning, shortcuts, duplicates.",
-    about="""The audit counts the chunks of full citations that hold a whole evidence set. It shows what a perfect
-detector would score under each rule for evidence, which levels length, position or the statement alone predict, which
-texts are duplicates, and how far annotators agree. It writes the tables, a page (audit.html) and a figure.""",
-    examples=[
-        "data audit wice",
-        "data audit jsonl --data mine.jsonl --sizes 100,200",
-        "data audit mini --json > mini-audit.json",
-    ],
-    options=DataAuditOptions,
-    run=_audit,
-    json=_audit_json,
-    folder="audit",
 )

@@ -25,7 +25,7 @@ from metaeval.analyses.analysis import (
     own_fields,
 )
 from metaeval.cli.options import is_joined, is_set_in_part, refuse_duplicates, text_parameter
-from metaeval.cli.output import say, say_rest, say_text, say_written, scoring_progress, show, show_sentences
+from metaeval.cli.output import say, say_rest, say_written, scoring_progress, show, show_sentences
 from metaeval.config import BudgetSettings, ExecutorSettings, ResultsSettings
 from metaeval.declared import is_typed
 from metaeval.errors import UserError
@@ -42,7 +42,6 @@ _FULL = Annotated[
     bool, Option("--full", help="Print every table whole, with all measures, controls, notes and signatures.")
 ]
 _QUIET = Annotated[bool, Option("--quiet", "-q", help="Write files only: no progress, no tables.")]
-_JSON = Annotated[bool, Option("--json", help="Print JSON, in place of the tables.")]
 
 
 class DeclaredGroup(TyperGroup):
@@ -124,8 +123,8 @@ def command_of(analysis: Analysis) -> Callable[..., None]:
     """Return the function from which typer makes the command of an analysis, which runs, writes and prints.
 
     Its parameters are the analysis's own options, then those of a run, then shared ones: --set if options cannot set
-    everything, --full if less is printed than written, --json if the value can be JSON, and --quiet if tables are
-    written or metrics scored. Raises `UserError` if two parameters have the same option name.
+    everything, --full if less is printed than written, and --quiet if tables are written or metrics scored. Raises
+    `UserError` if two parameters have the same option name.
     """
     fields = analysis.options.model_fields
     names = [name for name in dict.fromkeys([*own_fields(analysis.options), *fields]) if is_typed(fields[name])]
@@ -137,7 +136,6 @@ def command_of(analysis: Analysis) -> Callable[..., None]:
     shared: list[tuple[str, Any, Any]] = [
         *([("set", _SET, None)] if settable else []),
         *([("full", _FULL, False)] if analysis.headline else []),
-        *([("json", _JSON, False)] if analysis.json else []),
         *([("quiet", _QUIET, False)] if can_be_quiet else []),
     ]
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -150,8 +148,8 @@ def command_of(analysis: Analysis) -> Callable[..., None]:
     joined = [part.name for part in typed if is_joined(fields[part.name])]
 
     def command(**words: Any) -> None:
-        overrides, full, json = words.pop("set", None) or (), words.pop("full", False), words.pop("json", False)
-        quiet = words.pop("quiet", False)
+        overrides = words.pop("set", None) or ()
+        full, quiet = words.pop("full", False), words.pop("quiet", False)
         for name in joined:
             words[name] = ",".join(words[name]) if words[name] else None
         options = analysis.options_of(words, overrides)
@@ -159,7 +157,7 @@ def command_of(analysis: Analysis) -> Callable[..., None]:
             declare("output", *analysis.outputs(options))
             with scoring_progress(quiet) as progress:
                 done = analysis.complete(options, progress, partial(_write_part, analysis, options, quiet=quiet))
-            conclude(analysis, options, done, full, quiet, json)
+            conclude(analysis, options, done, full, quiet)
 
     vars(command).update(
         __signature__=inspect.Signature(parameters),
@@ -197,41 +195,37 @@ def _example(line: str) -> str:
 _IN_LINES = TextWrapper(74, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
-def conclude(
-    analysis: Analysis, options: DeclaredOptions, done: Done, full: bool, quiet: bool, json: bool = False
-) -> None:
+def conclude(analysis: Analysis, options: DeclaredOptions, done: Done, full: bool, quiet: bool) -> None:
     """Write and print the output of an analysis, and end the command with its exit code, if that is not 0.
 
     full: print all tables whole. quiet: print no tables and no sentences about them, but verdicts, warnings and the
-    names of written files. json: print only the value, as JSON on standard output (names and warnings on stderr).
+    names of written files.
     """
     brief = done.shown is not None and not (full and done.sheets)
     try:
         written = _write(analysis, options, done)
     finally:  # what was computed is shown even where it cannot be written
-        if json and analysis.json:
-            say_text(analysis.json(done.value), end="")
-        elif not quiet:
+        if not quiet:
             shown = done.shown if brief else list(done.sheets) or done.value
             show(shown, whole=done.whole or (full and done.job is not None))
             if brief and (done.sentences or done.cautions):
                 show_sentences(done.sentences, done.cautions)
-        for line in () if json else done.verdict:
+        for line in done.verdict:
             say(line)
-    for line in () if json else done.written:
+    for line in done.written:
         say(line)
     folder = written.folder if written else None
     for sentence in [*(written.failed if written else ()), *done.warnings]:
         say(sentence, err=True)
     if written and written.files:
-        say_written(sorted(written.files), err=json)
+        say_written(sorted(written.files))
     if written and written.contents:
-        say(f"Written: {written.folder}/ ({written.contents})", err=json)
-    if folder and not (quiet or json) and (folder / "report.html").is_file():
+        say(f"Written: {written.folder}/ ({written.contents})")
+    if folder and not quiet and (folder / "report.html").is_file():
         pairs = done.job is not None and (folder / "pairs.jsonl").is_file()
         brief = analysis.headline and done.shown is not None and not full
         say_rest(folder, done.config.results, whole=not brief, pairs=pairs)
-    for sentence in done.after(folder or Path()) if done.after and not (quiet or json) else ():
+    for sentence in done.after(folder or Path()) if done.after and not quiet else ():
         say(sentence)
     if done.exit_code:
         raise typer.Exit(done.exit_code)

@@ -216,7 +216,7 @@ def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> N
     say(f"More: metaeval {', '.join(commands)} {code}{where}")
 
 
-def say_written(written: Sequence[Path], err: bool = False) -> None:
+def say_written(written: Sequence[Path]) -> None:
     """Print one line per folder with the names of its written files; a name in several formats is listed once."""
     for folder in dict.fromkeys(path.parent for path in written):
         kinds: dict[str, list[str]] = {}
@@ -224,7 +224,7 @@ def say_written(written: Sequence[Path], err: bool = False) -> None:
             if path.parent == folder:
                 kinds.setdefault(path.stem, []).append(path.suffix.removeprefix("."))
         names = [f"{stem}.{' .'.join(suffixes)}" for stem, suffixes in kinds.items()]
-        say(f"Written: {folder}/ ({', '.join(names)})", err)
+        say(f"Written: {folder}/ ({', '.join(names)})")
 
 
 def show_list(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

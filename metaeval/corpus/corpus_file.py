@@ -16,8 +16,7 @@ file is; the lines after it may stand in any order, so a citation may precede it
     share one are not independent; default: the statement's id), `system` (the generator), `level` (what all of its
     citations together support, for unit=statement), meta.
 :citation: statement, document, level ("full", "partial" or "none", or another word for one of these, such as
-    "Partially supported"); optional id (default "STATEMENT:DOCUMENT"), meta
-    (its `votes`, the levels that single annotators gave, are read by `metaeval data audit`),
+    "Partially supported"); optional id (default "STATEMENT:DOCUMENT"), meta,
     `evidence`: {"sentences": [0-based indices into the document's sentences]} or {"texts": [copied text]}: what
     is needed together. Where several such sets are each enough, `evidence_sets`: a list of them, instead.
 

@@ -39,14 +39,8 @@ def one_command_tree():
 
 @pytest.fixture(autouse=True)
 def svg_alone(monkeypatch):
-    """Figures are written as SVG alone; one function writes them all. See `every_format`."""
+    """Figures are written as SVG alone; one function writes them all."""
     monkeypatch.setattr("metaeval.report.figures.drawing.FORMATS", ("svg",))
-
-
-@pytest.fixture
-def every_format(monkeypatch, svg_alone):
-    """Figures are written as PNG, PDF and SVG, as they are for users."""
-    monkeypatch.setattr("metaeval.report.figures.drawing.FORMATS", ("png", "pdf", "svg"))
 
 
 @pytest.fixture

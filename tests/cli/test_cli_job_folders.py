@@ -46,7 +46,6 @@ WRITING = {
     ),
     "multiverse": (f"multiverse {RUN} -a pool=own -a unit=chunk", ["-a chunk.size=60", "--measure fs_ps"]),
     "run --suite": (f"run --suite {RUN}", ["-s comparison.alpha=0.2"]),
-    "data audit": (f"data audit mini --sizes 50 {QUICK}", ["--sizes 60", "-s interval.seed=3"]),
     "estimate": (f"estimate {ANSWERS}", ["--estimand process", "-s assume_sample=true", "-s interval.level=0.8"]),
     "gate fit": (
         f"gate fit {ANSWERS} -o gate.json --max-missed 0.5",

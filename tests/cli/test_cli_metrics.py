@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,15 +37,16 @@ def test_lists_fit_in_80_columns_and_lose_nothing(cli, monkeypatch, command):
 
 
 def test_a_job_without_metrics_is_listed_without_the_default_ones(ran):
-    ran("data", "audit", "mini", "--sizes", "50", "-s", "interval.resamples=20")
+    Path("rated.csv").write_text("id,group,gold,mine\n" + "".join(f"{n},g{n % 5},{n % 2},{n % 3}\n" for n in range(30)))
+    ran("evaluate", "-d", "ratings", "--data", "rated.csv", "-s", "interval.resamples=20", "-q")
     ran("run", "-m", "overlap", "-p", "correlation", "-s", "controls=false", "-s", "interval.resamples=20", "-q")
-    audit, run = (
+    rated, run = (
         next(line for line in ran("results", "list").out.splitlines() if f" {command} " in line)
-        for command in ("data audit", "run")
+        for command in ("evaluate", "run")
     )
     names = RunConfig().metrics
     assert "overlap" in run
-    assert not any(name in audit for name in names)
+    assert not any(name in rated for name in names)
 
 
 def test_the_list_imports_no_torch():

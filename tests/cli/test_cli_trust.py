@@ -63,7 +63,7 @@ READING = {
 RUNNING = {
     *("run", "pairs", "score", "evaluate", "compare", "plan", "thresholds", "view"),
     *("results figures", "multiverse", "metrics verify", "data fetch", "data convert"),
-    *("results export", "results rm", "results rerun", "data audit"),
+    *("results export", "results rm", "results rerun"),
     *("label", "estimate", "gate fit", "gate check", "results cases"),
 }
 """Commands that do what is typed; what their files ask for is below."""

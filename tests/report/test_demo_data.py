@@ -19,7 +19,6 @@ TYPED = {
     "power": ["plan", "overlap", "rouge", "--difference", "2"],
     "tables": ["run", "--suite", "-m", "overlap,rouge"],
     "multiverse": ["multiverse", "-m", "overlap,rouge", "-a", "pool=own", "-a", "unit=chunk", "-a", "chunk.size=60"],
-    "audit": ["data", "audit", "mini", "--sizes", "50"],
 }
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from metaeval.analyses import data_sets
-from metaeval.analyses.analysis import Done, Progress
+from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 
 
-class DataShowOptions(data_sets.DataSetOptions):
+class DataShowOptions(data_sets.DataCardOptions):
     """Options of `data show`."""
 
     name: Annotated[str, Flag("NAME", argument=True)]
@@ -33,12 +32,18 @@ def _show(options: DataShowOptions, progress: Progress) -> Done:
     return data_sets.show_card(options, progress)
 
 
-SHOW = replace(
-    data_sets.SHOW,
-    summary="Show a data set's card, or count a .citeeval file.",
-    about="""The card: origin, licence, files, options. Of CiteBench's file of responses: the queries, responses,
-statements and citations of each system; with --human also the ratings and the annotators.""",
-    examples=["data show wice", "data show metric_eval.citeeval --human human.json"],
+SHOW = Analysis(
+    name="data show",
+    summary="Show a data set's card and counts, or count a .citeeval file.",
+    about="""The card: origin, licence, files, options. Where the data are at hand (with --data, or fetched), also the
+citations of each level, the share of chunks that hold a whole evidence set, and duplicates. Of CiteBench's file of
+responses: the queries, responses, statements and citations of each system; with --human also the ratings and the
+annotators.""",
+    examples=[
+        "data show wice",
+        "data show jsonl --data mine.jsonl",
+        "data show metric_eval.citeeval --human human.json",
+    ],
     options=DataShowOptions,
     run=_show,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metaeval.errors import UserError
-from metaeval.report.figures.drawing import COLOURS, INK, Look, axes, literal, looks_of, panels, stack, styled, wrapped
+from metaeval.report.figures.drawing import COLOURS, INK, Look, literal, looks_of, panels, stack, styled
 from metaeval.report.result import Column, Result, Row, Value
 from metaeval.report.table import value_of
 
@@ -138,28 +138,4 @@ def system_bars(bars: Sequence[SystemBar], columns: Sequence[Column], level: flo
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=8)
     figure.supxlabel(f"lines: {100 * level:g} % intervals", fontsize=7.5)
-    return figure
-
-
-@styled()
-def share_bars(shares: Mapping[str, tuple[int, int]], xlabel: str, ylabel: str, title: str = "") -> Figure:
-    """Draw a bar for each name, as high as its share in per cent (0 for a whole of 0); both numbers stand above it.
-
-    shares: (part, whole) by name. Raises `UserError` if `shares` is empty.
-    """
-    if not shares:
-        raise UserError("A figure of shares needs at least one share: the mapping of shares is empty.")
-    figure, plot = axes(1.5 + 0.85 * len(shares), 3.0)
-    heights = [100 * part / whole if whole else 0.0 for part, whole in shares.values()]
-    plot.bar(range(len(shares)), heights, width=0.62, color=COLOURS[0], edgecolor=INK, linewidth=0.5)
-    for place, ((part, whole), height) in enumerate(zip(shares.values(), heights, strict=True)):
-        both = f"{part:,}\nof {whole:,}"
-        plot.annotate(both, (place, height), (0, 2), textcoords="offset points", ha="center", fontsize=8)
-    plot.set_xticks(range(len(shares)), [wrapped(name) for name in shares])
-    plot.set_ylim(0, 122)
-    plot.set_yticks(range(0, 101, 20))
-    plot.tick_params(axis="x", length=0)
-    plot.set(xlabel=literal(xlabel), ylabel=literal(ylabel))
-    if title:
-        plot.set_title(wrapped(title, 60), loc="left", fontsize=9)
     return figure

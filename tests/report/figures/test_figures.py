@@ -12,7 +12,7 @@ import pytest
 matplotlib = pytest.importorskip("matplotlib")
 
 from metaeval.errors import UserError  # noqa: E402
-from metaeval.report.figures.bars import measure_bars, share_bars  # noqa: E402
+from metaeval.report.figures.bars import measure_bars  # noqa: E402
 from metaeval.report.figures.drawing import FORMATS, image, save_figure, wrapped  # noqa: E402
 from metaeval.report.figures.forest import ability_forest, forest, has_abilities, records_forest  # noqa: E402
 from metaeval.report.figures.rank_stability import rank_stability  # noqa: E402
@@ -26,9 +26,6 @@ DRAWN = {
     "rank_stability": lambda: rank_stability({"a": [1, 2, 1], "b": [2, 1, 2]}, "wice"),
     "reliability": lambda: reliability_curve([0.1, 0.5, 0.9], [0.2, 0.4, 0.8], [9, 0, 3], "m", "ECE 0.1"),
     "confusion": lambda: confusion_map([[2, 1], [0, 3]], ["full", "none"], "m"),
-    "shares": lambda: share_bars(
-        {"all": (3, 3), "none": (0, 1200), "no claims": (0, 0)}, "views", "share (%)", "Facts"
-    ),
 }
 
 
@@ -56,19 +53,6 @@ def test_drawing_twice_gives_the_same_bytes(name):
 def test_texts_of_a_figure_are_of_7_to_10_points(name):
     figure = DRAWN[name]()
     assert {text.get_fontsize() for text in figure.findobj(matplotlib.text.Text) if text.get_text()} <= {7.5, 8, 9, 10}
-
-
-def test_shares_are_bars_from_0_and_their_numbers_stay_inside_the_axes():
-    figure = DRAWN["shares"]()
-    (plot,) = figure.axes
-    assert [bar.get_height() for bar in plot.patches] == [100, 0, 0]  # 3 of 3; 0 of 1,200; nothing of nothing
-    assert plot.get_ylim()[0] == 0
-    figure.draw_without_rendering()
-    frame = plot.get_window_extent()
-    for text in plot.texts:
-        box = text.get_window_extent()
-        assert frame.y0 - 2 <= box.y0 < box.y1 <= frame.y1, text.get_text()  # 2 pixels: descents of the last line
-    assert [text.get_text() for text in plot.texts] == ["3\nof 3", "0\nof 1,200", "0\nof 0"]
 
 
 def test_every_reference_in_an_svg_has_its_id():
