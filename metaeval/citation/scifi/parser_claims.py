@@ -23,7 +23,7 @@ from metaeval.citation.aliice.claims import (
 from metaeval.citation.aliice.dependency_tree import tree_of
 from metaeval.citation.marks_and_sentences import LocatedText, joined, whole
 from metaeval.citation.parsers.dependency_parsers import Parse
-from metaeval.citation.scifi.standalone_claims import ClaimCut, cut_claim, whole_claim
+from metaeval.citation.scifi.claim_cuts import ClaimCut, cut_claim, whole_claim
 
 # Signs of lists, bold and italic type.
 _MARKUP = re.compile(

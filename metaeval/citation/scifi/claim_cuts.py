@@ -1,4 +1,4 @@
-"""Claims that stand alone: the project's own rules, which are neither the paper's nor the released code's.
+"""Cuts of a dependency tree into the claims of its citation groups, for SCiFi's facts: the project's own rules.
 
 The marks of a sentence divide its words: a group owns the words between the mark before it and its own. A claim holds
 all words that its group owns, and what they need to be a sentence: a conjunct takes the place of the one that another

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from metaeval.citation.aliice.claims import has_mark
 from metaeval.citation.aliice.dependency_tree import Tree
 from metaeval.citation.parsers.dependency_parsers import find_parser
+from metaeval.citation.scifi.claim_cuts import SUBJECTS, cut_claim
 from metaeval.citation.scifi.parser_claims import claims_of, prepared
-from metaeval.citation.scifi.standalone_claims import SUBJECTS, cut_claim
 
 SHARED = Path(__file__).parents[3] / "shared"
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"
