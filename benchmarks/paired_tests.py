@@ -40,7 +40,7 @@ def tables(table: Table, settings: ComparisonConfig) -> int:
     tests = 0
     for protocol in PROTOCOLS:
         scored = {f"metric {n}": (row, protocol.evaluate(row, DEFAULT, {})) for n, row in enumerate(rows)}
-        compared = significance(protocol, {}, DEFAULT, settings, scored, protocol.shown(rows[0]))
+        compared = significance(protocol, {}, DEFAULT, settings, scored, protocol.shown(rows[0], {}))
         tests += sum(pair.p is not None for pair in compared.comparisons) if compared else 0
     return tests
 

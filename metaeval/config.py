@@ -310,8 +310,8 @@ class ProtocolSettings(Strict):
     """The setting that chooses the protocols."""
 
     protocols: Annotated[Names, Flag("NAMES", "-p", "protocol")] = ("all",)
-    """Protocols, with commas: correlation, classification, retrieval (the three of all), binary, decision, preference,
-    systems, verdicts."""
+    """Protocols, with commas: correlation, classification, retrieval (the three of all), decision, preference, systems,
+    verdicts."""
 
 
 class StatisticsSettings(Strict):

@@ -1,4 +1,4 @@
-"""The protocol of ROC-AUC between each two human levels (base paper, section 3.2.2), or of concordance with ratings."""
+"""The protocol of ROC-AUC between human levels (base paper, section 3.2.2), or of concordance with ratings."""
 
 from __future__ import annotations
 
@@ -15,21 +15,37 @@ from metaeval.stats.influence import Influence, mean_of
 from metaeval.stats.rank_counts import count_wins
 from metaeval.stats.resampling import Draws, Prepared, replicate, value
 from metaeval.stats.significance import delong
-from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
+from protocols.contract import (
+    Floats,
+    Influences,
+    Judgements,
+    Measure,
+    Option,
+    Outcome,
+    Protocol,
+    Replicates,
+    Resampling,
+)
 from protocols.measure_estimates import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 from protocols.two_way_clusters import by_clusters
 
 LEVELS = {2.0: "FULL", 1.0: "PARTIAL", 0.0: "NONE"}
 PAIRS = {"fs_ns": (2.0, 0.0), "fs_ps": (2.0, 1.0), "ps_ns": (1.0, 0.0)}
+CUTS = {"full_rest": 2.0, "some_none": 1.0, "ap_full": 2.0, "ap_some": 1.0}
+"""The lowest positive level of each measure that cuts the levels in two."""
+CUT_AREAS = ("full_rest", "some_none")
 OTHER_LEVEL = "gold level other than 0, 1 or 2"
 _LEFT_OUT = (
-    "{:,} of {:,} rows are left out, as their gold is not 0, 1 or 2: -p classification orders gold as it is, and of a "
-    "table of your own --set dataset_options.cut=0.5 makes it 1 from 0.5 on and 0 below."
+    "{:,} of {:,} rows are left out, as their gold is not 0, 1 or 2: -p classification (multi_class=ovo) orders gold "
+    "as it is, and of a table of your own --set dataset_options.cut=0.5 makes it 1 from 0.5 on and 0 below."
 )
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
     """Return the ROC-AUC of FULL v. NONE, FULL v. PARTIAL and PARTIAL v. NONE, and their unweighted mean.
+
+    With the option multi_class=ovr: the ROC-AUC and average precision of full support against the rest, and of some
+    support against none. Rows whose gold is not 0, 1 or 2 are left out, and counted in `excluded`.
 
     Each AUC uses the rows of its two levels; a mean with an undefined part is undefined. In addition to the paper:
     average precision of FULL v. the rest. Gold that is not on the three-level scale gives one number: the ROC-AUC of
@@ -40,10 +56,13 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     Raises ValueError for an infinite score or gold that is not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
-    known = _known(judgements)
+    known = _known(judgements, options)
     missing = np.isnan(judgements.score)
     used = judgements.rows(known & ~missing)
-    qualities = (_of_levels if judgements.levels else _of_ratings)(judgements, n_groups)
+    if _is_cut(options):
+        qualities = {key: _of_cut(judgements.rows(known), n_groups, key) for key in CUTS}
+    else:
+        qualities = (_of_levels if judgements.levels else _of_ratings)(judgements, n_groups)
     run = partial(replicates, used, n_groups, options=options, keys=tuple(qualities))
     moved = partial(influence, used, n_groups, options, tuple(qualities))
     return outcome(
@@ -57,7 +76,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 @by_clusters
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """Return the groups' influence values on the measures `keys`, None where undefined; every row must have a score."""
-    rows = rows.rows(_known(rows))
+    rows = rows.rows(_known(rows, options))
     columns = rows.score, rows.gold, rows.group, n_groups
     influences: dict[str, Influence | None] = dict.fromkeys(keys)
     levels = np.unique(rows.gold).tolist()
@@ -69,9 +88,14 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
         parts = [influence for key in PAIRS if (influence := influences.get(key))]
         influences["overall"] = mean_of(parts) if len(parts) == len(PAIRS) else None
         influences["auc"] = area(1, 0) if len(levels) == 2 else None
-    full = rows.gold == 2
-    if "ap_full" in keys and full.any() and not full.all():
-        influences["ap_full"] = average_precision_influence(rows.score, full, rows.group, n_groups)
+    for key in CUTS.keys() & keys:
+        positive = rows.gold >= CUTS[key]
+        if not positive.any() or positive.all():
+            continue
+        if key in CUT_AREAS:
+            influences[key] = auc_influence(rows.score, positive.astype(np.float64), rows.group, n_groups)(1, 0)
+        else:
+            influences[key] = average_precision_influence(rows.score, positive, rows.group, n_groups)
     if "concordance" in keys:
         run = partial(replicates, rows, n_groups, options=options, keys=["concordance"])
         influences |= jackknifed(run, rows.group, n_groups, lambda _: (0.0, 1.0))
@@ -79,10 +103,11 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """Return the expected value of each measure for random scores: one half, or that of a random order (ap_full)."""
-    areas = dict.fromkeys((*PAIRS, "overall", "auc", "concordance"), 0.5)
-    expected = chance_precision(rows.gold[_known(rows)] == 2)
-    return areas if expected is None else {**areas, "ap_full": expected}
+    """Return the expected value of each measure for random scores: one half, or the precision of a random order."""
+    areas = dict.fromkeys((*PAIRS, *CUT_AREAS, "overall", "auc", "concordance"), 0.5)
+    gold = rows.gold[_known(rows, options)]
+    precisions = {key: chance_precision(gold >= CUTS[key]) for key in CUTS if key not in CUT_AREAS}
+    return {**areas, **{key: expected for key, expected in precisions.items() if expected is not None}}
 
 
 def chance_precision(positive: Bools) -> float | None:
@@ -102,13 +127,13 @@ def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
     """Return each measure of `keys` under each weighting of the groups, (draws.n,); every row must have a score."""
-    rows = rows.rows(_known(rows))
+    rows = rows.rows(_known(rows, options))
     replicated: dict[str, Floats] = {}
     if any(key in PAIRS or key == "overall" for key in keys):
         replicated |= _areas(rows, n_groups, draws)
         replicated["overall"] = np.mean([replicated[key] for key in PAIRS], axis=0)
-    if "ap_full" in keys:
-        replicated["ap_full"] = replicate(average_precision(rows.score, rows.gold == 2, rows.group, n_groups), draws)
+    for key in CUTS.keys() & keys:
+        replicated[key] = replicate(_measure_of(key)(rows.score, rows.gold >= CUTS[key], rows.group, n_groups), draws)
     if "auc" in keys:
         top = rows.gold == rows.gold.max(initial=-np.inf)
         replicated["auc"] = replicate(roc_auc(rows.score, top, rows.group, n_groups), draws)
@@ -117,9 +142,19 @@ def replicates(
     return {key: replicated[key] for key in keys}
 
 
-def _known(judgements: Judgements) -> Bools:
-    """Return whether each row counts, (n,): all do, but of three-level gold only those with gold 0, 1 or 2."""
-    return np.isin(judgements.gold, list(LEVELS)) if judgements.levels else np.ones(judgements.gold.size, dtype=bool)
+def _is_cut(options: Mapping[str, str]) -> bool:
+    return options.get("multi_class") == "ovr"
+
+
+def _known(judgements: Judgements, options: Mapping[str, str]) -> Bools:
+    """Return whether each row counts, (n,): all do, but of three-level or cut gold only those with gold 0, 1 or 2."""
+    if judgements.levels or _is_cut(options):
+        return np.isin(judgements.gold, list(LEVELS))
+    return np.ones(judgements.gold.size, dtype=bool)
+
+
+def _measure_of(key: str) -> Callable[[Floats, Bools, Ints, int], Prepared]:
+    return roc_auc if key in CUT_AREAS else average_precision
 
 
 def off_the_levels(known: Bools) -> tuple[str, ...]:
@@ -148,6 +183,13 @@ def _of_levels(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
     qualities["overall"] = _of_mean(judgements, qualities)
     qualities["ap_full"] = _of_pair(judgements, n_groups, 2.0, (1.0, 0.0))
     return qualities
+
+
+def _of_cut(rows: Judgements, n_groups: int, key: str) -> Qualities:
+    positive, missing = rows.gold >= CUTS[key], np.isnan(rows.score)
+    bounds = None if missing.all() else bounds_of(_measure_of(key), rows, positive, n_groups)
+    undefined = NO_SCORES if missing.all() else "the scored pairs are all on one side"
+    return Qualities(distinct(rows.group[~missing]).size, undefined, bounds=bounds)
 
 
 def _of_pair(judgements: Judgements, n_groups: int, positive: float, negatives: tuple[float, ...]) -> Qualities:
@@ -229,7 +271,11 @@ def _of_gold(judgements: Judgements) -> str:
     return "auc" if np.unique(judgements.gold).size <= 2 else "concordance"
 
 
-def _shown(judgements: Judgements) -> tuple[str, ...]:
+def _shown(judgements: Judgements, options: Mapping[str, str]) -> tuple[str, ...]:
+    if _is_cut(options):
+        shown = [key for key in CUT_AREAS if not _blind_cut(key, judgements)]
+        # With two levels, both cuts are the same.
+        return tuple(shown[:1] if np.unique(judgements.gold).size == 2 else shown) or CUT_AREAS
     if not judgements.levels:
         return (_of_gold(judgements),)
     # Two levels have one area.
@@ -251,20 +297,35 @@ def _delong_of_top(gold: Floats, first: Floats, other: Floats) -> dict[str, floa
 def _blind(key: str, judgements: Judgements) -> str:
     if not judgements.levels:
         return ONE_LEVEL if np.unique(judgements.gold).size < 2 else ""
-    if key == "ap_full":
-        full = judgements.gold[_known(judgements)] == 2.0
-        return "" if full.any() and not full.all() else "no full beside other levels"
     pairs = [PAIRS[key]] if key in PAIRS else list(PAIRS.values())
     needed = dict.fromkeys(level for pair in pairs for level in pair)
     absent = [LEVELS[level] for level in needed if not (judgements.gold == level).any()]
     return f"no row is {' or '.join(absent)}" if absent else ""
 
 
+def _blind_cut(key: str, judgements: Judgements) -> str:
+    levels = judgements.gold[np.isin(judgements.gold, list(LEVELS))]
+    if not levels.size:
+        return "no gold is 2 (full), 1 (partial) or 0 (none), which multi_class=ovo does not need"
+    positive = levels >= CUTS[key]
+    if positive.any() and not positive.all():
+        return ""
+    lacking = {2.0: "below full", 1.0: "none"} if positive.any() else {2.0: "full", 1.0: "partial or full"}
+    return f"no row is {lacking[CUTS[key]]}"
+
+
+def _delong_of_cut(key: str, gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
+    """Return {"delong": p} of DeLong's test of two metrics' scores: the levels from the cut on against those below."""
+    return {"delong": delong(first, other, gold >= CUTS[key]).p}
+
+
 def _area(key: str, label: str, about: str, ability: str = "") -> Measure:
-    # The mean of several areas has no closed form; average precision by chance is the share of full support.
+    # The mean of several areas has no closed form; average precision by chance is the share of the positives.
     closed_forms = partial(_delong, *PAIRS[key]) if key in PAIRS else _delong_of_top if key == "auc" else None
-    blind = partial(_blind, key)
-    chance = None if key == "ap_full" else 0.5
+    if key in CUT_AREAS:
+        closed_forms = partial(_delong_of_cut, key)
+    blind = partial(_blind_cut if key in CUTS else _blind, key)
+    chance = None if key in CUTS and key not in CUT_AREAS else 0.5
     text = f"ROC-AUC of {about}" if key in PAIRS else about
     return Measure(
         key, label, 100.0, 1, about=text, blind=blind, closed_forms=closed_forms, chance=chance, ability=ability
@@ -273,13 +334,18 @@ def _area(key: str, label: str, about: str, ability: str = "") -> Measure:
 
 PROTOCOL = Protocol(
     name="classification",
-    title="ROC-AUC of each pair of human support levels (%; chance 50, perfect 100)",
+    title="ROC-AUC of human support levels (%; chance 50, perfect 100)",
     measures=(
         _area("fs_ns", "full / none", "full against no support (FS-NS)", "tell full from no support"),
         _area("fs_ps", "full / partial", "full against partial support (FS-PS)", "tell full from partial support"),
         _area("ps_ns", "partial / none", "partial against no support (PS-NS)", "tell partial from no support"),
         _area("overall", "mean ROC-AUC", "unweighted mean of the three ROC-AUCs"),
+        _area(
+            "full_rest", "full v. rest", "ROC-AUC of full support against the rest", "tell full support from the rest"
+        ),
+        _area("some_none", "some v. none", "ROC-AUC of some support against none", "tell some support from none"),
         _area("ap_full", "AP full", "average precision of full support against the rest"),
+        _area("ap_some", "AP some", "average precision of some support against none"),
         _area("auc", "ROC-AUC", "ROC-AUC of gold that takes two values", "tell the two values of the gold apart"),
         _area(
             "concordance",
@@ -288,6 +354,12 @@ PROTOCOL = Protocol(
             "order the ratings",
         ),
     ),
+    options={
+        "multi_class": Option(
+            "how three levels become areas of two classes",
+            {"ovo": "each pair of levels (one v. one)", "ovr": "full against the rest, and some support against none"},
+        )
+    },
     headline="overall",
     shown=_shown,
     evaluate=evaluate,

@@ -170,7 +170,8 @@ class Option:
 class Protocol:
     """A protocol, declared by its measures, options and functions; every command uses only these fields.
 
-    measures: all that it computes. shown: the keys of the table's measures for an input; they depend on its gold alone.
+    measures: all that it computes. shown: the keys of the table's measures for an input and options; they depend on
+    its gold alone.
     evaluate: the estimates of one metric. replicate: `replicate(rows, n_groups, draws, options, keys)` gives the
     measures of these keys for each weighting in `draws`, from rows that all have a score and group codes below
     `n_groups`. judge: turns scores into the values by which two metrics are compared, where these are not the scores
@@ -205,7 +206,7 @@ class Protocol:
     name: str
     title: str
     measures: tuple[Measure, ...]
-    shown: Callable[[Judgements], tuple[str, ...]]
+    shown: Callable[[Judgements, Mapping[str, str]], tuple[str, ...]]
     evaluate: Callable[[Judgements, Resampling, Mapping[str, str]], Outcome]
     replicate: Callable[[Judgements, int, Draws, Mapping[str, str], Collection[str]], Replicates]
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -230,9 +231,9 @@ class Protocol:
         """Return the measure of this key."""
         return next(measure for measure in self.measures if measure.key == key)
 
-    def blind(self, judgements: Judgements) -> str:
+    def blind(self, judgements: Judgements, options: Mapping[str, str]) -> str:
         """Return why no measure of the table can distinguish metrics by these rows; "" if one can."""
-        reasons = [*self.blind_measures(judgements, self.shown(judgements)).values()]
+        reasons = [*self.blind_measures(judgements, self.shown(judgements, options)).values()]
         return reasons[0] if all(reasons) else ""
 
     def blind_measures(self, judgements: Judgements, keys: Iterable[str]) -> dict[str, str]:

@@ -195,7 +195,7 @@ def _one_level_per_system(judgements: Judgements) -> str:
     return _one_level(judgements) or ("one gold level only within every system" if same else "")
 
 
-def _shown(judgements: Judgements) -> tuple[str, ...]:
+def _shown(judgements: Judgements, options: Mapping[str, str]) -> tuple[str, ...]:
     # On corpora the system's part is a matter of its own; ratings of whole outputs are usually reported that way.
     return PLAIN if judgements.levels or _systems(judgements) < 2 else (*PLAIN, *PARTIAL)
 

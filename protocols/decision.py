@@ -127,7 +127,7 @@ PROTOCOL = Protocol(
         _measure("accuracy", "Accuracy", about="share of rows whose level is decided rightly"),
     ),
     headline="macro_f1",
-    shown=lambda judgements: ("macro_f1", "balanced_accuracy", "kappa"),
+    shown=lambda judgements, options: ("macro_f1", "balanced_accuracy", "kappa"),
     evaluate=evaluate,
     replicate=replicates,
     options={

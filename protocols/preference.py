@@ -169,7 +169,7 @@ PROTOCOL = Protocol(
         ),
     ),
     headline="consistency",
-    shown=lambda judgements: KEYS,
+    shown=lambda judgements, options: KEYS,
     evaluate=evaluate,
     replicate=replicates,
     options={

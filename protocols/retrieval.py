@@ -239,7 +239,7 @@ PROTOCOL = Protocol(
         ),
     ),
     headline="ndcg@5",
-    shown=lambda judgements: tuple(CUTOFFS),
+    shown=lambda judgements, options: tuple(CUTOFFS),
     evaluate=evaluate,
     replicate=replicates,
     influence=influence,

@@ -237,7 +237,7 @@ PROTOCOL = Protocol(
         _measure("input_kendall", "Input Kendall", about="mean over inputs of Kendall's tau-b of the systems"),
     ),
     headline="sys_pearson",
-    shown=lambda judgements: KEYS,
+    shown=lambda judgements, options: KEYS,
     evaluate=evaluate,
     replicate=replicates,
     options={

@@ -163,7 +163,7 @@ def _yes_no_warning(used: Judgements, options: Mapping[str, str]) -> tuple[str, 
     )
 
 
-def _shown(judgements: Judgements) -> tuple[str, ...]:
+def _shown(judgements: Judgements, options: Mapping[str, str]) -> tuple[str, ...]:
     values = np.unique(judgements.gold)
     if values.size == 2:
         return ("accuracy", "balanced_accuracy", "macro_f1", "f1_top", "f1_bottom", "kappa")

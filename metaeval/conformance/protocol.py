@@ -104,14 +104,15 @@ def declares_itself(subject: ProtocolSubject) -> None:
     for measure in protocol.measures:
         need(measure.about, f"Measure {measure.key!r} has no `about`: say in one sentence what it is.")
         need(measure.scale > 0 and measure.span > 0, f"Measure {measure.key!r}: scale and span have to be above 0.")
-    need(shown := protocol.shown(EDGES["plain"]), f"shown gives nothing: give keys among {', '.join(keys)}.")
-    named = {"shown": shown, "headline": filter(None, [protocol.headline]), "table_measures": protocol.table_measures}
-    for what, names in named.items():
-        need(set(names) <= set(keys), f"{what} has a key that no measure has: choose among {', '.join(keys)}.")
     for name, option in protocol.options.items():
         whole = isinstance(option, Option) and option.about and option.values and all(option.values.values())
         need(whole, f"Option {name!r} is not whole: give Option(about, {{value: what it means}}), the default first.")
         need(name not in SIGNED, f"Option {name!r} is called like a field of every signature: choose another name.")
+    shown = protocol.shown(EDGES["plain"], subject.options)
+    need(shown, f"shown gives nothing: give keys among {', '.join(keys)}.")
+    named = {"shown": shown, "headline": filter(None, [protocol.headline]), "table_measures": protocol.table_measures}
+    for what, names in named.items():
+        need(set(names) <= set(keys), f"{what} has a key that no measure has: choose among {', '.join(keys)}.")
 
 
 def counts_and_estimates_are_whole(subject: ProtocolSubject) -> None:
@@ -120,7 +121,7 @@ def counts_and_estimates_are_whole(subject: ProtocolSubject) -> None:
         for resampling in (Resampling(0), Resampling(20), Resampling(20, method="percentile")):
             mine = copy_rows(rows)
             call = partial(subject.protocol.evaluate, mine, resampling, subject.options)
-            _check_outcome(subject.protocol, rows, runs(f"evaluate on the input {edge!r}", call), edge)
+            _check_outcome(subject, rows, runs(f"evaluate on the input {edge!r}", call), edge, subject.options)
             for name in ("gold", "score", "group", "pool"):
                 same = np.array_equal(getattr(rows, name), getattr(mine, name), equal_nan=True)
                 need(same, f"evaluate changed its input on {edge!r}: work on copies; other metrics read these arrays.")
@@ -181,7 +182,7 @@ def every_option_value_runs(subject: ProtocolSubject) -> None:
         for value in option.values:
             options = {**subject.options, name: value}
             outcome = runs(f"evaluate with {name}={value}", partial(subject.run, EDGES["plain"], options=options))
-            _check_outcome(subject.protocol, EDGES["plain"], outcome, f"plain, {name}={value}")
+            _check_outcome(subject, EDGES["plain"], outcome, f"plain, {name}={value}", options)
 
 
 def replicates_and_influence_agree_with_evaluate(subject: ProtocolSubject) -> None:
@@ -214,7 +215,7 @@ def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
     noise = np.random.default_rng(5).normal(size=metric.score.size)
     other = subject.taken(metric.with_score(metric.score + noise))
     resampling = Resampling(n=20)
-    keys = [key for key in protocol.shown(metric) if protocol.measure(key).normal]
+    keys = [key for key in protocol.shown(metric, subject.options) if protocol.measure(key).normal]
     for what, pair in (("two metrics", (metric, other)), ("a metric with itself", (metric, metric))):
         first, second = (protocol.evaluate(rows, resampling, subject.options) for rows in pair)
         call = partial(compare, protocol, pair, (first, second), resampling, 20, subject.options, keys)
@@ -241,7 +242,9 @@ def ties_and_blindness_are_as_declared(subject: ProtocolSubject) -> None:
 CHECKS = checks_of(globals())
 
 
-def _check_outcome(protocol: Protocol, rows: Judgements, outcome: Any, edge: str) -> None:
+def _check_outcome(
+    subject: ProtocolSubject, rows: Judgements, outcome: Any, edge: str, options: Mapping[str, str]
+) -> None:
     where = f"On the input {edge!r}"
     if not isinstance(outcome, Outcome):
         refuse(f"{where} evaluate returned {type(outcome).__name__}: return a protocols.contract.Outcome.")
@@ -250,9 +253,9 @@ def _check_outcome(protocol: Protocol, rows: Judgements, outcome: Any, edge: str
     need(sum(parts) == outcome.total == rows.score.size, text)
     need(all(outcome.excluded.values()), f"{where} excluded holds a reason without rows: leave it out.")
     keys = set(outcome.estimates)
-    unknown = keys - {measure.key for measure in protocol.measures}
+    unknown = keys - {measure.key for measure in subject.protocol.measures}
     need(not unknown, f"{where} estimates has {', '.join(unknown)}, which are not measures: declare them.")
-    lacking = set(protocol.shown(rows)) - keys
+    lacking = set(subject.protocol.shown(rows, options)) - keys
     need(not lacking, f"{where} estimates lacks {', '.join(lacking)}, which `shown` names: return Estimates.")
     for warning in outcome.warnings:
         whole = warning.endswith(".") and (warning[0].isupper() or warning[0].isdigit())

@@ -112,7 +112,7 @@ def readable_protocols(protocols: Iterable[ProtocolSetup], source: Job | RatedSe
         frame = source.frame(protocol)
         if protocol.uses_pool and frame.gold.min() < 0:
             left_out[protocol.name] = f"a rating of {frame.gold.min():g} cannot be a gain: gains are 0 or more."
-        elif why := protocol.blind(frame.judgements(np.full(frame.gold.size, np.nan))):
+        elif why := protocol.blind(frame.judgements(np.full(frame.gold.size, np.nan)), options):
             more = protocol.uses_pool and frame.unit == "chunk" and config.pool == "own"
             cure = " --pool bm25:20 adds candidates." if more else ""
             left_out[protocol.name] = f"{why}, so every metric has the same value there, or none.{cure}"
@@ -169,7 +169,7 @@ def evaluate(
     rows = [_with_same(_row(frame, column, outcomes[column], signed, published), column, columns) for column in columns]
     # Ceilings are those of the column with the most rows, for unscored rows are excluded together with their gold.
     most = max(outcomes.values(), key=lambda outcome: outcome.scored, default=None)
-    keys = protocol.shown(unscored)
+    keys = protocol.shown(unscored, options)
     shown = [measure for measure in protocol.measures if measure.key in keys]
     metrics = [column for column in columns if column.kind == "metric" and (tested is None or column.name in tested)]
     tests = significance(

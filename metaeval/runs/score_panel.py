@@ -29,7 +29,7 @@ from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn, named_metric
 from metaeval.scoring.score_files import SUFFIXES
 from metaeval.signature import resampled_fields, signature, versions
 from metaeval.user_tables import TABLES
-from protocols.contract import Judgements, Measure, Protocol, Resampling
+from protocols.contract import Judgements, Measure, Resampling
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,10 @@ def judged(frame: Frame, column: AlignedColumn) -> Judgements:
     return frame.judgements(column.score[frame.numbers])
 
 
-def headline_measure(protocol: Protocol, frame: Frame, column: AlignedColumn) -> Measure:
+def headline_measure(protocol_setup: ProtocolSetup, frame: Frame, column: AlignedColumn) -> Measure:
     """Return the measure (key, label, scale; without a value) by which the protocol ranks metrics on these rows."""
-    return protocol.measure(protocol.ranked_by(protocol.shown(judged(frame, column))))
+    protocol, options = protocol_setup
+    return protocol.measure(protocol.ranked_by(protocol.shown(judged(frame, column), options)))
 
 
 def _check_number(names: Sequence[str], least: int) -> None:

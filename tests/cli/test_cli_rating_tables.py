@@ -13,6 +13,7 @@ from metaeval.report.result import load_result
 from metaeval.report.table_files import load_table
 
 QUICK = tuple(f"--set={key}" for key in ("interval.resamples=0", "comparison.permutations=0", "controls=false"))
+CUT = "--set=protocol_options.classification.multi_class=ovr"
 RNG = np.random.default_rng(11)
 
 
@@ -95,12 +96,13 @@ def test_verdicts_of_several_judges(cli, tmp_path, caplog):
     write(tmp_path / "verdicts.csv", {"item": range(60), "human": np.where(gold == 1, "full", "none"), **said})
     alone = evaluated(cli, "verdicts.csv", "-p", "verdicts").out
     assert " -p verdicts -d ratings" in alone[alone.index("Next: ") :]
-    evaluated(cli, "verdicts.csv", "-p", "verdicts,classification,binary")
+    evaluated(cli, "verdicts.csv", "-p", "verdicts,classification")
     assert "verdicts.csv has no column 'group': each row counts as a group of its own." in caplog.text
     found = values(tmp_path / "results/latest/verdicts.json", "balanced_accuracy")
     assert found == {name: pytest.approx(balanced_accuracy_score(gold, one), abs=1e-12) for name, one in judges.items()}
-    for name in ("classification", "binary"):
-        assert len(load_result(tmp_path / f"results/latest/{name}.json").columns) == 1
+    assert len(load_result(tmp_path / "results/latest/classification.json").columns) == 1
+    evaluated(cli, "verdicts.csv", "-p", "classification", CUT)
+    assert len(load_result(tmp_path / "results/latest/classification.json").columns) == 1
 
 
 def test_one_score_a_citation_with_three_levels(cli, tmp_path):
@@ -108,13 +110,14 @@ def test_one_score_a_citation_with_three_levels(cli, tmp_path):
     scores = np.round(gold + RNG.normal(size=90), 1)
     words = np.array(["none", "partial", "full"])[gold]
     write(tmp_path / "citations.csv", {"id": range(90), "article": np.arange(90) // 3, "level": words, "mine": scores})
-    evaluated(cli, "citations.csv", "-p", "classification,binary")
+    evaluated(cli, "citations.csv", "-p", "classification")
     classified = tmp_path / "results/latest/classification.json"
     for key, high, low in (("fs_ns", 2, 0), ("fs_ps", 2, 1), ("ps_ns", 1, 0)):
         used = np.isin(gold, (high, low))
         expected = roc_auc_score(gold[used] == high, scores[used])
         assert values(classified, key)["mine"] == pytest.approx(expected, abs=1e-12)
-    found = values(tmp_path / "results/latest/binary.json", "some_none")["mine"]
+    evaluated(cli, "citations.csv", "-p", "classification", CUT)
+    found = values(tmp_path / "results/latest/classification.json", "some_none")["mine"]
     assert found == pytest.approx(roc_auc_score(gold > 0, scores), abs=1e-12)
 
 
@@ -124,18 +127,16 @@ def test_gold_between_the_levels_is_counted_and_can_be_cut(cli, refused, tmp_pat
     scores = np.round(gold + drawn.normal(size=60), 1)
     write(tmp_path / "graded.csv", {"id": range(60), "article": np.arange(60) // 3, "gold": gold, "mine": scores})
     left = f"{np.isin(gold, (0.25, 0.75)).sum()} of 60 rows are left out, as their gold is not 0, 1 or 2"
-    said = " ".join(evaluated(cli, "graded.csv", "-p", "binary,decision").out.split())
+    said = " ".join(evaluated(cli, "graded.csv", "-p", "classification,decision", CUT).out.split())
     assert said.count(left) == 1, said
-    cut = " ".join(
-        evaluated(cli, "graded.csv", "-p", "binary,classification", "--set=dataset_options.cut=0.5").out.split()
-    )
-    assert "left out" not in cut
-    for name, measure in (("binary", "some_none"), ("classification", "auc")):
-        found = values(tmp_path / f"results/latest/{name}.json", measure)["mine"]
+    for more, measure in (([CUT], "some_none"), ([], "auc")):
+        half = "--set=dataset_options.cut=0.5"
+        assert "left out" not in evaluated(cli, "graded.csv", "-p", "classification", half, *more).out
+        found = values(tmp_path / "results/latest/classification.json", measure)["mine"]
         assert found == pytest.approx(roc_auc_score(gold >= 0.5, scores), abs=1e-12)
     write(tmp_path / "off.csv", {"id": range(60), "gold": gold + 0.1, "mine": scores})
     for given, says in (
-        (["off.csv", "-p", "binary"], "which -p classification does not need"),
+        (["off.csv", "-p", "classification", CUT], "which multi_class=ovo does not need"),
         (["off.csv", "--set=dataset_options.cut=half"], 'dataset_options.cut is "half": allowed: a number'),
         (["off.csv", "--map=gold=gold", "--map=group=gold"], 'column "gold" is given both for the gold and for'),
         (["off.csv", "--set=dataset_options.metrics=gold"], 'column "gold" is listed in dataset_options.metrics, but'),

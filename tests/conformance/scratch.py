@@ -186,7 +186,7 @@ TWICE = dataclasses.replace(GAP, measures=GAP.measures * 2)
 WORDLESS = dataclasses.replace(GAP, measures=(dataclasses.replace(GAP.measures[0], about=""),))
 FLAT = dataclasses.replace(GAP, measures=(dataclasses.replace(GAP.measures[0], scale=0.0),))
 SPANLESS = dataclasses.replace(GAP, measures=(dataclasses.replace(GAP.measures[0], span=0.0),))
-SHOWS_NONE = dataclasses.replace(GAP, shown=lambda judgements: ())
+SHOWS_NONE = dataclasses.replace(GAP, shown=lambda judgements, options: ())
 TABLED = dataclasses.replace(GAP, table_measures=("gapp",))
 SIGNED = dataclasses.replace(GAP, options={**GAP.options, "seed": GAP.options["form"]})
 

@@ -42,7 +42,7 @@ def won(score: Floats, gold: Floats) -> float:
 @pytest.mark.parametrize("values", [[0, 1], [0, 2], [-1, 1], [3.5, 4.0]])
 def test_two_values_are_told_apart_by_roc_auc(values: list[float]) -> None:
     given = rated(values)
-    assert classification.PROTOCOL.shown(given) == ("auc",)
+    assert classification.PROTOCOL.shown(given, {}) == ("auc",)
     outcome = classification.evaluate(given, POINT, {})
     assert list(outcome.estimates) == ["auc"]
     expected = roc_auc_score(given.gold == max(values), given.score)
@@ -53,7 +53,7 @@ def test_two_values_are_told_apart_by_roc_auc(values: list[float]) -> None:
 @pytest.mark.parametrize("values", [[0, 1, 2], [1, 2, 3, 4, 5], [0, 0.25, 0.5, 1], np.linspace(-1, 1, 60).tolist()])
 def test_more_values_are_told_apart_by_concordance(values: list[float]) -> None:
     given = rated(values)
-    assert classification.PROTOCOL.shown(given) == ("concordance",)
+    assert classification.PROTOCOL.shown(given, {}) == ("concordance",)
     outcome = classification.evaluate(given, Resampling(n=50), {})
     estimate = outcome.estimates["concordance"]
     assert estimate.value == pytest.approx(won(given.score, given.gold), abs=1e-12)
@@ -156,7 +156,7 @@ def test_edge_matrix(protocol: Protocol, edge: str, method: str, levels: bool) -
     resampling = Resampling(n=20, method=method)  # type: ignore[arg-type]
     outcome = protocol.evaluate(given, resampling, {})
     check(outcome)
-    keys = [key for key in protocol.shown(given) if key in outcome.estimates]
+    keys = [key for key in protocol.shown(given, {}) if key in outcome.estimates]
     mirrored = given.with_score(-given.score)
     outcomes = outcome, protocol.evaluate(mirrored, resampling, {})
     for key, found in compare(protocol, (given, mirrored), outcomes, resampling, 19, {}, keys).items():

@@ -14,7 +14,7 @@ from metaeval import registry
 from metaeval.conformance.protocol import CHECKS, EDGES, ProtocolSubject
 from metaeval.stats.resampling import bootstrap
 from protocols.classification import PROTOCOL as CLASSIFICATION
-from protocols.contract import Judgements, Outcome, Protocol, Resampling
+from protocols.contract import Judgements, Option, Outcome, Protocol, Resampling
 from protocols.correlation import PROTOCOL as CORRELATION
 from protocols.retrieval import PROTOCOL as RETRIEVAL
 
@@ -30,6 +30,12 @@ def run(protocol: Protocol, given: Judgements, n: int = 20, seed: int = 0, metho
 @pytest.mark.parametrize("name", registry.names("protocol"))
 def test_every_protocol_keeps_the_contract(name: str, check: Callable[[ProtocolSubject], None]) -> None:
     check(ProtocolSubject(registry.find("protocol", name), name))
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_levels_cut_in_two_keep_the_contract(check: Callable[[ProtocolSubject], None]) -> None:
+    cut = {"multi_class": Option("how levels become two classes", {"ovr": "full against the rest, some against none"})}
+    check(ProtocolSubject(dataclasses.replace(CLASSIFICATION, options=cut), CLASSIFICATION.name))
 
 
 @every_protocol
@@ -67,7 +73,7 @@ def pools(*levels: list[float]) -> Judgements:
 )
 def test_pools_that_any_metric_ranks_alike(given: Judgements, ndcg: str, mrr: str, recall: str) -> None:
     assert [RETRIEVAL.measure(key).blind(given) for key in ("ndcg@5", "mrr", "recall@5")] == [ndcg, mrr, recall]
-    assert RETRIEVAL.blind(given) == ndcg
+    assert RETRIEVAL.blind(given, {}) == ndcg
 
 
 def test_unscored_groups_take_part_in_the_draw() -> None:

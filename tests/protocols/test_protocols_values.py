@@ -100,7 +100,7 @@ def test_classification_agrees_with_scikit_learn() -> None:
 def test_classification_is_printed_as_in_the_paper() -> None:
     # Base paper, Table 3: columns FS-NS, FS-PS, PS-NS, Overall, in per cent.
     shown = {m.key: m for m in classification.PROTOCOL.measures}
-    assert [shown[key].label for key in classification.PROTOCOL.shown(sample())] == [
+    assert [shown[key].label for key in classification.PROTOCOL.shown(sample(), {})] == [
         "full / none",
         "full / partial",
         "partial / none",

@@ -13,7 +13,6 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from protocols.binary import PROTOCOL as BINARY
 from protocols.classification import PROTOCOL as CLASSIFICATION
 from protocols.contract import Judgements, Resampling
 from protocols.verdicts import PROTOCOL as VERDICTS
@@ -98,7 +97,7 @@ def test_missing_verdicts_bound_accuracy():
 
 def test_gold_cut_in_two_has_the_areas_of_scikit_learn():
     score = np.round(THREE + RNG.normal(size=N), 1)
-    found = values(rows(THREE, score), BINARY)
+    found = values(rows(THREE, score), CLASSIFICATION, multi_class="ovr")
     for key, least in (("full_rest", 2), ("some_none", 1)):
         assert found[key] == pytest.approx(roc_auc_score(least <= THREE, score), abs=1e-12)
     for key, least in (("ap_full", 2), ("ap_some", 1)):
@@ -108,6 +107,7 @@ def test_gold_cut_in_two_has_the_areas_of_scikit_learn():
 @pytest.mark.parametrize(("lacking", "shown"), [(1.0, "fs_ns"), (0.0, "fs_ps"), (2.0, "ps_ns")])
 def test_two_levels_have_one_column(lacking, shown):
     given = rows(THREE[lacking != THREE], TOLD[lacking != THREE])
-    assert CLASSIFICATION.shown(given) == (shown,)
-    assert len(BINARY.shown(given)) == 1
-    assert BINARY.shown(replace(given, gold=THREE[: given.gold.size])) == ("full_rest", "some_none")
+    cut = {"multi_class": "ovr"}
+    assert CLASSIFICATION.shown(given, {}) == (shown,)
+    assert len(CLASSIFICATION.shown(given, cut)) == 1
+    assert CLASSIFICATION.shown(replace(given, gold=THREE[: given.gold.size]), cut) == ("full_rest", "some_none")

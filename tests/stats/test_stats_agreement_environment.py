@@ -51,7 +51,7 @@ for levels, rated in ((True, gold), (False, graded)):
         for method in ("t", "percentile"):
             resampling = Resampling(n=130, method=method)
             outcomes = [protocol.evaluate(rows, resampling, {}) for rows in pair]
-            keys = protocol.PROTOCOL.shown(pair[0])[:4]
+            keys = protocol.PROTOCOL.shown(pair[0], {})[:4]
             found = compare(protocol.PROTOCOL, pair, outcomes, resampling, 70, {}, keys)
             digits = hashlib.sha256()
             for outcome in outcomes:

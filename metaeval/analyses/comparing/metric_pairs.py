@@ -72,7 +72,7 @@ def compare_pairs(panel: Panel, protocol_setup: ProtocolSetup, margin: float) ->
     metrics = {column.name: judged(frame, column) for column in panel.columns}
     keys = list(dict.fromkeys(pair.measure for pair in tested.comparisons))
     pair_contrasts = contrasts(protocol, options, panel.resampling, metrics, keys, margin, tested.alpha)
-    key = headline_measure(protocol, frame, panel.columns[0]).key
+    key = headline_measure(protocol_setup, frame, panel.columns[0]).key
     sheet = replace(
         _grid(result, tested, pair_contrasts, keys, margin),
         name=f"{protocol.name}-pairs",

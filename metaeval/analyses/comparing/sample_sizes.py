@@ -134,7 +134,7 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
     protocol, options = protocol_setup
     frame = panel.source.frame(protocol)
     first, second = panel.columns
-    measure = protocol.measure(key) if key else headline_measure(protocol, frame, first)
+    measure = protocol.measure(key) if key else headline_measure(protocol_setup, frame, first)
     if why := measure.blind(judged(frame, first)):
         raise UserError(f"{measure.label} cannot compare metrics on {frame.name}: {why}. Choose another --measure.")
     spread, influence, pair = _spread(panel, protocol_setup, frame, measure)

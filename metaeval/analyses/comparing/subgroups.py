@@ -177,7 +177,7 @@ def by_part(panel: Panel, by: str) -> list[Table]:
 def _sheet(panel: Panel, protocol_setup: ProtocolSetup, by: str) -> Table:
     protocol, options = protocol_setup
     frame = panel.source.frame(protocol)
-    measure = headline_measure(protocol, frame, panel.columns[0])
+    measure = headline_measure(protocol_setup, frame, panel.columns[0])
     column = column_of(measure)
     parts = [
         (name, inside, _records(panel, frame, protocol_setup, measure.key, {"by": by, "part": name}, inside))

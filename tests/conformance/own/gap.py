@@ -39,7 +39,7 @@ GAP = Protocol(
     name="gap",
     title="Gap between supported and unsupported",
     measures=(Measure("gap", "Gap", normal="z", about="difference of the mean scores, as a share of their range"),),
-    shown=lambda judgements: ("gap",),
+    shown=lambda judgements, options: ("gap",),
     evaluate=evaluate,
     replicate=replicates,
     options={"form": Option("scale of the gap", {"plain": "as it is", "halved": "half of it"})},
