@@ -1,17 +1,15 @@
-"""CPU seconds of the tables with their paired tests, by test: Student's t (the default), or the exchange.
+"""CPU seconds of the tables with and without their paired tests.
 
     python -m benchmarks.paired_tests                9 metrics on 300,000 pairs, and 16 on 400
-    python -m benchmarks.paired_tests --test t       without the exchange, which takes minutes
 
-Classification and correlation of made data, with default intervals and without controls, on one pinned thread; the
-tests take turns in each round.
+Classification and correlation of made data, with default intervals and without controls, on one pinned thread; both
+take turns in each round.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -45,28 +43,27 @@ def tables(table: Table, settings: ComparisonConfig) -> int:
     return tests
 
 
-def timed(table: Table, kinds: Sequence[str], rounds: int) -> dict[str, float]:
-    """Return the median seconds of the tables with each kind of test; "none" is without tests."""
-    settings = {kind: ComparisonConfig(test=kind) for kind in kinds if kind != "none"}
-    settings["none"] = ComparisonConfig(permutations=0)
-    times = [{kind: seconds(partial(tables, table, settings[kind])) for kind in kinds} for _ in range(rounds)]
-    return {kind: median(one_round[kind] for one_round in times) for kind in kinds}
+SETTINGS = {"without": ComparisonConfig(permutations=0), "with tests": ComparisonConfig()}
+
+
+def timed(table: Table, rounds: int) -> dict[str, float]:
+    """Return the median seconds of the tables without and with tests."""
+    times = [{kind: seconds(partial(tables, table, of)) for kind, of in SETTINGS.items()} for _ in range(rounds)]
+    return {kind: median(one_round[kind] for one_round in times) for kind in SETTINGS}
 
 
 def main() -> None:
     """Print the seconds of both tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--test", choices=("t", "exchange"), help="this test alone")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    kinds = ("none", options.test) if options.test else ("none", "t", "exchange")
-    timed(few_rows(3, 100), kinds, 1)  # compiles the loops
+    timed(few_rows(3, 100), 1)  # compiles the loops
     for table, goal in ((few_rows(16, 400), 4), (made(), 40)):
         pairs = sum(1 for _ in combinations(table.scores, 2))
-        print(f"{len(table.scores)} metrics x {table.gold.size:,} rows, {pairs} pairs (goal {goal} s with t)")
-        for kind, taken in timed(table, kinds, options.rounds).items():
+        print(f"{len(table.scores)} metrics x {table.gold.size:,} rows, {pairs} pairs (goal {goal} s with tests)")
+        for kind, taken in timed(table, options.rounds).items():
             print(f"  {kind:<10}{taken:9.2f} s", flush=True)
 
 

@@ -84,24 +84,15 @@ class IntervalConfig(Strict):
     """Settings of cluster intervals, in which whole groups of rows are the sampling units."""
 
     resamples: int = Field(default=1000, ge=0, le=1_000_000)
-    """Resamples of the bootstrap, for the methods that draw (0: no intervals)."""
+    """Resamples of whole groups, for intervals of the ranks of systems (0: no intervals of any kind)."""
     seed: int = Field(default=0, ge=0)
     """Seed from which resamples are drawn."""
     level: float = Field(default=0.95, gt=0, lt=1)
     """Level of the intervals."""
-    method: Literal["t", "percentile"] = "t"
-    """Method of the intervals: t (a cluster standard error, and Student's t at the effective number of groups), or
-    percentile (quantiles of the resampled value)."""
     fewest: float = Field(default=6, ge=2)
-    """Effective groups that an interval of t needs."""
+    """Effective groups that an interval needs."""
     cluster: Literal["group", "group,system"] = "group"
     """What is sampled: groups, for these very systems; or group,system: systems too, which cross the groups."""
-
-    @model_validator(mode="after")
-    def _clusters(self) -> IntervalConfig:
-        if self.cluster != "group" and self.method != "t":
-            raise ValueError("interval.cluster=group,system needs interval.method=t")
-        return self
 
     def drawn(self) -> dict[str, int | float]:
         """Return the settings of the resampling as a mapping: resamples, seed, level."""
@@ -115,11 +106,8 @@ Family = Literal["column", "table", "suite"]
 class ComparisonConfig(Strict):
     """Settings of paired tests between metrics, and of metrics against controls."""
 
-    test: Literal["t", "exchange"] = "t"
-    """Test of two metrics: t (Student's, with the cluster standard error of their difference, as its interval), or
-    exchange (their scores are exchanged group by group)."""
     permutations: int = Field(default=1000, ge=0, le=1_000_000)
-    """Permutations of each exchange test (0: no tests of either kind)."""
+    """Permutations of the tests of ranks of systems (0: no tests of any kind)."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
     """Level of the tests. Two metrics differ where the adjusted p is at most this."""
     family: Family = "column"

@@ -11,12 +11,10 @@ def signature(fields: Mapping[str, object]) -> str:
     return "|".join(f"{name}:{' '.join(str(value).replace('|', '/').split())}" for name, value in fields.items())
 
 
-def resampled_fields(
-    level: float, resamples: int, seed: int, method: str = "percentile", fewest: float = 6
-) -> dict[str, object]:
-    """Return the signature fields of cluster intervals. fewest: effective groups that an interval of method t needs."""
-    least = {"fewest": f"{fewest:g}"} if method == "t" else {}
-    return {"interval": f"cluster-{method}-{level}", **least, "by": "group", "B": resamples, "seed": seed}
+def resampled_fields(level: float, resamples: int, seed: int, fewest: float = 6) -> dict[str, object]:
+    """Return the signature fields of cluster intervals. fewest: effective groups that an interval needs."""
+    interval = {"interval": f"cluster-t-{level}", "fewest": f"{fewest:g}"}
+    return {**interval, "by": "group", "B": resamples, "seed": seed}
 
 
 def versions(*packages: str) -> dict[str, str]:

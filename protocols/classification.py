@@ -14,7 +14,6 @@ from metaeval.stats.correlations import concordance
 from metaeval.stats.influence import Influence, mean_of
 from metaeval.stats.rank_counts import count_wins
 from metaeval.stats.resampling import Draws, Prepared, replicate, value
-from metaeval.stats.significance import delong
 from protocols.contract import (
     Floats,
     Influences,
@@ -283,17 +282,6 @@ def _shown(judgements: Judgements, options: Mapping[str, str]) -> tuple[str, ...
     return tuple(only) or ("fs_ns", "fs_ps", "ps_ns", "overall")
 
 
-def _delong(high: float, low: float, gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """Return {"delong": p} of DeLong's test of two metrics' scores (`first`, `other`) on the rows of two levels."""
-    used = np.isin(gold, (high, low))
-    return {"delong": delong(first[used], other[used], gold[used] == high).p}
-
-
-def _delong_of_top(gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """Return {"delong": p} of DeLong's test of two metrics' scores: highest level against the rest; {} without rows."""
-    return {"delong": delong(first, other, gold == gold.max()).p} if gold.size else {}
-
-
 def _blind(key: str, judgements: Judgements) -> str:
     if not judgements.levels:
         return ONE_LEVEL if np.unique(judgements.gold).size < 2 else ""
@@ -314,22 +302,11 @@ def _blind_cut(key: str, judgements: Judgements) -> str:
     return f"no row is {lacking[CUTS[key]]}"
 
 
-def _delong_of_cut(key: str, gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """Return {"delong": p} of DeLong's test of two metrics' scores: the levels from the cut on against those below."""
-    return {"delong": delong(first, other, gold >= CUTS[key]).p}
-
-
 def _area(key: str, label: str, about: str, ability: str = "") -> Measure:
-    # The mean of several areas has no closed form; average precision by chance is the share of the positives.
-    closed_forms = partial(_delong, *PAIRS[key]) if key in PAIRS else _delong_of_top if key == "auc" else None
-    if key in CUT_AREAS:
-        closed_forms = partial(_delong_of_cut, key)
     blind = partial(_blind_cut if key in CUTS else _blind, key)
     chance = None if key in CUTS and key not in CUT_AREAS else 0.5
     text = f"ROC-AUC of {about}" if key in PAIRS else about
-    return Measure(
-        key, label, 100.0, 1, about=text, blind=blind, closed_forms=closed_forms, chance=chance, ability=ability
-    )
+    return Measure(key, label, 100.0, 1, about=text, blind=blind, chance=chance, ability=ability)
 
 
 PROTOCOL = Protocol(

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metaeval.stats.arrays import Bools, Floats, Ints, distinct, scaled
+from metaeval.stats.arrays import Bools, Floats, Ints, distinct
 from metaeval.stats.influence import Influence, minus_known, t_test
-from metaeval.stats.intervals import ONE_GROUP, replicated_interval, studentised_interval
-from metaeval.stats.resampling import bootstrap, percentile_interval, swaps
+from metaeval.stats.intervals import LOST_WITHOUT_A_GROUP, ONE_GROUP, studentised_interval
+from metaeval.stats.resampling import bootstrap, percentile_interval
 from metaeval.stats.significance import bootstrap_p
-from metaeval.stats.ties import midranks
 from protocols.contract import Influences, Judgements, Outcome, Protocol, Replicates, Resampling
-from protocols.measure_estimates import jackknifed, regroup
+from protocols.measure_estimates import jackknifed
 
 Tested = tuple[Judgements, Outcome]
 """The judgements of a metric or a control, and its protocol's outcome on them."""
@@ -48,54 +47,76 @@ def compare(
     options: Mapping[str, str],
     keys: Collection[str],
 ) -> dict[str, Difference]:
-    """Return the difference of two metrics (first less other) by measure of `keys`, with a paired permutation test.
+    """Return the difference of two metrics (first less other) by measure of `keys`, which have no influence values.
 
-    tested: the two metrics' scores on the same rows. outcomes: results of the protocol's `evaluate` for each, whose
-    replicates and influence values are used again when both scored the same rows. The interval is that of the
-    paired differences, by the method of the tables.
+    tested: the two metrics' scores on the same rows. outcomes: results of the protocol's `evaluate` for each, which are
+    used again when both scored the same rows.
 
-    The test exchanges the two metrics' scores group by group: scores brought to one scale first, as ranks over all
-    rows for measures that read order only, as z-scores for Pearson's r; p = (1 + exchanges at least as far apart as
-    the input) / (1 + permutations), so never 0. Measures that are not tested (`Measure.normal`), and those whose
-    interval is withheld, have no p.
+    Measures that the protocol resamples have the percentile interval of the paired differences, and the p of
+    `Protocol.exchanged`: (1 + exchanges at least as far apart as the input) / (1 + permutations), so never 0, and none
+    where the interval is withheld. Other measures have neither.
     """
     first, other = tested
     both = both_scored(first, other)
-    if not both.any():
+    count = int(both.sum())
+    if not count:
         return {key: Difference(0, None, note=NOT_BOTH) for key in keys}
-    rows = first.rows(both)
-    pair = _judged(protocol, rows, options), _judged(protocol, rows.with_score(other.score[both]), options)
     codes = distinct(first.group)
-    moved: tuple[Influences, ...] = ({}, {})
+    pair = compared_by(protocol, first, both, options), compared_by(protocol, other, both, options)
     if (np.isnan(first.score) ^ np.isnan(other.score)).any():
-        mine, theirs = (replicates_of(protocol, rows, codes, resampling, options, keys) for rows in pair)
+        once = bootstrap(codes.size, 0, resampling.seed)
+        coded = [rows.with_group(np.searchsorted(codes, rows.group)) for rows in pair]
+        values = [protocol.replicate(rows, codes.size, once, options, keys) for rows in coded]
+        mine, theirs = ({key: float(of[key][0]) for key in keys} for of in values)
         drawn = [resampled_of(protocol, rows, codes, resampling, options) for rows in pair]
-        if resampling.studentised and resampling.n:
-            moved = tuple(influence_of(protocol, rows, codes, options, keys) for rows in pair)
     else:
-        mine, theirs = (outcome.replicates for outcome in outcomes)
-        moved = tuple(outcome.influence for outcome in outcomes)
+        mine, theirs = (
+            {key: np.nan if (value := outcome.estimates[key].value) is None else value for key in keys}
+            for outcome in outcomes
+        )
         drawn = [outcome.resampled for outcome in outcomes]
-    defined = [key for key in keys if not np.isnan(mine[key][0] - theirs[key][0])]
-    p_values = exchange_p_values(protocol, pair, permutations, resampling.seed, options, defined)
-    groups = distinct(first.group[both]).size
+    resampled = [key for key in keys if key in drawn[0] and key in drawn[1]]
+    exchanged = protocol.exchanged if resampled else None
+    exchanges = exchanged(*pair, permutations, resampling.seed, options) if exchanged else {}
     # Rows of a measure may come from one group where those of others do not.
     lone = {key for outcome in outcomes for key, estimate in outcome.estimates.items() if estimate.note == ONE_GROUP}
+    alone = distinct(first.group[both]).size < 2
     differences: dict[str, Difference] = {}
     for key in keys:
-        value, n = float(mine[key][0] - theirs[key][0]), 1 if key in lone else groups
+        value, interval, note = mine[key] - theirs[key], None, ""
         if np.isnan(value):
-            differences[key] = Difference(int(both.sum()), None, note="undefined for one of the two")
+            differences[key] = Difference(count, None, note="undefined for one of the two")
             continue
-        if key in drawn[0] and key in drawn[1]:
-            interval, note = replicated_interval(drawn[0][key] - drawn[1][key], n, resampling.level)
-        elif resampling.studentised:
-            apart = minus(moved[0].get(key), moved[1].get(key))
-            interval, note, _ = studentised_interval(apart, n, resampling)
-        else:
-            interval, note = replicated_interval(mine[key] - theirs[key], n, resampling.level)
-        differences[key] = _difference(int(both.sum()), value, interval, p_values.get(key, np.nan), note)
+        if alone or key in lone:
+            note = ONE_GROUP if resampling.n else ""
+        elif key in resampled:
+            interval, note = _percentiles(drawn[0][key] - drawn[1][key], resampling.level)
+        elif resampling.n:
+            note = LOST_WITHOUT_A_GROUP
+        p = _exchange_p(exchanges[key]) if key in exchanges and key in resampled else np.nan
+        differences[key] = _difference(count, value, interval, p, note)
     return differences
+
+
+def _percentiles(values: Floats, level: float) -> tuple[tuple[float, float] | None, str]:
+    """Return the percentile interval or None, and why there is none or what it leaves out; values: (1 + B,)."""
+    resampled = values[1:]
+    lost = int(np.isnan(resampled).sum())
+    interval = percentile_interval(resampled, level)
+    if interval is None:
+        return None, f"no interval: undefined in {lost} of {resampled.size} resamples"
+    return interval, f"interval leaves out {lost} of {resampled.size} resamples, undefined there" if lost else ""
+
+
+def _exchange_p(differences: Floats) -> float:
+    """Return the two-sided p of differences (1 + permutations,), the input's first; NaN if that is NaN or alone."""
+    observed, permuted = differences[0], differences[1:]
+    if np.isnan(observed) or not permuted.size:
+        return float("nan")
+    # An exchange without effect may differ in the last bit; an undefined one counts against the difference.
+    hits = np.abs(permuted) >= abs(observed) - 1e-12
+    hits |= np.isnan(permuted)
+    return float((1 + hits.sum()) / (1 + permuted.size))
 
 
 def influence_of(
@@ -117,73 +138,6 @@ def minus(first: Influence | None, other: Influence | None) -> Influence | None:
     return first - other if first and other else None
 
 
-def exchange_p_values(
-    protocol: Protocol,
-    pair: tuple[Judgements, Judgements],
-    permutations: int,
-    seed: int,
-    options: Mapping[str, str],
-    keys: Collection[str],
-) -> dict[str, float]:
-    """Return the two-sided p of each measure from exchanges of two metrics' scores, group by group.
-
-    pair: the two metrics on rows that both scored. NaN where the measure is undefined, and without permutations;
-    measures that are not tested (`Measure.normal`) are left out.
-    """
-    normal = {measure.key: measure.normal for measure in protocol.measures}
-    first, n_groups = regroup(pair[0])
-    pools = int(first.pool.max(initial=-1)) + 1
-    # The rows of both metrics, one below the other, the second with groups and pools of its own.
-    stacked = Judgements(
-        gold=np.tile(first.gold, 2),
-        score=np.broadcast_to(np.nan, 2 * first.gold.size),  # until both are on one scale
-        group=np.concatenate((first.group, first.group + n_groups)),
-        pool=np.concatenate((first.pool, first.pool + pools)),
-        system=None if first.system is None else np.tile(first.system, 2),
-        levels=first.levels,
-    )
-    p_values: dict[str, float] = {}
-    for form in ("ranks", "z"):
-        wanted = [key for key in keys if normal[key] == form]
-        if wanted:
-            # The decisions of a protocol's `judge` are on one scale already.
-            scaled = [_scaled(rows.score, "" if protocol.judge else form) for rows in pair]
-            apart: dict[str, Floats] = {}
-            if protocol.exchanged:
-                mine, theirs = (first.with_score(score) for score in scaled)
-                apart |= protocol.exchanged(mine, theirs, permutations, seed, options)
-            rest = [key for key in wanted if key not in apart]
-            rows = stacked.with_score(np.concatenate(scaled))
-            del scaled
-            values = protocol.replicate(rows, 2 * n_groups, swaps(n_groups, permutations, seed), options, rest)
-            # One metric's side and the other's in turn.
-            apart |= {key: values[key][0::2] - values[key][1::2] for key in rest}
-            p_values |= {key: _p_value(apart[key]) for key in wanted}
-    return p_values
-
-
-def _scaled(score: Floats, form: str) -> Floats:
-    """Return the scores as midranks (form "ranks"), z-scores ("z"; 0 if all are equal), or as they are ("")."""
-    if form == "ranks":
-        return midranks(score)
-    if form != "z":
-        return score
-    unit = scaled(score)
-    spread = unit.std()
-    return np.asarray((unit - unit.mean()) / spread) if spread > 0 else np.zeros(score.size)
-
-
-def _p_value(differences: Floats) -> float:
-    """Return the two-sided p of differences (1 + permutations,), the input's first; NaN if that is NaN or alone."""
-    observed, permuted = differences[0], differences[1:]
-    if np.isnan(observed) or not permuted.size:
-        return float("nan")
-    # An exchange without effect may differ in the last bit; an undefined one counts against the difference.
-    hits = np.abs(permuted) >= abs(observed) - 1e-12
-    hits |= np.isnan(permuted)
-    return float((1 + hits.sum()) / (1 + permuted.size))
-
-
 def both_scored(first: Judgements, other: Judgements) -> Bools:
     """Return whether both metrics scored each row, (n,)."""
     return ~(np.isnan(first.score) | np.isnan(other.score))
@@ -191,27 +145,8 @@ def both_scored(first: Judgements, other: Judgements) -> Bools:
 
 def compared_by(protocol: Protocol, rows: Judgements, both: Bools, options: Mapping[str, str]) -> Judgements:
     """Return the rows that both metrics scored (`both`), with scores replaced by `Protocol.judge` if there is one."""
-    return _judged(protocol, rows.rows(both), options)
-
-
-def _judged(protocol: Protocol, rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    return protocol.judge(rows, options) if protocol.judge else rows
-
-
-def replicates_of(
-    protocol: Protocol,
-    rows: Judgements,
-    codes: Ints,
-    resampling: Resampling,
-    options: Mapping[str, str],
-    keys: Collection[str],
-) -> Replicates:
-    """Return each measure of `keys` on the input and under R resamples of the groups, (1 + R,); R is 0 for method t.
-
-    Every row must have a score. codes: the codes of the whole input's groups, which are what is resampled.
-    """
-    draws = bootstrap(codes.size, 0 if resampling.studentised else resampling.n, resampling.seed)
-    return protocol.replicate(rows.with_group(np.searchsorted(codes, rows.group)), codes.size, draws, options, keys)
+    used = rows.rows(both)
+    return protocol.judge(used, options) if protocol.judge else used
 
 
 def resampled_of(
@@ -344,7 +279,7 @@ def _tested_by_draw(apart: Floats, rows: int, resampling: Resampling) -> Differe
 
 def _tested(apart: Influence, rows: int, resampling: Resampling) -> Difference:
     """Return the difference with Student's interval and p, from its influence values. rows: number of rows."""
-    interval, note, _ = studentised_interval(apart, apart.groups, replace(resampling, method="t"))
+    interval, note, _ = studentised_interval(apart, apart.groups, resampling)
     return _difference(rows, apart.value, interval, t_test(apart), note)
 
 

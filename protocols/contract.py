@@ -97,9 +97,8 @@ class Outcome:
     `unscored_rows` are the numbers of the rows that lack a score and would have counted; `excluded` counts rows that
     the protocol cannot use, scored or not, by reason. `warnings` are whole sentences, and `notes` clauses on how the
     metric's values were computed. `ceilings` holds, for each measure whose maximum ties in the gold keep below 1, what
-    a perfect metric of each kind reaches on this gold. `replicates` holds the values under the weightings from which
-    estimates and intervals are computed (only the first if the method draws no resamples); `influence` holds each
-    measure's influence values if the method uses them, `resampled` those of the protocol's own resamples.
+    a perfect metric of each kind reaches on this gold. `influence` holds each measure's influence values, and
+    `resampled` the values under the protocol's own resamples; both are empty without intervals.
     """
 
     estimates: Mapping[str, Estimate]
@@ -110,7 +109,6 @@ class Outcome:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     ceilings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    replicates: Replicates = field(default_factory=dict, compare=False, repr=False)
     influence: Influences = field(default_factory=dict, compare=False, repr=False)
     resampled: Replicates = field(default_factory=dict, compare=False, repr=False)
 
@@ -124,30 +122,23 @@ class Outcome:
 class Measure:
     """A measure of a protocol, and its column in the table. Values are stored raw, and printed times `scale`.
 
-    digits: decimals of a printed value. normal: the form in which two metrics' scores are exchanged when they are
-    compared: "ranks" for a measure that only reads their order, "z" for one that reads distances, "" for a measure that
-    is not tested (it would take minutes). about: what the measure is, in one plain sentence. blind: why these rows give
-    every metric the same value, or none, whatever its scores are (it reads only gold, group, pool and system); "": they
-    can distinguish metrics. span: the largest difference between two metrics that a plan is made for, raw.
-    closed_forms: gold, one metric's scores and another's, (n,) each, to the p of tests that need no resampling, by name
-    ("delong", "williams", "steiger"; NaN where undefined); None: there is no such test. chance: the value of random
-    scores, raw; None: it depends on the data. ability: what a metric above chance can do, in words that fit after
-    "can"; "": findings do not mention it. scores_read: returns the scores as the measure reads them under the options
-    of the protocol, for `closed_forms`.
+    digits: decimals of a printed value. tested: whether two metrics are compared under it. about: what the measure is,
+    in one plain sentence. blind: why these rows give every metric the same value, or none, whatever its scores are (it
+    reads only gold, group, pool and system); "": they can distinguish metrics. span: the largest difference between two
+    metrics that a plan is made for, raw. chance: the value of random scores, raw; None: it depends on the data.
+    ability: what a metric above chance can do, in words that fit after "can"; "": findings do not mention it.
     """
 
     key: str
     label: str
     scale: float = 1.0
     digits: int = 3
-    normal: Literal["ranks", "z", ""] = "ranks"
+    tested: bool = True
     about: str = ""
     blind: Callable[[Judgements], str] = lambda _: ""
     span: float = 1.0
-    closed_forms: Callable[[Floats, Floats, Floats], Mapping[str, float]] | None = None
     chance: float | None = None
     ability: str = ""
-    scores_read: Callable[[Floats, Mapping[str, str]], Floats] = lambda score, _: score
 
 
 @dataclass(frozen=True)
@@ -183,8 +174,8 @@ class Protocol:
     resampled: `resampled(rows, n_groups, resampling, options)` gives the measures whose intervals are percentiles of
     resamples of the protocol's own, the input first, and the same resamples for every metric; such measures are
     compared with controls by these resamples. exchanged: `exchanged(one, other, permutations, seed, options)` gives the
-    differences of two metrics of the same rows, both on one scale, under exchanges of its own, the first without any;
-    measures that are not among them are exchanged group by group.
+    differences of two metrics on the same rows, in these measures, under exchanges of their scores, the first without
+    any.
 
     of_systems: whether it compares systems' means, which the control `system` knows from the gold, and of which a
     constant says nothing: controls of either kind are left out then.

@@ -13,8 +13,7 @@ from metaeval.stats.correlations import partial_correlation, pearson, rank_corre
 from metaeval.stats.influence import SIGNED, of_rows
 from metaeval.stats.partial_correlation_influence import partial_spearman_by_row, residual_spearman_by_row
 from metaeval.stats.resampling import Draws, bootstrap, replicate
-from metaeval.stats.significance import steiger, williams
-from metaeval.stats.ties import midranks, tie_blocks
+from metaeval.stats.ties import tie_blocks
 from protocols.contract import (
     Floats,
     Influences,
@@ -32,10 +31,6 @@ from protocols.two_way_clusters import by_clusters
 MOST_LEFT_OUT = 1000
 """The number of groups up to which a measure without a one-pass jackknife is recomputed without each."""
 
-OF_COPIES = (
-    "Percentile intervals of Pearson's r and Spearman's rho are too narrow with few or unequal groups, since a "
-    "resample compares rows with their copies; interval.method=t has no resamples."
-)
 WINSORISED = 0.1
 """The share of the scores at either end that the option `robust=winsor` sets to the next score inwards."""
 
@@ -73,11 +68,10 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     run = partial(replicates, used, n_groups, options=options, keys=keys)
     by_kind = perfect(used.gold)
     ceilings = {key: {kind: of[key] for kind, of in by_kind.items() if not np.isnan(of[key])} for key in PLAIN}
-    of_copies = bool(resampling.n) and not resampling.studentised
     heavy = bool(resampling.n) and options.get("robust") != "winsor" and _kurtosis_within_levels(used) > HEAVY
     return outcome(
         *(judgements, used, ~scored, run, qualities, n_groups, resampling),
-        warnings=(*((OF_COPIES,) if of_copies else ()), *((HEAVY_TAILS,) if heavy else ())),
+        warnings=(HEAVY_TAILS,) if heavy else (),
         ceilings={key: kinds for key, kinds in ceilings.items() if kinds},
         influence=partial(influence, used, n_groups, options, keys),
     )
@@ -200,19 +194,6 @@ def _shown(judgements: Judgements, options: Mapping[str, str]) -> tuple[str, ...
     return PLAIN if judgements.levels or _systems(judgements) < 2 else (*PLAIN, *PARTIAL)
 
 
-def _williams_steiger(gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """Return p by test (williams, steiger) of two metrics' correlations with the gold; {} for a constant column."""
-    if not gold.size or min(np.ptp(gold), np.ptp(first), np.ptp(other)) == 0:
-        return {}
-    table = np.clip(np.corrcoef([gold, first, other]), -1, 1)
-    correlations = float(table[0, 1]), float(table[0, 2]), float(table[1, 2]), int(gold.size)
-    return {"williams": williams(*correlations)[1], "steiger": steiger(*correlations)[1]}
-
-
-def _by_ranks(gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    return _williams_steiger(midranks(gold), midranks(first), midranks(other))
-
-
 _plain = partial(Measure, blind=_one_level, chance=0.0)
 _partial = partial(Measure, blind=_one_level_per_system, chance=0.0)
 
@@ -220,28 +201,24 @@ PROTOCOL = Protocol(
     name="correlation",
     title="Correlation with human levels",
     measures=(
-        _plain(
-            "pearson",
-            "Pearson",
-            normal="z",
-            about="Pearson's r",
-            closed_forms=_williams_steiger,
-            scores_read=_drawn_in,
-        ),
+        _plain("pearson", "Pearson", about="Pearson's r"),
         _plain(
             "spearman",
             "Spearman",
             about="Spearman's rho, with mean ranks for ties",
-            closed_forms=_by_ranks,
             ability="follow the human labels",
         ),
         _plain("kendall", "Kendall", about="Kendall's tau-b"),
-        _partial("partial_pearson", "Partial Pearson", normal="z", about="Pearson's r, controlled for the system"),
-        _partial("partial_spearman", "Partial Spearman", normal="", about="Spearman's rho, controlled for the system"),
+        _partial("partial_pearson", "Partial Pearson", about="Pearson's r, controlled for the system"),
+        _partial(
+            *("partial_spearman", "Partial Spearman"),
+            tested=False,
+            about="Spearman's rho, controlled for the system",
+        ),
         _partial(
             "residual_spearman",
             "Residual Spearman",
-            normal="",
+            tested=False,
             about="Spearman's rho of score and gold less each system's mean",
         ),
     ),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from metaeval.stats.arrays import Ints, distinct, numbered
 from metaeval.stats.influence import Ends, Influence, of_left_out
-from metaeval.stats.intervals import Resampling, replicated_interval, studentised_interval
+from metaeval.stats.intervals import Resampling, studentised_interval
 from metaeval.stats.resampling import Draws, bootstrap, jackknife
 from metaeval.stats.ties import float32_collapse
 from protocols.contract import Estimate, Influences, Judgements, Outcome, Replicates
@@ -64,14 +64,14 @@ def outcome(
     about a single group and about scores that become equal in float32. influence: the measures' influence values, by
     default the jackknife's.
     """
-    drawn = 0 if resampling.studentised else resampling.n
-    values = run(bootstrap(n_groups, drawn, resampling.seed))
+    values = run(bootstrap(n_groups, 0, resampling.seed))
     moved: Influences = {}
-    if resampling.studentised and resampling.n:
+    if resampling.n:
         moved = influence() if influence else jackknifed(run, used.group, n_groups)
     return Outcome(
         estimates={
-            key: estimate(values[key], moved.get(key), quality, resampling) for key, quality in qualities.items()
+            key: estimate(float(values[key][0]), moved.get(key), quality, resampling)
+            for key, quality in qualities.items()
         },
         total=judgements.score.size,
         scored=used.score.size,
@@ -79,7 +79,6 @@ def outcome(
         excluded={reason: count for reason, count in (excluded or {}).items() if count},
         warnings=(*warnings, *warnings_for(used, resampling)),
         ceilings=ceilings or {},
-        replicates=values,
         influence=moved,
     )
 
@@ -116,22 +115,13 @@ def opened(judgements: Judgements, resampling: Resampling) -> tuple[Judgements, 
     return regroup(judgements)
 
 
-def estimate(
-    values: NDArray[np.float64], influence: Influence | None, quality: Qualities, resampling: Resampling
-) -> Estimate:
-    """Return a measure's estimate: its value, the first of `values`, and its interval by the resampling's method.
-
-    values: (1 + R,), on the input and R resamples, if any. influence: of the groups, for the method t.
-    """
-    if np.isnan(values[0]):
+def estimate(value: float, influence: Influence | None, quality: Qualities, resampling: Resampling) -> Estimate:
+    """Return a measure's estimate: its value, NaN where undefined, with its interval from the groups' influence."""
+    if np.isnan(value):
         return Estimate(None, bounds=quality.bounds, note=quality.undefined)
-    effective = None
-    if resampling.studentised:
-        interval, note, effective = studentised_interval(influence, quality.groups, resampling)
-    else:
-        interval, note = replicated_interval(values, quality.groups, resampling.level)
+    interval, note, effective = studentised_interval(influence, quality.groups, resampling)
     low, high = interval or (None, None)
-    return Estimate(float(values[0]), low, high, quality.ties, quality.bounds, quality.ceiling, note, effective)
+    return Estimate(value, low, high, quality.ties, quality.bounds, quality.ceiling, note, effective)
 
 
 def pair_of_bounds(first: float, other: float) -> tuple[float, float] | None:

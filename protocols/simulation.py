@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
@@ -21,7 +20,7 @@ from metaeval.stats.influence import Influence, t_test
 from metaeval.stats.resampling import bootstrap
 from metaeval.stats.score_model import ScoreModel, correlations_of, draw, fit_scores
 from metaeval.stats.significance import power_at, required_groups
-from protocols.comparison import exchange_p_values, influence_of, minus
+from protocols.comparison import influence_of, minus
 from protocols.contract import Judgements, Protocol
 from protocols.measure_estimates import regroup
 
@@ -34,13 +33,12 @@ _STREAMS = {"settings": 0, "tests": 2, "designs": 3}
 
 @dataclass(frozen=True)
 class Task:
-    """A protocol's measure (`key`) to simulate. seed: of all draws. test: of two metrics: t, or exchanges of scores."""
+    """A protocol's measure (`key`) to simulate. seed: of all draws."""
 
     protocol: Protocol
     options: Mapping[str, str]
     key: str
     seed: int = 0
-    test: Literal["t", "exchange"] = "t"
 
     def value(self, rows: Judgements) -> float:
         """Return the measure of rows that all have a score; NaN where it is undefined."""
@@ -141,10 +139,10 @@ def paired(task: Task, metric: Judgements, other: Judgements, values: tuple[floa
     return ModelledRows(metric, (first, second), correlations)
 
 
-def p_values(task: Task, modelled: ModelledRows, permutations: int, runs: int, groups: int | None = None) -> Floats:
+def p_values(task: Task, modelled: ModelledRows, runs: int, groups: int | None = None) -> Floats:
     """Return p of the test of two metrics' difference on simulated samples, (runs,); NaN where undefined.
 
-    The test is the task's; a measure that tables do not test has Student's t with the cluster standard error. groups:
+    The test is Student's t with the cluster standard error. groups:
     number of groups, drawn for each sample from those of `modelled` with replacement; None: those of `modelled`.
     """
     p_values = []
@@ -152,14 +150,9 @@ def p_values(task: Task, modelled: ModelledRows, permutations: int, runs: int, g
         sample = modelled if groups is None else _redrawn(modelled, groups, task.generator("designs", run))
         scores = draw(task.generator("tests", run), sample.models, sample.correlations)
         rows = [sample.rows.with_score(score) for score in scores]
-        if task.test == "exchange" and task.protocol.measure(task.key).normal:
-            first, other = map(task.compared, rows)
-            p = exchange_p_values(task.protocol, (first, other), permutations, run, task.options, [task.key])
-            p_values.append(p.get(task.key, math.nan))
-        else:
-            codes = np.unique(sample.rows.group)
-            apart = minus(*(influence_of_one(task, judgements, codes) for judgements in rows))
-            p_values.append(t_test(apart) if apart else math.nan)
+        codes = np.unique(sample.rows.group)
+        apart = minus(*(influence_of_one(task, judgements, codes) for judgements in rows))
+        p_values.append(t_test(apart) if apart else math.nan)
     return np.array(p_values)
 
 
@@ -215,13 +208,12 @@ def simulated_power(
     """
     here = np.unique(sample.rows.group).size
     most = max(here, MOST_ROWS * here // sample.rows.gold.size)
-    permutations = permutations_for(alpha)
-    simulated = {here: rejected(p_values(task, sample, permutations, runs), alpha)}
+    simulated = {here: rejected(p_values(task, sample, runs), alpha)}
     for power in powers:
         wanted = _fitted(simulated, alpha, expected).groups(power)
         groups = most if wanted is None else min(max(wanted, _FEWEST), most)
         if groups not in simulated:
-            simulated[groups] = rejected(p_values(task, sample, permutations, runs, groups), alpha)
+            simulated[groups] = rejected(p_values(task, sample, runs, groups), alpha)
     return _fitted(simulated, alpha, expected)
 
 
@@ -267,6 +259,3 @@ def rejected(p: Floats, alpha: float) -> Share:
     return Share(int(np.count_nonzero(made <= alpha)), made.size)
 
 
-def permutations_for(alpha: float) -> int:
-    """Return the number of permutations of a test at level `alpha`: 5 / alpha - 1, rounded up, and at least 99."""
-    return max(99, math.ceil(5 / alpha) - 1)

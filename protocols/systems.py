@@ -9,12 +9,13 @@ from functools import partial
 import numpy as np
 
 from metaeval.stats import systems as stats
-from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.arrays import Floats, Ints, scaled
 from metaeval.stats.influence import Influence
 from metaeval.stats.intervals import studentised_interval
 from metaeval.stats.pools import pool_mean
-from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate
+from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate, swaps
 from metaeval.stats.systems import COEFFICIENTS
+from metaeval.stats.ties import midranks
 from protocols.contract import (
     Estimate,
     Influences,
@@ -73,7 +74,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     if not _blind(used):
         result = _disattenuated(result, used, n_groups, resampling)
     what = options.get("resample", "inputs")
-    if not resampling.n or _blind(used) or groups < 2 or (what == "inputs" and not resampling.studentised):
+    if not resampling.n or _blind(used) or groups < 2:
         return result
     drawn, estimates = resampled(used, n_groups, resampling, options), dict(result.estimates)
     for key, values in drawn.items():
@@ -137,17 +138,35 @@ def resampled(rows: Judgements, n_groups: int, resampling: Resampling, options: 
 def exchanged(
     first: Judgements, other: Judgements, permutations: int, seed: int, options: Mapping[str, str]
 ) -> Replicates:
-    """Return two metrics' differences (1 + permutations,) when systems, or inputs too, are exchanged.
+    """Return two metrics' differences (1 + permutations,), in the measures of `resampled`, when scores are exchanged.
 
-    {} for the option resample=inputs.
+    Exchanged are whole groups of inputs, or with the option `resample` systems, or systems and inputs. The scores are
+    on one scale then: ranks over all rows for rank correlations on each input, otherwise z-scores.
     """
-    what = options.get("resample", "inputs")
-    if what == "inputs" or _blind(first):
+    if _blind(first):
         return {}
-    (mine, gold, group), (theirs, _, _) = _cells(first), _cells(other)
+    what = options.get("resample", "inputs")
+    (mine, gold, group), (theirs, _, _) = (_cells(rows.with_score(_z_scores(rows.score))) for rows in (first, other))
+    if what == "inputs":
+        codes, group = np.unique(group, return_inverse=True)
+        # The inputs of both metrics side by side, the second with groups of its own.
+        groups = np.concatenate((group, group + codes.size))
+        both = stats.system_level(np.hstack((mine, theirs)), np.hstack((gold, gold)), groups, 2 * codes.size)
+        values = replicate(both, swaps(codes.size, permutations, seed))
+        apart = dict(zip(BY_SYSTEM, values[:, 0::2] - values[:, 1::2], strict=True))
+        return {key: apart[key] for key in STEPS}
     kind: stats.Exchanged = "both" if what == "both" else "systems"
-    values = stats.exchange_differences(mine, theirs, gold, group, permutations, seed, kind)
-    return dict(zip((*BY_SYSTEM, *BY_INPUT), values, strict=True))
+    ranks, other_ranks = (_cells(rows.with_score(midranks(rows.score)))[0] for rows in (first, other))
+    drawn, keys = (gold, group, permutations, seed, kind), (*BY_SYSTEM, *BY_INPUT)
+    by_z = dict(zip(keys, stats.exchange_differences(mine, theirs, *drawn), strict=True))
+    by_rank = dict(zip(keys, stats.exchange_differences(ranks, other_ranks, *drawn), strict=True))
+    return by_z | {key: by_rank[key] for key in ("input_spearman", "input_kendall")}
+
+
+def _z_scores(score: Floats) -> Floats:
+    unit = scaled(score)
+    spread = unit.std()
+    return np.asarray((unit - unit.mean()) / spread) if spread > 0 else np.zeros(score.size)
 
 
 def replicates(
@@ -215,24 +234,23 @@ PROTOCOL = Protocol(
     measures=(
         _measure(
             *("sys_pearson", "System Pearson"),
-            normal="z",
             about="Pearson's r of the systems' means over these inputs",
             ability="follow the systems' mean ratings",
         ),
-        _measure("sys_spearman", "System Spearman", normal="z", about="Spearman's rho of the systems' means"),
-        _measure("sys_kendall", "System Kendall", normal="z", about="Kendall's tau-b of the systems' means"),
+        _measure("sys_spearman", "System Spearman", about="Spearman's rho of the systems' means"),
+        _measure("sys_kendall", "System Kendall", about="Kendall's tau-b of the systems' means"),
         _measure(
             *(LIMIT, "System Pearson, disattenuated"),
-            normal="",
+            tested=False,
             about="Pearson's r of the means that the systems would have over ever more inputs",
         ),
         Measure(
             *("spa", "Soft accuracy"),
-            normal="",
+            tested=False,
             about="agreement of the p-values that scores and gold give to each two systems",
             blind=lambda judgements: _blind(judgements) or _many(judgements),
         ),
-        _measure("input_pearson", "Input Pearson", normal="z", about="mean over inputs of Pearson's r of the systems"),
+        _measure("input_pearson", "Input Pearson", about="mean over inputs of Pearson's r of the systems"),
         _measure("input_spearman", "Input Spearman", about="mean over inputs of Spearman's rho of the systems"),
         _measure("input_kendall", "Input Kendall", about="mean over inputs of Kendall's tau-b of the systems"),
     ),

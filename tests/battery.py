@@ -106,7 +106,7 @@ except Exception as error:
 STEPS: dict[str, str] = {
     # run and its files
     "run": f"run -m {OFFLINE},minilm-cosine {SHORT} -s comparison.permutations=200",
-    "run-decision": f"run -m overlap,rouge -p correlation,decision {QUICK} -s interval.method=percentile",
+    "run-decision": f"run -m overlap,rouge -p correlation,decision {QUICK}",
     "run-citation": f"run -m overlap,rouge -u citation -s aggregate=mean -s chunk.size=60 {QUICK}",
     "run-own-metric": f"run -m my_metric:Longest,overlap,ensemble:overlap+rouge -q {QUICK}",
     "run-variants": f"run -m overlap-all-words,rouge-1,minilm-bertscore -p classification {QUICK}",

@@ -60,7 +60,7 @@ def test_a_signature_names_what_it_pins(signatures):
     ((_, text),) = signatures().items()
 
     where = "data unit chunks sentences evidence pool levels"
-    how = "metric protocol gains ties interval fewest by B seed test permutations alpha family metaeval numpy scipy"
+    how = "metric protocol gains ties interval fewest by B seed permutations alpha family metaeval numpy scipy"
     assert [field.partition(":")[0] for field in text.split("|")] == f"{where} {how}".split()
     assert text.startswith("data:tiny/all@")
 
@@ -70,7 +70,7 @@ unit=citation unit=page unit=evidence chunk.size=6 chunk.mode=words evidence.rul
 evidence.threshold=0.25 evidence.threshold=0.50000001 pool=bm25:1 metrics=rouge
 metric_options.overlap.content_only=false protocols=correlation protocol_options.retrieval.gains=exponential
 interval.seed=1 interval.resamples=6 comparison.permutations=7 comparison.alpha=0.1 interval.level=0.9
-interval.level=0.95000001 interval.method=percentile interval.fewest=2 comparison.family=table comparison.test=exchange
+interval.level=0.95000001 interval.fewest=2 comparison.family=table
 """.split()
 """Settings that can move a printed digit, each away from its default."""
 

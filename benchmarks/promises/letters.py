@@ -49,7 +49,7 @@ def table_of(
         unit="chunk",
         settings={},
         data=Data(name="simulated", split="all", fingerprint="-", levels={}, **counts),
-        interval=Interval(resamples=DEFAULT.n, seed=DEFAULT.seed, level=DEFAULT.level, method="t"),
+        interval=Interval(resamples=DEFAULT.n, seed=DEFAULT.seed, level=DEFAULT.level),
         columns=[column_of(PROTOCOL.measure(key)) for key in keys],
         rows=marked(rows, tests),
         significance=tests,

@@ -20,7 +20,7 @@ from metaeval.config import ComparisonConfig
 from metaeval.runs.significance import significance
 from metaeval.stats.intervals import DEFAULT
 from metaeval.stats.resampling import bootstrap
-from protocols.contract import Floats, Judgements, Outcome, Protocol
+from protocols.contract import Estimate, Floats, Judgements, Outcome, Protocol
 
 KEYS = tuple(key for _, keys in MEASURES for key in keys)
 
@@ -63,7 +63,8 @@ def _outcome(protocol: Protocol, rows: Judgements, keys: Collection[str]) -> Out
     """Return what a paired test reads of a table: the values; influence values are computed where it has none."""
     groups = int(rows.group.max()) + 1
     values = protocol.replicate(rows, groups, bootstrap(groups, 0, 0), {}, keys)
-    return Outcome({}, rows.score.size, rows.score.size, (), replicates=values)
+    estimates = {key: Estimate(None if np.isnan(value) else float(value)) for key, (value,) in values.items()}
+    return Outcome(estimates, rows.score.size, rows.score.size, ())
 
 
 def shown(tests: Mapping[str, tuple[float, bool]]) -> dict[str, float]:

@@ -76,7 +76,6 @@ def evaluated(metrics: Sequence[str], data: Path | None, results: Path) -> dict[
         "unit": "page",
         "protocols": ["classification"],
         "controls": False,
-        "comparison": {"test": "exchange", "permutations": 10_000},
         "results": results,
     }
     return {name: metaeval.run(dataset=name, split=split, **settings)[0] for name, split in SETS}

@@ -36,7 +36,6 @@ from metaeval.runs.job_folder import Command, close_job
 from metaeval.runs.loaded_metrics import load_metric
 from metaeval.runs.run import EvaluatedRun, write_report, write_run
 from metaeval.scoring.backends.checkpoint import forget_hashes
-from metaeval.stats.significance import shrunken_areas
 
 if TYPE_CHECKING:
     from metaeval.analyses.run import RunOptions
@@ -88,7 +87,7 @@ def run_parts(options: RunOptions, progress: Progress) -> Parts:
     }
     declarations = declarations_of(suite.protocols.values())
     layout = _grouped(suite) if suite.runs[0].layout == "base-paper" else FLAT
-    tables = paper_tables(results, omissions(left_out), numbered, shrunken_areas, layout)
+    tables = paper_tables(results, omissions(left_out), numbered, layout)
     return Done(
         config=suite.runs[0],
         sheets=tables,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from metaeval.display_text import count
 from metaeval.report import sentence_templates
 from metaeval.report.interval_texts import FEW_GROUPS, effective_numbers, whole_range
 from metaeval.report.ranking_measures import LEVELS, listed, metrics_of
@@ -66,15 +65,11 @@ def _parts_of_evidence(results: Sequence[Result]) -> Iterable[str]:
 
 
 def _few_groups(results: Sequence[Result]) -> Iterable[str]:
-    """Yield a sentence on few effective groups, and one on few groups of resampled intervals, where there are any."""
+    """Yield a sentence on few effective groups, where there are any."""
     behind = (number for result in results for number in effective_numbers(result, result.columns))
     below = [number for number in behind if number < FEW_GROUPS]
     if below:
         yield sentence_templates.FEW_EFFECTIVE_GROUPS.format(groups=whole_range(below), enough=FEW_GROUPS)
-    resampled = [result for result in results if not result.interval.studentised and result.interval.resamples]
-    few = [result.data.groups for result in resampled if result.data.groups < FEW_GROUPS]
-    if few:
-        yield sentence_templates.FEW_GROUPS_RESAMPLED.format(groups=count(min(few), "group"), enough=FEW_GROUPS)
 
 
 def _unscored(results: Sequence[Result]) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""Texts on the intervals of a table: their method, and their effective groups."""
+"""Texts on the intervals of a table: their effective groups."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from metaeval.report.ranking_measures import metrics_of
 from metaeval.report.result import Column, Interval, Result
 from metaeval.report.table import plain, value_of
 
-_METHODS = {"t": "cluster-t", "percentile": "percentile"}
-
 FEW_GROUPS = 30
 """Effective groups below which intervals cover less often than they say (docs/explanation/inference.md)."""
 
@@ -19,8 +17,6 @@ FEW_GROUPS = 30
 def uncertainty(result: Result) -> str:
     """Return, as text, how a table's intervals were computed, and from how many effective groups."""
     interval, groups = result.interval, result.data.groups
-    if not interval.studentised:
-        return interval_settings(interval, groups)
     behind = effective_numbers(result, result.columns)
     others = [plain(column.label) for column in result.columns if _has_own_intervals(result, column)]
     if others and not behind and interval.resamples:
@@ -38,25 +34,22 @@ def interval_settings(interval: Interval, groups: int | None, behind: Sequence[f
     if interval.resamples == 0:
         return sentence_templates.NO_INTERVALS
     all_groups = "groups" if groups is None else count(groups, "group")
-    parts = [level_and_method(interval)]
+    parts = [sentence_templates.INTERVALS.format(level=100 * interval.level)]
     if interval.effective:
         of = ((whole_range(ends), count(number, name)) for name, (number, *ends) in interval.effective.items())
         parts += [sentence_templates.EFFECTIVE_GROUPS.format(effective=text, groups=whole) for text, whole in of]
-    elif interval.studentised and behind:
+    elif behind:
         parts.append(sentence_templates.EFFECTIVE_GROUPS.format(effective=whole_range(behind), groups=all_groups))
-    elif interval.studentised and groups is not None:
+    elif groups is not None:
         parts.append(all_groups)
     if interval.cluster != "group" and len(interval.effective) < 2:
         parts.append(sentence_templates.NO_SYSTEMS)
-    if interval.method != "t":
-        resamples = count(interval.resamples, "resample")
-        parts.append(sentence_templates.RESAMPLES.format(resamples=resamples, groups=all_groups, seed=interval.seed))
     return ", ".join(parts)
 
 
 def few_groups_of_sheet(interval: Interval, groups: int) -> str:
-    """Return what few groups mean for the intervals of a table; "" if they are not few, or intervals are resampled."""
-    if not interval.studentised or not interval.resamples or groups >= FEW_GROUPS:
+    """Return what few groups mean for the intervals of a table; "" if they are not few."""
+    if not interval.resamples or groups >= FEW_GROUPS:
         return ""
     return sentence_templates.FEW_OF_SHEET.format(enough=FEW_GROUPS, fewest=interval.fewest)
 
@@ -65,11 +58,6 @@ def _has_own_intervals(result: Result, column: Column) -> bool:
     """Return whether intervals of a measure are the protocol's own: those of Student's t come with effective groups."""
     values = [value_of(row, column) for row in metrics_of(result)]
     return any(value.low is not None and value.effective is None for value in values)
-
-
-def level_and_method(interval: Interval) -> str:
-    """Return the level and the method of the intervals as text."""
-    return sentence_templates.INTERVALS.format(level=100 * interval.level, method=_METHODS[interval.method])
 
 
 def effective_numbers(result: Result, columns: Sequence[Column]) -> list[float]:

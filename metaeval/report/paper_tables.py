@@ -6,14 +6,10 @@ across, and a number with its interval a cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from types import MappingProxyType
 from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from metaeval.errors import UserError
 from metaeval.files import safe_name
@@ -35,8 +31,6 @@ from metaeval.report.table import (
     plain,
     value_of,
 )
-
-Shrink = Callable[[NDArray[np.float64], NDArray[np.float64], float], NDArray[np.float64]]
 
 _SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "perfect detector", "evidence")
 
@@ -154,11 +148,11 @@ def _total(data: Data) -> int:
     return sum(data.levels.values())
 
 
-def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout: PaperLayout = FLAT) -> Table:
+def score_table(results: Sequence[Result], layout: PaperLayout = FLAT) -> Table:
     """Return one protocol's results as one table; best and second best are per data set and measure.
 
     A measure with published values has a second column, `paper`. A metric has blank cells where a data set lacks
-    it. shrink: as in `paper_tables`; None: no shrunk values. layout: groups of metrics, and decimals.
+    it. layout: groups of metrics, and decimals.
     """
     results = [layout.of(result) for result in results]
     sources = _named(results)
@@ -175,9 +169,6 @@ def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout:
         for kind in ("metric", "control")
         for title, name in _lines(order, kind, layout)
     )
-    shrunken_lines = _empirical_bayes(measured, results[0].interval.level, shrink) if shrink else []
-    if shrunken_lines:
-        blocks += blocks_of((_SHRUNKEN, name, line) for name, line in shrunken_lines)
     flagged = any(table_notes.LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
     unscored = table_notes.unscored(blocks, any(measure.fewer for measure in measured))
     level = f"{sentence_templates.NOT_ABOVE} (the two oracles aside)" if flagged else ""
@@ -192,7 +183,6 @@ def score_table(results: Sequence[Result], shrink: Shrink | None = None, layout:
             *([Note(table_notes.LEVEL, level)] if level else []),
             *([unscored] if unscored.text else []),
             *(Note(mark, reason) for reason, mark in reasons.items()),
-            *([Note(_SHRUNKEN, _HOW_SHRUNKEN)] if shrunken_lines else []),
         ),
         footer=(*_reading(results, said_once), *_shared_footer(sources)),
         signatures=tuple(row.signature for result in results for row in metrics_of(result)),
@@ -241,10 +231,6 @@ class _Measured(NamedTuple):
         paper = Cell("" if value.published is None else format_value(value.published, column))
         return [mine, paper][: len(self.headings)]
 
-    def padded(self, first: Cell) -> list[Cell]:
-        """Return the cells of the measure's columns: `first`, then blank cells."""
-        return [first, *(Cell("") for _ in self.headings[1:])]
-
 
 def _measured(result: Result, column: Column) -> _Measured:
     fewer = table_notes.on_fewer_rows(metrics_of(result))
@@ -253,47 +239,6 @@ def _measured(result: Result, column: Column) -> _Measured:
     spelt = has_negative_ends(result.rows, column)
     headings = (plain(column.label), "paper") if published else (plain(column.label),)
     return _Measured(column, ranks, headings, {(row.metric, row.kind): row for row in result.rows}, fewer, spelt)
-
-
-_AREAS = frozenset({"fs_ns", "fs_ps", "ps_ns", "full_rest", "some_none", "auc"})
-_RARE, _FEWEST_SETS = 30.0, 4
-_SHRUNKEN = "empirical Bayes"
-_HOW_SHRUNKEN = (
-    f"of a ROC-AUC with fewer than {_RARE:g} effective groups: drawn towards the mean of the data sets as far as its "
-    "error asks for, on the binormal scale, with its interval"
-)
-
-
-def _empirical_bayes(measured: Sequence[_Measured], level: float, shrink: Shrink) -> list[tuple[str, list[Cell]]]:
-    """Return (name, cells) for each metric with a ROC-AUC from few effective groups on one of four or more data sets.
-
-    The cells have these values shrunk towards the metric's mean over data sets; others are blank. level: confidence
-    level of the intervals. shrink: as in `paper_tables`.
-    """
-    cells: dict[str, dict[int, Cell]] = {}
-    names = dict.fromkeys(name for measure in measured for name, kind in measure.rows if kind == "metric")
-    for key, name in product(sorted(_AREAS), names):
-        values = {
-            place: value_of(row, measure.column)
-            for place, measure in enumerate(measured)
-            if measure.column.key == key and (row := measure.rows.get((name, "metric")))
-        }
-        known = {place: value for place, value in values.items() if (value.low or 0) > 0 and (value.high or 1) < 1}
-        effective = np.array([value.effective or 0.0 for value in known.values()])
-        if len(known) < _FEWEST_SETS or effective.min() <= 1 or effective.min() >= _RARE:
-            continue
-        ends = np.array([(value.low, value.value, value.high) for value in known.values()])
-        by_set = shrink(ends, effective, level).tolist()
-        for place, few, (low, middle, high) in zip(known, effective < _RARE, by_set, strict=True):
-            if few:
-                cells.setdefault(name, {})[place] = cell(middle, low, high, measured[place].column)
-    return [
-        (
-            name,
-            [part for place, measure in enumerate(measured) for part in measure.padded(by_place.get(place, Cell("")))],
-        )
-        for name, by_place in cells.items()
-    ]
 
 
 def _reading(results: Sequence[Result], said_once: str) -> tuple[Note, ...]:
@@ -341,21 +286,18 @@ def paper_tables(
     results: Sequence[Result],
     left_out: Sequence[tuple[str, str]] = (),
     numbered: Mapping[str, NumberedTable] = MappingProxyType({}),
-    shrink: Shrink | None = None,
     layout: PaperLayout = FLAT,
 ) -> list[Table]:
     """Return the tables of a paper; raises `UserError` where there are no results.
 
     left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: the
-    protocols whose tables have a number, by name. shrink: a function that shrinks ROC-AUCs towards their mean, from
-    (k, 3) lower ends, values and upper ends, the number of effective groups of each, and the confidence level. layout:
-    groups of metrics, and decimals.
+    protocols whose tables have a number, by name. layout: groups of metrics, and decimals.
     """
     if not results:
         raise UserError("No results are given: a paper's tables need at least one result file.")
     tables = [table for table in [level_counts(results)] if table is not None]
     for stem, same in _by_protocol(results, numbered).items():
-        tables.append(replace(score_table(same, shrink, layout), name=stem))
+        tables.append(replace(score_table(same, layout), name=stem))
     absent = (Note("not run", "", tuple(left_out)),) if left_out else ()
     return [replace(table, footer=(*table.footer, *absent)) for table in tables]
 

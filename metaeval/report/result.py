@@ -151,13 +151,10 @@ class Data(_ResultModel):
         return text.replace("human", " or ".join(sorted(kinds, reverse=True)))
 
 
-IntervalMethod = Literal["t", "percentile"]
-
-
 class Interval(_ResultModel):
-    """The settings of the intervals: level, method, and seed and number of resamples of whole groups.
+    """The settings of the intervals: level, and seed and number of resamples of whole groups (0: no intervals).
 
-    fewest: effective groups that a studentised interval needs. cluster: whether systems are taken as
+    fewest: effective groups that an interval needs. cluster: whether systems are taken as
     sampled beside groups; then effective has the number of groups, and of systems, with the lowest and the highest
     effective number over metrics and measures.
     """
@@ -165,23 +162,18 @@ class Interval(_ResultModel):
     resamples: int
     seed: int
     level: float
-    method: IntervalMethod = "percentile"
     fewest: float = 6
     cluster: Literal["group", "group,system"] = "group"
     effective: dict[str, tuple[int, float, float]] = Field(default_factory=dict)
 
-    @property
-    def studentised(self) -> bool:
-        """Return whether the intervals rest on a standard error, and on its effective groups."""
-        return self.method == "t"
 
 
 class Comparison(_ResultModel):
     """The comparison of two metrics under one measure: `one` minus `other` over the rows that both scored.
 
-    low, high: the interval of the difference. p: two-sided, of `Significance.test`; holm, bh: p adjusted over the
-    family of `Significance`. None where undefined, and `note` says why; only the adjusted p is None where rows without
-    a score could reverse a significant difference.
+    low, high: the interval of the difference. p: two-sided; holm: p adjusted over the family of
+    `Significance`. None where undefined, and `note` says why; only the adjusted p is None where rows without a score
+    could reverse a significant difference.
     """
 
     measure: str
@@ -193,7 +185,6 @@ class Comparison(_ResultModel):
     high: float | None = None
     p: float | None = None
     holm: float | None = None
-    bh: float | None = None
     note: str = ""
 
 
@@ -201,12 +192,11 @@ class Significance(_ResultModel):
     """The comparisons of the metrics: every pair under every shown measure, and the settings of the test.
 
     Two metrics count as different where the Holm-adjusted p is at most `alpha`; `placed` follows from that.
-    test: of two metrics, "t" with the cluster standard error of their difference, from which its interval is too, or
-    "exchange" of their scores group by group, `permutations` times; measures without influence values are always tested
-    so. controls: every metric (`one`) minus each control (`other`) that it is compared with, tested with the cluster
-    standard error of the difference; `Row.not_above` follows from it, and p is adjusted apart, by
-    `metaeval.stats.significance.holm_against`. family: the pairs of metrics that p is adjusted over, at most `tests`.
-    permutations: 0 where pairs are tested with the cluster standard error too, since systems cross the groups.
+    Two metrics are tested with the cluster standard error of their difference, from which its interval is too, and
+    measures that the protocol resamples by `permutations` exchanges of their scores. controls: every metric (`one`)
+    minus each control (`other`) that it is compared with, tested with the cluster standard error of the difference;
+    `Row.not_above` follows from it, and p is adjusted apart, by `metaeval.stats.significance.holm_against`. family: the
+    pairs of metrics that p is adjusted over, at most `tests`.
     """
 
     permutations: int
@@ -216,7 +206,6 @@ class Significance(_ResultModel):
     controls: list[Comparison] = Field(default_factory=list)
     family: Literal["column", "table", "suite"] = "column"
     tests: int = 0
-    test: Literal["t", "exchange"] = "exchange"
 
 
 FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE = "full support", "any support", "share of evidence"

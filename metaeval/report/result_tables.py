@@ -173,7 +173,7 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
         cells: list[Cell | str] = [
             cell(pair.difference, pair.low, pair.high, column, signed=True),
             Cell(format_p(pair.p), marks=(reasons[table_notes.reason_of(_reason(pair))],) if pair.holm is None else ()),
-            *([format_p(pair.holm), format_p(pair.bh)] if adjusted else []),
+            *([format_p(pair.holm)] if adjusted else []),
             *([f"{pair.rows:,}"] if apart else []),
         ]
         name = f"{plain(pair.one)} {_order_sign(pair, tested.alpha)} {plain(pair.other)}"
@@ -182,12 +182,12 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
         key=("pairs", result.protocol, data.name, data.split, result.unit, *(measures or ())),
         title=f"{plain(result.title)}: pairs of metrics",
         subtitle=place_of(data, units(result.unit)),
-        headings=("difference", "p", *(["Holm", "BH"] if adjusted else []), *(["rows"] if apart else [])),
+        headings=("difference", "p", *(["Holm"] if adjusted else []), *(["rows"] if apart else [])),
         blocks=blocks_of(lines),
         footnotes=tuple(Note(number, reason) for reason, number in reasons.items()),
         footer=(
             Note("reading", _reading(tested, adjusted)),
-            Note("test", table_notes.settings(tested) + f", seed {tested.seed}{'; BH: Benjamini-Hochberg' * adjusted}"),
+            Note("test", f"{table_notes.settings(tested)}, seed {tested.seed}"),
             Note("rows", "those that both metrics scored" if apart else f"{rows.pop():,}, scored by both metrics"),
             *(note for note in table_notes.footer(result) if note.label in ("data", "settings", "uncertainty")),
         ),

@@ -63,7 +63,6 @@ FEW_EFFECTIVE_GROUPS = (
     "Values rest on {groups} effective groups; below {enough}, intervals may hold the true value less often than they "
     "say."
 )
-FEW_GROUPS_RESAMPLED = "{groups}; below {enough}, resampled intervals tend to be too narrow."
 UNSCORED = "Rows without a score are left out: {metrics}."
 UNSCORED_ROWS = "{metric} {row.unscored:,} of {total:,} {units} ({reasons})"
 CUT_INPUT = "The input is cut for {metrics_and_shares}."
@@ -104,8 +103,8 @@ PARTS_AT_FULL = (
 LEVELS_ALIKE = "below the top where two levels do not differ in what is detected"
 
 # Significance tests of the pairs of metrics, and how they and the tests against controls are adjusted.
-TEST = "{test}, {adjusted}, alpha {tested.alpha:g}"
-TESTS = {"t": "paired cluster t", "exchange": "paired cluster permutation, {permutations:,} permutations"}
+PAIRED_TEST = "paired cluster t"
+TEST = PAIRED_TEST + ", {adjusted}, alpha {tested.alpha:g}"
 HOLM = "Holm over the {tests} of a {family}"
 WITH_CONTROLS = "{holm}; against controls paired cluster t, Holm over the metrics"
 SHARED_LETTER = "metrics that share a letter in a column are not significantly different"
@@ -117,8 +116,7 @@ PAIRS_NOT_TESTED = " ({missing} of {pairs} pairs not decided{reasons})"
 
 # Intervals: their method, what they are of, and how far they hold.
 NO_INTERVALS = "no intervals (0 resamples)"
-INTERVALS = "{level:g} % {method} intervals"
-RESAMPLES = "{resamples} of {groups}, seed {seed}"
+INTERVALS = "{level:g} % cluster-t intervals"
 NO_SYSTEMS = "clustered by group alone"
 EFFECTIVE_GROUPS = "{effective} effective of {groups}"
 OWN_INTERVALS = "{level:g} % intervals of {groups}: see the warnings"

@@ -361,8 +361,7 @@ def settings(tested: Significance) -> str:
     adjusted = sentence_templates.HOLM.format(tests=tests, family=family) if tests else "Holm"
     if tested.controls:
         adjusted = sentence_templates.WITH_CONTROLS.format(holm=adjusted)
-    test = sentence_templates.TESTS[tested.test].format(permutations=tested.permutations)
-    return sentence_templates.TEST.format(test=test, tested=tested, adjusted=adjusted)
+    return sentence_templates.TEST.format(tested=tested, adjusted=adjusted)
 
 
 def letters(row: Row, column: Column) -> str:

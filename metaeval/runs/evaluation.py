@@ -162,7 +162,7 @@ def evaluate(
     if not (frame.as_published or alike):
         published = PublishedValues()
     has_published = any(column.name in published.values for column in columns if column.kind == "metric")
-    resampled = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.method, resampling.fewest)
+    resampled = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.fewest)
     resampled["by"] = config.interval.cluster.replace(",", "+")
     compared = config.comparison.model_dump()
     signed = {"protocol": protocol.name, **options, **resampled, **compared, **versions("metaeval", "numpy", "scipy")}
@@ -248,7 +248,7 @@ def _random_outcome(
     defined = [key for key, estimate in drawn.estimates.items() if estimate.value is not None and key not in blind]
     known = chance(protocol, judgements, options, defined)
     # Expected values have no interval; the draw's interval is computed only where it may give a warning.
-    if not (resampling.studentised and not drawn.excluded and np.ptp(judgements.group)):
+    if drawn.excluded or not np.ptp(judgements.group):
         drawn = protocol.evaluate(judgements, resampling, options)
     outcome = _with_undefined(blind, drawn)
     estimates = {
@@ -319,7 +319,7 @@ def _row(
 def resampling_of(config: RunConfig) -> Resampling:
     """Return the resampling of a run's intervals."""
     interval = config.interval
-    return Resampling(interval.resamples, interval.seed, interval.level, interval.method, interval.fewest)
+    return Resampling(interval.resamples, interval.seed, interval.level, interval.fewest)
 
 
 DETECTORS: Mapping[str, Callable[[Floats, Floats], Floats]] = {

@@ -136,8 +136,8 @@ def make_sheet(
     standard = [*of_data(data, footer_settings(frame))]
     if intervals:
         interval = Interval(**panel.config.interval.model_dump())
-        settings |= panel.config.interval.drawn() | {"method": interval.method}
-        signed |= resampled_fields(interval.level, interval.resamples, interval.seed, interval.method, interval.fewest)
+        settings |= panel.config.interval.drawn()
+        signed |= resampled_fields(interval.level, interval.resamples, interval.seed, interval.fewest)
         standard.append(Note("uncertainty", interval_settings(interval, data.groups)))
         standard.append(Note("few groups", few_groups_of_sheet(interval, data.groups)))
     signed |= versions("metaeval", "numpy", "scipy")

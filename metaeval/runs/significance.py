@@ -1,10 +1,10 @@
 """The significance tests of a table: each pair of metrics, and each metric against each control.
 
 A difference of two metrics, or of a metric and a control, is divided by its cluster standard error, as for its
-interval, so that the test and the interval agree. A permutation test that exchanges the scores of two metrics group by
-group takes its place where it is asked for, and for measures without influence values. Pairs of metrics are one family
-of tests, and comparisons with controls another, so that which metrics differ does not depend on the controls. A pair
-with a control that is a metric of the run is a comparison with that control. Each family is adjusted by Holm's method.
+interval, so that the test and the interval agree. Two metrics' measures that a protocol resamples are tested by its
+exchanges of their scores. Pairs of metrics are one family of tests, and comparisons with controls another, so that
+which metrics differ does not depend on the controls. A pair with a control that is a metric of the run is a comparison
+with that control. Each family is adjusted by Holm's method.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from metaeval.report.result import Comparison, Result, Row, Significance, placed
 from metaeval.report.significance_verdicts import above, differs
 from metaeval.report.table import known
 from metaeval.stats.arrays import Floats
-from metaeval.stats.crossed_clusters import CrossedInfluence
-from metaeval.stats.significance import benjamini_hochberg, holm, holm_against
+from metaeval.stats.significance import holm, holm_against
 from protocols.comparison import Difference, Tested, compare, tested_against
 from protocols.contract import Protocol, Resampling
 
@@ -53,26 +52,22 @@ def significance(
         max(settings.permutations, ceil(2 * tests * within / settings.alpha))
         for tests in (len(pairs), against_controls)
     )
-    normal = [key for key in keys if protocol.measure(key).normal]
-    influences = (outcome.influence.get(key) for _, outcome in tested.values() for key in normal)
-    # An exchange of whole groups would take systems as fixed.
-    crossed = any(isinstance(influence, CrossedInfluence) for influence in influences)
-    by_exchange = settings.test == "exchange" and not crossed
+    of_pairs = [key for key in keys if protocol.measure(key).tested]
     rivals: dict[str, dict[str, Tested | None]] = {name: {**(against or {}).get(name, {})} for name in tested}
-    for name, other in () if by_exchange else pairs:
+    for name, other in pairs:
         rivals[name].setdefault(other, tested[other])
-    wanted = keys if against_controls else normal
+    wanted = keys if against_controls else of_pairs
     by_t = tested_against(protocol, options, resampling, tested, rivals, wanted, resamples)
     differences = {}
     for pair in pairs:
         # Measures that the protocol resamples have exchanges of their own.
-        exchanged = set(normal) if by_exchange else tested[pair[0]][1].resampled.keys()
+        exchanged = tested[pair[0]][1].resampled.keys()
         differences[pair] = {key: test for key, test in by_t.get(pair, {}).items() if key not in exchanged}
-        if rest := [key for key in normal if key not in differences[pair]]:
+        if rest := [key for key in of_pairs if key not in differences[pair]]:
             (first, first_outcome), (second, second_outcome) = (tested[name] for name in pair)
             both = (first, second), (first_outcome, second_outcome)
             differences[pair] |= compare(protocol, *both, resampling, permutations, options, rest)
-    comparisons = [_comparison(key, pair, differences[pair][key]) for key in normal for pair in pairs]
+    comparisons = [_comparison(key, pair, differences[pair][key]) for key in of_pairs for pair in pairs]
     controls = [
         _comparison(key, (name, other), by_t[name, other][key])
         for key in keys
@@ -87,7 +82,6 @@ def significance(
         comparisons=comparisons,
         controls=controls,
         family=settings.family,
-        test="exchange" if by_exchange else "t",
     )
     return adjusted([table], None if settings.family == "table" else lambda test: test.measure)[0]
 
@@ -127,7 +121,7 @@ def adjusted(tables: Sequence[Significance], family: Callable[[Comparison], Hash
         update = {}
         for name, tests in (("comparisons", table.comparisons), ("controls", table.controls)):
             same = ((test, of_pair[_both(test)]) for test in tests)
-            update[name] = [test.model_copy(update={"p": of.p, "holm": of.holm, "bh": of.bh}) for test, of in same]
+            update[name] = [test.model_copy(update={"p": of.p, "holm": of.holm}) for test, of in same]
         whole.append(table.model_copy(update={**update, "tests": most}))
     return whole
 
@@ -152,7 +146,7 @@ def withheld(tests: Significance, rows: Iterable[Row]) -> Significance:
         spans = [side.bounds or (side.value or 0.0, side.value or 0.0) for side in sides]
         (worst, _), (_, best) = spans if (test.difference or 0.0) > 0 else spans[::-1]
         if any(side.bounds for side in sides) and differs(test, alpha) and worst <= best:
-            return test.model_copy(update={"holm": None, "bh": None, "note": REVERSIBLE})
+            return test.model_copy(update={"holm": None, "note": REVERSIBLE})
         return test
 
     of_controls = [*map(kept, tests.controls)]
@@ -176,15 +170,13 @@ def _in_families(
     tests = [(number, test) for number, table in enumerate(tables) for test in table]
     names = [family(test) if family else None for _, test in tests]
     p = np.array([np.nan if test.p is None else test.p for _, test in tests])
-    by_holm, by_bh, most = p.copy(), p.copy(), 0
+    by_holm, most = p.copy(), 0
     for name in dict.fromkeys(names):
         places = [place for place, other in enumerate(names) if other == name]
         by_holm[places] = adjust([tests[place] for place in places], p[places])
-        by_bh[places] = benjamini_hochberg(p[places])
         most = max(most, int(np.count_nonzero(~np.isnan(p[places]))))
     in_order = (
-        test.model_copy(update={"holm": known(holm_p), "bh": known(bh_p)})
-        for (_, test), holm_p, bh_p in zip(tests, by_holm, by_bh, strict=True)
+        test.model_copy(update={"holm": known(holm_p)}) for (_, test), holm_p in zip(tests, by_holm, strict=True)
     )
     return [[next(in_order) for _ in table] for table in tables], most
 

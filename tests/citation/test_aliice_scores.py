@@ -67,7 +67,7 @@ def judge_answers(answers, parser, entails, profile, splitter=RULES):
     _, by_mark = citation_shares(answers, lines)
     own = by_group if profile.precision == "groups" else by_mark
     found, groups, marks = (
-        estimate(macro(shares), *group_codes(answers), Resampling(10, method="percentile"))
+        estimate(macro(shares), *group_codes(answers), Resampling(10, fewest=2))
         for shares in (recall, by_group, by_mark)
     )
     precision = groups if profile.precision == "groups" else marks

@@ -176,15 +176,15 @@ def test_correlations_are_scipys_and_their_intervals_draw_responses():
     gold = rng.choice([0, 0.25, 0.5, 0.75, 1], size=90)
     score = 0.5 * gold + rng.choice([0, 0.25, 0.5], size=90)
     group = np.repeat(np.arange(30), 3)
-    found = correlations(score, gold, group, Resampling(200, method="percentile"))
+    found = correlations(score, gold, group, Resampling(200, fewest=2))
     for name, official in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
         assert found[name].value == pytest.approx(official(score, gold).statistic, abs=1e-12)
         assert found[name].low < found[name].value < found[name].high
-    constant = correlations(np.ones(90), gold, group, Resampling(10, method="percentile"))
+    constant = correlations(np.ones(90), gold, group, Resampling(10, fewest=2))
     assert constant["pearson"].value is constant["kendall"].low is None
-    lone = correlations(score, gold, np.full(90, 3), Resampling(10, method="percentile"))
+    lone = correlations(score, gold, np.full(90, 3), Resampling(10, fewest=2))
     assert (lone["pearson"].value, lone["pearson"].low) == (found["pearson"].value, None)
-    empty = correlations(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64), Resampling(10, method="percentile"))
+    empty = correlations(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64), Resampling(10, fewest=2))
     assert empty["spearman"].value is None
 
 

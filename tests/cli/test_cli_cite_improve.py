@@ -11,7 +11,7 @@ pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
-QUICK = ("-s", "interval.resamples=30", "-s", "interval.method=percentile", "-s", "backoff=0.01", "-s", "retries=20")
+QUICK = ("-s", "interval.resamples=30", "-s", "interval.fewest=2", "-s", "backoff=0.01", "-s", "retries=20")
 PASSAGES = [{"text": "Rain fell."}, {"text": "Snow fell."}, {"text": "Fog rose."}]
 
 

@@ -90,9 +90,9 @@ def test_the_recipe_holds_what_was_given_and_no_default(ran):
             "metrics": ["overlap", "rouge"],
             "difference": [2.0, 5.0],
             "interval": {
-                **{"resamples": 20, "seed": 0, "level": 0.95, "method": "t", "fewest": 6, "cluster": "group"},
+                **{"resamples": 20, "seed": 0, "level": 0.95, "fewest": 6, "cluster": "group"},
             },
-            "comparison": {"test": "t", "permutations": 20, "alpha": 0.05, "family": "column"},
+            "comparison": {"permutations": 20, "alpha": 0.05, "family": "column"},
         },
         "files": {},
     }

@@ -49,7 +49,7 @@ SETTINGS = {
         [
             "'interval.sed'",
             "Did you mean 'seed'?",
-            "Known: cluster, fewest, level, method, resamples, seed.",
+            "Known: cluster, fewest, level, resamples, seed.",
         ],
     ),
     "no equals sign": ("seed", ["--set takes key=value", "--set interval.seed=3"]),
@@ -63,7 +63,7 @@ SETTINGS = {
     "not YAML": ("chunk.size=[1", ["--set chunk.size", "not YAML"]),
     "doubtful number": ("chunk.size=012", ["--set chunk.size", "can be read as two numbers", "in quotes"]),
     "choice": ("chunk.mode=sentence", ["--set chunk.mode", "'sentences', 'whole-sentences' or 'words'"]),
-    "method of intervals": ("interval.method=bca", ["--set interval.method is 'bca'", "'t' or 'percentile'"]),
+    "clusters of intervals": ("interval.cluster=x", ["--set interval.cluster is 'x'", "'group' or 'group,system'"]),
     "metric option": ("metric_options.overlap.content=1", ["'content'", "of metric 'overlap'", "Known: content_only"]),
     "metric option's value": ("metric_options.overlap.content_only=7", ["'content_only'", "is 7", "valid boolean"]),
     "options of no metric": ("metric_options.roug.stem=1", ["metric in metric_options 'roug'", "Did you mean 'rouge'"]),

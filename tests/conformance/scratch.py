@@ -157,7 +157,8 @@ def _uncounted(judgements, resampling, options):
 
 
 def _unseeded(judgements, resampling, options):
-    return evaluate(judgements, dataclasses.replace(resampling, seed=next(Cumulative.calls)), options)
+    level = resampling.level * 0.999 ** next(Cumulative.calls)
+    return evaluate(judgements, dataclasses.replace(resampling, level=level), options)
 
 
 def _unchecked(judgements, resampling, options):

@@ -1,4 +1,4 @@
-"""Two metrics compared: p-values against an exchange of scores written out here, and what must hold of any pair."""
+"""Two metrics compared: against a jackknife over groups that is written out here, and what must hold of any pair."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from scipy import stats as scipy_stats
 from sklearn.metrics import cohen_kappa_score, f1_score, ndcg_score, roc_auc_score
 
 from metaeval.stats.influence import Influence, minus_known, t_test
-from metaeval.stats.resampling import bootstrap, swaps
 from protocols import classification, comparison, correlation, decision, preference, retrieval
 from protocols.comparison import CHANCE_DRAWS, NOT_BOTH, Difference, Expected, chance, compare
 from protocols.contract import Judgements, Protocol, Resampling
@@ -21,13 +20,12 @@ from protocols.contract import Judgements, Protocol, Resampling
 Floats = NDArray[np.float64]
 Official = Callable[[Judgements], float]
 
-PERMUTATIONS = 79
 RESAMPLING = Resampling(n=60, seed=3)
 
 
 def _auc(high: float, low: float) -> Official:
     def area(rows: Judgements) -> float:
-        # By Mann and Whitney's rank sum: scikit-learn's function takes many times as long, and is asked for each swap.
+        # By Mann and Whitney's rank sum: scikit-learn's function takes many times as long, and is asked often.
         positive, negative = rows.gold == high, rows.gold == low
         above = scipy_stats.rankdata(rows.score[positive | negative])[positive[positive | negative]].sum()
         n = int(positive.sum())
@@ -74,20 +72,16 @@ def _kappa(rows: Judgements) -> float:
     return float(cohen_kappa_score(rows.gold, rows.score, weights="quadratic"))
 
 
-def _ranks(score: Floats) -> Floats:
-    return np.asarray(scipy_stats.rankdata(score))
-
-
-# Measure -> its protocol, the form in which scores are exchanged, the official function.
-MEASURES: dict[str, tuple[Protocol, Callable[[Floats], Floats], Official]] = {
-    "pearson": (correlation.PROTOCOL, scipy_stats.zscore, _scipy(scipy_stats.pearsonr)),
-    "spearman": (correlation.PROTOCOL, _ranks, _scipy(scipy_stats.spearmanr)),
-    "kendall": (correlation.PROTOCOL, _ranks, _scipy(scipy_stats.kendalltau)),
-    "fs_ns": (classification.PROTOCOL, _ranks, _auc(2, 0)),
-    "overall": (classification.PROTOCOL, _ranks, _overall),
-    "ndcg@5": (retrieval.PROTOCOL, _ranks, _ndcg_at_5),
-    "macro_f1": (decision.PROTOCOL, np.asarray, _macro_f1),
-    "kappa": (decision.PROTOCOL, np.asarray, _kappa),
+# Measure -> its protocol, and the official function.
+MEASURES: dict[str, tuple[Protocol, Official]] = {
+    "pearson": (correlation.PROTOCOL, _scipy(scipy_stats.pearsonr)),
+    "spearman": (correlation.PROTOCOL, _scipy(scipy_stats.spearmanr)),
+    "kendall": (correlation.PROTOCOL, _scipy(scipy_stats.kendalltau)),
+    "fs_ns": (classification.PROTOCOL, _auc(2, 0)),
+    "overall": (classification.PROTOCOL, _overall),
+    "ndcg@5": (retrieval.PROTOCOL, _ndcg_at_5),
+    "macro_f1": (decision.PROTOCOL, _macro_f1),
+    "kappa": (decision.PROTOCOL, _kappa),
 }
 every_measure = pytest.mark.parametrize("key", list(MEASURES))
 
@@ -102,74 +96,66 @@ def two(seed: int = 0, n_groups: int = 20, noise: tuple[float, float] = (1.0, 1.
     return Judgements(gold, one, pool // 2, pool), Judgements(gold, other, pool // 2, pool)
 
 
-def held(
-    key: str, one: Judgements, other: Judgements, resampling: Resampling = RESAMPLING, permutations: int = PERMUTATIONS
-) -> Difference:
-    protocol = MEASURES[key][0] if key in MEASURES else correlation.PROTOCOL
+def held(key: str, one: Judgements, other: Judgements, resampling: Resampling = RESAMPLING) -> Difference:
+    """The difference as a table has it: tested by t, or with a note that says why there is no test."""
+    protocol = MEASURES[key][0] if key in MEASURES else classification.PROTOCOL
     outcomes = protocol.evaluate(one, resampling, {}), protocol.evaluate(other, resampling, {})
-    return compare(protocol, (one, other), outcomes, resampling, permutations, {}, (key,))[key]
+    metrics, against = {"one": (one, outcomes[0])}, {"one": {"other": (other, outcomes[1])}}
+    by_t = comparison.tested_against(protocol, {}, resampling, metrics, against, [key], 0).get(("one", "other"), {})
+    return by_t[key] if key in by_t else compare(protocol, (one, other), outcomes, resampling, 0, {}, (key,))[key]
 
 
-def exchanged(key: str, one: Judgements, other: Judgements) -> tuple[float, float]:
-    """The difference and its p: both metrics on one scale, and group by group their scores exchanged."""
-    protocol, scale, official = MEASURES[key]
+def written_out(key: str, one: Judgements, other: Judgements) -> tuple[float, float]:
+    """The difference on the rows of both, and its standard error: the jackknife over groups."""
+    protocol, official = MEASURES[key]
     both = ~np.isnan(one.score) & ~np.isnan(other.score)
-    pair = one.rows(both), other.rows(both)
+    pair = [rows.rows(both) for rows in (one, other)]
     if protocol.judge:
-        pair = protocol.judge(pair[0], {}), protocol.judge(pair[1], {})
-    a, b = (scale(rows.score) for rows in pair)
-    codes, group = np.unique(pair[0].group, return_inverse=True)
-    weights = np.concatenate(list(swaps(codes.size, PERMUTATIONS, RESAMPLING.seed)), axis=1).T
-    differences = []
-    # Every other weighting is the first metric's side: in its second half, the groups that it takes from the other.
-    for from_other in weights[0::2, codes.size :].astype(bool):
-        swapped = from_other[group]
-        sides = np.where(swapped, b, a), np.where(swapped, a, b)
-        values = [official(pair[0].with_score(side)) for side in sides]
-        differences.append(values[0] - values[1])
-    observed, permuted = abs(differences[0]), np.abs(differences[1:])
-    hits = np.sum(permuted >= observed - 1e-12) + np.isnan(permuted).sum()
-    return differences[0], float((1 + hits) / (1 + PERMUTATIONS))
+        pair = [protocol.judge(rows, {}) for rows in pair]
+    codes = np.unique(pair[0].group)
+    values = [
+        official(pair[0].rows(kept)) - official(pair[1].rows(kept))
+        for kept in (np.ones(both.sum(), dtype=bool), *(pair[0].group != code for code in codes))
+    ]
+    left_out, n = np.array(values[1:]), codes.size
+    return values[0], float(np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum()))
 
 
 @every_measure
-@pytest.mark.parametrize("seed", [0, 1])
-def test_p_is_that_of_an_exchange_written_out(key: str, seed: int) -> None:
-    value, p = exchanged(key, *two(seed))
-    found = held(key, *two(seed))
-    assert found.value == pytest.approx(value, abs=1e-12)
-    assert found.p == p
-    assert found.rows == 160
-
-
-@pytest.mark.parametrize("key", ["pearson", "spearman", "fs_ns", "ndcg@5", "macro_f1"])
-def test_missing_scores_restrict_to_the_rows_of_both(key: str) -> None:
-    # Group 5 is lost to the first metric as a whole, and rows here and there to either.
-    one, other = two(4)
-    rng = np.random.default_rng(9)
-    one = one.with_score(np.where((one.group == 5) | (rng.random(160) < 0.1), np.nan, one.score))
-    other = other.with_score(np.where(rng.random(160) < 0.1, np.nan, other.score))
-    both = ~np.isnan(one.score) & ~np.isnan(other.score)
-    value, p = exchanged(key, one, other)
-    found = held(key, one, other)
-    assert (found.rows, found.p) == (both.sum(), p)
-    assert found.value == pytest.approx(value, abs=1e-12)
-
-
 @pytest.mark.parametrize("missing", [False, True])
-def test_the_interval_is_that_of_paired_differences_of_resampled_groups(missing: bool) -> None:
-    # Resampled are all 20 groups, also one that lost its scores: rows repeated by weight, scipy's rho of either.
-    one, other = two(2)
-    if missing:
-        one = one.with_score(np.where(one.group == 5, np.nan, one.score))
-    kept = ~np.isnan(one.score)
-    differences = []
-    for weights in np.concatenate(list(bootstrap(20, 60, 3)), axis=1).T[1:]:
-        rows = np.repeat(np.flatnonzero(kept), weights[one.group[kept]])
-        rho = [scipy_stats.spearmanr(metric.score[rows], metric.gold[rows]).statistic for metric in (one, other)]
-        differences.append(rho[0] - rho[1])
-    found = held("spearman", one, other, dataclasses.replace(RESAMPLING, method="percentile"))
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(differences, [0.025, 0.975])), abs=1e-12)
+def test_the_difference_is_that_of_the_rows_that_both_scored(key: str, missing: bool) -> None:
+    one, other = two(4)
+    if missing:  # group 5 is lost to the first metric as a whole, and rows here and there to either
+        rng = np.random.default_rng(9)
+        one = one.with_score(np.where((one.group == 5) | (rng.random(160) < 0.1), np.nan, one.score))
+        other = other.with_score(np.where(rng.random(160) < 0.1, np.nan, other.score))
+    value, _ = written_out(key, one, other)
+    found = held(key, one, other)
+    assert found.value == pytest.approx(value, abs=1e-12)
+    assert found.rows == (~np.isnan(one.score) & ~np.isnan(other.score)).sum()
+    assert found.low is not None
+    assert found.high is not None
+    assert found.p is not None
+    assert found.low < value < found.high
+    assert (found.p <= 0.05) == (found.low > 0 or found.high < 0)
+
+
+@pytest.mark.parametrize("groups", ["of eight rows", "of one row"])
+@pytest.mark.parametrize("key", ["pearson", "spearman", "kendall"])
+def test_p_is_that_of_the_jackknife_over_groups(key: str, groups: str) -> None:
+    # Data without groups have one for each row.
+    one, other = two(3)
+    if groups == "of one row":
+        one, other = (dataclasses.replace(rows, group=np.arange(160)) for rows in (one, other))
+    value, error = written_out(key, one, other)
+    found = held(key, one, other)
+    # On the logit scale of the range of a difference of two correlations, -2 to 2.
+    at = (value + 2) / 4
+    t = np.log(at / (1 - at)) / (error / 4 / (at * (1 - at)))
+    moved = [correlation.PROTOCOL.influence(rows, one.group.max() + 1, {}, [key])[key] for rows in (one, other)]
+    apart = moved[0] - moved[1]
+    assert apart.standard_error == pytest.approx(error, abs=1e-12)
+    assert found.p == pytest.approx(2 * scipy_stats.t.sf(abs(t), apart.effective_groups - 1), rel=1e-9)
 
 
 @every_measure
@@ -182,21 +168,14 @@ def test_identical_metrics(key: str) -> None:
 def test_the_other_way_round_is_the_mirror_image(key: str) -> None:
     one, other = two(6)
     there, back = held(key, one, other), held(key, other, one)
-    assert back.p == there.p
+    assert back.p == pytest.approx(there.p, abs=1e-12)
     assert there.value is not None
     assert (back.value, back.low, back.high) == pytest.approx((-there.value, -there.high, -there.low), abs=1e-12)
 
 
 @every_measure
-def test_p_is_never_0(key: str) -> None:
-    # The oracle against noise: no exchange of 40 groups comes near, so that p is the least there is, 1 / (1 + 79).
-    one, other = two(8, n_groups=40, noise=(0.0, 9.0))
-    assert held(key, one, other).p == 1 / 80
-
-
-@every_measure
 def test_one_group_shows_no_difference(key: str) -> None:
-    # All is exchanged or nothing, and either way the two are as far apart as they are. Decisions need five groups.
+    # Decisions need five groups.
     one, other = (dataclasses.replace(rows, group=np.zeros(160, dtype=np.int64)) for rows in two())
     found = held(key, one, other)
     assert (found.low, found.high) == (None, None)
@@ -204,52 +183,27 @@ def test_one_group_shows_no_difference(key: str) -> None:
         assert (found.value, found.p, found.note) == (None, None, "undefined for one of the two")
     else:
         assert (found.p, found.note) == (None, "no interval: all pairs come from one group")
+        assert found.value == pytest.approx(MEASURES[key][1](one) - MEASURES[key][1](other), abs=1e-12)
 
 
 def test_a_measure_whose_rows_come_from_one_group_has_no_interval() -> None:
-    # FULL and PARTIAL stand in group 0 alone: to resample it only repeats it, and an interval would be one point.
+    # FULL and PARTIAL stand in group 0 alone.
     one, other = two()
     gold = np.where(one.group == 0, 1.0 + np.arange(160) % 2, 0.0)
     one, other = (dataclasses.replace(rows, gold=gold) for rows in (one, other))
-    resampling = dataclasses.replace(RESAMPLING, method="percentile")
-    outcomes = tuple(classification.evaluate(rows, resampling, {}) for rows in (one, other))
-    found = compare(classification.PROTOCOL, (one, other), outcomes, resampling, 79, {}, ("fs_ps", "fs_ns"))
-    note = "no interval: all pairs come from one group"
-    assert (found["fs_ps"].low, found["fs_ps"].high, found["fs_ps"].p, found["fs_ps"].note) == (None, None, None, note)
-    assert found["fs_ns"].low is not None
+    found = held("fs_ps", one, other)
+    assert (found.low, found.high, found.p) == (None, None, None)
+    assert found.note == "no interval: all pairs come from one group"
 
 
-def test_an_exchange_without_effect_is_as_large_as_none() -> None:
-    # The metrics have the same scores in another order: in group 0 turned against the gold, elsewhere among rows of
-    # one level, which changes no sum but for its last bits. Whichever groups are exchanged, the difference is the
-    # observed one or its opposite: every exchange is a hit, and p = 1.
-    rng = np.random.default_rng(0)
-    group, gold = np.repeat(np.arange(12), 30), np.tile(np.repeat([0.0, 1, 2], 10), 12)
-    score = gold + rng.normal(size=gold.size)
-    other = score.reshape(12, 3, 10)[:, :, ::-1].copy()
-    other[0] = other[0, ::-1]
-    pair = (Judgements(gold, scores.ravel(), group, group) for scores in (score, other))
-    assert held("pearson", *pair).p == 1
-
-
-def test_groups_of_one_row_are_exchanged_row_by_row() -> None:
-    one, other = (dataclasses.replace(rows, group=np.arange(160)) for rows in two(3))
-    value, p = exchanged("spearman", one, other)
-    found = held("spearman", one, other)
-    assert found.p == p
-    assert found.value == pytest.approx(value, abs=1e-12)
-
-
-def test_an_exchange_that_leaves_nothing_defined_counts_against_the_difference() -> None:
-    # One metric varies in group 0 alone, the other in group 1 alone. To exchange one of the two groups leaves one side
-    # without any variation, so that all four exchanges are hits: p = 1 (scipy's coefficient is NaN there).
-    gold, group = np.array([0.0, 1, 2, 0, 2, 1]), np.array([0, 0, 0, 1, 1, 1])
-    one = Judgements(gold, np.array([1.0, 2, 3, 2, 2, 2]), group, group)
-    other = Judgements(gold, np.array([2.0, 2, 2, 1, 2, 3]), group, group)
-    value, p = exchanged("spearman", one, other)
-    found = held("spearman", one, other, dataclasses.replace(RESAMPLING, n=0))
-    assert value != 0
-    assert found.p == p == 1
+def test_a_difference_that_is_undefined_without_a_group_says_so() -> None:
+    # The first metric varies in group 0 alone, so that it has no correlation without it.
+    one, other = two()
+    flat = one.with_score(np.where(one.group == 0, one.score, 0.5))
+    found = held("spearman", flat, other)
+    assert found.value is not None
+    assert (found.low, found.high, found.p) == (None, None, None)
+    assert found.note == "no interval: undefined without one of the groups"
 
 
 def test_no_row_in_common() -> None:
@@ -267,31 +221,17 @@ def test_a_constant_metric_has_no_difference(key: str) -> None:
     assert found == Difference(160, None, note="undefined for one of the two")
 
 
-def test_measures_that_are_not_tested_have_an_interval_and_no_p() -> None:
-    system = np.tile(np.arange(4), 40)
-    one, other = (dataclasses.replace(rows, system=system) for rows in two())
-    for key in ("partial_spearman", "residual_spearman"):
-        found = held(key, one, other)
-        assert found.p is None
-        assert found.low is not None
-        assert found.high is not None
-        assert found.value is not None
-        assert found.low < found.value < found.high
-    assert held("partial_pearson", one, other).p is not None
+def test_without_resamples_there_is_a_test_and_no_interval() -> None:
+    found, usual = held("spearman", *two(), resampling=Resampling(n=0)), held("spearman", *two())
+    assert (found.low, found.high, found.note) == (None, None, "")
+    assert (found.value, found.p) == (usual.value, usual.p)
 
 
-def test_without_permutations_or_resamples() -> None:
-    found = held("spearman", *two(), resampling=Resampling(n=0), permutations=0)
-    assert (found.low, found.p, found.note) == (None, None, "")
-    assert found.value is not None
-
-
-@pytest.mark.parametrize("method", ["t", "percentile"])
-def test_a_control_is_met_with_an_interval_where_the_run_gives_intervals(method: str) -> None:
+def test_a_control_is_met_with_an_interval_where_the_run_gives_intervals() -> None:
     one, other = two(3)
 
     def met(**settings: object) -> Difference:
-        resampling = dataclasses.replace(RESAMPLING, method=method, **settings)
+        resampling = dataclasses.replace(RESAMPLING, **settings)
         tested = [(rows, classification.PROTOCOL.evaluate(rows, resampling, {})) for rows in (one, other)]
         against = {"metric": {"control": tested[1]}}
         found = comparison.tested_against(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +11,12 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, cohen_kappa_score, f1_score
 
+from metaeval.config import ComparisonConfig
 from metaeval.corpus.loading import load_dataset
 from metaeval.registry import find
+from metaeval.report.result import Comparison
+from metaeval.runs.significance import significance
 from metaeval.stats.resampling import bootstrap
-from protocols.comparison import compare
 from protocols.contract import Estimate, Judgements, Outcome, Resampling
 from protocols.decision import MEASURES, PROTOCOL, decide, evaluate
 
@@ -41,7 +43,6 @@ def check_undefined(outcome: Outcome, note: str) -> None:
     assert set(outcome.estimates) == set(MEASURES)
     for estimate in outcome.estimates.values():
         assert estimate == Estimate(None, note=note)
-    assert all(np.isnan(values).all() for values in outcome.replicates.values())
     assert outcome.scored + outcome.unscored + sum(outcome.excluded.values()) == outcome.total
 
 
@@ -96,19 +97,19 @@ def test_options_reach_the_decisions() -> None:
     assert [option.default for option in PROTOCOL.options.values()] == ["5", "macro-f1"]
 
 
-def test_the_interval_is_that_of_the_decisions_of_resampled_groups() -> None:
+def test_resampled_values_are_those_of_the_decisions_of_resampled_groups() -> None:
     # Decisions stay as they are, groups are drawn: scikit-learn on rows repeated by the weights of their group.
     given = sample()
     decided = decide(given, {})
-    outcome = evaluate(given, Resampling(n=40, seed=2, method="percentile"), {})
-    weightings = np.concatenate(list(bootstrap(40, 40, 2)), axis=1).T[1:]
+    draws = bootstrap(40, 40, 2)
+    weightings = np.concatenate(list(draws), axis=1).T
+    found = PROTOCOL.replicate(decided, 40, draws, {}, list(OFFICIAL))
     for key, official in OFFICIAL.items():
         values = []
         for weights in weightings:
             repeats = weights[given.group]
             values.append(official(np.repeat(given.gold, repeats), np.repeat(decided.score, repeats)))
-        ends = outcome.estimates[key].low, outcome.estimates[key].high
-        assert ends == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])), abs=1e-12)
+        assert found[key] == pytest.approx(values, abs=1e-12)
 
 
 def test_a_group_is_decided_without_its_own_gold() -> None:
@@ -148,21 +149,25 @@ def test_gold_off_the_three_levels_is_excluded() -> None:
     assert outcome.estimates == evaluate(given.rows(~off), POINT, {}).estimates
 
 
+def held(one: Judgements, other: Judgements, keys: Sequence[str] = tuple(MEASURES)) -> list[Comparison]:
+    """The comparisons of two metrics, as a table has them."""
+    resampling = Resampling(n=20)
+    tested = {name: (rows, evaluate(rows, resampling, {})) for name, rows in (("one", one), ("other", other))}
+    answer = significance(PROTOCOL, {}, resampling, ComparisonConfig(), tested, keys)
+    assert answer is not None
+    return answer.comparisons
+
+
 @pytest.mark.parametrize("stray", [0.5, 3.0, -1.0])
 def test_a_comparison_leaves_out_what_the_table_leaves_out(stray: float) -> None:
     given = sample()
     other = given.with_score(np.round(given.score + np.random.default_rng(5).normal(size=240), 2))
     off = np.arange(240) % 6 == 0
 
-    def held(one: Judgements, two: Judgements) -> dict[str, float | None]:
-        outcomes = evaluate(one, Resampling(n=20), {}), evaluate(two, Resampling(n=20), {})
-        found = compare(PROTOCOL, (one, two), outcomes, Resampling(n=20), 99, {}, tuple(MEASURES))
-        return {key: difference.p for key, difference in found.items()}
-
     strayed = [dataclasses.replace(rows, gold=np.where(off, stray, rows.gold)) for rows in (given, other)]
     known = [rows.rows(~off) for rows in (given, other)]
     assert np.unique(known[0].group).size == 40
-    assert held(*strayed) == held(*known)
+    assert [one.p for one in held(*strayed)] == [one.p for one in held(*known)]
 
 
 @pytest.mark.parametrize("lost", ["level", "groups"])
@@ -174,7 +179,6 @@ def test_a_comparison_of_what_cannot_be_decided_says_so(lost: str) -> None:
         given = given.with_group(given.group % 3)
     other = given.with_score(np.where(np.arange(240) < 20, np.nan, -given.score))
     for two in (other, given.with_score(-given.score)):
-        outcomes = evaluate(given, Resampling(n=20), {}), evaluate(two, Resampling(n=20), {})
-        found = compare(PROTOCOL, (given, two), outcomes, Resampling(n=20), 99, {}, ("macro_f1",))["macro_f1"]
-        assert (found.value, found.low, found.p) == (None, None, None)
+        (found,) = held(given, two, ["macro_f1"])
+        assert (found.difference, found.low, found.p) == (None, None, None)
         assert found.note == "undefined for one of the two"

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 from sklearn.metrics import ndcg_score, roc_auc_score
 
+from metaeval.config import ComparisonConfig
+from metaeval.runs.significance import significance
 from protocols import classification, correlation, decision, retrieval
-from protocols.comparison import compare
 from protocols.contract import Estimate, Judgements, Outcome, Protocol, Resampling
 
 Floats = NDArray[np.float64]
@@ -148,22 +149,23 @@ EDGES = {
 
 @every_protocol
 @pytest.mark.parametrize("edge", list(EDGES))
-@pytest.mark.parametrize("method", ["t", "percentile"])
 @pytest.mark.parametrize("levels", [False, True], ids=["ratings", "levels"])
-def test_edge_matrix(protocol: Protocol, edge: str, method: str, levels: bool) -> None:
+def test_edge_matrix(protocol: Protocol, edge: str, levels: bool) -> None:
     # RuntimeWarnings are errors in this suite, so that this says too: no 0 / 0 and no mean of NaN on the way.
     given = dataclasses.replace(EDGES[edge], levels=levels)
-    resampling = Resampling(n=20, method=method)  # type: ignore[arg-type]
+    resampling = Resampling(n=20)
     outcome = protocol.evaluate(given, resampling, {})
     check(outcome)
     keys = [key for key in protocol.shown(given, {}) if key in outcome.estimates]
     mirrored = given.with_score(-given.score)
     outcomes = outcome, protocol.evaluate(mirrored, resampling, {})
-    for key, found in compare(protocol, (given, mirrored), outcomes, resampling, 19, {}, keys).items():
-        numbers = [number for number in (found.value, found.low, found.high, found.p) if number is not None]
+    tested = {"one": (given, outcomes[0]), "mirrored": (mirrored, outcomes[1])}
+    answer = significance(protocol, {}, resampling, ComparisonConfig(), tested, keys)
+    for found in answer.comparisons if answer else ():
+        numbers = [number for number in (found.difference, found.low, found.high, found.p) if number is not None]
         assert all(math.isfinite(number) for number in numbers)
-        assert (found.value is None) <= bool(found.note), key
-        assert found.p is None or 1 / 20 <= found.p <= 1
+        assert (found.difference is None) <= bool(found.note), found.measure
+        assert found.p is None or 0 <= found.p <= 1
 
 
 def test_a_metric_of_one_value() -> None:
@@ -195,9 +197,9 @@ def test_a_comparison_leaves_out_what_the_table_leaves_out() -> None:
         given = given.with_score(np.where(kept, given.score, -100.0))
         other = given.with_score(np.where(kept, given.score + rng.normal(size=120), -100.0))
         assert np.unique(given.group[kept]).size == np.unique(given.group).size
-        found = []
+        found, drawn = [], Resampling(n=20)
         for pair in ((given, other), (given.rows(kept), other.rows(kept))):
-            outcomes = tuple(protocol.evaluate(rows, Resampling(n=20), {}) for rows in pair)
-            of_pair = compare(protocol, pair, outcomes, Resampling(n=20), 99, {}, keys)
-            found.append([(one.value, one.low, one.high, one.p) for one in of_pair.values()])
+            tested = {name: (rows, protocol.evaluate(rows, drawn, {})) for name, rows in zip("ab", pair, strict=True)}
+            answer = significance(protocol, {}, drawn, ComparisonConfig(), tested, keys)
+            found.append([one.model_copy(update={"rows": 0}) for one in answer.comparisons])
         assert found[0] == found[1]

@@ -7,7 +7,6 @@ from scipy.stats.mstats import winsorize
 
 from protocols import correlation
 from protocols.contract import Judgements, Resampling
-from protocols.contrasts import closed_forms
 
 
 def rows(errors):
@@ -51,13 +50,3 @@ def test_heavy_tails_are_warned_of_where_nothing_is_drawn_in():
 def test_scores_of_any_size_have_a_kurtosis(scale):
     judged = HEAVY.with_score(HEAVY.score * scale)
     assert correlation.HEAVY_TAILS in correlation.evaluate(judged, Resampling(n=100), {}).warnings
-
-
-def test_closed_forms_read_the_scores_as_the_coefficient_does():
-    """Williams' test of winsorised correlations: what it gives of scores that were winsorised before."""
-    others = [HEAVY, HEAVY.with_score(HEAVY.gold + np.random.default_rng(5).standard_t(2, 600))]
-    before = [judged.with_score(correlation.winsorised(judged.score)) for judged in others]
-    pearson = correlation.PROTOCOL.measure("pearson")
-    robust = closed_forms(pearson, *others, {"robust": "winsor"})
-    assert robust == closed_forms(pearson, *before)
-    assert robust["williams"] != closed_forms(pearson, *others)["williams"]

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
+from metaeval.stats.resampling import bootstrap
 from protocols import classification, correlation, retrieval
 from protocols.contract import Estimate, Judgements, Outcome, Resampling
 
@@ -159,8 +160,7 @@ def test_mean_of_bounds_takes_the_value_of_a_part_that_cannot_move() -> None:
 
 def test_mean_has_no_interval_if_one_part_comes_from_one_group() -> None:
     given = rows([2, 1, 2, 1, 0, 0], [0.9, 0.5, 0.4, 0.3, 0.6, 0.1], pool=[0, 0, 0, 0, 1, 2])
-    outcome = classification.evaluate(given, Resampling(100, method="percentile"), {})
-    assert outcome.estimates["fs_ns"].low is not None
+    outcome = classification.evaluate(given, Resampling(100, fewest=2), {})
     for key in ("fs_ps", "overall"):
         assert outcome.estimates[key].value is not None
         assert outcome.estimates[key].note == "no interval: all pairs come from one group"
@@ -245,11 +245,12 @@ def test_retrieval_refuses_a_pool_in_two_groups() -> None:
 
 
 def test_a_resampled_mean_is_the_mean_over_the_drawn_pools() -> None:
-    # Two groups of one pool each, values 1 and .63093: a resample holds both, or one of them twice. Of 200 resamples
-    # each single outcome has a quarter, so the ends of the 95 % interval are the two values themselves.
+    # Two groups of one pool each, values 1 and .63093: a resample holds both, or one of them twice.
     given = rows([2, 0, 0, 2], [0.9, 0.1, 0.9, 0.1], pool=[0, 0, 1, 1])
-    estimate = retrieval.evaluate(given, Resampling(200, method="percentile"), {}).estimates["ndcg@5"]
-    assert (estimate.low, estimate.high) == pytest.approx((0.63093, 1.0), abs=5e-6)
+    draws = bootstrap(2, 50, 0)
+    weights = np.concatenate(list(draws), axis=1)
+    found = retrieval.PROTOCOL.replicate(given, 2, draws, {}, ["ndcg@5"])["ndcg@5"]
+    assert found == pytest.approx((weights.T @ [1, 1 / np.log2(3)]) / 2, abs=1e-12)
 
 
 def test_pools_that_no_metric_can_get_wrong_are_said() -> None:

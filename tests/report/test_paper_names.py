@@ -80,7 +80,7 @@ def _result(above: str, demo: bool = False, name: str = "d") -> Result:
             },
             "data": NO_DATA.model_copy(update={"name": name, "split": "test", "demo": demo}),
             **{"columns": COLUMNS, "rows": [row], "significance": tests},
-            "interval": {"level": 0.95, "method": "t", "resamples": 10, "seed": 0},
+            "interval": {"level": 0.95, "resamples": 10, "seed": 0},
         }
     )
 

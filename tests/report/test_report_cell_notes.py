@@ -127,7 +127,7 @@ def _rating(levels: dict[str, int]) -> Result:
         unit="rating",
         settings={},
         data=data,
-        interval=Interval(resamples=10, seed=0, level=0.95, method="percentile"),
+        interval=Interval(resamples=10, seed=0, level=0.95),
         columns=[PEARSON],
         rows=[row],
     )
@@ -138,7 +138,7 @@ def test_a_rating_has_no_citations_and_no_pairs():
     footer = {note.label: note.text for note in grid.footer}
     assert footer["data"] == ("frank, all: 2,246 statements, 1 group; levels 10 1 / 1 4 / 0.5 3 / 0 2")
     assert footer["ratings"] == "2 scored + 1 unscored (timeout) + 0 excluded = 3"
-    assert footer["uncertainty"] == "95 % percentile intervals, 10 resamples of 1 group, seed 0"
+    assert footer["uncertainty"] == "95 % cluster-t intervals, 1 group"
     assert grid.subtitle == "frank, all, ratings"
     assert grid.footnotes[0].text == "ratings without a score could move the value, [worst..best]:"
 

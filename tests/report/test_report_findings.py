@@ -10,7 +10,6 @@ import pytest
 from metaeval import registry
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings, leading
-from metaeval.report.interval_texts import FEW_GROUPS
 from metaeval.report.ranking_measures import headlines
 from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Perfect, Result, Row, Significance, Value
 from metaeval.report.result_tables import ROWS, headline_grid, suite_grid
@@ -446,12 +445,6 @@ class TestCautions:
             "support scores FS-PS 63.3, PS-NS 50.0 (--set evidence.rule=complete calls them partial)."
         ]
         assert cautions(found[1:]) == []
-
-    def test_few_groups(self):
-        assert cautions([made([A], groups=FEW_GROUPS - 1)]) == [
-            f"{FEW_GROUPS - 1} groups; below {FEW_GROUPS}, resampled intervals tend to be too narrow."
-        ]
-        assert cautions([made([A], groups=FEW_GROUPS)]) == []
 
     def test_few_effective_groups(self):
         few = {**A.values, "overall": A.values["overall"].model_copy(update={"effective": 7.9})}

@@ -70,8 +70,8 @@ def test_every_number_mark_and_aside_is_on_the_page(full):
 def test_the_footer_is_folded_and_what_cells_need_is_not(full):
     text = re.sub("<details>.*?</details>", "", page([full]), flags=re.S)
     assert "5 % of .899: share of the most" in text
-    assert "1,000 resamples of 326 groups" not in text
-    assert "1,000 resamples of 326 groups" in page([full])
+    assert "200 effective of 326 groups" not in text
+    assert "200 effective of 326 groups" in page([full])
 
 
 def test_a_page_asks_for_no_other_file(full):

@@ -40,7 +40,7 @@ def test_the_table_is_spelled_out(same_rows):
 def test_the_footer_counts_every_pair(result):
     text = table_text(lay_out(result), "markdown")
     assert "  * all others: 3,849 scored + 0 unscored + 0 excluded = 3,849\n" in text
-    assert "* uncertainty: 95 % percentile intervals, 1,000 resamples of 326 groups, seed 0\n" in text
+    assert "* uncertainty: 95 % cluster-t intervals, 200 effective of 326 groups\n" in text
 
 
 def test_signatures_stand_in_a_code_block_as_they_are(result):

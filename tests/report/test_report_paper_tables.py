@@ -3,9 +3,7 @@
 import csv
 import io
 
-import numpy as np
 import pytest
-from scipy.stats import norm, t
 
 from metaeval import registry
 from metaeval.errors import UserError
@@ -20,7 +18,6 @@ from metaeval.report.paper_tables import (
 )
 from metaeval.report.result import Column, Value
 from metaeval.report.table_files import FORMATS, format_texts, write_table
-from metaeval.stats.significance import shrunken, shrunken_areas
 
 LABELS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
 
@@ -198,31 +195,3 @@ def test_a_narrow_terminal_parts_the_table_between_data_sets(two, width):
     text = terminal.text_of(score_table(two), width)
     assert text.index("Kendall") < text.index("gensearch, test")
     assert text.count("\n metric ") >= 2
-
-
-def test_a_rare_level_is_drawn_towards_the_mean_of_four_data_sets(two):
-    """The binormal scale: probits of value and ends, the error by Student's t; Morris' weights by `shrunken`."""
-    column = Column(key="fs_ns", label="FS v. NS", scale=100, digits=1)
-    known = {"w": (0.85, 0.80, 0.89, 80.0), "x": (0.82, 0.76, 0.87, 60.0), "y": (0.9, 0.86, 0.93, 90.0)}
-    known["z"] = (0.97, 0.7, 0.998, 8.0)
-    results = []
-    for name, (value, low, high, effective) in known.items():
-        row = (
-            two[0]
-            .rows[0]
-            .model_copy(update={"values": {"fs_ns": Value(value=value, low=low, high=high, effective=effective)}})
-        )
-        update = {"protocol": "classification", "columns": [column], "rows": [row]}
-        results.append(two[0].model_copy(update={**update, "data": two[0].data.model_copy(update={"name": name})}))
-    grid = score_table(results, shrunken_areas)
-    ends = norm.ppf(np.array(list(known.values()))[:, [0, 1, 2]])
-    errors = (ends[:, 2] - ends[:, 1]) / 2 / t.ppf(0.975, np.array([79.0, 59, 89, 7]))
-    middle, reach = shrunken(ends[:, 0], errors)[3]
-    block = grid.blocks[-1]
-    value, low, high = (f"{100 * norm.cdf(end):.1f}" for end in (middle, *reach))
-    assert (block.title, block.lines[0].name) == ("empirical Bayes", "a")
-    assert [str(cell.number) for cell in block.lines[0].cells[:3]] == [""] * 3
-    assert (block.lines[0].cells[3].number, block.lines[0].cells[3].interval) == (value, f"{low}–{high}")
-    assert grid.blocks[0].lines[0].cells[3].number == "97.0"
-    assert "empirical Bayes" in [note.label for note in grid.footnotes]
-    assert "empirical Bayes" not in [block.title for block in score_table(results[1:], shrunken_areas).blocks]

@@ -31,15 +31,13 @@ def evaluated(tmp_path, rows, **settings):
     return metaeval.evaluate(dataset="ratings", data=rows, **chosen)
 
 
-def test_both_effective_numbers_stand_under_the_table_and_pairs_are_tested_by_t(tmp_path):
-    by_area, by_rank = evaluated(tmp_path, ratings(), **CLUSTER, comparison={"test": "exchange"})
+def test_both_effective_numbers_stand_under_the_table(tmp_path):
+    by_area, by_rank = evaluated(tmp_path, ratings(), **CLUSTER)
     alone, _ = evaluated(tmp_path, ratings())
 
     (systems, _, most), (groups, _, most_groups) = (by_area.interval.effective[name] for name in ("system", "group"))
     assert (systems, groups) == (8, 20)
     assert most <= 8 < most_groups <= 20
-    # An exchange of whole groups would take systems as fixed.
-    assert by_area.significance.test == "t"
     for row, other in zip(by_area.rows[:2], alone.rows[:2], strict=True):
         value, narrower = row.values["auc"], other.values["auc"]
         assert value.value == narrower.value
@@ -50,7 +48,7 @@ def test_both_effective_numbers_stand_under_the_table_and_pairs_are_tested_by_t(
 
 
 def test_results_of_groups_alone_are_written_as_in_earlier_versions():
-    settings = {"resamples": 1000, "seed": 0, "level": 0.95, "method": "t", "fewest": 6.0}
+    settings = {"resamples": 1000, "seed": 0, "level": 0.95, "fewest": 6.0}
     assert Interval(**settings).model_dump() == settings
     assert Interval(**settings, cluster="group,system").model_dump()["cluster"] == "group,system"
 
@@ -58,5 +56,3 @@ def test_results_of_groups_alone_are_written_as_in_earlier_versions():
 def test_data_without_systems_and_resamples_of_groups_are_refused(tmp_path):
     with pytest.raises(UserError, match="needs to know the system of each row"):
         evaluated(tmp_path, ratings(systems=False), **CLUSTER)
-    with pytest.raises(UserError, match=r"needs interval\.method=t"):
-        evaluated(tmp_path, ratings(), interval={"cluster": "group,system", "method": "percentile"})

@@ -1,4 +1,4 @@
-"""Intervals of any measure under weightings of groups, by each method, against what is written out."""
+"""Intervals of any measure under weightings of groups, against what is written out."""
 
 import math
 
@@ -10,7 +10,6 @@ from metaeval.citation.measures import AnswerShare, estimate, macro, means, micr
 from metaeval.stats.arrays import weighted_sums
 from metaeval.stats.influence import COUNTS
 from metaeval.stats.intervals import LOST_WITHOUT_A_GROUP, ONE_GROUP, Resampling, intervals
-from metaeval.stats.resampling import bootstrap, percentile_interval
 
 VALUES = np.array([0.1, 0.9, 0.4, 0.6, 0.8, 0.3, 0.7, 0.2, 0.5, 0.95])
 ONES = np.ones(10, dtype=np.int64)
@@ -37,12 +36,6 @@ def test_t_is_the_cluster_standard_error_on_the_logit_scale():
 
     (plain,) = intervals(mean, ONES, Resampling())
     assert (plain.low, plain.high) == pytest.approx((value - quantile * error, value + quantile * error), abs=1e-12)
-
-
-def test_percentiles_are_those_of_the_resamples():
-    values = mean(bootstrap(10, 300, 4))
-    (percentile,) = intervals(mean, ONES, Resampling(300, 4, method="percentile"))
-    assert (percentile.low, percentile.high) == percentile_interval(values[1:], 0.95)
 
 
 def test_no_interval_says_why():

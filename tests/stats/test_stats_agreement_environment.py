@@ -6,15 +6,18 @@ import dataclasses
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from metaeval.config import ComparisonConfig
+from metaeval.runs.significance import significance
 from metaeval.stats import arrays
+from metaeval.stats.resampling import bootstrap
 from protocols import classification, correlation, decision, preference, retrieval, systems
-from protocols.comparison import compare
+from protocols.comparison import compared_by
 from protocols.contract import Judgements, Protocol, Resampling
 
 PROTOCOLS = [
@@ -22,7 +25,7 @@ PROTOCOLS = [
     *(preference.PROTOCOL, systems.PROTOCOL),
 ]
 
-# Every protocol, both intervals, comparisons of two metrics with unlike missing rows; compiled loops however few.
+# Every protocol, its intervals, comparisons of two metrics with unlike missing rows; compiled loops however few.
 DIGITS = """
 import hashlib
 import sys
@@ -30,8 +33,11 @@ if sys.argv[1] == "without numba":
     sys.modules["numba"] = None
 import numpy as np
 from metaeval.stats import arrays
+from metaeval.config import ComparisonConfig
+from metaeval.runs.significance import significance
+from metaeval.stats.resampling import bootstrap
 from protocols import classification, correlation, decision, retrieval
-from protocols.comparison import compare
+from protocols.comparison import compared_by
 from protocols.contract import Judgements, Resampling
 
 arrays._ENOUGH_WORK = 0
@@ -48,18 +54,22 @@ for levels, rated in ((True, gold), (False, graded)):
     if not levels:
         pair = [rows.rows(np.arange(n) < 600) for rows in pair]
     for protocol in (correlation, classification, retrieval, decision)[: 4 if levels else 2]:
-        for method in ("t", "percentile"):
-            resampling = Resampling(n=130, method=method)
-            outcomes = [protocol.evaluate(rows, resampling, {}) for rows in pair]
-            keys = protocol.PROTOCOL.shown(pair[0], {})[:4]
-            found = compare(protocol.PROTOCOL, pair, outcomes, resampling, 70, {}, keys)
-            digits = hashlib.sha256()
-            for outcome in outcomes:
-                for key, values in outcome.replicates.items():
-                    digits.update(key.encode() + values.tobytes())
-                for key, moved in outcome.influence.items():
-                    digits.update(key.encode() + (moved.parts.tobytes() if moved else b""))
-            print(levels, protocol.__name__, method, digits.hexdigest(), outcomes[0].estimates, found)
+        resampling = Resampling(n=130)
+        outcomes = [protocol.evaluate(rows, resampling, {}) for rows in pair]
+        keys = protocol.PROTOCOL.shown(pair[0], {})[:4]
+        tested = {name: (rows, outcome) for name, rows, outcome in zip("ab", pair, outcomes)}
+        found = significance(protocol.PROTOCOL, {}, resampling, ComparisonConfig(), tested, keys)
+        digits = hashlib.sha256()
+        codes = np.unique(pair[0].group)
+        for rows, outcome in zip(pair, outcomes):
+            used = compared_by(protocol.PROTOCOL, rows, ~np.isnan(rows.score), {})
+            used = used.with_group(np.searchsorted(codes, used.group))
+            replicates = protocol.PROTOCOL.replicate(used, codes.size, bootstrap(codes.size, 130, 0), {}, keys)
+            for key, values in replicates.items():
+                digits.update(key.encode() + values.tobytes())
+            for key, moved in outcome.influence.items():
+                digits.update(key.encode() + (moved.parts.tobytes() if moved else b""))
+        print(levels, protocol.__name__, digits.hexdigest(), outcomes[0].estimates, found)
 print("compiled:", arrays._loops() is not None, file=sys.stderr)
 """
 
@@ -81,7 +91,7 @@ def digits(numba: str, **environment: str) -> tuple[str, str]:
 @pytest.fixture(scope="module")
 def usual() -> str:
     found, compiled = digits("with numba", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTHONHASHSEED="0")
-    assert found.count("\n") == 12
+    assert found.count("\n") == 6
     assert compiled == f"compiled: {arrays.find_spec('numba') is not None}"
     return found
 
@@ -121,8 +131,13 @@ ADDED = ("pearson", "sys_pearson", "input_pearson")
 """Add products in the order of the rows, which may move the last bit; they are held to 1e-12 elsewhere."""
 
 
-def _bytes(values: Mapping[str, np.ndarray]) -> dict[str, bytes]:
-    return {key: column.tobytes() for key, column in values.items() if key not in ADDED}
+def _replicates(protocol: Protocol, rows: Judgements, keys: Sequence[str]) -> dict[str, bytes]:
+    """The values under 60 resamples of groups, by measure."""
+    codes = np.unique(rows.group)
+    used = compared_by(protocol, rows, ~np.isnan(rows.score), {})
+    used = used.with_group(np.searchsorted(codes, used.group))
+    values = protocol.replicate(used, codes.size, bootstrap(codes.size, 60, 0), {}, keys)
+    return {key: column.tobytes() for key, column in values.items()}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
@@ -134,9 +149,11 @@ def test_order_of_rows_moves_no_digit(protocol: Protocol, path: str, choose_path
     if protocol is systems.PROTOCOL:
         sample = _of_systems(sample[0]), _of_systems(sample[1])
     for pair in (sample, tuple(_shuffled(rows) for rows in sample)):
-        resampling = Resampling(n=60, method="percentile")
+        resampling = Resampling(n=60)
         outcomes = [protocol.evaluate(rows, resampling, {}) for rows in pair]
-        keys = [key for key in outcomes[0].estimates if key not in ADDED]
-        held = compare(protocol, pair, outcomes, resampling, 79, {}, keys)  # type: ignore[arg-type]
-        found.append(([_bytes(outcome.replicates) for outcome in outcomes], held))
+        keys = [key for key in protocol.shown(pair[0], {}) if key not in ADDED]
+        tested = {name: (rows, outcome) for name, rows, outcome in zip("ab", pair, outcomes, strict=True)}
+        held = significance(protocol, {}, resampling, ComparisonConfig(permutations=79), tested, keys)
+        replicates = [_replicates(protocol, rows, keys) for rows in pair]
+        found.append((replicates, [{key: outcome.estimates[key] for key in keys} for outcome in outcomes], held))
         assert found[0] == found[-1]

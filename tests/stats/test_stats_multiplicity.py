@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from metaeval.stats.significance import benjamini_hochberg, holm, holm_against
-
-both = pytest.mark.parametrize(("adjust", "method"), [(holm, "holm"), (benjamini_hochberg, "fdr_bh")])
+from metaeval.stats.significance import holm, holm_against
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -24,30 +22,27 @@ def uncollected() -> Iterator[None]:
         yield
 
 
-@both
 @settings(max_examples=100, deadline=None)
 @given(p=st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]), min_size=1, max_size=30))
-def test_agrees_with_statsmodels_to_the_last_bit(adjust, method, p):
-    assert adjust(np.array(p)).tolist() == multipletests(p, method=method)[1].tolist()
+def test_agrees_with_statsmodels_to_the_last_bit(p):
+    assert holm(np.array(p)).tolist() == multipletests(p, method="holm")[1].tolist()
 
 
-@both
-def test_undefined_p_values_are_not_counted(adjust, method):
+def test_undefined_p_values_are_not_counted():
     p = np.array([0.04, np.nan, 0.01, 0.03, np.nan])
-    adjusted = adjust(p)
+    adjusted = holm(p)
     assert np.isnan(adjusted).tolist() == [False, True, False, False, True]
-    assert adjusted[[0, 2, 3]].tolist() == multipletests([0.04, 0.01, 0.03], method=method)[1].tolist()
+    assert adjusted[[0, 2, 3]].tolist() == multipletests([0.04, 0.01, 0.03], method="holm")[1].tolist()
 
 
-@both
-def test_edges(adjust, method):
-    assert adjust(np.array([])).size == 0
-    assert np.isnan(adjust(np.full(2, np.nan))).all()
+def test_edges():
+    assert holm(np.array([])).size == 0
+    assert np.isnan(holm(np.full(2, np.nan))).all()
     given_p = np.array([0.5, 0.1])
-    adjust(given_p)
+    holm(given_p)
     assert given_p.tolist() == [0.5, 0.1]
     with pytest.raises(ValueError, match=r"0 \.\. 1, got 1\.5"):
-        adjust(np.array([0.1, 1.5]))
+        holm(np.array([0.1, 1.5]))
 
 
 def test_against_controls_by_hand():

@@ -1,9 +1,9 @@
-"""Pairs of metrics: equivalence, closed-form tests, groups needed, their table, and the headline of `compare`."""
+"""Pairs of metrics: their differences, equivalence, their table, and the headline of `compare`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
@@ -15,19 +15,15 @@ from metaeval.report.findings import leading
 from metaeval.report.ranking_measures import Headline
 from metaeval.report.result import Column, Result, Significance
 from metaeval.report.result_tables import comparison_grid
-from metaeval.report.sentence_templates import TESTS
+from metaeval.report.sentence_templates import PAIRED_TEST
 from metaeval.report.significance_verdicts import alpha_of
-from metaeval.report.table import UNDEFINED, Block, Cell, Note, Record, Table, TableLine, format_p, format_value, plain
+from metaeval.report.table import UNDEFINED, Block, Cell, Note, Record, Table, TableLine, format_value, plain
 from metaeval.report.table_notes import letters, rank_interval
 from metaeval.runs.evaluation import ProtocolSetup, evaluate
 from metaeval.runs.score_panel import Panel, headline_measure, judged
 from protocols.contrasts import Contrast, contrasts
 
-_TESTS = {"delong": "DeLong p", "williams": "Williams p", "steiger": "Steiger p"}
-
 _NAMES = ("measure", "one", "other")
-
-POWER = 0.8
 
 # With more pairs the terminal shows those of neighbours.
 _MANY = 6
@@ -79,8 +75,7 @@ def compare_pairs(panel: Panel, protocol_setup: ProtocolSetup, margin: float) ->
         data=result.data,
         settings={
             **{**result.settings, "protocol": protocol.name, "unit": result.unit, "margin": margin},
-            **{"alpha": tested.alpha, "power": POWER, "test": tested.test, "permutations": tested.permutations},
-            **{**panel.config.interval.drawn(), "method": panel.config.interval.method},
+            **{"alpha": tested.alpha, "permutations": tested.permutations, **panel.config.interval.drawn()},
         },
         records=[
             {**pair.model_dump(mode="json"), **{k: v for k, v in asdict(contrast).items() if k not in _NAMES}}
@@ -113,33 +108,31 @@ def ranking(result: Result, keys: Sequence[str]) -> Note:
 def _grid(
     result: Result, tested: Significance, pair_contrasts: Sequence[Contrast], keys: Sequence[str], margin: float
 ) -> Table:
-    """Return the table of pairs with further columns: closed-form tests, equivalence, groups needed."""
+    """Return the table of pairs with one column more: equivalence within the margin."""
     columns = [column for column in result.columns if column.key in keys]
     plain_grid = comparison_grid(result, keys)
-    pair_contrasts = [contrast for contrast in pair_contrasts if contrast.measure in keys]
     by_place = {(contrast.measure, contrast.one, contrast.other): contrast for contrast in pair_contrasts}
-    tests = {
-        key: label
-        for key, label in _TESTS.items()
-        if any(getattr(contrast, key) is not None for contrast in pair_contrasts)
-    }
     pairs = {column.key: [pair for pair in tested.comparisons if pair.measure == column.key] for column in columns}
     shown = [column for column in columns if pairs[column.key]]
     blocks = []
     for block, column in zip(plain_grid.blocks, shown, strict=True):
         lines = [
-            TableLine(line.name, (*line.cells, *_cells(by_place[pair.measure, pair.one, pair.other], column, tests)))
+            TableLine(line.name, (*line.cells, _equal(by_place[pair.measure, pair.one, pair.other], column)))
             for line, pair in zip(block.lines, pairs[column.key], strict=True)
         ]
         blocks.append(Block(block.title, tuple(lines)))
     reading, *others = plain_grid.footer
     one_difference = len({(column.scale, column.digits) for column in columns}) == 1
     margin_text = f"±{format_value(margin, columns[0])}" if one_difference else f"±{margin:g} (unscaled)"
+    equal = (
+        f"two one-sided tests at {tested.alpha:g}: whether the {100 * (1 - 2 * tested.alpha):g} % interval of the "
+        f"difference lies within {margin_text}, and the smallest margin that it lies in"
+    )
     return replace(
         plain_grid,
-        headings=(*plain_grid.headings, *tests.values(), f"equal within {margin_text}", "groups needed"),
+        headings=(*plain_grid.headings, f"equal within {margin_text}"),
         blocks=tuple(blocks),
-        footer=(reading, ranking(result, keys), *_notes(pair_contrasts, tests, tested.alpha, margin_text), *others),
+        footer=(reading, ranking(result, keys), Note("equal within", equal), *others),
     )
 
 
@@ -160,38 +153,21 @@ def _neighbours(grid: Table, result: Result, tested: Significance, key: str) -> 
     return replace(grid, blocks=(Block(block.title, tuple(kept)),), footer=(shown_note, *grid.footer))
 
 
-def _cells(contrast: Contrast, column: Column, tests: Mapping[str, str]) -> tuple[Cell, ...]:
-    closed = [Cell(format_p(getattr(contrast, key))) for key in tests]
-    equal = UNDEFINED
-    if contrast.equal_within is not None:
-        equal = f"{'yes' if contrast.equivalent else 'no'}, ±{format_value(contrast.equal_within, column)}"
-    return (*closed, Cell(equal), Cell(UNDEFINED if contrast.needed is None else f"{contrast.needed:,}"))
-
-
-def _notes(
-    pair_contrasts: Sequence[Contrast], tests: Mapping[str, str], alpha: float, margin_text: str
-) -> tuple[Note, ...]:
-    groups = max((contrast.groups for contrast in pair_contrasts), default=0)
-    closed = " and ".join(label.removesuffix(" p") for label in tests.values())
-    equal = (
-        f"two one-sided tests at {alpha:g}: whether the {100 * (1 - 2 * alpha):g} % interval of the difference "
-        f"lies within {margin_text}, and the smallest margin that it lies in"
-    )
-    needed = f"groups for {100 * POWER:g} % power if the true difference were the one found; here are {groups:,}"
-    independent = f"the tests of {closed} take rows as independent, which rows of one group are not: cross-checks only"
-    notes = (Note("equal within", equal), Note("needed", needed), Note("closed form", independent if closed else ""))
-    return tuple(note for note in notes if note.text)
+def _equal(contrast: Contrast, column: Column) -> Cell:
+    if contrast.equal_within is None:
+        return Cell(UNDEFINED)
+    return Cell(f"{'yes' if contrast.equivalent else 'no'}, ±{format_value(contrast.equal_within, column)}")
 
 
 _CORRELATION = Column(key="", label="", digits=2)
 
 
-def _shown(adjusted: bool) -> tuple[str, str, str]:
-    return "difference", "Holm" if adjusted else "p", "groups needed"
+def _shown(adjusted: bool) -> tuple[str, str]:
+    return "difference", "Holm" if adjusted else "p"
 
 
 def headline_pairs(pairs: Sequence[PairTables]) -> Table:
-    """Return one table of the headline measures of all protocols: difference, adjusted p, and groups needed."""
+    """Return one table of the headline measures of all protocols: difference and adjusted p."""
     first = pairs[0].headline
     adjusted = any("Holm" in tables.headline.headings for tables in pairs)
     blocks = []
@@ -205,7 +181,7 @@ def headline_pairs(pairs: Sequence[PairTables]) -> Table:
     of_first = {str(note.label): note for note in first.footer}
     readings = (Note("reading", _reading(pairs, blocks)), _adjustment(pairs))
     ranks = of_first["ranks"] if len(pairs) == 1 else Note()  # of several protocols the files hold them
-    notes = (of_first.get("shown", Note()), *readings, ranks, of_first.get("needed", Note()))
+    notes = (of_first.get("shown", Note()), *readings, ranks)
     used = {mark for block in blocks for line in block.lines for cell in line.cells for mark in cell.marks}
     return replace(
         first,
@@ -276,8 +252,7 @@ def _difference_sentence(pairs: Sequence[PairTables], headlines: Sequence[Headli
             )
             names = f"{plain(str(record['one']))} minus {plain(str(record['other']))}"
             groups = count(int(record["groups"] or 0), "group")
-            test = TESTS[str(tables.sheet.settings["test"])].format(permutations=tables.sheet.settings["permutations"])
-    return f"{names}: {', '.join(differences)}; {groups}, {test}." if differences else ""
+    return f"{names}: {', '.join(differences)}; {groups}, {PAIRED_TEST}." if differences else ""
 
 
 def _alike(records: Sequence[Record]) -> str:

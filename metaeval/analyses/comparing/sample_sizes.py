@@ -21,11 +21,11 @@ from metaeval.runs.evaluation import ProtocolSetup, column_of, find_protocols, n
 from metaeval.runs.prepared_run import Frame
 from metaeval.runs.score_panel import Panel, headline_measure, judged, make_sheet
 from metaeval.stats.influence import Influence, resampled
+from metaeval.stats.intervals import studentised_interval
 from metaeval.stats.prediction_powered import wilson
 from metaeval.stats.resampling import bootstrap
 from protocols.comparison import both_scored, minus
 from protocols.contract import Judgements, Measure
-from protocols.contrasts import Spread, spreads
 from protocols.simulation import Power, Task, influence_of_one, paired, simulated_power
 
 POWERS = (0.8, 0.9)
@@ -137,28 +137,28 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
     measure = protocol.measure(key) if key else headline_measure(protocol_setup, frame, first)
     if why := measure.blind(judged(frame, first)):
         raise UserError(f"{measure.label} cannot compare metrics on {frame.name}: {why}. Choose another --measure.")
-    spread, influence, pair = _spread(panel, protocol_setup, frame, measure)
-    if spread.standard_error is None:
+    influence, pair = _pilot(panel, protocol_setup, frame, measure)
+    if not influence.standard_error > 0:
         raise UserError(
             f"{first.name} and {second.name} do not differ in any group under {measure.label}, so that nothing can be "
             "planned: choose another --measure or other metrics."
         )
-    true_differences = [raw_difference(difference, measure) for difference in differences] or [abs(spread.observed)]
+    true_differences = [raw_difference(difference, measure) for difference in differences] or [abs(influence.value)]
     if not all(true_differences):
         raise UserError(f"{first.name} and {second.name} are equal in {measure.label} here: give --difference NUMBER.")
     alpha, cited = panel.config.comparison.alpha, frame.summary.citations
-    task = Task(protocol, options, measure.key, panel.config.interval.seed, panel.config.comparison.test)
+    task = Task(protocol, options, measure.key, panel.config.interval.seed)
     pilots = _pilots(panel, influence)
-    powers = [_simulated(task, pair, frame, alpha, spread, difference) for difference in true_differences]
+    powers = [_simulated(task, pair, frame, alpha, influence, difference) for difference in true_differences]
     of = np.unique(pair[0].group).size, pair[0].gold.size, cited
     needs_by_difference = [
         needs(difference, power, pilots, *of) for difference, power in zip(true_differences, powers, strict=True)
     ]
-    ends = spread.interval(panel.config.interval.level) or (None, None)
+    ends = studentised_interval(influence, influence.groups, panel.resampling)[0] or (None, None)
     shared = {
         **{"measure": measure.key, "one": first.name, "other": second.name},
-        **{"pilot_difference": spread.observed, "pilot_low": ends[0], "pilot_high": ends[1]},
-        **{"standard_error": spread.standard_error, "pilot_groups": frame.summary.groups},
+        **{"pilot_difference": influence.value, "pilot_low": ends[0], "pilot_high": ends[1]},
+        **{"standard_error": influence.standard_error, "pilot_groups": frame.summary.groups},
     }
     errors = [known(power.error) if math.isfinite(power.error) else None for power in powers]
     headings = ("power now", *(what for _ in POWERS for what in ("groups", "citations" if cited else "ratings")))
@@ -175,7 +175,7 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
             for need in row_needs
         ],
         groups=[ColumnGroup("", 1), *(ColumnGroup(f"at {100 * power:g} % power", 2) for power in POWERS)],
-        notes=_notes(panel.config, frame, (spread.observed, *ends), column_of(measure), powers, needs_by_difference),
+        notes=_notes(panel.config, frame, (influence.value, *ends), column_of(measure), powers, needs_by_difference),
     )
 
 
@@ -234,17 +234,17 @@ SAMPLES = 200
 
 
 def _simulated(
-    task: Task, rows: tuple[Judgements, Judgements], frame: Frame, alpha: float, spread: Spread, difference: float
+    task: Task, rows: tuple[Judgements, Judgements], frame: Frame, alpha: float, influence: Influence, difference: float
 ) -> Power:
     """Simulate the power for a true difference, with the two metrics' values at equal distance from their mean."""
-    middle, half = sum(map(task.value, rows)) / 2, math.copysign(difference / 2, spread.observed)
+    middle, half = sum(map(task.value, rows)) / 2, math.copysign(difference / 2, influence.value)
     try:
         pair = paired(task, *rows, (middle + half, middle - half))
     except ValueError as error:
         raise UserError(
             f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}. Try another --difference."
         ) from error
-    effect = difference / (spread.standard_error * math.sqrt(spread.groups)) if spread.standard_error else None
+    effect = difference / (influence.standard_error * math.sqrt(np.unique(rows[0].group).size))
     return simulated_power(task, pair, alpha, POWERS, SAMPLES, effect)
 
 
@@ -257,25 +257,23 @@ def _at(simulation: Power, difference: float, other: float, groups: int) -> str:
     return f"{100 * replace(simulation, effect=effect).at(groups):.0f} %"
 
 
-def _pilots(panel: Panel, influence: Influence | None) -> tuple[float, float] | None:
-    """Return the 95 % range of squared standard errors of resampled pilots, relative to this pilot's; None if unknown.
+def _pilots(panel: Panel, influence: Influence) -> tuple[float, float]:
+    """Return the 95 % range of squared standard errors of resampled pilots, relative to this pilot's.
 
     influence: influence values of the observed difference.
     """
-    if influence is None or not (error := influence.standard_error) > 0:
-        return None
     draws = bootstrap(influence.rows.shape[1], max(panel.config.interval.resamples, 200), panel.config.interval.seed)
     _, errors = resampled(influence, draws)
-    low, high = np.quantile((errors / error) ** 2, [0.025, 0.975])
+    low, high = np.quantile((errors / influence.standard_error) ** 2, [0.025, 0.975])
     return float(low), float(high)
 
 
-def _spread(
+def _pilot(
     panel: Panel, protocol_setup: ProtocolSetup, frame: Frame, measure: Measure
-) -> tuple[Spread, Influence | None, tuple[Judgements, Judgements]]:
-    """Return the difference with its spread, its influence values, and both metrics' input on the rows both scored.
+) -> tuple[Influence, tuple[Judgements, Judgements]]:
+    """Return the influence values of the difference, and both metrics' input on the rows that both scored.
 
-    The influence is None where one metric's is undefined. Raises `UserError` for a measure that the data do not have or
+    Raises `UserError` for a measure that the data do not have or
     that is undefined on them, and for data of one group.
     """
     protocol, options = protocol_setup
@@ -283,18 +281,17 @@ def _spread(
     known_here = protocol.evaluate(pair[panel.columns[0].name], panel.resampling, options).estimates
     if measure.key not in known_here:
         raise UserError(f"{measure.label} is not a measure of {frame.name}: choose among {', '.join(known_here)}.")
-    (spread_by_measure,) = spreads(protocol, options, panel.resampling, pair, [measure.key]).values()
-    spread = spread_by_measure.get(measure.key)
-    if spread is None or np.isnan(spread.observed):
-        why = known_here[measure.key].note or "for one of the two"
-        raise UserError(f"{measure.label} is undefined on {frame.name} ({why}): choose another measure.")
-    if spread.groups < 2:
-        raise UserError(f"{frame.name} has one group, and a pilot needs 2 or more: choose other data.")
     first, second = pair.values()
+    if np.unique(first.group).size < 2:
+        raise UserError(f"{frame.name} has one group, and a pilot needs 2 or more: choose other data.")
     both = both_scored(first, second)
     rows = first.rows(both), second.rows(both)
     task, codes = Task(protocol, options, measure.key), np.unique(rows[0].group)
-    return spread, minus(*(influence_of_one(task, each, codes) for each in rows)), rows
+    influence = minus(*(influence_of_one(task, each, codes) for each in rows)) if codes.size > 1 else None
+    if influence is None:
+        why = known_here[measure.key].note or "for one of the two"
+        raise UserError(f"{measure.label} is undefined on {frame.name} ({why}): choose another measure.")
+    return influence, rows
 
 
 def _rows(every: Sequence[Sequence[Need]], column: Column) -> Iterator[TableRow]:

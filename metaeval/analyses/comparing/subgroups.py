@@ -16,8 +16,8 @@ from metaeval.config import RunConfig
 from metaeval.display_text import count
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import safe_name
-from metaeval.report.interval_texts import level_and_method
-from metaeval.report.result import Column, Interval, Value
+from metaeval.report import sentence_templates
+from metaeval.report.result import Column, Value
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Cell, Note, Record, Table, TableRow, plain
 from metaeval.report.table_notes import numbers
@@ -213,11 +213,8 @@ def _of_subgroups(note: Note, panel: Panel) -> Note:
     interval = panel.config.interval
     if note.label != "uncertainty" or not interval.resamples:
         return note
-    intervals = level_and_method(Interval(**interval.model_dump()))
-    if interval.method == "t":
-        return Note(note.label, f"{intervals}, from each part's own groups")
-    resampled = f"{count(interval.resamples, 'resample')} of each part's own groups, seed {interval.seed}"
-    return Note(note.label, f"{intervals}, {resampled}")
+    intervals = sentence_templates.INTERVALS.format(level=100 * interval.level)
+    return Note(note.label, f"{intervals}, from each part's own groups")
 
 
 def _records(

@@ -58,12 +58,12 @@ class Provenance:
         key = (name, self.data.name, self.kind) if self.kind else (name, self.data.name)
         drawn = self.interval
         fixed = {
-            **resampled_fields(drawn.level, drawn.resamples, drawn.seed, drawn.method, drawn.fewest),
+            **resampled_fields(drawn.level, drawn.resamples, drawn.seed, drawn.fewest),
             **versions("metaeval", "numpy"),
         }
         answers = {"answers": data_reference(self.data), **self.fields}
         signatures = tuple(signature({**answers, **judge, **fixed}) for judge in self.judges)
-        settings = {**self.fields, **drawn.drawn(), "method": drawn.method}
+        settings = {**self.fields, **drawn.drawn()}
         titled = replace(grid, key=key, title=title, subtitle=self.subtitle, footer=footer, signatures=signatures)
         return replace(titled, name=name, data=self.data, settings=settings, records=records).noting(self.data.demo)
 

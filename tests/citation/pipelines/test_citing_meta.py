@@ -5,7 +5,6 @@ The backend is `overlap` at 0.5: the share of a claim's content words that stand
 
 import json
 
-import numpy as np
 import pytest
 from scipy import stats
 
@@ -28,7 +27,6 @@ from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError
 from metaeval.llm.messages import read_reply
 from metaeval.runs.verdict_cutoffs import Cutoff
-from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.intervals import Resampling
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
@@ -311,20 +309,15 @@ def test_systems_as_people_and_as_measures_rate_them(meta):
 
 
 def test_annotators_and_what_is_valued(meta):
-    found = meta("interval.method=percentile")
+    found = meta("interval.fewest=2")
     # Units (1, 1), (0.5, 1), (0, 0.25), (1, 0.5), (0.25, 0), (0.5, 0.5). Squared differences within, in both orders:
     # 2 (0 + 1/4 + 1/16 + 1/4 + 1/16 + 0) = 5/4, over 12 values: D_o = 5/48. Of all twelve, 2 (12 S2 - S1^2) / (12 11)
     # with S1 = 6.5 and S2 = 4 + 4/4 + 2/16 = 5.125: D_e = 2 (61.5 - 42.25) / 132 = 38.5 / 132.
     (alpha,) = sheet(found, "annotators", "").records
     assert alpha["alpha"] == pytest.approx(1 - (5 / 48) / (38.5 / 132), abs=1e-12)
 
-    # By groups: q1 has units (1, 1), (0.5, 1), (1, 0.5), (0.25, 0), q2 (0, 0.25), (0.5, 0.5). Of two groups a resample
-    # is both, or one of them twice: units repeated.
-    def alone(units, times):
-        return krippendorff_alpha(np.repeat(np.array(units), times, axis=0), "interval")
-
-    ends = alone([(1, 1), (0.5, 1), (1, 0.5), (0.25, 0)], 2), alone([(0, 0.25), (0.5, 0.5)], 2)
-    assert (alpha["alpha_low"], alpha["alpha_high"]) == pytest.approx((min(ends), max(ends)), abs=1e-12)
+    # Two groups of four and two units are fewer than two effective ones.
+    assert (alpha["alpha_low"], alpha["alpha_high"]) == (None, None)
     assert alpha["units"] == 6
     counted = sheet(found, "measures", "").records
     assert {one["valued"] for one in counted if one["level"] == "statements"} == {6}

@@ -30,7 +30,7 @@ def row(name, kind="metric", letters=None):
 
 
 def result(*rows, holm=0.2, controls=()):
-    pairs = [Comparison(measure=column.key, one="a", other="b", rows=5, difference=0.1, p=holm, holm=holm, bh=holm)
+    pairs = [Comparison(measure=column.key, one="a", other="b", rows=5, difference=0.1, p=holm, holm=holm)
              for column in COLUMNS]  # fmt: skip
     data = Data(name="d", split="people", fingerprint="f", statements=5, documents=0, citations=0, groups=5, levels={})
     return Result(
@@ -83,7 +83,7 @@ def test_a_control_is_told_once_and_not_row_by_row():
 
 def test_where_no_two_measures_differ_one_sentence_says_so():
     rows = [row(name, letters={"pearson": "a", "spearman": "a"}) for name in ("a", "b")]
-    settings = "(paired cluster permutation, 100 permutations, Holm, alpha 0.05)"
+    settings = "(paired cluster t, Holm, alpha 0.05)"
     assert differences(result(*rows)).text == f"no two of these measures are significantly different {settings}"
     assert [own.letters for own in unmarked(result(*rows)).rows] == [{}, {}]
     told = result(*rows, holm=0.05)

@@ -38,7 +38,7 @@ def evaluate(judgements, resampling, options):
 GAP = Protocol(
     name="gap",
     title="Gap between supported and unsupported",
-    measures=(Measure("gap", "Gap", normal="z", about="difference of the mean scores, as a share of their range"),),
+    measures=(Measure("gap", "Gap", about="difference of the mean scores, as a share of their range"),),
     shown=lambda judgements, options: ("gap",),
     evaluate=evaluate,
     replicate=replicates,
