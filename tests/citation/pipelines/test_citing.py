@@ -21,6 +21,8 @@ from metaeval.stats.intervals import Resampling
 
 RECALL, PRECISION, F1 = "recall", "precision", "f1"
 
+# Passages are single letters, so that a premise is the letters of the passages cited, one a line.
+PASSAGES = [{"text": letter} for letter in "abc"]
 ANSWERS = [
     # Supported by a alone; b is needless.
     {"id": "1", "group": "q1", "text": "Cats sleep all day [1][2]. Dogs bark at night [3].", "system": "old"},

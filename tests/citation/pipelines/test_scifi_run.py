@@ -18,6 +18,8 @@ from metaeval.errors import UserError
 from metaeval.llm.messages import read_reply
 from metaeval.stats.intervals import Resampling
 
+# Passages are single letters: a premise is the letter of the passage.
+PASSAGES = [{"text": letter} for letter in "abc"]
 REFERENCE = {"answer": "Dams store water. Coal is black."}
 DAMS = "Dams store water and barges carry coal."
 ANSWERS = [
