@@ -257,5 +257,3 @@ def rejected(p: Floats, alpha: float) -> Share:
     """Return the share of tests with p of at most `alpha`, among those that could be made (p is not NaN)."""
     made = p[~np.isnan(p)]
     return Share(int(np.count_nonzero(made <= alpha)), made.size)
-
-

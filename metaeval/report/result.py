@@ -167,7 +167,6 @@ class Interval(_ResultModel):
     effective: dict[str, tuple[int, float, float]] = Field(default_factory=dict)
 
 
-
 class Comparison(_ResultModel):
     """The comparison of two metrics under one measure: `one` minus `other` over the rows that both scored.
 

@@ -67,7 +67,7 @@ def test_a_chat_model_has_to_be_named(refused_with, command, does):
         (("--model", "tiny", "--scenario", "citde"), "Did you mean 'cited'"),
         (("--model", "tiny", "-s", "profile=relaesed"), "Did you mean 'released'"),
         (("--model", "tiny", "-s", "splitter=rulse"), "Did you mean 'rules'"),
-        (("--model", "tiny", "-s", "wieght=1"), "Did you mean 'weight'"),
+        (("--model", "tiny", "-s", "concurency=1"), "Did you mean 'concurrency'"),
     ],
 )
 def test_what_citeeval_does_not_know_is_one_sentence(refused_with, command, options, says):
