@@ -43,7 +43,7 @@ def test_a_store_of_a_later_version_is_refused(ran, refused, small, change, comm
     change("PRAGMA user_version=2")
     sentence = refused(*command, *small)
     assert sentence.startswith(
-        "Score store results/scores.sqlite was written by a later version of metaeval (schema 2;"
+        "Score store results/scores.sqlite was written by another version of metaeval (schema 2;"
     )
     assert "--store FILE" in sentence
 
