@@ -363,21 +363,6 @@ def test_what_is_no_score_is_a_status_and_never_ok(tmp_path, wrong, status, list
         assert found.answers == [PairScore(None, Status(status)), PairScore(-3.0)]
 
 
-def test_scores_that_earlier_versions_stored_outside_the_range_are_not_ok(tmp_path):
-    name = registry.name_of("metric", metaeval.metric(low=0, identity="ranged")(lambda_of("ranged")))
-    metric = load_metric(name, RunConfig())
-    with ScoreStore(tmp_path / "scores.sqlite") as store:
-        store.put(metric.identity(), [(pair_key("a", "b"), PairScore(-1.0))])
-        ((_, _, found),) = score_metrics([("a", "b")], [name], RunConfig(), store)
-    assert (found.answers, found.computed) == ([PairScore(None, Status.OUT_OF_RANGE)], 0)
-
-
-def lambda_of(name):
-    names = {}
-    exec(f"def {name}(source, statement): return 1.0", names)
-    return names[name]
-
-
 @pytest.mark.parametrize("workers", [0, 2])
 def test_what_was_scored_before_an_exception_is_stored(folder, workers):
     texts = [("a", f"{'w' * (40 - n)}") for n in range(20)]
