@@ -388,7 +388,6 @@ class TestControls:
         for tests, said in (
             (fewer, "d is significantly better than every control. "),
             ([], "The best control by "),
-            (None, "The best control by "),
         ):
             tested = result.significance.model_copy(update={"controls": tests})
             assert findings([result.model_copy(update={"significance": tested})], DECLARATIONS)[-1].startswith(said)

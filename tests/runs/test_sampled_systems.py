@@ -7,7 +7,6 @@ import pytest
 
 import metaeval
 from metaeval.errors import UserError
-from metaeval.report.result import Interval
 
 CLUSTER = {"interval": {"cluster": "group,system", "fewest": 2}}
 
@@ -45,12 +44,6 @@ def test_both_effective_numbers_stand_under_the_table(tmp_path):
         assert "|by:group+system|" in row.signature
     # An article's pool holds a row of each system, so that its ranking belongs to none of them.
     assert set(by_rank.interval.effective) == {"group"}
-
-
-def test_results_of_groups_alone_are_written_as_in_earlier_versions():
-    settings = {"resamples": 1000, "seed": 0, "level": 0.95, "fewest": 6.0}
-    assert Interval(**settings).model_dump() == settings
-    assert Interval(**settings, cluster="group,system").model_dump()["cluster"] == "group,system"
 
 
 def test_data_without_systems_and_resamples_of_groups_are_refused(tmp_path):

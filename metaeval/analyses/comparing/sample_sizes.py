@@ -244,7 +244,7 @@ def _simulated(
         raise UserError(
             f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}. Try another --difference."
         ) from error
-    effect = difference / (influence.standard_error * math.sqrt(np.unique(rows[0].group).size))
+    effect = difference / (influence.standard_error * math.sqrt(frame.summary.groups))
     return simulated_power(task, pair, alpha, POWERS, SAMPLES, effect)
 
 
@@ -273,8 +273,7 @@ def _pilot(
 ) -> tuple[Influence, tuple[Judgements, Judgements]]:
     """Return the influence values of the difference, and both metrics' input on the rows that both scored.
 
-    Raises `UserError` for a measure that the data do not have or
-    that is undefined on them, and for data of one group.
+    Raises `UserError` for a measure that the data do not have or that is undefined on them, and for data of one group.
     """
     protocol, options = protocol_setup
     pair = {column.name: judged(frame, column) for column in panel.columns}
