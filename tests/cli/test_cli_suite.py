@@ -88,9 +88,9 @@ def test_figures_of_a_job_that_is_done_run_nothing_and_leave_it_the_latest(cli, 
     assert drawn == {"figure-forest", *(f"figure-{kind}-mini-all-chunk" for kind in kinds)}
 
 
-@pytest.mark.usefixtures("every_format")
-def test_a_sentence_is_drawn_with_its_claims(refused, ran):
+def test_a_sentence_is_drawn_with_its_claims(refused, ran, monkeypatch):
     pytest.importorskip("spacy")
+    monkeypatch.setattr("metaeval.report.figures.drawing.FORMATS", [one.strip(".") for one in PICTURES])  # all of them
     ended = ran("results", "figures", "--sentence", "Cups can be made of glass[1] or plastic[2][3].")
     assert "claim 2 [2][3]: Cups can be made of plastic\n" in ended.out
     assert {path.suffix for path in Path("results/figures").glob("sentence-*/tree.*")} == PICTURES
