@@ -16,23 +16,52 @@ import tracemalloc
 from collections import Counter
 from pathlib import Path
 from random import Random
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from metaeval.citation.readers.answer_files import FORMATS, read_answers
 from metaeval.citation.readers.cited_to_answers import read_cited
 from metaeval.corpus.data_rows import DataRow
-from tests.citation.answer_shapes import SHAPES, mangled, many_citations
+from tests.citation.answer_shapes import SHAPES, A, annotation, mangled
 from tests.citation.test_answer_formats_mangled import check
 
 
 def read_mangled(number: int) -> None:
     """Print the outcomes of mangled records of each format."""
-    for form, record in SHAPES.items():
+    for form, record in ((form, SHAPES[form]) for form in SHAPES if FORMATS[form].read_file is None):
         random = Random(form)
         outcomes = Counter(check(form, mangled(record, random)) for _ in range(number))
         print(f"{form:14}", dict(outcomes))
         assert set(outcomes) <= {"read", "counted", "refused"}, outcomes
+
+
+def many_citations(form: str, number: int) -> dict[str, Any]:
+    """One answer with this many sentences, each with a citation of a source of its own."""
+    sentences = [f"Bridge {place} é opened in {place}." for place in range(number)]
+    urls = [f"https://a.example/{place}" for place in range(number)]
+    if form == "trec":
+        cited = [{"text": text, "citations": [url]} for text, url in zip(sentences, urls, strict=True)]
+        return {"run_id": "r", "topic_id": "7", "answer": cited, "documents": {url: {"text": A} for url in urls}}
+    if form == "anthropic":
+        blocks = [
+            {"type": "text", "text": f"{text} ", "citations": [{"url": url, "cited_text": text}]}
+            for text, url in zip(sentences, urls, strict=True)
+        ]
+        return {"content": blocks}
+    ends, length = [], 0
+    for text in sentences:
+        ends.append((length, length + len(text.encode() if form == "gemini" else text)))
+        length = ends[-1][1] + 1
+    if form == "gemini":
+        supports = [
+            {"segment": {"startIndex": start, "endIndex": end, "text": text}, "groundingChunkIndices": [place]}
+            for place, ((start, end), text) in enumerate(zip(ends, sentences, strict=True))
+        ]
+        metadata = {"groundingChunks": [{"web": {"uri": url}} for url in urls], "groundingSupports": supports}
+        return {"candidates": [{"content": {"parts": [{"text": " ".join(sentences)}]}, "groundingMetadata": metadata}]}
+    annotations = [annotation(*place, url) for place, url in zip(ends, urls, strict=True)]
+    return {"choices": [{"message": {"content": " ".join(sentences), "annotations": annotations}}]}
 
 
 def print_sizes() -> None:

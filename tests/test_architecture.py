@@ -212,7 +212,7 @@ def named_by_benchmarks():
     for path in sorted((ROOT / "benchmarks").rglob("*.py")):
         modules = {}
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in PACKAGES:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in (*PACKAGES, "tests"):
                 modules |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
                 yield from ((path.name, node.module, one.name) for one in node.names)
             elif isinstance(node, ast.Call) and ast.unparse(node.func) == "mock.patch.object":
