@@ -36,11 +36,12 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     from metaeval.analyses.analysis_job import RECIPE, changed_files, write_job
     from metaeval.files import sha256_file
     from metaeval.report.notebook import Sheets
-    from metaeval.runs.job_folder import NAME, find_job, lost_objects, read_manifest
+    from metaeval.runs.job_folder import NAME, find_job, lost_objects, read_manifest, settings_of
 
     job = find_job(options.results, options.job)
     noted = read_manifest(job.folder)
     recipe = noted.get(RECIPE)
+    settings_of(job.folder)  # refuses a job of another schema, whose settings can be others
     if lost := lost_objects(noted):
         raise UserError(f"{job.name} cannot be rerun, because {lost}.")
     if not isinstance(recipe, dict):

@@ -371,9 +371,9 @@ def read_versioned(path: Path) -> tuple[Any, Any]:
 
 def of_other_version(path: Path, version: object) -> UserError:
     """Return the error for a file that has the schema (None: none) of another version, with what to type."""
+    named = repr(version) if version else "missing"
     return UserError(
-        f"{path}: schema is {version!r}, and this version reads {SCHEMA!r}: type the command again that made it, or "
-        "'metaeval results rerun JOB'."
+        f"{path}: schema is {named}, and this version reads {SCHEMA!r}: type the command again that made it."
     )
 
 

@@ -49,8 +49,7 @@ def test_another_file(tmp_path, document):
 def test_a_file_of_another_version_is_refused_with_what_to_type(tmp_path, version):
     for read in (load_result, load_table, tables_in):
         assert _error(tmp_path / "r.json", {"schema": version}, read) == (
-            f": schema is {version!r}, and this version reads {SCHEMA!r}: type the command again that made it, or "
-            "'metaeval results rerun JOB'."
+            f": schema is {version!r}, and this version reads {SCHEMA!r}: type the command again that made it."
         )
 
 
