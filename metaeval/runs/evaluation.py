@@ -73,19 +73,22 @@ def declarations_of(protocols: Iterable[Protocol]) -> Declarations:
 
 def find_protocols(config: RunConfig) -> list[ProtocolSetup]:
     """Return the run's protocols with all options, given or default; raises `UserError` for a wrong name or value."""
-    choices: list[ProtocolSetup] = []
-    for protocol in named_protocols(config).values():
-        options = config.protocol_options.get(protocol.name, {})
+    protocols = {protocol.name: protocol for protocol in named_protocols(config).values()}
+    known = sorted({*registry.names("protocol"), *protocols})
+    for owner, options in config.protocol_options.items():
+        if owner not in known:
+            raise unknown("protocol in protocol_options", owner, known)
+        declared = (protocols.get(owner) or registry.find("protocol", owner)).options
         for key, value in options.items():
-            if key not in protocol.options:
-                raise unknown(f"option of protocol {protocol.name}", key, protocol.options)
-            if value not in (allowed := protocol.options[key].values):
-                raise UserError(f"Protocol {protocol.name}: option {key} is {value!r}; allowed: {', '.join(allowed)}.")
-        choices.append((protocol, {key: options.get(key, option.default) for key, option in protocol.options.items()}))
-    known = sorted({*registry.names("protocol"), *(protocol.name for protocol, _ in choices)})
-    for owner in config.protocol_options.keys() - set(known):
-        raise unknown("protocol in protocol_options", owner, known)
-    return choices
+            if key not in declared:
+                raise unknown(f"option of protocol {owner}", key, declared)
+            if value not in (allowed := declared[key].values):
+                raise UserError(f"Protocol {owner}: option {key} is {value!r}; allowed: {', '.join(allowed)}.")
+    given = config.protocol_options
+    return [
+        (protocol, {key: option.default for key, option in protocol.options.items()} | given.get(name, {}))
+        for name, protocol in protocols.items()
+    ]
 
 
 class Readable(NamedTuple):
@@ -191,7 +194,7 @@ def evaluate(
         unit=frame.unit,
         settings={**footer_settings(frame), **read_in_chunks, **options},
         data=frame.summary,
-        interval=_interval(frame, config, [outcomes[column] for column in metrics], keys),
+        interval=_interval(config, [outcomes[column] for column in metrics], keys),
         columns=[column_of(measure) for measure in shown],
         rows=marked(rows, tests),
         ceilings={key: dict(kinds) for key, kinds in most.ceilings.items()} if most else {},
@@ -202,7 +205,7 @@ def evaluate(
     )
 
 
-def _interval(frame: Frame, config: RunConfig, outcomes: Sequence[Outcome], keys: Sequence[str]) -> results.Interval:
+def _interval(config: RunConfig, outcomes: Sequence[Outcome], keys: Sequence[str]) -> results.Interval:
     """Return the intervals' settings, with the range of effective numbers if systems are sampled too."""
     interval = results.Interval(**config.interval.model_dump())
     if config.interval.cluster == "group":

@@ -70,6 +70,7 @@ SETTINGS = {
     "dataset option": ("dataset_options.unitt=x", ["option of mini 'unitt'", "Known: none"]),
     "protocol option": ("protocol_options.retrieval.gain=x", ["'gain'", "Did you mean 'gains'?"]),
     "protocol option's value": ("protocol_options.retrieval.gains=x", ["gains is 'x'", "linear, exponential"]),
+    "option of a protocol that is not run": ("protocol_options.decision.fit=x", ["'fit'", "Known: folds, objective"]),
     "options of no protocol": ("protocol_options.retreval.x=1", ["'retreval'", "Did you mean 'retrieval'?"]),
 }
 YAML = {
