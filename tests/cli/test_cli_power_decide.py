@@ -46,6 +46,7 @@ def test_without_a_difference_the_pilots_own_is_planned_for(cli):
         (("overlap", "overlap"), "'overlap' is given twice"),
         (("overlap", "rouge", "--measure", "spearmen"), "Did you mean 'spearman'"),
         (("overlap", "rouge", "--measure", "concordance"), "Concordance is not a measure of mini"),
+        (("overlap", "rouge", "--measure", "auroc"), "Known: accuracy, ap_full,"),  # of three protocols, named once
         (("overlap", "rouge", "--difference", "two"), "got 'two'"),
         (("overlap", "rouge", "--difference", "0"), "difference is 0"),
         (("overlap", "rouge", "--measure", "spearman", "--difference", "2"), "in parts of 1"),

@@ -72,7 +72,7 @@ def protocol_to_plan(config: RunConfig, key: str, differences: Sequence[float], 
     keys = {owner: [measure.key for measure in protocol.measures] for owner, protocol in named_protocols(among).items()}
     owners = [owner for owner, known in keys.items() if key in known] if key else [name or DEFAULT_PROTOCOL]
     if not owners:
-        raise unknown(f"measure of {name}" if name else "measure", key, chain(*keys.values()))
+        raise unknown(f"measure of {name}" if name else "measure", key, {*chain(*keys.values())})
     if len(owners) > 1:
         raise UserError(f"Measure {key!r} belongs to several protocols, {' and '.join(owners)}: name one with -p.")
     protocol, options = find_protocols(config.model_copy(update={"protocols": tuple(owners)}))[0]
