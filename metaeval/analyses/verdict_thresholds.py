@@ -124,7 +124,7 @@ def _threshold_of(
         )
     if folds > groups:
         raise UserError(f"folds is {folds}; allowed: 2 to {groups}, the groups of {frame.name}.")
-    threshold = float(best_thresholds(scored.score, gold, None, objective, 2)[0])
+    threshold = float(best_thresholds(scored.score, gold, objective, 2)[0])
     if not np.isfinite(threshold):
         raise UserError(
             f"{column.name!r} does not separate supported from unsupported rows of {frame.name}: its best "

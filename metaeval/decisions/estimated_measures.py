@@ -117,7 +117,7 @@ def _metric_only(side: LabelSide, levels: Sequence[SupportLevel]) -> float | Non
     if side.labels.three:
         decided = decide(side.score, best_thresholds(labelled, gold))
     else:
-        decided = 2 * decide(side.score, best_thresholds(labelled, gold // 2, None, "macro-f1", 2))
+        decided = 2 * decide(side.score, best_thresholds(labelled, gold // 2, "macro-f1", 2))
     return float(np.isin(decided, [int(level) for level in levels]).mean())
 
 
@@ -177,7 +177,7 @@ def claim_rows(side: LabelSide) -> dict[str, LabelRows]:
         return bool(full[place[item]]) if item in place else None
 
     gold = full.astype(np.int64)
-    cut = best_thresholds(side.score[sample.rows], gold, None, "macro-f1", 2)[0] if np.ptp(gold) else None
+    cut = best_thresholds(side.score[sample.rows], gold, "macro-f1", 2)[0] if np.ptp(gold) else None
     rows_by_measure = {}
     for measure in get_args(ClaimMeasure):
         size = claims.sizes(measure)

@@ -23,22 +23,20 @@ CUT_POINTS = 200
 def best_thresholds(
     score: Floats,
     gold: Ints,
-    weight: Floats | None = None,
     objective: Objective = "macro-f1",
     n_levels: Literal[2, 3] = 3,
 ) -> Floats:
     """Return the n_levels - 1 ascending thresholds with the highest objective: (t_low, t_high) for three levels.
 
-    score, gold, weight (1 if None): (n,). A score below t_low means level 0, from t_high on the top level, else the
+    score, gold: (n,). A score below t_low means level 0, from t_high on the top level, else the
     middle one. All pairs of cut points half-way between distinct scores are tried (thinned to `CUT_POINTS`), and a cut
     below all scores (-inf) or above (inf), with which a level is never predicted. The objective is a mean over the
     levels that have rows. Of equally good thresholds those with the widest gap between scores are taken, measured at
-    the narrower of the two, then the lower ones. Raises ValueError without a positive weight, on NaN, infinity,
-    negative weights or levels out of range.
+    the narrower of the two, then the lower ones. Raises ValueError without rows, on NaN, infinity or
+    levels out of range.
     """
-    weight = np.ones(score.size) if weight is None else weight
-    _check(score, gold, weight, n_levels)
-    cuts, gap, below, total = _cut_points(score, gold, weight, n_levels)
+    _check(score, gold, n_levels)
+    cuts, gap, below, total = _cut_points(score, gold, n_levels)
     low, high = np.arange(cuts.size), np.arange(cuts.size)
     if n_levels == 3:
         low, high = np.triu_indices(cuts.size)
@@ -104,15 +102,15 @@ def nested_decisions(
     thresholds = np.empty((folds, n_levels - 1))
     for held_out in range(folds):
         test = fold == held_out
-        thresholds[held_out] = best_thresholds(score[~test], gold[~test], None, objective, n_levels)
+        thresholds[held_out] = best_thresholds(score[~test], gold[~test], objective, n_levels)
         predicted[test] = decide(score[test], thresholds[held_out])
     return predicted, thresholds
 
 
-def _cut_points(score: Floats, gold: Ints, weight: Floats, n_levels: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return cut points and the gap of scores around each, (m,), each level's weight below each, (m, K), and in all."""
+def _cut_points(score: Floats, gold: Ints, n_levels: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return cut points and the gap of scores around each, (m,), each level's rows below each, (m, K), and in all."""
     block, n_blocks = tie_blocks(score)
-    by_level = np.bincount(block * n_levels + gold, weights=weight, minlength=n_blocks * n_levels)
+    by_level = np.bincount(block * n_levels + gold, minlength=n_blocks * n_levels)
     below = np.zeros((n_blocks + 1, n_levels))
     np.cumsum(by_level.reshape(n_blocks, n_levels), axis=0, out=below[1:])
     distinct = np.unique(score)
@@ -133,15 +131,12 @@ def _cut_points(score: Floats, gold: Ints, weight: Floats, n_levels: int) -> tup
     return cuts, gap, below, below[-1]
 
 
-def _check(score: Floats, gold: Ints, weight: Floats, n_levels: int) -> None:
-    check_lengths(score=score, gold=gold, weight=weight)
+def _check(score: Floats, gold: Ints, n_levels: int) -> None:
+    check_lengths(score=score, gold=gold)
     check_finite("score", score)
-    check_finite("weight", weight)
     check_codes("gold level", gold, n_levels)
-    if weight.size and weight.min() < 0:
-        raise ValueError(f"weights must not be negative, got {weight.min()}")
-    if not weight.any():
-        raise ValueError("thresholds need at least one row with a positive weight, got none")
+    if not score.size:
+        raise ValueError("thresholds need at least one row, got none")
 
 
 def calibrated(score: Floats, positive: Bools, group: Ints, folds: int = 5, seed: int = 0) -> Floats:

@@ -35,26 +35,17 @@ def test_thresholds_are_the_best_of_all(objective, n_levels):
             _official(objective, gold, decide(score, np.array(pair)), n_levels)
             for pair in itertools.combinations_with_replacement(cuts, n_levels - 1)
         )
-        found = best_thresholds(score, gold, None, objective, n_levels)
+        found = best_thresholds(score, gold, objective, n_levels)
         assert found.shape == (n_levels - 1,)
         assert np.all(np.diff(found) >= 0)
         assert _official(objective, gold, decide(score, found), n_levels) == pytest.approx(best, abs=1e-12)
-
-
-def test_weights_count_as_rows():
-    score, gold, _ = _rows(5, 40)
-    weight = np.random.default_rng(0).integers(0, 4, size=40)
-    repeated = best_thresholds(np.repeat(score, weight), np.repeat(gold, weight))
-    # A score without weight is still a place to cut beside, so only the decisions are the same.
-    found = best_thresholds(score, gold, weight.astype(float))
-    assert decide(score, found)[weight > 0].tolist() == decide(score, repeated)[weight > 0].tolist()
 
 
 def test_the_widest_gap_wins_between_equally_good_cuts():
     # Gold 0 1 0 1 up the scores: a cut behind the first row has recalls 1/2 and 1, one before the last 1 and 1/2.
     gold = np.array([0, 1, 0, 1])
     for score, expected in [([0.0, 1.0, 5.0, 9.0], 7.0), ([0.0, 4.0, 5.0, 6.0], 2.0), ([0.0, 1.0, 5.0, 6.0], 0.5)]:
-        found = best_thresholds(np.array(score), gold, None, "balanced-accuracy", 2)
+        found = best_thresholds(np.array(score), gold, "balanced-accuracy", 2)
         assert found.tolist() == [expected]
     # Without a middle level in the gold both thresholds fall into one gap.
     assert best_thresholds(np.array([0.0, 1.0, 9.0, 9.5]), np.array([0, 0, 2, 2])).tolist() == [5.0, 5.0]
@@ -121,8 +112,6 @@ def test_errors():
         best_thresholds(np.zeros(2), zeros + 3)
     with pytest.raises(ValueError, match="at least one row"):
         best_thresholds(np.array([]), np.array([], dtype=np.int64))
-    with pytest.raises(ValueError, match="must not be negative"):
-        best_thresholds(np.zeros(2), zeros, np.array([1.0, -1.0]))
     with pytest.raises(ValueError, match="score must be finite"):
         best_thresholds(np.array([0.0, np.nan]), zeros)
     with pytest.raises(ValueError, match="seed must not be negative"):
