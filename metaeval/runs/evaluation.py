@@ -84,11 +84,10 @@ def find_protocols(config: RunConfig) -> list[ProtocolSetup]:
                 raise unknown(f"option of protocol {owner}", key, declared)
             if value not in (allowed := declared[key].values):
                 raise UserError(f"Protocol {owner}: option {key} is {value!r}; allowed: {', '.join(allowed)}.")
-    given = config.protocol_options
-    return [
-        (protocol, {key: option.default for key, option in protocol.options.items()} | given.get(name, {}))
-        for name, protocol in protocols.items()
-    ]
+    defaults = {
+        name: {key: option.default for key, option in protocol.options.items()} for name, protocol in protocols.items()
+    }
+    return [(protocol, defaults[name] | config.protocol_options.get(name, {})) for name, protocol in protocols.items()]
 
 
 class Readable(NamedTuple):
