@@ -156,7 +156,7 @@ help:
 	@echo "  metric=     names with commas (metaeval metrics list), or scores:FILE"
 	@echo "  dataset=    a name (metaeval data list)      split=  one of its splits"
 	@echo "  data=       a mirror of the published files (which are downloaded without it)"
-	@echo "  unit=       chunk or citation"
+	@echo "  unit=       chunk, citation, page, evidence or statement"
 	@echo "  pool=       own, or bm25:K                   config= an experiment's name or YAML file"
 	@echo "  results=    folder for results               store=  score store file"
 	@echo "  budget=     the most an LLM judge may spend, in USD"
