@@ -28,9 +28,9 @@ FOLDER = Path(__file__).parent / "reference" / "options"
 
 _INDEX = """# Options
 
-`metaeval COMMAND --help` prints the options of a command with examples, and `metaeval results show` the settings
-behind the numbers of a job. These pages hold the same. They are made from the declarations by
-`python docs/options_pages.py`, and a test compares them with the declarations.
+`metaeval COMMAND --help` prints the options that people type most, with examples, `--help-all` all of them, and
+`metaeval results show` the settings behind the numbers of a job. These pages hold the same. They are made from the
+declarations by `python docs/options_pages.py`, and a test compares them with the declarations.
 
 Where a command has settings without an option, it takes `--set NAME=VALUE` (`-s`), which can be repeated: of two values
 of one setting the later counts, with a warning. Other options are given once, but lists: `-m overlap -m rouge` is `-m

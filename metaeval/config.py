@@ -314,14 +314,14 @@ class StatisticsSettings(Strict):
 class StoreSettings(Strict):
     """Settings of the stores in which scores are kept."""
 
-    store: Annotated[Path | None, Flag("FILE")] = None
+    store: Annotated[Path | None, Flag("FILE", hidden=True)] = None
     """Score store (default: RESULTS/scores.sqlite)."""
 
 
 class ExecutorSettings(Strict):
     """Settings of the processes that compute scores."""
 
-    executor: Annotated[ExecutorConfig, Flag("NAME")] = ExecutorConfig()
+    executor: Annotated[ExecutorConfig, Flag("NAME", hidden=True)] = ExecutorConfig()
     """Where scoring runs: local or ray.
 
     Processes of this machine, or actors of a Ray cluster. Scores do not depend on it."""
@@ -341,7 +341,7 @@ class ScoringSettings(BudgetSettings, ExecutorSettings, StoreSettings):
 class BatchSettings(Strict):
     """Settings of a batch: requests that are written to a file instead of sent, and the replies to them."""
 
-    batch: Annotated[Path | None, Flag("FILE", name="replies")] = Field(default=None, exclude=True)
+    batch: Annotated[Path | None, Flag("FILE", name="replies", hidden=True)] = Field(default=None, exclude=True)
     """Replies to a batch of requests that was written earlier; nothing is sent."""
 
 

@@ -38,7 +38,7 @@ class Flag:
     metavar: placeholder of the value in a help text. short: the one-letter option. name: the option's name, where it
     is not the field's. multiple: the option can be given several times. argument: it is an argument, not an option.
     required: the command needs it, while the Python function does not. output: it names a file to write. alias: a
-    second name of the same option. hidden: it is left out of the help, because messages name it where it is needed.
+    second name of the same option. hidden: few people type it, and only --help-all shows it.
     """
 
     metavar: str = ""

@@ -308,11 +308,11 @@ class AnalysisFamily:
 
 
 GROUPS: Mapping[str, str] = {
-    "cite": "Judge citations (ALCE, SCiFi, TREC RAG); generate answers.",
+    "cite": "Judge citations as ALCE, ALiiCE, SCiFi, CiteEval; improve them.",
     "gate": "Fit a pass/fail gate on labels; check releases of a system.",
-    "data": "Show, fetch, verify, convert and validate data sets.",
-    "metrics": "List, show and check metrics.",
-    "results": "Show, export, plot, rerun or delete runs.",
+    "data": "List, show, fetch, convert and check data sets.",
+    "metrics": "List, show and verify metrics.",
+    "results": "List, show, export, plot, rerun or delete runs.",
 }
 """Help texts of the groups of commands; data.show, data.fetch ... are the group data."""
 

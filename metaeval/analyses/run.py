@@ -31,7 +31,7 @@ class JobOptions(BatchSettings, ScoredOptions):
 
     untyped = frozenset({"rehash"})
 
-    requests: Annotated[Path | None, Flag("FILE", output=True)] = None
+    requests: Annotated[Path | None, Flag("FILE", output=True, hidden=True)] = None
     """Write judges' requests as a batch; nothing is sent."""
     dry_run: Annotated[bool, Flag()] = False
     """Estimate only: nothing is scored, fetched or paid for."""

@@ -92,11 +92,18 @@ class DeclaredGroup(TyperGroup):
         return written
 
 
-class _OneEach(TyperCommand):
-    """A command that refuses an option given twice, of which the parser would keep the last; switches may repeat."""
+class _Command(TyperCommand):
+    """A command whose --help leaves out rarely typed options, which --help-all adds; an option is given once."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Parse the arguments; raises `UserError` for an option that takes one value and is given twice."""
+        rare = [option for option in self.params if getattr(option, "hidden", False)]
+        for option in rare if "--help-all" in args else ():
+            vars(option)["hidden"] = False
+        if rare and "--help-all" in args:
+            args = ["--help"]
+        elif rare:
+            self.epilog = "More options: --help-all"
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         for option in () if ctx.resilient_parsing else order:
             if order.count(option) > 1 and not (option.multiple or getattr(option, "is_flag", True)):
@@ -113,7 +120,7 @@ def group_of(name: str) -> typer.Typer:
 def typer_command(analysis: Analysis, for_list: bool = False) -> Any:
     """Return the command of an analysis. for_list: it is only listed with its summary, and needs no options."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(analysis.name.rpartition(" ")[2], cls=_OneEach, help=analysis.summary if for_list else None)(
+    app.command(analysis.name.rpartition(" ")[2], cls=_Command, help=analysis.summary if for_list else None)(
         (lambda: None) if for_list else command_of(analysis)
     )
     return typer.main.get_command(app)

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from types import FrameType
 from typing import Annotated, Any, ClassVar
 
@@ -19,6 +20,7 @@ import typer
 from typer import Option
 
 from metaeval import __version__
+from metaeval.analyses.analysis import GROUPS
 from metaeval.cli.analysis_command import DeclaredGroup, group_of
 from metaeval.cli.output import say
 from metaeval.display_text import Shown
@@ -61,6 +63,16 @@ class _LogLine(logging.Formatter):
 class _Commands(DeclaredGroup):
     """The top-level commands; interrupts and broken pipes bypass typer's own handling."""
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands in the help, by what they are for."""
+        left = {name: self.get_command(ctx, name).get_short_help_str(limit=70) for name in self.list_commands(ctx)}
+        for title, names in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:10}", left.pop(name)) for name in names])
+        if left:  # of other packages
+            with formatter.section("Other commands"):
+                formatter.write_dl(list(left.items()))
+
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Parse the command line, and print its help; see `_InterruptError` and `_NoReaderError`."""
         try:
@@ -90,6 +102,13 @@ class _Commands(DeclaredGroup):
         return returned
 
 
+_SECTIONS = {
+    "Measure metrics": ("run", "score", "pairs", "evaluate", "compare", "plan", "thresholds", "multiverse"),
+    "Judge answers": ("cite", "label", "estimate", "gate"),
+    "Results and data": ("view", "results", "data", "metrics"),
+}
+"""The commands of the first page of help, by what they are for."""
+
 _FOR_MAKE = re.compile(r"unexpected extra argument.*\w=")
 _AS_OPTIONS = ". NAME=VALUE is for make: here it is an option, as in --data FOLDER, or --set NAME=VALUE."
 
@@ -97,18 +116,16 @@ app = typer.Typer(
     name="metaeval",
     cls=_Commands,
     help="How far can a faithfulness metric be trusted? Score citation-support metrics against human labels.",
-    epilog="Start with: metaeval run   (demo data and metrics; classification, correlation, retrieval)",
+    epilog="Start with: metaeval run   (demo data, offline metrics, three protocols)",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for name in ("run", "score", "pairs", "evaluate", "compare", "plan", "thresholds", "multiverse", "view"):
-    app.command(name)(lambda: None)  # its place in the list; it is made of its declaration
-app.add_typer(group_of("cite"), name="cite")
-for name in ("label", "estimate"):
-    app.command(name)(lambda: None)
-for name in ("gate", "data", "metrics", "results"):
-    app.add_typer(group_of(name), name=name)
+for name in chain.from_iterable(_SECTIONS.values()):
+    if name in GROUPS:
+        app.add_typer(group_of(name), name=name)
+    else:
+        app.command(name)(lambda: None)  # its place in the list; it is made of its declaration
 
 
 def _version(wanted: bool) -> None:

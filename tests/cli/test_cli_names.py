@@ -16,19 +16,30 @@ from tests.cli.samples import every_command
 
 ROOT = Path(__file__).parents[2]
 FIRST_PAGE = {
-    *("run", "score", "pairs", "evaluate", "compare", "plan", "thresholds", "multiverse", "view", "cite"),
-    *("label", "estimate", "gate", "data", "metrics", "results"),
+    "Measure metrics": ["run", "score", "pairs", "evaluate", "compare", "plan", "thresholds", "multiverse"],
+    "Judge answers": ["cite", "label", "estimate", "gate"],
+    "Results and data": ["view", "results", "data", "metrics"],
 }
 
 
-def test_the_first_page_has_sixteen_names_with_a_line_each(cli):
-    root = typer.main.get_command(app)
-    shown = [name for name in root.list_commands(None) if not root.get_command(None, name).hidden]
-    lines = cli("--help").out.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+def test_the_first_page_has_three_groups_with_a_line_a_command(cli):
+    groups = dict(re.findall(r"^(\w[^\n]*):\n((?:  .+\n)+)", cli("--help").out, re.MULTILINE))
+    del groups["Options"]
 
-    assert set(shown) == FIRST_PAGE
-    assert [line.split()[0] for line in lines] == shown
-    assert all(len(line.split()) > 3 for line in lines)
+    assert {title: [line.split()[0] for line in lines.splitlines()] for title, lines in groups.items()} == FIRST_PAGE
+    assert all(len(line.split()) > 3 for lines in groups.values() for line in lines.splitlines())
+
+
+@pytest.mark.parametrize("command", every_command())
+def test_all_options_stand_in_the_whole_help(cli, command):
+    rare = {max(option.opts, key=len) for option in every_command()[command].params if getattr(option, "hidden", False)}
+    usual, whole = (cli(*command.split(), help_option) for help_option in ("--help", "--help-all"))
+
+    options = [ended.out.rpartition("Options:")[2] for ended in (usual, whole)]
+    listed = [{*re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.MULTILINE)} for text in options]
+    assert listed[0].isdisjoint(rare)
+    assert rare <= listed[1]
+    assert (whole.code, "--help-all" in usual.out) == ((0, True) if rare else (2, False))
 
 
 def test_the_commands_have_few_options():
