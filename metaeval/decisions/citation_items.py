@@ -54,7 +54,8 @@ class Item:
     """One citation: a statement and the text that it cites (source). group: the answer; its items are dependent.
 
     level: human level in the file: 2 full, 1 partial, 0 none, or None. What annotators also read: question, the one
-    that was answered; before, after: the sentences beside the statement; each empty where it is not known.
+    that was answered; answer: the whole answer; before, after: the sentences beside the statement; each empty where it
+    is not known.
     """
 
     id: str
@@ -65,6 +66,7 @@ class Item:
     system: str = ""
     level: int | None = None
     question: str = ""
+    answer: str = ""
     before: str = ""
     after: str = ""
 
@@ -269,7 +271,7 @@ def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationIt
         parts = list(statements(answer, PAPER))
         texts = ["", *(writable(part.claim.text) if _WORD.search(part.claim.text) else "" for part in parts), ""]
         for statement, before, after in zip(parts, texts, texts[2:], strict=False):
-            around = writable(answer.question), before, after
+            around = writable(answer.question), writable(answer.text), before, after
             statement_id = f"{answer.id}/{statement.number or statement.claim.sentence}"
             marks = [mark for mark in statement.cited if mark.state == "judged"]
             places = [mark.place for mark in marks if mark.place is not None]
@@ -298,8 +300,8 @@ def _labelled_items(answer: Answer) -> Iterator[Item]:
             passages = [] if cited.place is None else [answer.passages[cited.place]]
             source = writable(premise([passage for passage in passages if passage.text.strip()]))
             item_id, level = f"{statement_id}[{number}]", None if weight is None else int(2 * weight)
-            text, question = writable(row.claim.text), writable(answer.question)
-            yield Item(item_id, statement_id, text, source, group, system, level, question)
+            text, around = writable(row.claim.text), map(writable, (answer.question, answer.text))
+            yield Item(item_id, statement_id, text, source, group, system, level, *around)
 
 
 def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> CitationItems:
@@ -309,8 +311,8 @@ def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> CitationI
     for claim in claims.claims:
         group, system = group_of(claim.answer), writable(claim.answer.system)
         for item_id, (source, text) in zip(claim.names, claim.items, strict=True):
-            question = writable(claim.answer.question)
-            rows.append(Item(item_id, claim.id, writable(text), writable(source), group, system, question=question))
+            around = map(writable, (claim.answer.question, claim.answer.text))
+            rows.append(Item(item_id, claim.id, writable(text), writable(source), group, system, None, *around))
     claim_count = len({row.statement_id for row in rows})
     uncited = tuple(group_of(claim.answer) for claim in claims.claims if claim.counts and not claim.items)
     notes = (

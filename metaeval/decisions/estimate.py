@@ -152,6 +152,8 @@ def _notes(
         ("metric alone", "biased: the share of its decisions, with thresholds from these labels, as if it never erred"),
         ("labels saved", "how many more labels would be as precise without the metric; 0: it adds nothing here"),
     ]
+    if not any(side.items.claims for side in sides):
+        notes.append(("shares", "of citations; ALCE's precision also asks whether each is needed: --pipeline alce"))
     signatures = []
     for side, measures in zip(sides, rows, strict=True):
         items, labelled, labels = side.items, side.judged, side.labels

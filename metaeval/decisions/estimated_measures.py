@@ -41,14 +41,14 @@ SHARES: Mapping[str, tuple[str, tuple[SupportLevel, ...]]] = {
     "full": ("full support", (FULL,)),
     "partial": ("partial support", (PARTIAL,)),
     "none": ("no support", (NONE,)),
-    "precision": ("precision (full or partial)", (FULL, PARTIAL)),
+    "precision": ("any support (full or partial)", (FULL, PARTIAL)),
 }
 """The measures of citations: the label of each, and the levels that it counts."""
 
 RECALL = "recall"
 LABELS: Mapping[str, str] = {
     **{name: label for name, (label, _) in SHARES.items()},
-    RECALL: "recall (statements in full)",
+    RECALL: "statements in full (recall)",
     **{
         f"{name}-{measure}": f"{title} {measure}"
         for name, title in TITLES.items()

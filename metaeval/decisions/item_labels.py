@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 from unicodedata import category
 
@@ -385,7 +386,14 @@ class Drawn:
     def fields(self) -> tuple[str, ...]:
         """The columns of the sheet to fill in; annotators see neither scores nor systems."""
         columns = (question.column for question in self.form)
-        return ("id", "answer", "statement", "passage", *columns, "probability", "stratum", "unit")
+        return ("id", *self._context, "statement", "passage", *columns, "probability", "stratum", "unit")
+
+    @cached_property
+    def _context(self) -> list[str]:
+        """The fields of an item that tell which answer it is of: the question stands for a group of the same name."""
+        rows = self.items.rows
+        known = [name for name in ("group", "question", "answer") if any(getattr(row, name) for row in rows)]
+        return known[1:] if all(row.group == row.question for row in rows) else known
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -406,5 +414,6 @@ class Drawn:
 
     def _record(self, row: Item, level: str, chance: float, stratum: str) -> dict[str, Any]:
         answers = [level] * len(self.form)
-        values = row.id, row.group, row.statement, row.source, *answers, chance, stratum, self.unit
+        context = (getattr(row, name) for name in self._context)
+        values = row.id, *context, row.statement, row.source, *answers, chance, stratum, self.unit
         return dict(zip(self.fields, values, strict=True))

@@ -139,7 +139,7 @@ def _panel(drawn: Drawn) -> dict[str, Any]:
             **{
                 name: without_bullet(getattr(drawn.items.rows[place], name)) for name in ("question", "before", "after")
             },
-            "group": record["answer"],
+            "group": drawn.items.rows[place].group,
             "sourceId": record["id"],
             "source": record["passage"],
             "design": {name: record[name] for name in ("probability", "stratum", "unit")},

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import metaeval
+from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.label_forms import FORMS
 from metaeval.errors import UserError
 
@@ -42,11 +43,25 @@ def test_keys_and_columns_of_a_form_are_its_own(form):
 def test_a_sheet_has_the_columns_of_its_form(items, tmp_path, form, columns):
     output = tmp_path / "sheet.jsonl"
     records = metaeval.label(items, n=4, form=form, output=output)
-    wanted = ["id", "answer", "statement", "passage", *columns, "probability", "stratum", "unit"]
+    wanted = ["id", "group", "statement", "passage", *columns, "probability", "stratum", "unit"]
     rows = [json.loads(line) for line in output.read_text().splitlines()]
     assert [list(row) for row in rows] == [wanted] * 4
     assert {row[name] for row in rows for name in columns} == {""}
     assert len(records) == 4
+
+
+def test_a_sheet_of_answers_has_their_questions_and_whole_texts(tmp_path):
+    answers = [
+        {"question": f"What is {word}?", "output": f"It is {word} [1]. It is so [2].", "docs": [{"text": word}] * 2}
+        for word in ("air", "ice")
+    ]
+    path, sheet = tmp_path / "answers.json", tmp_path / "sheet.csv"
+    path.write_text(json.dumps(answers))
+    records = metaeval.label(path, n=4, output=sheet)
+    texts = {(answer["question"], answer["output"]) for answer in answers}
+    assert {(record["question"], record["answer"]) for record in records} == texts
+    # The sheet itself is a table of citations, whose groups are the questions.
+    assert items_of(sheet).clusters == ("What is air?", "What is ice?")
 
 
 def test_wrong_forms_are_one_sentence(items, tmp_path):

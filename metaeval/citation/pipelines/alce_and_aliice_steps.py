@@ -115,6 +115,7 @@ def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
         provenance.data_note(panel, data, (data.statements, "claim"), (data.citations, "citation mark")),
         Note("settings", provenance.settings_text(reading.fields)),
         provenance.verdicts(cited.backends, _SOFT, "supported from {} on ({})"),
+        provenance.UNCHECKED,
         provenance.truncation(cited.backends),
         provenance.by_backend("not judged", ((name, missing_text(each.lines, "sentence")) for name, each in both)),
         provenance.by_backend("could be", ((name, _bounds(cited, each)) for name, each in both)),

@@ -186,6 +186,14 @@ def verdicts(backends: Iterable[Backend], soft: str, decided: str) -> Note:
     return by_backend("verdicts", ((backend.name, text(backend)) for backend in backends))
 
 
+UNCHECKED = Note(
+    "unchecked",
+    "no person has labelled these answers, so how often the judge errs on them is not known: metaeval label FILE -o "
+    "SHEET, then metaeval estimate FILE --labels SHEET",
+)
+"""The note on verdicts that no labels of the same answers back."""
+
+
 def texts_by_system(panel: SystemPanel, texts_of: Callable[[int], Sequence[str]]) -> str:
     """Return the texts of all systems as one, each after the name of its system if there are several systems.
 

@@ -310,6 +310,7 @@ def provenance_of(assessed: Assessed) -> Provenance:
         Note("settings", plain(settings)),
         Note("facts", plain(facts_made) + (f", answered as {plain(models)}" if models else "")),
         provenance.verdicts(assessed.backends, _AS_IT_IS, _DECIDED),
+        provenance.UNCHECKED,
         provenance.truncation(assessed.backends),
         provenance.by_backend("not judged", ((name, missing_values(each)) for name, each in of_backends)),
         provenance.by_backend("could be", ((name, _bounds(assessed, each)) for name, each in of_backends)),

@@ -261,6 +261,7 @@ def _provenance(read: SupportRead, judged: Sequence[SupportJudgement]) -> Proven
         provenance.data_note(read.panel, data, (data.statements, "statement"), (data.citations, "citation mark")),
         Note("settings", provenance.settings_text(fields)),
         provenance.verdicts(backends, "soft: levels are scores", "full support from {} on ({})"),
+        *([provenance.UNCHECKED] if backends else []),
         Note("partial support", "", tuple((plain(name), f"from {cut} on") for name, cut in least.items())),
         provenance.truncation(backends),
         provenance.by_backend("not judged", ((each.name, missing_text(each.lines, "statement")) for each in judged)),
