@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -30,6 +31,16 @@ def metric_names(value: Any) -> Any:
 
 MetricNames = Annotated[tuple[str, ...], BeforeValidator(metric_names)]
 """Names of metrics, as `Names`; in Python also functions and classes."""
+
+
+def _existing(path: Path) -> Path:
+    if not path.exists():
+        raise ValueError(f"{path} does not exist")
+    return path
+
+
+ExistingPath = Annotated[Path, AfterValidator(_existing)]
+"""A file or folder that is there, so that a slip in its name is the first error."""
 
 
 def as_numbers(value: Any) -> Any:

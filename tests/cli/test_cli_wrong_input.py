@@ -40,6 +40,8 @@ NAMES = {
     "configuration file": ((*RUN, "-c", "no.yaml"), ["'no.yaml'", "mini-citation, offline, wice", "that exists"]),
     "nothing to score": (("run", "-m", ""), ["No metric is given", "--metrics overlap"]),
     "nothing but commas": (("run", "-m", ",,"), ["No metric is given"]),
+    "sources": (("cite", "alce", "answers.jsonl", "--sources", "no.jsonl"), ["--sources", "no.jsonl"]),
+    "sources of citations": (("label", "a.csv", "-o", "b.csv", "--sources", "no.jsonl"), ["--sources", "no.jsonl"]),
     "no protocol": ((*RUN, "-p", ""), ["No protocol is given", "'all'"]),
 }
 SETTINGS = {

@@ -22,7 +22,7 @@ from metaeval.config import RunConfig
 from metaeval.declared import Flag, option_docs, validated
 from metaeval.errors import UserError, did_you_mean
 from metaeval.parsing import MalformedError, parse_yaml
-from metaeval.setting_types import metric_names
+from metaeval.setting_types import ExistingPath, metric_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -139,7 +139,7 @@ FormatName = Annotated[
     Field(description="Format of the file: a name that 'metaeval cite formats' lists, or auto (by its content)."),
 ]
 SourcesFile = Annotated[
-    Path | None,
+    ExistingPath | None,
     Flag("FILE"),
     Field(description="Texts of cited sources by id, url or index: JSON lines, CSV, Parquet or a folder of texts."),
 ]

@@ -14,6 +14,7 @@ from metaeval.config import MetricOptionSettings, OutputSettings, ScoringSetting
 from metaeval.declared import Flag
 from metaeval.errors import as_value_error
 from metaeval.registry import name_of
+from metaeval.setting_types import ExistingPath
 
 
 class ItemOptions(
@@ -44,10 +45,12 @@ AnswersFile = Annotated[FileOrObject, Flag("FILE", argument=True)]
 LabelsFile = Annotated[FileOrObject, Flag("FILE", "-l")]
 MetricName = Annotated[str, BeforeValidator(_metric_name), AfterValidator(_score_file), Flag("NAME", "-m")]
 SourceTextsFile = Annotated[
-    Path | None, Flag("FILE"), Field(description="Texts of cited sources by id, url or index, where answers lack them.")
+    ExistingPath | None,
+    Flag("FILE"),
+    Field(description="Texts of cited sources by id, url or index, where answers lack them."),
 ]
 RareSourceTextsFile = Annotated[
-    Path | None,
+    ExistingPath | None,
     Flag("FILE", hidden=True),
     Field(description="Texts of cited sources by id, url or index, where answers lack them."),
 ]
