@@ -48,7 +48,7 @@ class Ours:
     """The engine behind the pipeline, with its model in memory."""
 
     def __init__(self, folder: Path, device: str) -> None:
-        self.metric = AutoAIS(AutoAIS.Options(folder=folder, device=device, score="two_way"))
+        self.metric = AutoAIS(AutoAIS.Options(model=folder, device=device, score="two_way"))
         self.metric.prepare([], [])
 
     def scores(self, pairs: Sequence[NliPair]) -> list[float]:

@@ -69,7 +69,7 @@ def score(
             f"{len(sources)} sources and {len(statements)} statements are given: give equal numbers of both."
         )
     config = load_run(None, {"metrics": (name,), "metric_options": {name: options} if options else {}})
-    ((_, _, scored),) = score_metrics(list(zip(sources, statements, strict=True)), [name], config)
+    ((_, _, scored),) = score_metrics(list(zip(sources, statements, strict=True)), config.metrics, config)
     return Answers(scored.answers)
 
 

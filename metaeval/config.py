@@ -16,7 +16,8 @@ from metaeval.corpus.pair_table import EvidencePlace, Rule, check_pool
 from metaeval.corpus.units import Unit, read_aggregation
 from metaeval.declared import Flag, Model, kinds_of, validated
 from metaeval.errors import UserError, as_value_error
-from metaeval.setting_types import MetricNames, Names, OptionText
+from metaeval.registry import with_places
+from metaeval.setting_types import MetricNames, Names, OptionText, metric_names
 
 OFFLINE_METRICS = ("overlap", "rouge", "bm25", "support-mini", "minilm-cosine", "minilm-bertscore")
 
@@ -386,6 +387,21 @@ class RunConfig(
     DatasetSettings,
 ):
     """The configuration of a run: data, pairs, metrics, protocols, intervals, and where results are written."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _places(cls, values: Any) -> Any:
+        names = metric_names(values.get("metrics")) if isinstance(values, Mapping) else None
+        with as_value_error():  # what is no list of names is refused below
+            listed = isinstance(names, list) and all(isinstance(name, str) for name in names)
+            options = values.get("metric_options", {}) if listed else None
+            mapped = isinstance(options, Mapping) and all(isinstance(each, Mapping) for each in options.values())
+            return with_places({**values, "metrics": names}) if mapped else values
+
+    def with_metrics(self, names: Sequence[str]) -> RunConfig:
+        """Return the run with other metrics."""
+        named = with_places({"metrics": tuple(names), "metric_options": self.metric_options})
+        return self.model_copy(update=dict(named))
 
     @property
     def store_path(self) -> Path:

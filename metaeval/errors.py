@@ -29,6 +29,18 @@ class ColumnsError(UserError):
         self.columns = columns
 
 
+class NoModelError(UserError):
+    """An error about a model of the hub that is not here. metric: the metric that reads it; "" where none does."""
+
+    def __init__(self, model: str, download: str, why: str, metric: str = "") -> None:
+        self.about, self.metric, self.folder = (model, download, why), metric, f"./{model.rpartition('/')[2]}"
+        named = f"name it in the metric ({metric}:{self.folder})" if metric else "name it in place of the model"
+        super().__init__(
+            f"The model {model} ({download}) is not on this machine and could not be downloaded ({why}): put its files "
+            f"into a folder, and {named}."
+        )
+
+
 class RequestsWritten(UserError):  # noqa: N818 (what was asked for is done)
     """Raised when the requests of a run were written to a file; the run continues once they are answered."""
 

@@ -139,6 +139,12 @@ def _cell(value: object) -> object:
     return ("'" if runs else "") + visible(written, keep="\t\n")
 
 
+def local_path(text: str) -> Path | None:
+    """Return the path that a text names: it begins with ., / or ~, or is there; None for another text, a hub name."""
+    path = Path(os.path.expanduser(text))
+    return path if text.startswith((".", "/", "~")) or path.exists() else None
+
+
 def safe_name(text: str) -> str:
     """Return free text as a name of a file or folder that is valid on any system; at most 80 characters."""
     return _UNSAFE.sub("_", text)[:80]

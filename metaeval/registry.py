@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, distributions, entry_points
@@ -15,7 +16,7 @@ from types import FunctionType
 from typing import Any, Literal
 
 from metaeval.errors import UserError, unknown
-from metaeval.files import job_memory
+from metaeval.files import job_memory, local_path
 
 Kind = Literal["metric", "dataset", "protocol", "pipeline", "analysis"]
 _GROUPS: dict[Kind, str] = {
@@ -59,6 +60,53 @@ def is_code(kind: Kind, name: str) -> bool:
         return any(is_code(kind, member) for member in argument.split("+"))
     # A name whose first part takes no argument is a module's, even where something registered has the module's name.
     return base not in names(kind) or not find(kind, base).card.argument
+
+
+def with_places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return settings in which a metric on a model that lies here, METRIC:PATH, has a short name.
+
+    The name is METRIC:FOLDER, by the folder's own name, and behind those of its parents where two models have the same;
+    the path is the metric's option `model`. settings: with `metrics` and, optionally, `metric_options`.
+    """
+    joint = "ensemble:"
+    members = {
+        name: name.removeprefix(joint).split("+") if name.startswith(joint) else [name] for name in settings["metrics"]
+    }
+    single = dict.fromkeys(member for of_name in members.values() for member in of_name)
+    places: dict[str, tuple[str, str]] = {}
+    for name in single:
+        base, _, place = name.partition(":")
+        takes_model = place and base in names("metric") and find("metric", base).card.argument == "model"
+        if takes_model and (path := local_path(place)):
+            places[name] = base, os.path.abspath(path)
+    if not places:
+        return settings
+
+    def shortened(name: str, count: int) -> str:
+        base, path = places[name]
+        return f"{base}:" + re.sub(r"[^\w.-]+", "-", "-".join(Path(path).parts[1:][-count:]))
+
+    short = {name: name for name in single}
+    options = dict(settings.get("metric_options", {}))
+    for name, place in places.items():
+        others = [other for other in places if places[other] != place]
+        depths = range(1, len(Path(place[1]).parts))
+        taken = single.keys() - places.keys()
+        unlike = (n for n in depths if shortened(name, n) not in taken.union(shortened(other, n) for other in others))
+        short[name] = known_as = shortened(name, next(unlike, depths.stop))
+        if known_as != name:
+            typed = {**options.pop(name, {}), **options.get(known_as, {})}
+            options[known_as] = {"model": name.partition(":")[2], **typed}
+    named = dict.fromkeys(
+        joint * name.startswith(joint) + "+".join(short[part] for part in parts) for name, parts in members.items()
+    )
+    return {**settings, "metrics": tuple(named), "metric_options": options}
+
+
+def retyped(name: str, options: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a metric's short name as `with_places` was given it, METRIC:PATH. options: those of metrics, by name."""
+    model = options.get(name, {}).get("model") if ":" in name else None
+    return f"{name.partition(':')[0]}:{model}" if model else name
 
 
 def find(kind: Kind, name: str, asked_in: Path | None = None, code: bool = False) -> Any:
@@ -159,6 +207,8 @@ def next_for(kind: Kind, name: str) -> str:
     module = name.removesuffix(".py").partition(".")[0]
     if kind == "dataset" and Path(name).is_file():
         return f"A file of your own: -d ratings --data {name} (ratings), or -d jsonl --data {name} (a corpus)."
+    if kind == "metric" and ":" in name:
+        return "With a model of yours, in a folder or on the hub, it is METRIC:FOLDER or METRIC:NAME (nli:./my-model)."
     if kind == "metric" and module.isidentifier() and Path(f"{module}.py").is_file():
         return f"A function or class of your own in {module}.py: {module}:NAME."
     return LIST_COMMAND[kind]

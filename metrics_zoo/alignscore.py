@@ -156,11 +156,9 @@ class AlignScoreOptions(SplitterOptions):
     of the source against sentences of the statement, best chunk, mean over sentences."""
     size: Size = "large"
     """Size of RoBERTa."""
-    folder: Path | None = None
-    """Folder that holds AlignScore-large.ckpt (or -base), with RoBERTa's configuration and tokenizer, or with those in
-    a subfolder roberta-large; nothing is downloaded then."""
     backbone_folder: Path | None = None
-    """Another folder with RoBERTa's configuration and tokenizer."""
+    """Folder with RoBERTa's configuration and tokenizer (default: that of a checkpoint of yours, or its subfolder
+    roberta-large; else the hub)."""
 
 
 class HeadLogits(NamedTuple):
@@ -217,12 +215,13 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
     @cached_property
     def backbone(self) -> ModelFolder:
         """Return RoBERTa's configuration and tokenizer."""
-        return find_backbone(self.options.size, self.options.backbone_folder, self.options.folder)
+        beside = self.model_folder.folder if self.place else None
+        return find_backbone(self.options.size, self.options.backbone_folder, beside)
 
     @property
     def lacking_extra(self) -> str:
         """The size and licence of RoBERTa's configuration and tokenizer, if they must be downloaded."""
-        if self.options.backbone_folder or self.options.folder:
+        if self.options.backbone_folder or self.place:
             _ = self.backbone
             return ""
         backbone = published_backbone(self.options.size)

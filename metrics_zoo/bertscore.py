@@ -86,8 +86,8 @@ def find_layer(hub_id: str, wished: int | None) -> int:
     layer = wished or LAYERS.get(known_as(hub_id))
     if layer is None:
         raise UserError(
-            f"BERTScore has no recommended layer for {hub_id}: give one with the option 'layer' (about two thirds of "
-            f"the model's layers), or use one of {', '.join(sorted(LAYERS))}."
+            f"BERTScore knows no best layer of {hub_id}: give one (about two thirds of the model's are usual) with "
+            "--set metric_options.bertscore.layer=N."
         )
     return layer
 
@@ -222,14 +222,20 @@ class BERTScore(TwoStepMetric, ModelMetric):
     @cached_property
     def layer(self) -> int:
         """The layer whose states are compared."""
-        return find_layer(self.wanted.hub_id, self.options.layer)
+        return find_layer(self.published, self.options.layer)
 
     @cached_property
     def baseline(self) -> tuple[float, float, float] | None:
         """Return the precision, recall and F1 that rescaling maps to 0; None without rescaling."""
         if not self.options.rescale:
             return None
-        return self.options.baseline or find_baseline(self.wanted.hub_id, self.layer)
+        return self.options.baseline or find_baseline(self.published, self.layer)
+
+    @property
+    def published(self) -> str:
+        """The hub id; of a folder that has the name of a model of the table, that model's."""
+        ends = {name.rpartition("/")[2]: name for name in LAYERS}
+        return ends.get(self.place.absolute().name, str(self.place)) if self.place else self.wanted.hub_id
 
     def identity(self) -> dict[str, Any]:
         """Return the metric's identity, including the layer and the baseline in use."""

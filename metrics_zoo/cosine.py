@@ -178,7 +178,6 @@ class Cosine(ModelMetric):
         input_limit=256,
         truncation="both",
         parameters="22.7 M",
-        argument="model",
         **of_checkpoint(checkpoint),
     )
     Options = CosineOptions

@@ -33,7 +33,7 @@ class HHEMOptions(ModelOptions):
     runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"tokenizer"}
 
     tokenizer: Path | None = None
-    """Folder with Flan-T5's tokenizer (default: `folder` if it holds tokenizer.json, else the hub)."""
+    """Folder with Flan-T5's tokenizer (default: the model's, if it holds tokenizer.json, else the hub)."""
     max_tokens: Annotated[int, Field(ge=32)] | None = None
     """Most tokens of a prompt; the end of the source is cut beyond them (official: no limit)."""
 
@@ -72,10 +72,8 @@ class HHEM(ModelMetric):
 
     @cached_property
     def tokenizer_folder(self) -> ModelFolder:
-        """Folder of Flan-T5's tokenizer: the option `tokenizer`, else `folder` if it holds one, else a hub copy."""
-        folder, beside = self.options.tokenizer, self.options.folder
-        if folder is None and beside is not None and (beside / "tokenizer.json").is_file():
-            folder = beside
+        """Folder of Flan-T5's tokenizer: the option `tokenizer`, else a model's that holds one, else a hub copy."""
+        folder = self.options.tokenizer or self._beside
         first, *others = _FOUNDATION.files
         files = (first, *(name for name in others if folder is None or (folder / name).is_file()))
         try:
@@ -84,10 +82,14 @@ class HHEM(ModelMetric):
             raise UserError(f"{error} For HHEM these files may also lie in a folder named by 'tokenizer'.") from error
 
     @property
+    def _beside(self) -> Path | None:
+        folder = self.model_folder.folder if self.place else None
+        return folder if folder and (folder / "tokenizer.json").is_file() else None
+
+    @property
     def lacking_extra(self) -> str:
         """The tokenizer's size and licence if it must be downloaded, else ""."""
-        beside = self.options.folder is not None and (self.options.folder / "tokenizer.json").is_file()
-        return "" if self.options.tokenizer or beside or is_cached(_FOUNDATION) else _FOUNDATION.download
+        return "" if self.options.tokenizer or self._beside or is_cached(_FOUNDATION) else _FOUNDATION.download
 
     @cached_property
     def prompts(self) -> PromptTokens:
@@ -155,6 +157,6 @@ def read_config(shapes: Mapping[str, tuple[int, ...]], folder: Path) -> Any:
         )
     except KeyError as error:
         raise UserError(
-            f"The weights in {folder} are not those of HHEM-2.1-Open (no {error.args[0]}): check the options 'folder' "
+            f"The weights in {folder} are not those of HHEM-2.1-Open (no {error.args[0]}): check the options 'model' "
             "and 'revision'."
         ) from error

@@ -62,19 +62,18 @@ class NLI(LoadedModelMetric):
         summary="P(entailment) of a cross-encoder of your choice (score=ent-minus-con: from -1 to 1)",
         paper="He et al. 2023, DeBERTaV3 (2111.09543), fine-tuned on SNLI and MultiNLI; others: see the model's page",
         licence="Apache-2.0",
-        **probability(),
+        **probability(half="entailment is more probable than the other classes together"),
         input_limit=_USUAL_LIMIT,
         truncation="source",
         template="source and statement as the tokenizer's pair",
         parameters="142 M",
         three_way=True,
-        argument="model",
         **of_checkpoint(checkpoint),
     )
 
     def range_by_options(self) -> Mapping[str, Any]:
-        """Return that a difference of two probabilities begins at -1."""
-        return {"low": -1.0} if self.options.score == "ent-minus-con" else {}
+        """Return that a difference of two probabilities begins at -1, and favours neither at 0."""
+        return {"low": -1.0, "neutral": 0.0, "threshold": 0.0} if self.options.score == "ent-minus-con" else {}
 
     @cached_property
     def model(self) -> PairClassifier:
@@ -136,8 +135,8 @@ def read_labels(config: Any, option: str, hub_id: str) -> list[Label]:
     where = "the option 'labels'" if option else "its config.json"
     raise UserError(
         f"The {count} labels of {hub_id} cannot be recognised as labels of NLI: {where} says "
-        f"{', '.join(map(str.strip, named))}. Look up their order on the model's page and give it with the option, "
-        "such as labels=entailment,neutral,contradiction or labels=entailment,not_entailment."
+        f"{', '.join(map(str.strip, named))}. Give them in the model's own order, as id2label in config.json or as in "
+        "--set metric_options.nli.labels=entailment,neutral,contradiction (or entailment,not_entailment)."
     )
 
 

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator
 
 from metaeval.corpus.sentences import SentenceSplitter
+from metaeval.errors import UserError
 from metaeval.parsing import read_object
 from metaeval.scoring.backends.checkpoint import Checkpoint, file_is_here
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_loading import FETCH_AGAIN, broken_files, load_tokenizer
-from metaeval.scoring.backends.model_metric import MODULES, of_checkpoint
+from metaeval.scoring.backends.model_metric import MODULES, Place, of_checkpoint
 from metaeval.scoring.backends.sentence_splitting import best_pieces
 from metaeval.scoring.backends.tokenization import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
@@ -30,8 +31,9 @@ _MAX_TOKENS = 500
 class SummaCOptions(SplitterOptions):
     """Options of both forms of SummaC."""
 
-    model: Annotated[str | None, BeforeValidator(images.check_model)] = None
-    """vitc, vitc-base, vitc-only, mnli, mnli-base, anli, or the hub id of a three-way NLI model (default: vitc)."""
+    model: Annotated[Place, AfterValidator(images.check_model)] = None
+    """vitc, vitc-base, vitc-only, mnli, mnli-base, anli, or a three-way NLI model, as a folder or a hub name (default:
+    vitc)."""
     granularity: Annotated[str, BeforeValidator(images.check_granularity)] = "sentence"
     """Units: sentence, paragraph, document or 2sents, or two of them as SOURCE-STATEMENT."""
     fallback: bool = False
@@ -71,6 +73,15 @@ class SummaC(TwoStepMetric, SplittingMetric):
         with broken_files(self.model_folder):
             config = read_object(self.model_folder.folder / "config.json", FETCH_AGAIN)
         return images.label_order(config, self.options.model or self.wanted.hub_id)
+
+    @property
+    def official_name(self) -> str:
+        """The name in SummaC's own table of the model, or of one with its order of labels; `UserError` without one."""
+        wish = self.options.model
+        named = (name for name, model in images.MODELS.items() if model.order == self.labels)
+        if name := wish if wish in images.MODELS else next(named, None):
+            return str(name)
+        raise UserError(f"The official package summac knows no model whose labels have the order of {wish}: take vitc.")
 
     @cached_property
     def tokens(self) -> PairTokens:
@@ -209,8 +220,14 @@ class SummaCZS(SummaC):
         low=-1.0,
         high=1.0,
         neutral=0.0,
+        threshold=0.0,
+        threshold_from="entailment and contradiction weigh the same; the authors choose one for each data set",
         **_CARD,
     )
+
+    def range_by_options(self) -> Mapping[str, Any]:
+        """Return that 0 decides nothing where only entailment, or only contradiction, counts."""
+        return {} if self.options.use_ent and self.options.use_con else {"threshold": None}
 
     def aggregate(self, values: images.ImageValues) -> float:
         """Return the score: `op1` over the source, entailment minus contradiction, `op2` over the statement."""
@@ -251,6 +268,8 @@ class SummaCConv(SummaC):
         summary="trained layers over the histogram of entailment that a statement sentence meets in the source",
         low=0.0,
         high=1.0,
+        threshold=0.5,
+        threshold_from="more probably consistent than not; the authors choose one for each data set",
         **_CARD | {"download": f"{images.VITC.download}; the trained layers, 2 kB, Apache-2.0"},
     )
 

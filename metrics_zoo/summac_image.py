@@ -107,10 +107,10 @@ _MEANINGS = {"entailment": 0, "supports": 0, "contradiction": 1, "refutes": 1, "
 
 
 def check_model(wish: Any) -> Any:
-    """Return `wish` as it is: a name in `MODELS`, a hub id, or None; raises `ValueError` for any other name."""
+    """Return `wish` as it is: a name in `MODELS`, a hub id, a path, or None; `ValueError` for any other name."""
     if wish in GONE:
         raise ValueError(f"{GONE[wish]} ({wish}) is no longer published; known are {', '.join(MODELS)}, or a hub id")
-    if isinstance(wish, str) and wish not in MODELS and "/" not in wish:
+    if isinstance(wish, str) and wish not in MODELS and "/" not in wish and not Path(wish).exists():
         raise ValueError(f"{wish!r} is none of {', '.join(MODELS)}, nor a hub id (ORGANISATION/NAME)")
     return wish
 
@@ -151,12 +151,12 @@ def label_order(config: Mapping[str, Any], wish: str) -> LabelOrder:
     if order is None:
         raise UserError(
             f"The labels of {wish} ({named}) are not entailment, contradiction and neutral: SummaC needs a three-way "
-            f"NLI model, such as {', '.join(MODELS)}."
+            f"NLI model, such as {', '.join(MODELS)}; name a model's labels as id2label in its config.json."
         )
     if read and table and read != table:
         raise UserError(
             f"The labels of {wish} ({named}) are not in the order of the published model: fetch it again, "
-            "or set the option 'model' to the model that the folder holds."
+            "or give another one."
         )
     return order
 

@@ -45,7 +45,7 @@ ROOMS = {
     "report": f"report stats.ranking stats.arrays display_text {READS}",
     "config_files": f"registry {READS}",
     "setting_types": "registry errors",
-    "config": f"setting_types config_files declared corpus {READS} {TABLES}",
+    "config": f"setting_types config_files declared registry corpus {READS} {TABLES}",
     "yaml_variants": "config setting_types declared parsing",
     "runs": f"runs report scoring corpus stats llm.batch_files signature {PROTOCOL} {SETTINGS}",
     "api": f"registry runs report scoring corpus config declared {READS} {TABLES}",

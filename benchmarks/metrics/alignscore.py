@@ -105,7 +105,7 @@ def ways(pairs: list[Texts], folder: Path) -> dict[str, Way]:
         "usual: pad 512, vocabulary head, pair by pair": lambda: usual(pairs),
         "usual, with fused attention": lambda: fused(pairs),
     }
-    return timed_ways(lambda: AlignScore(AlignScoreOptions(folder=folder)), pairs, others)
+    return timed_ways(lambda: AlignScore(AlignScoreOptions(model=folder)), pairs, others)
 
 
 def measure(count: int = 24, rounds: int = 3) -> Paired:

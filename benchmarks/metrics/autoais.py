@@ -56,7 +56,7 @@ def ways(pairs: Sequence[Texts], folder: Path) -> dict[str, Way]:
 
 def loaded(folder: Path) -> AutoAIS:
     """The metric with its model in memory."""
-    metric = AutoAIS(AutoAIS.Options(folder=folder, device="cpu", score="two_way"))
+    metric = AutoAIS(AutoAIS.Options(model=folder, device="cpu", score="two_way"))
     metric.prepare([], [])
     return metric
 

@@ -97,7 +97,7 @@ class Official:
 
 
 def _loaded(folder: Path) -> BARTScore:
-    metric = BARTScore(BARTScore.Options(folder=folder, device="cpu"))
+    metric = BARTScore(BARTScore.Options(model=folder, device="cpu"))
     metric.prepare([], [])
     return metric
 

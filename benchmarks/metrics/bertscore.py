@@ -137,7 +137,7 @@ def _padded(rows: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _loaded(folder: Path, layers: int) -> BERTScore:
-    metric = BERTScore(BERTScore.Options(folder=folder, layer=layers, device="cpu"))
+    metric = BERTScore(BERTScore.Options(model=folder, layer=layers, device="cpu"))
     metric.prepare([], [])
     return metric
 

@@ -25,7 +25,7 @@ LAYERS = (6, 12)
 
 def ways(pairs: list[Texts], folder: Path) -> dict[str, Way]:
     """Ours, the usual way, ours on torch's own kernels."""
-    options = NLIOptions(folder=folder, labels="entailment,neutral,contradiction")
+    options = NLIOptions(model=folder, labels="entailment,neutral,contradiction")
     usual = CrossEncoder(str(folder), device="cpu", activation_fn=torch.nn.Softmax(dim=-1))
 
     def predict() -> list[float]:

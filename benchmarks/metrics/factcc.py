@@ -49,7 +49,7 @@ def ways(pairs: list[Texts], folder: Path) -> dict[str, Way]:
     """Ours, the usual way with and without fused attention, ours on torch's own kernels."""
     usual, fused = Usual(folder, "eager"), Usual(folder, "sdpa")
     others = {"usual: pad 512, batch 8": lambda: usual(pairs), "usual, with fused attention": lambda: fused(pairs)}
-    return timed_ways(lambda: FactCC(FactCC.Options(folder=folder)), pairs, others)
+    return timed_ways(lambda: FactCC(FactCC.Options(model=folder)), pairs, others)
 
 
 def measure(count: int = 64, rounds: int = 3) -> Paired:

@@ -80,8 +80,8 @@ def job(pairs: Sequence[Texts], folder: Path, layers: Path) -> Job:
 
 
 def _metrics(folder: Path, layers: Path) -> list[SummaC]:
-    zs = SummaCZS(SummaCZS.Options(folder=folder, fallback=True))
-    conv = SummaCConv(SummaCConv.Options(folder=folder, fallback=True, conv_weights=layers))
+    zs = SummaCZS(SummaCZS.Options(model=folder, fallback=True))
+    conv = SummaCConv(SummaCConv.Options(model=folder, fallback=True, conv_weights=layers))
     zs.prepare([], [])  # models are loaded before the clock runs, theirs too
     return [zs, conv]
 

@@ -55,7 +55,8 @@ class DeclaredOptions(groups.Strict):
         """
         shared = {name: getattr(self, name) for name in RunConfig.model_fields if name in type(self).model_fields}
         set_here = (self.model_fields_set & shared.keys()) | fixed.keys()
-        return RunConfig.model_construct(_fields_set=set_here, **{**shared, **fixed})
+        settings = {"metrics": RunConfig.model_fields["metrics"].default, **shared, **fixed}
+        return RunConfig.model_construct(_fields_set=set_here, **registry.with_places(settings))
 
     def refuse(self, names: Iterable[str], reason: str) -> None:
         """Raise `UserError` for the first of the options `names` that was given. reason: what follows "--option is"."""

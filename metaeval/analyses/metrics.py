@@ -94,7 +94,7 @@ SHOW = Analysis(
     name="metrics show",
     summary="Show a metric's card, options and identity; downloads nothing.",
     about="Options of the metric are typed as --set NAME=VALUE.",
-    examples=["metrics show minilm-bertscore", "metrics show factcc --set folder=models/factcc"],
+    examples=["metrics show minilm-bertscore", "metrics show factcc:models/factcc"],
     options=OneMetricOptions,
     run=_show,
 )
@@ -128,7 +128,7 @@ own in the cache. Options of the metric are typed as --set NAME=VALUE. The exit 
 than allowed.""",
     examples=[
         "metrics verify minilm-bertscore",
-        "metrics verify factcc --set folder=models/factcc",
+        "metrics verify factcc:models/factcc",
         "metrics verify summac-zs --official",
     ],
     options=MetricVerifyOptions,

@@ -173,7 +173,7 @@ def next_step(
     first = shown[0]
     rated = any(result.unit == "rating" for result in results)
     rows = [row.metric for row in first.result.rows if row.kind == "metric"]
-    known = [name.removeprefix(FILE_PREFIX) for name in config.metrics]
+    known = [registry.retyped(name, config.metric_options).removeprefix(FILE_PREFIX) for name in config.metrics]
     typed = dict(zip(rows, known, strict=True)) if len(rows) == len(known) else {}
     if rated and all(result.protocol != "verdicts" for result in results) and are_decided(outcome):
         command, purpose = ["evaluate", *known, "-p", "verdicts"], "how often these verdicts are right, as they stand"

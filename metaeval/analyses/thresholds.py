@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
+from metaeval import registry
 from metaeval.analyses.analysis import Analysis, Done, PanelOptions, Progress
 from metaeval.declared import Flag
 
@@ -38,7 +39,7 @@ def _learnt(options: ThresholdsOptions, progress: Progress) -> Done:
     target, objective, folds = options.target, options.objective, options.folds
     run = options.run(**({} if "unit" in options.model_fields_set else {"unit": "citation"}))
     panel, thresholds = calibrate(run, target, objective, folds, progress)
-    names = " ".join(f"--nli {threshold.metric}" for threshold in thresholds)
+    names = " ".join(f"--nli {registry.retyped(threshold.metric, run.metric_options)}" for threshold in thresholds)
     return Done(
         config=run,
         panels=[panel],

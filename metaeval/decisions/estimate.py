@@ -88,7 +88,7 @@ def estimate(
 
     Raises `UserError` for unreadable input, and for labels that cannot be a sample of the items.
     """
-    config = (config or RunConfig()).model_copy(update={"metrics": (metric,)})
+    config = (config or RunConfig()).with_metrics([metric])
     level = config.interval.level
     files = [items_of(file, mapping, pipeline) for file in (answers, other) if file is not None]
     if len(files) == 2 and files[0].name == files[1].name:

@@ -202,7 +202,7 @@ def _scored(
     """Return the scores of the items by the gate's metric and settings. where: for errors, the gate's file."""
     # A gate is data: it may name registered metrics, but neither code nor addresses.
     check_file(where, {"metrics": [gate.metric], "metric_options": gate.settings.get("metric_options", {})})
-    config = (config or RunConfig()).model_copy(update={"metrics": (gate.metric,)})
+    config = (config or RunConfig()).with_metrics([gate.metric])
     (column,) = scored(items, RunConfig.model_validate({**config.model_dump(), **gate.settings}), progress)
     return column
 

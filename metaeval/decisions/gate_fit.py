@@ -96,7 +96,7 @@ def fit(
     cannot be a sample of the items.
     """
     terms = terms or Terms()
-    config = (config or RunConfig()).model_copy(update={"metrics": _allowed(metrics, terms)})
+    config = (config or RunConfig()).with_metrics(_allowed(metrics, terms))
     items = items_of(answers, mapping)
     data = _fit_data(items, labels_of(labels, items, mapping), terms)
     alpha = terms.alpha / len(config.metrics)

@@ -75,7 +75,7 @@ def draw(
     elif design == "random":
         rows, chance = draw_simple(free.size, n, seed), np.full(free.size, n / free.size)
     else:
-        run = (config or RunConfig()).model_copy(update={"metrics": (metric,)})
+        run = (config or RunConfig()).with_metrics([metric])
         (column,) = scored(items, run, progress)
         score = filled(column)
         rank = _ranks(score[free])

@@ -23,6 +23,7 @@ from metaeval.errors import UserError, install_extra
 from metaeval.files import canonical_json, job_memory, sha256_json
 from metaeval.runs.prepared_run import variant_path
 from metaeval.scoring.backends.model_loading import devices_of
+from metaeval.scoring.backends.model_metric import ModelMetric
 from metaeval.scoring.contract import Combination, Metric, MetricCard, TextPair, TwoStepMetric, checked_answer
 from metaeval.scoring.engine import ScoredPairs, score_jointly, settled_metric
 from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
@@ -104,13 +105,12 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
         config = RunConfig()
     kind = as_class(registry.find("metric", variant.metric, path, code=trusted))
     _check_class(name, kind)
-    owners = [name] if path else dict.fromkeys((variant.metric, name))  # options of `nli` hold for every `nli:MODEL_ID`
-    options = {**variant.options}
+    # Options of `nli` hold for every `nli:MODEL`.
+    options = {**({} if path else config.metric_options.get(variant.metric, {})), **variant.options}
     for setting in ("budget", "batch"):
         if getattr(config, setting) is not None and setting in kind.Options.model_fields:
             options[setting] = getattr(config, setting)
-    for owner in owners:
-        options.update(config.metric_options.get(owner, {}))
+    options.update(config.metric_options.get(name, {}))
     with plug_in(name):
         metric: Metric = kind(validated(kind.Options, options, f"the options of metric {name!r}"))
     if variant.metric not in registry.names("metric"):
@@ -301,8 +301,10 @@ def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
 
     def load(name: str) -> Metric:
         if name not in by_name:
-            by_name[name] = load_metric(name, config)
-            check_modules(name, by_name[name].card)
+            by_name[name] = metric = load_metric(name, config)
+            check_modules(name, metric.card)
+            if isinstance(metric, ModelMetric) and metric.place:
+                _ = metric.model_folder  # one that is not there is told before data are read
         return by_name[name]
 
     names = tuple(dict.fromkeys(wanted))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from metaeval.errors import UserError, unknown
 from metaeval.files import sha256_json
+from metaeval.registry import with_places
 from metaeval.report.table_files import load_table
 from metaeval.runs.loaded_metrics import LoadedMetrics, plug_in
 from metaeval.runs.score_columns import FILE_PREFIX
@@ -43,6 +44,7 @@ def read_thresholds(text: str | None, names: Sequence[str], option: str = "--thr
     for part in (part.strip() for part in (text or "").split(",") if part.strip()):
         # A metric's name may contain a colon, but no equals sign.
         name, equals, number = part.rpartition("=")
+        (name,) = [name] if name in names else with_places({"metrics": [name]})["metrics"]
         if equals and name not in names:
             raise unknown(f"backend in {option}", name, names)
         try:

@@ -190,16 +190,12 @@ def _summac(metric: ModelMetric, kind: str, names: tuple[str, ...]) -> dict[str,
             f"The official package splits sentences with NLTK, and this metric would use {splitter}: type "
             "'python -m nltk.downloader punkt_tab', or set NLTK_DATA to a folder that holds punkt_tab."
         )
-    if options.model is not None and "/" in options.model:
-        raise UserError(
-            f"The official package summac knows no model {options.model!r}: choose one of its own, such as vitc."
-        )
     import nltk
 
     return {
         "package": "summac",
         "kind": kind,
-        "model": options.model or "vitc",
+        "model": metric.official_name,  # type: ignore[attr-defined]
         "options": {name: getattr(options, name) for name in names},
         "nltk_data": [str(Path(folder).absolute()) for folder in nltk.data.path],
     }
@@ -221,7 +217,7 @@ def _bertscore(metric: ModelMetric) -> dict[str, Any]:
         "package": "bert-score",
         "layer": metric.layer,  # type: ignore[attr-defined]
         "measure": ("precision", "recall", "f1").index(options.side),
-        "baseline": metric.wanted.hub_id if options.rescale else None,
+        "baseline": metric.published if options.rescale else None,  # type: ignore[attr-defined]
     }
 
 

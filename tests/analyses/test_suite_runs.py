@@ -159,7 +159,7 @@ def test_metrics_that_cannot_run_are_left_out_with_their_reasons(suite_file, tmp
     monkeypatch.syspath_prepend(str(tmp_path))
     Path("failing_here.py").write_text(FAILING, encoding="utf-8")
     names = ("overlap", "llm-discrete", "nobody", "failing_here:Failing", "scores:nowhere.jsonl", "factcc")
-    options = {"factcc": {"folder": "no/such/folder"}, "overlap": {"content_only": False}}
+    options = {"factcc": {"model": "no/such/folder"}, "overlap": {"content_only": False}}
     config = load_run(None, {"metrics": names, "metric_options": options, "protocols": "correlation"}, QUICK)
 
     found, left_out = run_able(config)

@@ -70,7 +70,7 @@ def test_show_with_a_folder_has_the_identity(ran, no_network, tmp_path):
     (tmp_path / "model").mkdir()
     for name in ("config.json", "model.safetensors"):
         (tmp_path / "model" / name).write_text("{}")
-    ended = ran("metrics", "show", "factcc", "--set", "folder=model")
+    ended = ran("metrics", "show", "factcc", "--set", "model=model")
     assert '"weights":"sha256:' in ended.out
 
 
@@ -104,12 +104,12 @@ def test_verify_ends_with_1_where_a_score_moves(cli, tmp_path):
     ("words", "said"),
     [
         (["verify", "overlp"], "Did you mean 'overlap'?"),
-        (["verify", "factcc", "--set", "folder=/no/such"], "/no/such"),
-        (["verify", "factcc", "--set", "foldr=x"], "Did you mean 'folder'?"),
+        (["verify", "factcc", "--set", "model=/no/such"], "/no/such"),
+        (["verify", "factcc", "--set", "modle=x"], "Did you mean 'model'?"),
         (["verify", "overlap", "--set", "folder"], "--set takes key=value"),
         (["verify", "overlap", "--official"], "'overlap' has no official package"),
         (["verify", "ensemble"], "verify overlap, rouge instead"),
-        (["show", "factcc", "--set", "folder=/no/such"], "/no/such"),
+        (["show", "factcc", "--set", "model=/no/such"], "/no/such"),
     ],
 )
 def test_wrong_input_is_one_sentence(refused, words, said):

@@ -89,6 +89,6 @@ def official_summac(golden, punkt):
 
     def make(metric, **options):
         folder = golden.models / "tals/albert-xlarge-vitaminc-mnli"
-        return metric(metric.Options(folder=folder, splitter="nltk", **{"fallback": True, **options}))
+        return metric(metric.Options(model=folder, splitter="nltk", **{"fallback": True, **options}))
 
     return make

@@ -25,7 +25,7 @@ WITHOUT_WORDS = ("p07_empty_statement", "p12_whitespace_only_statement")
 @pytest.mark.parametrize("mode", MODES)
 def test_the_official_scores(golden, punkt, mode):
     official = dict(zip(golden.ids, golden.official("alignscore")[mode], strict=True))
-    metric = AlignScore(AlignScoreOptions(folder=golden.models, mode=mode))
+    metric = AlignScore(AlignScoreOptions(model=golden.models, mode=mode))
     for name, answer in zip(golden.ids, score_pairs(metric, golden.pairs).answers, strict=True):
         if name in WITHOUT_WORDS:
             assert answer.status is Status.EMPTY  # _sp: the official code raises (null in the file)
@@ -35,7 +35,7 @@ def test_the_official_scores(golden, punkt, mode):
 
 
 def test_chunks_and_sentences_are_the_official_ones(golden, punkt):
-    metric = AlignScore(AlignScoreOptions(folder=golden.models))
+    metric = AlignScore(AlignScoreOptions(model=golden.models))
     shapes = [[len(metric._chunks(source)), len(metric._sentences(statement))] for source, statement in golden.pairs]
     assert shapes == golden.official("alignscore")["chunks_x_statement_sentences"]
 
@@ -110,7 +110,7 @@ def by_definition(folder):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_our_scores_are_those_of_the_definition(mode, folder, pairs, by_definition):
-    metric = AlignScore(AlignScoreOptions(folder=folder, mode=mode, splitter="rules"))
+    metric = AlignScore(AlignScoreOptions(model=folder, mode=mode, splitter="rules"))
     head = mode.removesuffix("_sp")
     for pair, answer in zip(pairs, score_pairs(metric, pairs).answers, strict=True):
         rows = by_definition(*pair, cut=mode.endswith("_sp"))
@@ -120,7 +120,7 @@ def test_our_scores_are_those_of_the_definition(mode, folder, pairs, by_definiti
 
 def test_the_explanation_is_the_best_chunk_of_each_sentence(folder, pairs):
     # The score is the mean over the statement's sentences of the best chunk's probability.
-    metric = AlignScore(AlignScoreOptions(folder=folder, splitter="rules"))
+    metric = AlignScore(AlignScoreOptions(model=folder, splitter="rules"))
     for source, statement in pairs[:4]:
         spans = metric.explain(source, statement)
         own = [span for span in spans if span.side == "statement"]
@@ -134,7 +134,7 @@ def test_the_explanation_is_the_best_chunk_of_each_sentence(folder, pairs):
 
 
 def test_the_three_classes_are_those_of_the_chunk_that_scores(folder, pairs, by_definition):
-    metric = AlignScore(AlignScoreOptions(folder=folder, splitter="rules"))
+    metric = AlignScore(AlignScoreOptions(model=folder, splitter="rules"))
     metric.prepare([], [])
     few = pairs[::5]
     found = metric.entail(*zip(*few, strict=True))
@@ -151,7 +151,7 @@ def test_the_three_classes_are_those_of_the_chunk_that_scores(folder, pairs, by_
 def test_each_chunk_and_sentence_passes_once_with_hardly_any_padding(folder, watch):
     sources, statements = texts(12, 8, 7), texts(6, 2, 8)
     pairs = [(source, statement) for source in sources for statement in statements]
-    metric = AlignScore(AlignScoreOptions(folder=folder, splitter="rules", batch_tokens=8192))
+    metric = AlignScore(AlignScoreOptions(model=folder, splitter="rules", batch_tokens=8192))
     passed = watch(metric.model._model)
     answers = metric.score(*zip(*pairs, strict=True))
     cells = {
@@ -173,7 +173,7 @@ def test_each_chunk_and_sentence_passes_once_with_hardly_any_padding(folder, wat
 
 def test_no_vocabulary_head_is_built_or_run(folder):
     """NaN in the checkpoint's head changes nothing, and only the embeddings have a row for each word."""
-    metric = AlignScore(AlignScoreOptions(folder=folder, splitter="rules"))
+    metric = AlignScore(AlignScoreOptions(model=folder, splitter="rules"))
     network = metric.model._model
     words = network.config.vocab_size
     shapes = {name: getattr(getattr(part, "weight", None), "shape", ()) for name, part in network.named_modules()}
@@ -184,7 +184,7 @@ def test_no_vocabulary_head_is_built_or_run(folder):
 
 def test_modes_that_cut_alike_share_their_pass(folder):
     def metric(mode, **given):
-        return AlignScore(AlignScoreOptions(folder=folder, splitter="rules", mode=mode, **given))
+        return AlignScore(AlignScoreOptions(model=folder, splitter="rules", mode=mode, **given))
 
     assert metric("nli_sp").observed() == metric("reg_sp").observed() != metric("nli").observed()
     assert metric("nli").observed() == metric("bin").observed()
@@ -195,7 +195,7 @@ def test_modes_that_cut_alike_share_their_pass(folder):
 
 
 def test_what_is_cut_is_counted_over_all_passes(folder):
-    metric = AlignScore(AlignScoreOptions(folder=folder, splitter="rules"))
+    metric = AlignScore(AlignScoreOptions(model=folder, splitter="rules"))
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder / "roberta-large")
     source, statement = "word " * 700, "One sentence. Another."
     lengths = [len(tokenizer(source.strip(), one)["input_ids"]) for one in ("One sentence.", "Another.")]
@@ -211,19 +211,19 @@ def test_the_backbone_may_lie_beside_in_a_subfolder_or_elsewhere(folder, tmp_pat
     for file in (folder / "roberta-large").iterdir():
         (tmp_path / "flat" / file.name).write_bytes(file.read_bytes())
     options = [
-        AlignScoreOptions(folder=folder),
-        AlignScoreOptions(folder=tmp_path / "flat"),
-        AlignScoreOptions(folder=tmp_path / "bare", backbone_folder=folder / "roberta-large"),
+        AlignScoreOptions(model=folder),
+        AlignScoreOptions(model=tmp_path / "flat"),
+        AlignScoreOptions(model=tmp_path / "bare", backbone_folder=folder / "roberta-large"),
     ]
     identities = [AlignScore(one).identity() for one in options]
     assert identities[0] == identities[1] == identities[2]
     with pytest.raises(UserError, match="of roberta-large, which AlignScore reads"):
-        AlignScore(AlignScoreOptions(folder=tmp_path / "bare")).identity()
+        AlignScore(AlignScoreOptions(model=tmp_path / "bare")).identity()
 
 
 def test_a_missing_checkpoint_is_one_sentence(folder):
     with pytest.raises(UserError, match=r"lacks AlignScore-base\.ckpt"):
-        AlignScore(AlignScoreOptions(folder=folder, size="base")).identity()
+        AlignScore(AlignScoreOptions(model=folder, size="base")).identity()
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_missing_checkpoint_is_one_sentence(folder):
 )
 def test_a_checkpoint_that_is_not_alignscores_is_refused(make_folder, tmp_path, changes, said):
     changes = {name: shape and torch.zeros(shape) for name, shape in changes.items()}
-    metric = AlignScore(AlignScoreOptions(folder=make_folder(tmp_path / "it", **changes), splitter="rules"))
+    metric = AlignScore(AlignScoreOptions(model=make_folder(tmp_path / "it", **changes), splitter="rules"))
     with pytest.raises(UserError, match=said):
         metric.prepare([], [])
 
@@ -248,7 +248,7 @@ def test_a_broken_checkpoint_is_one_sentence(make_folder, tmp_path):
     whole = (folder / "AlignScore-large.ckpt").read_bytes()
     (folder / "AlignScore-large.ckpt").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UserError, match="cannot be loaded"):
-        AlignScore(AlignScoreOptions(folder=folder)).prepare([], [])
+        AlignScore(AlignScoreOptions(model=folder)).prepare([], [])
 
 
 def test_too_little_memory_is_one_sentence(folder, monkeypatch):
@@ -260,7 +260,7 @@ def test_too_little_memory_is_one_sentence(folder, monkeypatch):
         4 * value.numel() for name, value in state.items() if "mlm_head" not in name and "position_ids" not in name
     )
     monkeypatch.setattr(model_loading, "free_memory", lambda device: need)
-    AlignScore(AlignScoreOptions(folder=folder)).prepare([], [])
+    AlignScore(AlignScoreOptions(model=folder)).prepare([], [])
     monkeypatch.setattr(model_loading, "free_memory", lambda device: need - 1)
     with pytest.raises(UserError, match="GB are free on"):
-        AlignScore(AlignScoreOptions(folder=folder)).prepare([], [])
+        AlignScore(AlignScoreOptions(model=folder)).prepare([], [])

@@ -23,7 +23,7 @@ PAIRS = json.loads(Path(__file__).with_name("odd_pairs.json").read_text(encoding
 
 
 def metric(folder, **options):
-    return AttrScore(AttrScore.Options(folder=folder, device="cpu", **options))
+    return AttrScore(AttrScore.Options(model=folder, device="cpu", **options))
 
 
 @pytest.fixture(scope="module")

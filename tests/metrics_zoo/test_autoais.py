@@ -28,7 +28,7 @@ PAIRS = [
 
 
 def metric(folder, **options):
-    return AutoAIS(AutoAIS.Options(folder=folder, device="cpu", **options))
+    return AutoAIS(AutoAIS.Options(model=folder, device="cpu", **options))
 
 
 def read(folder):

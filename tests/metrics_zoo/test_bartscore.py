@@ -31,7 +31,7 @@ DIRECTIONS = {"source-to-statement": "scores", "statement-to-source": "scores_re
 
 
 def scored(folder, pairs, **options):
-    answers = score_pairs(BARTScore(BARTScore.Options(folder=folder, **options)), pairs).answers
+    answers = score_pairs(BARTScore(BARTScore.Options(model=folder, **options)), pairs).answers
     return [answer.score for answer in answers]
 
 
@@ -185,7 +185,7 @@ def test_parts_hold_up_to_the_budget_and_a_larger_item_alone():
 def test_a_source_of_more_statements_than_a_batch_holds_is_still_encoded_once(tiny):
     pairs = [(TRIAL, f"Statement {number} of many.") for number in range(40)]
     folder = tiny.folder("bart")
-    metric = BARTScore(BARTScore.Options(folder=folder, batch_tokens=64))
+    metric = BARTScore(BARTScore.Options(model=folder, batch_tokens=64))
     encoded = []
     metric.model._encoder.layers[0].register_forward_pre_hook(lambda layer, given: encoded.append(given[0].shape[1]))
     answers = [answer.score for answer in metric.score(*zip(*pairs, strict=True))]
@@ -196,7 +196,7 @@ def test_a_source_of_more_statements_than_a_batch_holds_is_still_encoded_once(ti
 
 def test_both_transforms_come_from_one_pass(tiny):
     folder = tiny.folder("bart")
-    plain, exponential = (BARTScore(BARTScore.Options(folder=folder, transform=name)) for name in ("none", "exp"))
+    plain, exponential = (BARTScore(BARTScore.Options(model=folder, transform=name)) for name in ("none", "exp"))
     assert plain.observed() == exponential.observed()
     first, second = score_jointly([plain, exponential], PAIRS)
     assert "model" not in vars(exponential)  # never loaded
@@ -214,7 +214,7 @@ def test_both_transforms_come_from_one_pass(tiny):
 def test_a_statement_without_words_has_no_score_unless_wished_for(tiny):
     folder = tiny.folder("bart")
     pairs = [(KETTLE, ""), (KETTLE, " \n "), ("", ""), ("", "Nothing was read.")]
-    metric = BARTScore(BARTScore.Options(folder=folder))
+    metric = BARTScore(BARTScore.Options(model=folder))
     statuses = [answer.status for answer in score_pairs(metric, pairs).answers]
     assert statuses == [Status.EMPTY, Status.EMPTY, Status.EMPTY, Status.OK]
     slow = Slow(folder)
@@ -223,7 +223,7 @@ def test_a_statement_without_words_has_no_score_unless_wished_for(tiny):
 
 @pytest.mark.parametrize("direction", ["statement-to-source", "mean"])
 def test_a_source_that_is_judged_needs_words(tiny, direction):
-    metric = BARTScore(BARTScore.Options(folder=tiny.folder("bart"), direction=direction))
+    metric = BARTScore(BARTScore.Options(model=tiny.folder("bart"), direction=direction))
     answers = score_pairs(metric, [("", "Nothing was read."), (KETTLE, ""), (KETTLE, "Hold it!")]).answers
     assert [answer.status for answer in answers] == [Status.EMPTY, Status.EMPTY, Status.OK]
 
@@ -231,7 +231,7 @@ def test_a_source_that_is_judged_needs_words(tiny, direction):
 @pytest.mark.parametrize("direction", ["source-to-statement", "mean"])
 def test_what_is_cut_is_counted_on_both_sides(tiny, direction):
     folder = tiny.folder("bart")
-    metric = BARTScore(BARTScore.Options(folder=folder, direction=direction))
+    metric = BARTScore(BARTScore.Options(model=folder, direction=direction))
     tokenizer = Slow(folder).tokenizer
     for (source, statement), answer in zip(PAIRS, score_pairs(metric, PAIRS).answers, strict=True):
         sizes = [len(tokenizer(text, truncation=False)["input_ids"]) for text in (source, statement)]
@@ -244,7 +244,7 @@ def test_what_is_cut_is_counted_on_both_sides(tiny, direction):
 
 @pytest.mark.parametrize("kind", ["bert", "t5"])
 def test_another_architecture_is_refused(tiny, kind):
-    metric = BARTScore(BARTScore.Options(folder=tiny.folder(kind)))
+    metric = BARTScore(BARTScore.Options(model=tiny.folder(kind)))
     with pytest.raises(UserError, match=r"is a (Bert|T5)For\w+; bartscore needs a BART that generates"):
         metric.prepare([], [])
 
@@ -254,7 +254,7 @@ def test_a_classifier_on_bart_is_refused(tiny, tmp_path):
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"architectures": ["BartForSequenceClassification"]}))
     with pytest.raises(UserError, match="is a BartForSequenceClassification; bartscore needs"):
-        BARTScore(BARTScore.Options(folder=folder)).prepare([], [])
+        BARTScore(BARTScore.Options(model=folder)).prepare([], [])
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_a_classifier_on_bart_is_refused(tiny, tmp_path):
 def test_what_would_give_wrong_numbers_is_refused(tiny, config, sentence):
     """A tokenizer of about 600 tokens on 300 embeddings; a head that the embeddings do not stand for."""
     with pytest.raises(UserError, match=sentence):
-        BARTScore(BARTScore.Options(folder=tiny.folder("bart", **config))).prepare([], [])
+        BARTScore(BARTScore.Options(model=tiny.folder("bart", **config))).prepare([], [])
 
 
 def _copy(folder, target):

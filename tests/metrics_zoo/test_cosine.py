@@ -55,7 +55,7 @@ def library(sentence_transformers, folder, pairs=PAIRS, before=("", "")):
 
 
 def ours(folder, pairs=PAIRS, **options):
-    return [a.score for a in score_pairs(Cosine(Cosine.Options(folder=folder, **options)), pairs).answers]
+    return [a.score for a in score_pairs(Cosine(Cosine.Options(model=folder, **options)), pairs).answers]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_lower_casing_and_the_input_limit_are_the_folder_s(saved, sentence_trans
     # A release of the library that does not write these two into the folder would make this test say nothing.
     (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 16, "do_lower_case": True}))
     assert ours(folder) == pytest.approx(library(sentence_transformers, folder), abs=1e-5)
-    answers = score_pairs(Cosine(Cosine.Options(folder=folder)), PAIRS).answers
+    answers = score_pairs(Cosine(Cosine.Options(model=folder)), PAIRS).answers
     assert answers[3].cut > 100
     (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 16, "do_lower_case": False}))
     assert abs(ours(folder)[2] - answers[2].score) > 1e-4
@@ -111,9 +111,9 @@ def changed(folder, name, **values):
 
 def test_the_pooling_is_part_of_the_identity(saved):
     folder = saved()
-    before = Cosine(Cosine.Options(folder=folder)).identity()
+    before = Cosine(Cosine.Options(model=folder)).identity()
     changed(folder, "1_Pooling/config.json", pooling_mode="cls")
-    assert Cosine(Cosine.Options(folder=folder)).identity() != before
+    assert Cosine(Cosine.Options(model=folder)).identity() != before
 
 
 def _dense(folder):

@@ -33,7 +33,7 @@ def options(request, load_module, tmp_path_factory):
 def subject(request, options):
     name = request.param
     own = options.get(name, {})
-    return MetricSubject(registry.find("metric", name), own, name, untrained="folder" in own and name != "cosine")
+    return MetricSubject(registry.find("metric", name), own, name, untrained="model" in own and name != "cosine")
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

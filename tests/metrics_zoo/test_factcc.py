@@ -19,7 +19,7 @@ WITHOUT_WORDS = {"p07_empty_statement", "p12_whitespace_only_statement"}
 
 @pytest.fixture(scope="module")
 def metric(golden):
-    return FactCC(FactCC.Options(folder=golden.models / "factcc-checkpoint"))
+    return FactCC(FactCC.Options(model=golden.models / "factcc-checkpoint"))
 
 
 @pytest.fixture(scope="module")
@@ -101,13 +101,13 @@ def slow(folder, pairs):
 
 
 def test_our_scores_are_those_of_the_definition(folder, pairs):
-    answers = score_pairs(FactCC(FactCC.Options(folder=folder)), pairs).answers
+    answers = score_pairs(FactCC(FactCC.Options(model=folder)), pairs).answers
     assert [answer.score for answer in answers] == pytest.approx(slow(folder, pairs), abs=1e-5)
     assert max(answer.score for answer in answers) - min(answer.score for answer in answers) > 0.05
 
 
 @pytest.mark.parametrize("labels", [{0: "INCORRECT", 1: "CORRECT"}, {0: "CORRECT", 1: "INCORRECT", 2: "OTHER"}])
 def test_other_labels_are_refused(tiny, labels):
-    metric = FactCC(FactCC.Options(folder=tiny.folder("bert", name="other", id2label=labels)))
+    metric = FactCC(FactCC.Options(model=tiny.folder("bert", name="other", id2label=labels)))
     with pytest.raises(UserError, match="FactCC has CORRECT and INCORRECT"):
         metric.prepare([], [])

@@ -25,7 +25,7 @@ def folder(tiny):
 
 @pytest.fixture(scope="module")
 def metric(folder):
-    return FactCG(FactCG.Options(folder=folder, splitter="rules"))
+    return FactCG(FactCG.Options(model=folder, splitter="rules"))
 
 
 def text(rng, sentences):
@@ -138,7 +138,7 @@ def test_each_chunk_is_tokenised_once_and_each_pair_passes_once(folder, watch):
     rng = random.Random(5)
     sources, statements = [text(rng, 6) for _ in range(10)], [text(rng, 1) for _ in range(5)]
     pairs = [(source, statement) for source in sources for statement in statements]
-    metric = FactCG(FactCG.Options(folder=folder, splitter="rules", batch_tokens=4096))
+    metric = FactCG(FactCG.Options(model=folder, splitter="rules", batch_tokens=4096))
     passed = watch(metric.model._model)
     metric.score(*zip(*(pairs * 2), strict=True))
     assert passed.texts == len(pairs)
@@ -148,6 +148,6 @@ def test_each_chunk_is_tokenised_once_and_each_pair_passes_once(folder, watch):
 
 def test_another_model_is_refused(tiny):
     with pytest.raises(UserError, match="has 3 labels, and FactCG has 2"):
-        FactCG(FactCG.Options(folder=tiny.folder("deberta-v2", name="three"))).prepare([], [])
+        FactCG(FactCG.Options(model=tiny.folder("deberta-v2", name="three"))).prepare([], [])
     with pytest.raises(UserError, match="splits FactCG's template"):
-        FactCG(FactCG.Options(folder=tiny.folder("roberta", name="two", num_labels=2))).prepare([], [])
+        FactCG(FactCG.Options(model=tiny.folder("roberta", name="two", num_labels=2))).prepare([], [])

@@ -114,13 +114,13 @@ def hostile(options, tmp_path, monkeypatch):
     def score(metric, change):
         own = dict(options[metric])
         folder = tmp_path / "model"
-        shutil.copytree(own["folder"], folder)
+        shutil.copytree(own["model"], folder)
         for inner in [folder, *(path for path in folder.iterdir() if path.is_dir())]:
             (inner / "evil.py").write_text(CODE.format(marker=str(marker)))
         change(folder, marker)
         kind = registry.find("metric", metric)
         try:
-            made = kind(kind.Options(**{**own, "folder": folder}))
+            made = kind(kind.Options(**{**own, "model": folder}))
             return made.score(["The Oder is a river."], ["The Oder is long."])
         except UserError as error:
             return str(error)
@@ -216,13 +216,13 @@ def test_a_tokenizer_that_counts_words_of_windows_runs_no_code(tmp_path, monkeyp
 def test_the_same_code_runs_where_it_is_trusted(tmp_path, options, monkeypatch):
     """The traps are no blanks: with `trust_remote_code`, which somebody types, the folder's code is run."""
     folder = tmp_path / "model"
-    shutil.copytree(options["nli"]["folder"], folder)
+    shutil.copytree(options["nli"]["model"], folder)
     (folder / "evil.py").write_text(CODE.format(marker=str(tmp_path / "pwned")))
     with_a_family_of_its_own(folder)
     monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
     monkeypatch.setattr(sys, "path", list(sys.path))
     kind = registry.find("metric", "nli")
-    trusting = kind(kind.Options(model="a/b", folder=folder, trust_remote_code=True))
+    trusting = kind(kind.Options(model=folder, trust_remote_code=True))
     with contextlib.suppress(Exception):  # it is run, and makes no model
         trusting.score(["The Oder is a river."], ["The Oder is long."])
     for name in [name for name in sys.modules if name.startswith("transformers_modules")]:

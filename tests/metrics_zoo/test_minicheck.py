@@ -24,7 +24,7 @@ PAIRS = [
 
 
 def metric(folder, **options):
-    return MiniCheck(MiniCheck.Options(folder=folder, device="cpu", **options))
+    return MiniCheck(MiniCheck.Options(model=folder, device="cpu", **options))
 
 
 def sentences(text):

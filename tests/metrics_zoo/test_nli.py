@@ -53,12 +53,12 @@ def slow(folder, pairs):
 def test_our_scores_are_those_of_the_definition(kind, folders, pairs):
     pairs = [(source.strip(), statement.strip()) for source, statement in pairs]
     wanted = slow(folders[kind], pairs)
-    plain = score_pairs(NLI(NLIOptions(folder=folders[kind])), pairs).answers
+    plain = score_pairs(NLI(NLIOptions(model=folders[kind])), pairs).answers
     assert [answer.score for answer in plain] == pytest.approx([row[1] for row in wanted], abs=1e-5)
-    less = score_pairs(NLI(NLIOptions(folder=folders[kind], score="ent-minus-con")), pairs).answers
+    less = score_pairs(NLI(NLIOptions(model=folders[kind], score="ent-minus-con")), pairs).answers
     assert [answer.score for answer in less] == pytest.approx([row[1] - row[0] for row in wanted], abs=1e-5)
     assert max(row[1] for row in wanted) - min(row[1] for row in wanted) > 0.05
-    metric = NLI(NLIOptions(folder=folders[kind]))
+    metric = NLI(NLIOptions(model=folders[kind]))
     for three, row in zip(metric.entail(*zip(*pairs, strict=True)), wanted, strict=True):
         assert [math.exp(value) for value in three] == pytest.approx([row[1], row[2], row[0]], abs=1e-5)
 
@@ -112,9 +112,9 @@ def test_labels_may_be_given_and_are_checked_too():
 def test_given_labels_change_score_and_identity(folders, tiny):
     folder = tiny.folder("bert", name="unnamed")  # LABEL_0 ...
     with pytest.raises(UserError, match="LABEL_0, LABEL_1, LABEL_2"):
-        NLI(NLIOptions(folder=folder)).prepare([], [])
+        NLI(NLIOptions(model=folder)).prepare([], [])
     one, other = (
-        NLI(NLIOptions(folder=folder, labels=labels))
+        NLI(NLIOptions(model=folder, labels=labels))
         for labels in ("entailment,neutral,contradiction", "contradiction,neutral,entailment")
     )
     pair = (["The lighthouse."], ["It was built."])
@@ -125,12 +125,12 @@ def test_given_labels_change_score_and_identity(folders, tiny):
 def test_two_labels_give_a_score_and_no_third_class(tiny):
     folder = tiny.folder("roberta", name="two", id2label={0: "entailment", 1: "not_entailment"})
     pair = (["The lighthouse."], ["It was built."])
-    (answer,) = NLI(NLIOptions(folder=folder)).score(*pair)
+    (answer,) = NLI(NLIOptions(model=folder)).score(*pair)
     assert answer.score == pytest.approx(slow(folder, [(pair[0][0], pair[1][0])])[0][0], abs=1e-5)
     with pytest.raises(UserError, match="two labels"):
-        NLI(NLIOptions(folder=folder)).entail(*pair)
+        NLI(NLIOptions(model=folder)).entail(*pair)
     with pytest.raises(UserError, match="needs a model with the label contradiction"):
-        NLI(NLIOptions(folder=folder, score="ent-minus-con")).prepare([], [])
+        NLI(NLIOptions(model=folder, score="ent-minus-con")).prepare([], [])
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_a_model_that_tells_no_limit_gets_512():
 
 def test_a_roberta_takes_exactly_what_it_has_positions_for(tiny):
     folder = tiny.folder("roberta", name="short", id2label=THREE, max_position_embeddings=66)
-    (answer,) = NLI(NLIOptions(folder=folder)).score(["word " * 700], ["A claim."])
+    (answer,) = NLI(NLIOptions(model=folder)).score(["word " * 700], ["A claim."])
     assert answer.tokens - answer.cut == 64
-    (answer,) = NLI(NLIOptions(folder=folder, max_tokens=32)).score(["word " * 700], ["A claim."])
+    (answer,) = NLI(NLIOptions(model=folder, max_tokens=32)).score(["word " * 700], ["A claim."])
     assert answer.tokens - answer.cut == 32
 
 
@@ -169,7 +169,7 @@ def test_hardly_any_padding_and_each_pair_once(folders, watch):
     sources = [" ".join(["word"] * rng.randint(40, 90)) + f" {number}" for number in range(12)]
     statements = [" ".join(["claim"] * rng.randint(5, 30)) + f" {number}" for number in range(8)]
     pairs = [(source, statement) for source in sources for statement in statements]
-    metric = NLI(NLIOptions(folder=folders["roberta"]))
+    metric = NLI(NLIOptions(model=folders["roberta"]))
     passed = watch(metric.model._model)
     metric.score(*zip(*(pairs * 2), strict=True))
     assert passed.texts == len(pairs)

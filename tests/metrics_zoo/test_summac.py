@@ -55,7 +55,7 @@ def folder(tiny):
 
 
 def zs(folder, **options):
-    return SummaCZS(SummaCZS.Options(folder=folder, **{"splitter": "rules", **options}))
+    return SummaCZS(SummaCZS.Options(model=folder, **{"splitter": "rules", **options}))
 
 
 def scores(metric, pairs):
@@ -203,7 +203,7 @@ def test_other_models_by_name_are_read_in_their_own_label_order(tiny, kind, name
     words = dict(zip(order, ("ENTAILMENT", "CONTRADICTION", "NEUTRAL"), strict=True))
     made = tiny.folder(kind, name=name, id2label=words)
     pairs = made_pairs(2, 2)
-    for pair, image in zip(pairs, zs(made, model=name).observe(*zip(*pairs, strict=True)), strict=True):
+    for pair, image in zip(pairs, zs(made).observe(*zip(*pairs, strict=True)), strict=True):
         np.testing.assert_allclose(image.values, slow_image(made, *pair, order=order), atol=1e-5)
 
 
@@ -226,7 +226,7 @@ def test_units_of_more_than_500_tokens_lose_the_end_of_the_longer_side(folder):
 def test_zs_and_conv_pass_every_two_units_of_a_block_once(folder, conv_file, watch):
     pairs = made_pairs(8, 6)
     first = zs(folder)
-    second = SummaCConv(SummaCConv.Options(folder=folder, splitter="rules", conv_weights=conv_file))
+    second = SummaCConv(SummaCConv.Options(model=folder, splitter="rules", conv_weights=conv_file))
     assert first.observed() == second.observed()
     passed = watch(first.model._model)
     one, other = score_jointly([first, second], pairs)
@@ -236,7 +236,7 @@ def test_zs_and_conv_pass_every_two_units_of_a_block_once(folder, conv_file, wat
     assert passed.texts == len(compared)
     assert "model" not in vars(second)  # never loaded
     assert [answer.score for answer in one.answers] == pytest.approx(scores(zs(folder), pairs), abs=1e-6)
-    alone = SummaCConv(SummaCConv.Options(folder=folder, splitter="rules", conv_weights=conv_file))
+    alone = SummaCConv(SummaCConv.Options(model=folder, splitter="rules", conv_weights=conv_file))
     assert [answer.score for answer in other.answers] == pytest.approx(scores(alone, pairs), abs=1e-6)
 
 

@@ -141,19 +141,19 @@ def test_a_bin_holds_its_lower_edge(layers):
 
 def test_the_first_ten_statement_sentences_count(folder, layers):
     claims = [f"The lighthouse was built in the year {year}." for year in range(1860, 1873)]
-    metric = SummaCConv(SummaCConv.Options(folder=folder, splitter="rules", conv_weights=layers))
+    metric = SummaCConv(SummaCConv.Options(model=folder, splitter="rules", conv_weights=layers))
     whole, head = score_pairs(metric, [(SOURCE, " ".join(claims)), (SOURCE, " ".join(claims[:10]))]).answers
     assert whole.score == pytest.approx(head.score, abs=1e-6)
     late = metric.tokens.texts.ids(claims[10:])
     assert whole.cut == sum(map(len, late.values())) > 0
     assert head.cut == 0
-    reads_all = SummaCZS(SummaCZS.Options(folder=folder, splitter="rules"))
+    reads_all = SummaCZS(SummaCZS.Options(model=folder, splitter="rules"))
     assert score_pairs(reads_all, [(SOURCE, " ".join(claims))]).answers[0].cut == 0
 
 
 def test_nothing_to_score_is_a_status_or_the_score_of_one_zero(folder, layers):
     pairs = [("Yes. No.", "It was open all day long."), ("", "It was open all day long."), (SOURCE, "")]
-    options = {"folder": folder, "splitter": "rules", "conv_weights": layers}
+    options = {"model": folder, "splitter": "rules", "conv_weights": layers}
     answers = score_pairs(SummaCConv(SummaCConv.Options(**options)), pairs).answers
     assert [answer.status for answer in answers] == [Status.NOTHING_TO_SCORE, Status.EMPTY, Status.EMPTY]
     assert {answer.score for answer in answers} == {None}
@@ -167,7 +167,7 @@ def test_nothing_to_score_is_a_status_or_the_score_of_one_zero(folder, layers):
 
 def test_the_layers_are_in_the_identity_wherever_they_lie(folder, layers, tmp_path):
     def identity(path, **options):
-        return SummaCConv(SummaCConv.Options(folder=folder, splitter="rules", conv_weights=path, **options)).identity()
+        return SummaCConv(SummaCConv.Options(model=folder, splitter="rules", conv_weights=path, **options)).identity()
 
     digest = hashlib.sha256(layers.read_bytes()).hexdigest()
     assert identity(layers)["conv_weights"] == f"sha256:{digest}"
@@ -250,7 +250,7 @@ def test_layers_are_fetched_once_and_checked(origin, monkeypatch, tmp_path, fold
     digest = hashlib.sha256(content).hexdigest()
     for name, value in {"URL": f"{base}/conv.bin", "SHA256": digest, "_SIZE": len(content)}.items():
         monkeypatch.setattr(summac_image, name, value)
-    metric = SummaCConv(SummaCConv.Options(folder=folder, splitter="rules"))
+    metric = SummaCConv(SummaCConv.Options(model=folder, splitter="rules"))
     assert metric.identity()["conv_weights"] == f"sha256:{digest}"
     assert find_convolution(None, "percentile", "e").sha256 == digest
     assert asked == ["/conv.bin"]

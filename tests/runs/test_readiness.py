@@ -60,13 +60,13 @@ def test_the_hubs_cache_counts_with_all_files_of_the_pinned_revision(no_network,
 def test_a_folder_counts_and_a_wrong_folder_is_said(no_network, hub, tmp_path):
     folder = tmp_path / "mine"
     with pytest.raises(UserError, match="mine"):
-        state("factcc", [f"folder={folder}"])
+        state("factcc", [f"model={folder}"])
     folder.mkdir()
     with pytest.raises(UserError, match="lacks"):
-        state("factcc", [f"folder={folder}"])
+        state("factcc", [f"model={folder}"])
     for name in ("config.json", "model.safetensors"):
         (folder / name).write_text("{}")
-    assert state("factcc", [f"folder={folder}"]).state is ReadinessState.READY
+    assert state("factcc", [f"model={folder}"]).state is ReadinessState.READY
 
 
 def test_missing_packages_are_named(monkeypatch):

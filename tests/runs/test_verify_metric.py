@@ -218,8 +218,8 @@ def test_a_cache_that_cannot_hold_an_environment(tmp_path, monkeypatch):
 
 
 def test_options_are_read_as_yaml_and_names_may_hold_dots():
-    config = with_options("nli:org/model-v2.5", ["folder=models/it", "depth.inner=3"])
-    assert config.metric_options == {"nli:org/model-v2.5": {"folder": "models/it", "depth": {"inner": 3}}}
+    config = with_options("nli:org/model-v2.5", ["model=models/it", "depth.inner=3"])
+    assert config.metric_options == {"nli:org/model-v2.5": {"model": "models/it", "depth": {"inner": 3}}}
     json.dumps(config.metric_options)
 
 

@@ -19,13 +19,14 @@ from typing import Any
 
 from metaeval.corpus.dataset import SourceFile
 from metaeval.corpus.loading import download
-from metaeval.errors import UserError, shown
+from metaeval.errors import NoModelError, UserError, shown
 from metaeval.files import cache_folder, marks_of, sha256_file, sha256_json, write_text
 from metaeval.parsing import read_object
 
 _WEIGHTS = (".safetensors", ".bin", ".ckpt", ".pt", ".pth")
 _TEXTS = (".json", ".txt", ".model", ".jinja")
 _OTHER_FRAMEWORKS = re.compile(r"(^|/)(flax_|tf_|rust_|onnx|openvino|coreml|training_args|optimizer|scheduler|README)")
+_LISTED = 8
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _log = logging.getLogger("metaeval")
 
@@ -76,18 +77,22 @@ class ModelFolder:
         return sum(path.stat().st_size for path in self.weights)
 
 
-def find_model(checkpoint: Checkpoint, folder: Path | None = None, fetch: bool = True) -> ModelFolder:
-    """Find the checkpoint in `folder`; without one in the hub's cache, else (with `fetch`) download it.
+def find_model(checkpoint: Checkpoint, place: Path | None = None, fetch: bool = True) -> ModelFolder:
+    """Find the checkpoint at `place`, a folder or its one file; without it in the hub's cache, else download it.
 
     Raises `UserError` when files are missing, and when the hub does not know the id or cannot be reached.
     """
-    if folder is not None:
-        if not folder.is_dir():
-            raise UserError(
-                f"The metric's option folder names {folder}, which does not exist: put the files of "
-                f"{checkpoint.hub_id} there, or leave 'folder' out."
-            )
-        return _complete(checkpoint, folder)
+    if place is not None and place.is_dir():
+        return _complete(checkpoint, place)
+    if place is not None and place.is_file() and len(checkpoint.files) == 1:
+        return ModelFolder(place.parent, (place.name,))
+    if place is not None and place.is_file():
+        raise UserError(f"{place} is a file, and this metric reads a folder: name {place.parent}, with config.json.")
+    if place is not None:
+        parent = next(folder for folder in (*place.parents, Path()) if folder.is_dir())
+        raise UserError(
+            f"There is no model {place}, and {_content(parent)}: name a folder, a checkpoint file or a hub name."
+        )
     if (cached := _cached(checkpoint)) is not None:
         return cached
     if not fetch:
@@ -108,11 +113,15 @@ def _complete(checkpoint: Checkpoint, folder: Path) -> ModelFolder:
     if not checkpoint.files:
         missing += _unmet(folder, files)
     if missing:
-        raise UserError(
-            f"The folder {folder} lacks {', '.join(missing)} of the model {checkpoint.hub_id}: fetch the whole model "
-            "again."
-        )
+        raise UserError(f"The folder {folder} lacks {', '.join(missing)}, which the metric reads: {_content(folder)}.")
     return ModelFolder(folder, tuple(files))
+
+
+def _content(folder: Path) -> str:
+    """Return what a folder holds, as the end of a message."""
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    listed = ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if names[_LISTED:] else "")
+    return f"the folder {folder} holds {listed or 'nothing'}"
 
 
 def _unmet(folder: Path, files: tuple[str, ...]) -> list[str]:
@@ -194,11 +203,7 @@ def _download(checkpoint: Checkpoint) -> ModelFolder:
             "leave it out."
         ) from error
     except (HTTPError, OSError) as error:
-        raise UserError(
-            f"The model {name} ({checkpoint.download}) is not on this machine and could not be downloaded "
-            f"({type(error).__name__}). Try again with a network, or put its files into a folder and name it with the "
-            "metric's option 'folder'."
-        ) from error
+        raise NoModelError(name, checkpoint.download, type(error).__name__) from error
     except (ValueError, TypeError, KeyError) as error:
         raise UserError(
             f"What the hub sent about the model {name} cannot be used ({shown(str(error), 120)}): try again later."

@@ -136,7 +136,7 @@ def load_model(
         named = ", ".join([*lacking, *map(str, report["mismatched_keys"])][:3])
         raise UserError(
             f"The checkpoint in {files.folder} lacks weights that scores depend on, or has them in another shape "
-            f"({named} ...): check the metric's options 'model' and 'folder'."
+            f"({named} ...): check the metric's option 'model'."
         )
     return settle(change(model) if change else model, dtype, device)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import AliasChoices, BeforeValidator, Field
 
+from metaeval.errors import NoModelError
+from metaeval.files import local_path
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
 from metaeval.scoring.backends.model_loading import DType, load_model, pick_device
 from metaeval.scoring.contract import Metric, MetricOptions
@@ -20,6 +23,7 @@ MODULES = ("torch", "transformers", "tokenizers", "safetensors")
 def of_checkpoint(checkpoint: Checkpoint, **other: Any) -> dict[str, Any]:
     """Return the card's fields, by name, of a metric on a checkpoint, in fp32; `other` adds or replaces fields."""
     return {
+        "argument": "model",
         "checkpoint": checkpoint.hub_id,
         "revision": checkpoint.revision,
         "dtype": "float32",
@@ -41,17 +45,23 @@ def calibrated(threshold: float) -> dict[str, Any]:
     return {"threshold": threshold, "threshold_from": "calibrated on WiCE dev, full support"}
 
 
+Place = Annotated[
+    str | None,
+    BeforeValidator(lambda value: os.path.join(os.curdir, value) if isinstance(value, Path) else value),
+    Field(validation_alias=AliasChoices("model", "folder")),  # fitted gates may name a folder so
+]
+"""Where a model is: a folder, a checkpoint file, or its name on the hub; also what follows the colon in NAME:PLACE."""
+
+
 class ModelOptions(MetricOptions):
     """Options of every metric that reads a model."""
 
-    runtime: ClassVar[frozenset[str]] = frozenset({"model", "revision", "folder", "device", "batch_tokens"})
+    runtime: ClassVar[frozenset[str]] = frozenset({"model", "revision", "device", "batch_tokens"})
 
-    model: str | None = None
-    """Model, by its id on the hub (default: the card's)."""
+    model: Place = None
+    """Model: a folder, a checkpoint file or a hub name (default: the card's); as the metric NAME:PLACE sets it."""
     revision: str | None = None
     """Revision of the model on the hub."""
-    folder: Path | None = None
-    """Local copy of the model's files; nothing is downloaded then."""
     dtype: DType = "float32"
     """Number type of the weights and of the computation."""
     device: str = "auto"
@@ -72,9 +82,17 @@ class ModelMetric(Metric):
         return self.checkpoint.at(self.options.model, self.options.revision)
 
     @cached_property
+    def place(self) -> Path | None:
+        """Return the folder or the file of the model that the options name; None for a model of the hub."""
+        return local_path(self.options.model) if self.options.model else None
+
+    @cached_property
     def model_folder(self) -> ModelFolder:
         """Return the checkpoint's files on this machine, downloaded if needed; raises `UserError` if not available."""
-        return find_model(self.wanted, self.options.folder)
+        try:
+            return find_model(self.wanted, self.place)
+        except NoModelError as error:
+            raise NoModelError(*error.about, self.card.name) from error
 
     @property
     def lacking(self) -> str:
@@ -82,8 +100,8 @@ class ModelMetric(Metric):
 
         Raises `UserError` when the folder that the options name does not exist or lacks files.
         """
-        if self.options.folder is not None:
-            find_model(self.wanted, self.options.folder)
+        if self.place:
+            _ = self.model_folder
         elif not is_cached(self.wanted):
             return self.card.download if self.wanted == self.checkpoint else self.wanted.download
         return self.lacking_extra
@@ -125,8 +143,8 @@ class ModelMetric(Metric):
         """Return the fields that describe the computation in a signature, by name: the checkpoint and its fingerprint,
         the number type, and the identity's other fields, such as the splitter, the layer, the labels' order.
         """
-        identity, folder = self.identity(), self.options.folder
-        name = folder.name if folder and self.options.model is None else self.wanted.hub_id
+        identity = self.identity()
+        name = self.place.absolute().name if self.place else self.wanted.hub_id
         fields = {"checkpoint": f"{name}@{identity['weights']}", "dtype": self.options.dtype}
         more = {
             key: ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -207,7 +207,7 @@ def test_a_metric_with_three_classes_labels_too(rated):
 
 
 def test_the_registered_metric_gives_the_label_that_is_most_probable_to_it(rated, tiny):
-    own = (f"folder={tiny.folder('t5')}", "device=cpu", "max_tokens=5000")
+    own = (f"model={tiny.folder('t5')}", "device=cpu", "max_tokens=5000")
     options = [f"metric_options.attrscore.{one}" for one in own]
     found = rated(*options, baselines=("attrscore:attrscore",))
     cells = [row["attrscore_labels_attrscore"] for row in found.rows["statements"]]

@@ -156,8 +156,8 @@ def test_a_card_with_a_threshold_says_whose_it_is(name):
 
 
 def test_a_metric_without_a_threshold_says_what_to_type():
-    with pytest.raises(UserError, match=r"metaeval thresholds nli --learn -d NAME\) and give its file with"):
-        cutoff("nli")
+    with pytest.raises(UserError, match=r"metaeval thresholds bartscore --learn -d NAME\) and give its file"):
+        cutoff("bartscore")
 
 
 def test_a_threshold_that_is_given_comes_first():
