@@ -17,7 +17,8 @@ from metaeval.config_files import read_entries
 from metaeval.corpus.model import Corpus
 from metaeval.declared import Flag
 from metaeval.display_text import count
-from metaeval.errors import UserError, as_value_error
+from metaeval.errors import NoModelError, UserError, as_value_error
+from metaeval.files import safe_name
 from metaeval.setting_types import Names
 
 if TYPE_CHECKING:
@@ -117,7 +118,43 @@ def _run(options: RunOptions, progress: Progress) -> Done | Parts:
 
         return run_parts(options, progress)
     config, instead = job_of(options)
-    return instead or evaluated(options, config, run(config, progress, options.corpus), "run")
+    try:
+        return instead or evaluated(options, config, run(config, progress, options.corpus), "run")
+    except NoModelError as error:
+        for line in _without(options, error) if options.corpus is None else ():
+            error.add_note(line)
+        raise
+
+
+def _without(options: RunOptions, error: NoModelError) -> list[str]:
+    """Return lines with the commands that lead to the tables although the model of a metric is not here."""
+    import shlex
+
+    from metaeval.analyses.command_words import words_of
+
+    def typed(command: str, takes: str) -> str:
+        kind = registry.find("analysis", takes).options
+        kept = [name for name in (*_KEPT, "protocols") if name in kind.model_fields]
+        return f"metaeval {command} {shlex.join(words_of(options, kept, kind, short=True))}".rstrip()
+
+    name, base, file = error.metric, error.metric.partition(":")[0], safe_name(error.metric.replace(":", "."))
+    model = f"{base}:{error.folder}"
+    words = words_of(options, ("protocols", "dataset", "split", "data", "unit", "pool"), RunOptions)
+    settings = [f"{option.lstrip('-')}={value}" for option, value in zip(words[::2], words[1::2], strict=True)]
+    if is_variant := base not in registry.names("metric"):
+        model = f"{name} -s metric_options.{name}.model={error.folder}"
+    return [
+        f"  with its files in a folder:    {typed(f'run -m {model}', 'run')}",
+        *(
+            []
+            if is_variant
+            else [f"    or:                          make {shlex.join([*settings, f'metric={model}'])}"]
+        ),
+        f"  with scores made elsewhere:    {typed('pairs pairs.jsonl', 'pairs')}",
+        f"    on a machine with a GPU:     metaeval score -m {name} -d ratings --data pairs.jsonl -o .",
+        f"    then here:                   {typed(f'evaluate {file}.jsonl', 'evaluate')}",
+        f"  with a metric without a model: {typed('run -m support-mini', 'run')}",
+    ]
 
 
 def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun, command: str) -> Done:

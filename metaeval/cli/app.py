@@ -155,7 +155,8 @@ def main() -> None:
         with _signals():
             app(prog_name="metaeval")
     except UserError as error:
-        _say(f"metaeval: {error}")
+        for line in (f"metaeval: {error}", *getattr(error, "__notes__", ())):
+            _say(line)
         if isinstance(error, ColumnsError):
             _say(f"Type: {retyped_command(sys.argv[1:], error.columns)}")
         sys.exit(2)

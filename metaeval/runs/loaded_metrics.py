@@ -19,7 +19,7 @@ from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.config_files import check_file
 from metaeval.declared import validated
-from metaeval.errors import UserError, install_extra
+from metaeval.errors import NoModelError, UserError, install_extra
 from metaeval.files import canonical_json, job_memory, sha256_json
 from metaeval.runs.prepared_run import variant_path
 from metaeval.scoring.backends.model_loading import devices_of
@@ -267,7 +267,11 @@ class LoadedMetrics:
         for name in self.single:
             metric = self[name]
             with plug_in(name):
-                identity = metric.identity()  # finds or fetches the checkpoint
+                try:
+                    identity = metric.identity()  # finds or fetches the checkpoint
+                except NoModelError as error:
+                    error.metric = name  # as the run names it
+                    raise
                 shared = metric.observed() if isinstance(metric, TwoStepMetric) else {name: identity}
             groups.setdefault(canonical_json(shared), []).append(name)
         return list(groups.values())

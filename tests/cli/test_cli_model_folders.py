@@ -1,7 +1,8 @@
-"""A metric named by its model's place, METRIC:FOLDER: one rule in every command."""
+"""A metric named by its model's place, METRIC:FOLDER: one rule in every command, and what is said without the model."""
 
 import json
 import random
+import shlex
 import shutil
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.runs.loaded_metrics import load_metric
 from metaeval.runs.verdict_cutoffs import find_cutoff, read_thresholds
-from tests.metrics_zoo.stand_ins import NLI, SMALL
+from tests.metrics_zoo.stand_ins import NLI, SMALL, alignscore, conv
 
 WORDS = "lighthouse ridge harbour trial adults asthma yeast water degrees mountain kettle steel".split()
 QUICK = ("-p", "classification", "-s", "interval.resamples=0", "-s", "controls=false")
@@ -149,3 +150,52 @@ def test_a_classifier_has_a_threshold_by_default(here):
         config = RunConfig(metric_options={name: options} if options else {})
         assert find_cutoff(name, load_metric(name, config), {}).value == value
     assert read_thresholds("nli:./my-nli=0.3", ["nli:my-nli"]) == {"nli:my-nli": 0.3}
+
+
+@pytest.fixture
+def models(tiny, here):
+    """A tiny model of each large metric, under the name of the published one."""
+    t5 = tiny.folder("t5", num_layers=1, num_decoder_layers=1, num_heads=2)
+    albert = tiny.folder("albert", id2label={"0": "SUPPORTS", "1": "REFUTES", "2": "NOT ENOUGH INFO"})
+    many = tiny.folder("deberta", num_attention_heads=2, num_hidden_layers=40)
+    bart = tiny.folder("bart", encoder_layers=1, decoder_layers=1)
+    scorer = alignscore(tiny.folder("roberta", **SMALL), here / "AlignScore")
+    return {
+        "autoais": ("google/t5_xxl_true_nli_mixture", t5),
+        "alignscore": ("yzha/AlignScore", scorer),
+        "summac-zs": ("tals/albert-xlarge-vitaminc-mnli", albert),
+        "summac-conv": ("tals/albert-xlarge-vitaminc-mnli", albert),
+        "factcc": ("manueldeprada/FactCC", tiny.folder("bert", **SMALL, num_labels=2)),
+        "bertscore": ("microsoft/deberta-xlarge-mnli", many),
+        "bartscore": ("facebook/bart-large-cnn", bart),
+    }
+
+
+@pytest.mark.parametrize(
+    "metric", ["autoais", "alignscore", "summac-zs", "summac-conv", "factcc", "bertscore", "bartscore"]
+)
+def test_without_a_model_every_line_of_the_way_out_works(models, here, cli, ran, monkeypatch, metric):
+    data = ("-d", "jsonl", "--data", "ten.jsonl", *QUICK)
+    ended = cli("run", "-m", metric, *data)
+    lines = [line for line in ended.err.splitlines() if line.startswith(("metaeval: ", "  "))]
+    assert ended.code == 2
+    assert len(lines) <= 8
+    hub_id, folder = models[metric]
+    assert hub_id in lines[0]
+    assert " GB" in lines[0] or " MB" in lines[0]
+    commands = [shlex.split(line.partition(" metaeval ")[2]) for line in lines if " metaeval " in line]
+    made = next(shlex.split(line.partition(" make ")[2]) for line in lines if " make " in line)
+    name = hub_id.rpartition("/")[2]
+    assert made == ["protocol=classification", "dataset=jsonl", "data=ten.jsonl", f"metric={metric}:./{name}"]
+    if not (here / name).exists():
+        shutil.copytree(folder, name)
+    more = ("-s", f"metric_options.{metric}.conv_weights={conv(here / 'conv.bin')}") if metric == "summac-conv" else ()
+    here_again, pairs, there, evaluated, other = commands
+    assert f"{metric}:{name}" in ran(*here_again, *more).out
+    ran(*pairs)
+    # The other machine has the model: its name is typed there.
+    at = there.index(metric)
+    ran(*there[:at], f"{metric}:./{name}", *there[at + 1 :], *more)
+    (here / f"{metric}.{name}.jsonl").rename(f"{metric}.jsonl")
+    assert metric in ran(*evaluated).out
+    assert "support-mini" in ran(*other).out
