@@ -48,7 +48,7 @@ class Answers(list[PairScore]):
     """A metric's scores, one `PairScore` per pair: a list with a short `repr` and a method that makes a data frame."""
 
     def to_frame(self) -> Any:
-        """Return a data frame (pandas, else polars) with a row for each pair: score, status, tokens, cut."""
+        """Return a pandas data frame with a row for each pair: score, status, tokens, cut."""
         return frame(answer._asdict() for answer in self)
 
     def __repr__(self) -> str:

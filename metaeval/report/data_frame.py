@@ -1,35 +1,23 @@
-"""Rows as a data frame of the library that is installed, and as a table in a notebook."""
+"""Rows as a data frame, and as a table in a notebook."""
 
 from __future__ import annotations
 
-import contextlib
 import html
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from metaeval.display_text import Shown
-from metaeval.errors import UserError
 
 ROWS = 20
 """Rows that a notebook shows."""
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Return rows as a data frame of pandas, or of polars if pandas is not installed.
+    """Return rows as a pandas data frame whose columns are the fields of the first row; a field that lacks is None."""
+    import pandas as pd
 
-    The columns are the fields of the first row; None, and a field that a row lacks, is a missing value. Raises
-    `UserError` if neither is installed.
-    """
     listed = [dict(row) for row in rows]
-    columns = {name: [row.get(name) for row in listed] for name in (listed[0] if listed else ())}
-    with contextlib.suppress(ImportError):
-        library: Any = importlib.import_module("pandas")
-        return library.DataFrame(columns)
-    with contextlib.suppress(ImportError):
-        library = importlib.import_module("polars")
-        return library.DataFrame(columns)
-    raise UserError("A data frame needs pandas or polars: pip install pandas.")
+    return pd.DataFrame({name: [row.get(name) for row in listed] for name in (listed[0] if listed else ())})
 
 
 def rows_html(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -49,7 +37,7 @@ class Recorded:
         raise NotImplementedError
 
     def to_frame(self) -> Any:
-        """Return a data frame of pandas or polars with a row for each record."""
+        """Return a pandas data frame with a row for each record."""
         return frame(self.records)
 
     def _repr_html_(self) -> str:
