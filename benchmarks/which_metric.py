@@ -57,15 +57,13 @@ PURPOSES = (
         "classification",
         "ps_ns",
         """Partial / none ROC-AUC (PS-NS): the chance, in per cent, that a partly supported statement has a higher score
-than an unsupported one. 50 is chance. It is the hard half of the task: full / none ROC-AUC (FS-NS) is higher, and in
-the result files.""",
+than an unsupported one. 50 is chance. Full / none ROC-AUC (FS-NS), the easier half, is in the result files.""",
     ),
     Purpose(
         "Tell full from partial support",
         "classification",
         "fs_ps",
-        """Full / partial ROC-AUC (FS-PS): the chance, in per cent, that a fully supported statement has a higher score
-than a partly supported one. 50 is chance.""",
+        "Full / partial ROC-AUC (FS-PS), in the same way.",
     ),
     Purpose(
         "Rank passages by how much they support a statement",
@@ -78,35 +76,27 @@ than a partly supported one. 50 is chance.""",
 INTRO = f"""\
 # Which metric should I use?
 
-This page is made by `python -m benchmarks.which_metric` from `results/reference`, which `make reference` recomputes:
-no number here is typed by hand. It holds the metrics that run offline on a laptop, on data sets with human labels.
+On data like yours you compare metrics yourself: `metaeval run -d wice -m overlap,support-mini,autoais`. Below are the
+metrics that run offline on a laptop, on English data sets with human labels. For large models and judges, and more data
+sets, <a href="../reference-results.html">**choose a task, a language and a budget**</a>
+(`results/reference/index.html`).
 
-<a href="../reference-results.html">**Choose a task, a language and a budget**</a> instead: a page of its own, with
-large models and judges, more data sets, intervals, ranks and costs. It is `results/reference/index.html` too, for a
-look without this site.
-
-Metrics with larger models are in the [values of others](#values-that-others-have-published), and on data like yours you
-compare them yourself: `metaeval run -d wice -m overlap,support-mini,autoais`.
-
-Values have 95 % intervals over whole groups. **Bold** is the highest value of a column, or not significantly worse by
-a paired test (Holm over the tests of the column); any other metric is significantly worse. Where all are bold, the data
-do not say which is better: take the cheapest. Two metrics are fitted on other parts of these sets:
-support-mini on WiCE's dev split, support-minilm (measured then; there is no such metric any more) on the dev splits
-of WiCE, QASem and ExpertQA. All texts are English.
-An asterisk marks an interval that rests on fewer than {FEW} effective groups, and may be too narrow; with fewer than
-6 there is none.
+Values have 95 % intervals over whole groups. An asterisk marks one that rests on fewer than {FEW} effective groups, and
+may be too narrow; with fewer than 6 there is none. **Bold** is the highest value of a column, or not significantly
+worse by a paired test (Holm over the tests of the column). Where all are bold, the data do not say which is better:
+take the cheapest. support-mini was fitted on WiCE's dev split, support-minilm (no longer a metric) on the dev splits of
+WiCE, QASem and ExpertQA.
 """
 
 OUTRO = """\
 ## What this page cannot say
 
-- Which metric is best on *your* data. Label some of them: [Labels and gates](labels-and-gates.md) finds the cheapest
-  metric that keeps a promise there, and says how many labels that takes.
+- Which metric is best on *your* data. Label some of them: [Labels and gates](labels-and-gates.md).
 - Whether a large model is worth its cost: none was run for these tables.
 - Anything about other languages than English ([Languages](../reference/policies.md#languages)).
 
-The scores behind the tables are `results/reference/SET/scores.csv`, by pair id and without texts. With the data beside
-them, a column of them is evaluated again, and a whole table is printed with its controls by
+`python -m benchmarks.which_metric` makes this page from `results/reference`, which holds the scores by pair id. With
+the data beside them, a column is evaluated again, and a table printed with its controls, by
 
 ```sh
 folder=results/reference/wice-test-page
@@ -179,7 +169,6 @@ def _purpose(results: Mapping[str, Mapping[str, Result]], purpose: Purpose) -> I
     controls = [_best_control(result, purpose) for result in shown.values()]
     rows.append(("*best control*", *controls))
     yield f"{_table(('metric', *heads), rows)}\n"
-    yield "\n".join(f"- {_said(name, result, purpose)}" for name, result in shown.items()) + "\n"
     yield f"{_beyond_controls(shown, purpose)}\n"
 
 
@@ -201,29 +190,7 @@ def _cell(row: Row, result: Result, measure: str) -> str:
     if value.low is None or value.high is None:
         return number
     star = "\\*" if value.effective is not None and value.effective < FEW else ""
-    return f"{number} ({format_value(value.low, column)} to {format_value(value.high, column)}){star}"
-
-
-def _said(name: str, result: Result, purpose: Purpose) -> str:
-    """Say in a sentence which metric is best for a purpose on a data set."""
-    rows = {row.metric: row for row in _metrics(result)}
-    defined = [metric for metric in rows if _value(rows[metric], purpose.measure).value is not None]
-    top = best(result, purpose.measure)
-    column, where = _column(result, purpose), f"On {TITLES[name]}"
-    first = max(top or defined, key=lambda metric: _value(rows[metric], purpose.measure).value or 0.0)
-    number = format_value(_value(rows[first], purpose.measure).value, column)
-    if not top:
-        text = f"{where} no test was possible; the highest value is that of {first} ({number})."
-    elif len(top) == len(defined):
-        chance = f"the highest value, that of {first} ({number}), may be luck"
-        text = f"{where} **no metrics are significantly different**: {chance}."
-    elif len(top) == 1:
-        text = f"{where} {first} is best ({number}): every other metric is significantly worse."
-    else:
-        others = [metric for metric in top if metric != first]
-        differ = f"{listed(others)} {_is(others)} not significantly different from it"
-        text = f"{where} {first} has the highest value ({number}); {differ}."
-    return text
+    return f"{number} {format_value(value.low, column)}–{format_value(value.high, column)}{star}"
 
 
 def _beyond_controls(shown: Mapping[str, Result], purpose: Purpose) -> str:
@@ -241,27 +208,16 @@ def _beyond_controls(shown: Mapping[str, Result], purpose: Purpose) -> str:
     text = f"Significantly better than every control: {'; '.join(said)}."
     if not said:
         text = "On no set is a metric with a model significantly better than every control."
-    return f"{text} Shared words and support-mini are two of the controls."
-
-
-def _is(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
+    return f"{text} `overlap` and `support-mini` are two of the controls."
 
 
 def _cost(path: Path) -> str:
     with path.open(encoding="utf-8", newline="") as file:
         costs = list(csv.DictReader(file))
-    rows = [(cost["metric"], f"{float(cost['pairs_per_second']):,.0f}", _needs(cost["metric"])) for cost in costs]
-    text = (
-        f"Pairs per second of CPU time on one core, on {costs[0]['pairs']} pairs of WiCE's chunks, measured once. "
-        "Where a text stands in many pairs, the models of MiniLM cost less: "
-        "each text is encoded once.\n"
-    )
-    return f"{text}\n{_table(('metric', 'pairs per second', 'needs'), rows)}\n"
-
-
-def _needs(metric: str) -> str:
-    return "nothing but the package" if metric in OFFLINE else "torch, and a model of 91 MB"
+    rows = [(cost["metric"], f"{float(cost['pairs_per_second']):,.0f}") for cost in costs]
+    text = f"Pairs per second of CPU time on one core, on {costs[0]['pairs']} pairs of WiCE's chunks, measured once."
+    needs = f"{listed(OFFLINE)} need nothing but the package, the others torch and a model of 91 MB."
+    return f"{text} {needs}\n\n{_table(('metric', 'pairs per second'), rows)}\n"
 
 
 def _published(results: Mapping[str, Mapping[str, Result]]) -> Iterator[str]:
@@ -277,9 +233,8 @@ def _as_printed(pack: PublishedPaper) -> Iterator[str]:
     """The values of a paper whose data do not come with scores."""
     counts = ", ".join(f"{count:,} {level}" for level, count in pack.levels.items())
     yield (
-        f"**{pack.source}**, on its own chunks of {pack.dataset} ({counts}): without intervals, and not recomputed "
-        "here. A chunk is called full there where it holds *any* evidence of a fully supported citation, which lowers "
-        f"the {IN_WORDS['fs_ps']} for every metric ([What a chunk's level means](../explanation/evidence.md)).\n"
+        f"**{pack.source}**, on its own chunks of {pack.dataset} ({counts}), without intervals. Its [labels of chunks]"
+        f"(../explanation/evidence.md) lower FS-PS for every metric.\n"
     )
     keys = {**IN_WORDS, "spearman": "Spearman"}
     values = {
@@ -305,7 +260,7 @@ def _measured_again(pack: PublishedPaper, result: Result) -> Iterator[str]:
         if row.metric in table.values
     ]
     where = TITLES[f"{pack.dataset}-all-rating"]
-    yield f"**{pack.source}**: {column.label} of the scores published with {where}, beside the paper's value.\n"
+    yield f"**{pack.source}**: {column.label} of the scores published with {where}.\n"
     yield f"{_table(('metric', 'measured here', 'in the paper'), cells)}\n"
 
 

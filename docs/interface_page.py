@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -31,11 +32,10 @@ from typing import Any, Literal
 
 _RULES = """# What stays stable
 
-This page and the package's type stub are made by `python docs/interface_page.py`; a test fails when a public
-signature changes and this page does not.
-
-Within a minor version the names below keep their meaning, and their parameters their names, defaults and order.
-Everything else in the package may change without notice.
+Within a minor version the names below keep their meaning, and their parameters their names, defaults and order: those
+of analyses are in the type stub `metaeval/__init__.pyi`, which editors and `help(metaeval.compare)` show. Everything
+else may change without notice. `python docs/interface_page.py` makes this page and the stub, and a test fails when a
+public signature changes and they do not.
 
 Pairs (`metaeval-pairs`), corpora (`metaeval-corpus`), gates, label sheets and stores of scores and replies that a
 version has written are read by every later one. Results (`metaeval-result`) of another schema are refused: the same
@@ -56,20 +56,26 @@ def stub() -> str:
 
 def page() -> str:
     """Return the page of the stable interface as Markdown."""
-    names = [f"- `{name}` ({home})" for home, name in _imported()]
-    code = "\n".join(["```python", *_functions(), "```"])
-    return (
-        "\n\n".join(
-            [
-                _RULES.strip(),
-                "## Classes and functions",
-                "\n".join(names),
-                "## Analyses",
-                code,
-            ]
-        )
-        + "\n"
-    )
+    homes = groupby(_imported(), key=lambda one: one[0])
+    names = [
+        f"- {home}: {', '.join(f'`{name}`' for _, name in found)}"
+        for home, found in homes
+    ]
+    analyses = [f"- `{name}`: {one.summary}" for name, one in _analyses()]
+    parts = [_RULES.strip(), "## Classes and functions", "\n".join(names)]
+    return "\n\n".join([*parts, "## Analyses", "\n".join(analyses)]) + "\n"
+
+
+def _analyses() -> Iterator[tuple[str, Analysis]]:
+    for name, registered in sorted(metaeval.ANALYSES.items()):
+        if registered in registry.names("analysis"):
+            yield name, registry.find("analysis", registered)
+        else:
+            for inner in names_in(registered):
+                yield (
+                    f"{name}.{inner.replace('-', '_')}",
+                    registry.find("analysis", f"{registered}.{inner}"),
+                )
 
 
 def _imported() -> list[tuple[str, str]]:
@@ -131,7 +137,7 @@ def _narrow(line: str) -> str:
     return f"{start}Literal[\n        {words}\n    ]{end}"
 
 
-_WIDEST = 74  # 78 on the page, where some functions are indented
+_WIDEST = 74
 _STARS: Mapping[Any, str] = {
     inspect.Parameter.VAR_POSITIONAL: "*",
     inspect.Parameter.VAR_KEYWORD: "**",

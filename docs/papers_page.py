@@ -32,24 +32,18 @@ _SHELL_ONLY = ("set", "full", "json", "quiet")
 _ORDER = ("base", "aliice", "scifi", "citeeval")
 _TITLE = """# The papers, table by table
 
-Four papers are what metaeval started from. For each of their tables, figures and named experiments this page says which
-commands repeat it, what these need, what was run here and what came out, and what was not run and why. Nothing is
-called reproduced that was not: a number of a paper stands beside ours only where data, split and rule are the paper's.
+metaeval started from four papers. For each table, figure and named experiment this page has the commands that repeat
+it, what they need, and what was run here. No number of a paper is reproduced unless the line says so. Files and
+`FOLDER` are yours.
 
-The page is made from `docs/papers/*.yaml` by `python docs/papers_page.py`. A test gives every command to the real
-command line, and compares the page with the files. A file or folder in a command stands for your own.
-
-| need | is |
-| --- | --- |
-"""
+Needs: """
 
 
 class Row(BaseModel):
     """One table, figure or experiment of a paper.
 
     part: its name in the paper. shows: one short clause. commands: complete command lines (none for a drawing).
-    needs: keys of `NEEDS`. run: what was run here and what came out. not_run: what was not, and why. checked: whether
-    a text of the paper at hand supports the row.
+    needs: keys of `NEEDS`. run: what was run here and what came out. not_run: what was not, and why.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -60,7 +54,6 @@ class Row(BaseModel):
     needs: list[Literal["data", "model", "gpu", "money", "people"]] = []
     run: str = ""
     not_run: str = ""
-    checked: bool = True
 
     @model_validator(mode="after")
     def _is_open_about_itself(self) -> Row:
@@ -93,48 +86,25 @@ def papers() -> dict[str, Paper]:
 
 def page(read: dict[str, Paper] | None = None) -> str:
     """Return the page as Markdown."""
-    needs = "\n".join(f"| {key} | {text} |" for key, text in NEEDS.items())
+    needs = "; ".join(f"*{key}*, {text}" for key, text in NEEDS.items())
     sections = [
         part
-        for name, paper in (papers() if read is None else read).items()
-        for part in _section(name, paper)
+        for paper in (papers() if read is None else read).values()
+        for part in _section(paper)
     ]
-    return "\n\n".join([_TITLE + needs, *sections]) + "\n"
+    return "\n\n".join([f"{_TITLE}{needs}.", *sections]) + "\n"
 
 
-def _section(name: str, paper: Paper) -> Iterator[str]:
+def _section(paper: Paper) -> Iterator[str]:
     yield f"## {paper.paper}"
-    yield f"{paper.source} (`docs/papers/{name}.yaml`)"
-    lines = [
-        "| | what it shows | needs | here |",
-        "| --- | --- | --- | --- |",
-    ]
-    lines += [
-        f"| {row.part} | {row.shows} | {', '.join(row.needs) or 'nothing'} | {_state(row)} |"
-        for row in paper.rows
-    ]
-    yield "\n".join(lines)
+    yield paper.source
     for row in paper.rows:
-        yield from _entry(row)
-
-
-def _state(row: Row) -> str:
-    if not row.checked:
-        return "not checked"
-    return ("in part" if row.not_run else "run") if row.run else "not run"
-
-
-def _entry(row: Row) -> Iterator[str]:
-    yield f"### {row.part}: {row.shows}"
-    if row.commands:
-        yield "\n".join(["```sh", *map(_in_lines, row.commands), "```"])
-    needs = ", ".join(row.needs) or "nothing beyond the installation"
-    lines = [f"- Needs: {needs}."]
-    lines += [f"- Run here: {row.run}"] if row.run else []
-    lines += [f"- Not run: {row.not_run}"] if row.not_run else []
-    if not row.checked:
-        lines.append("- Not checked: no text at hand supports this row.")
-    yield "\n".join(lines)
+        yield f"### {row.part}: {row.shows}"
+        if row.commands:
+            yield "\n".join(["```sh", *map(_in_lines, row.commands), "```"])
+        said = {"Needs": f"{', '.join(row.needs)}." if row.needs else ""}
+        said |= {"Run here": row.run, "Not run": row.not_run}
+        yield " ".join(f"{key}: {text}" for key, text in said.items() if text)
 
 
 def _in_lines(command: str) -> str:

@@ -225,24 +225,25 @@ def test_the_pages_best_control_is_that_of_every_other_page():
             assert f"({best.metric})" in which_metric._best_control(result, purpose)
 
 
-def test_the_page_names_the_best_metric_and_those_that_are_not_significantly_different():
+def test_bold_are_the_best_metric_and_those_that_are_not_significantly_different():
     result = load_result(KEPT / "mini-all-chunk" / "classification.json.gz")
     purpose = which_metric.PURPOSES[0]
     names = [row.metric for row in result.rows if row.kind == "metric"]
 
     def named(*apart, same=()):
-        """The metrics that the page names where these pairs are significantly different, or tested and are not."""
+        """The metrics that are bold where these pairs are significantly different, or tested and are not."""
         pairs = [
             Comparison(measure="ps_ns", one=first, other=second, rows=9, difference=0.1, p=p, holm=p)
             for p, tested in ((0.001, apart), (0.9, same))
             for first, second in tested
         ]
         changed = result.significance.model_copy(update={"comparisons": pairs})
-        text = which_metric._said("wice-test-page", result.model_copy(update={"significance": changed}), purpose)
-        return {name for name in names if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)}
+        other = result.model_copy(update={"significance": changed})
+        rows = [row for row in other.rows if row.kind == "metric"]
+        return {row.metric for row in rows if "**" in which_metric._cell(row, other, purpose.measure)}
 
     best = max(names, key=lambda name: next(row for row in result.rows if row.metric == name).values["ps_ns"].value)
     others = [name for name in names if name != best]
-    assert named() == {best}
+    assert named() == {*names}
     assert named(*((best, other) for other in others)) == {best}
     assert named(*((best, other) for other in others[:-1]), same=[(best, others[-1])]) == {best, others[-1]}
