@@ -12,9 +12,8 @@ from pathlib import Path
 
 from benchmarks.reference import KEPT
 from benchmarks.reference.results import METRICS, OFFLINE, PUBLISHED, kept_results
-from metaeval.report.ranking_measures import Headline, listed
+from metaeval.report.ranking_measures import Headline, above_every_control, best_control, listed, top
 from metaeval.report.result import Column, Result, Row, Value
-from metaeval.report.significance_verdicts import above_every_control, best_control, top
 from metaeval.report.table import format_value
 from metaeval.runs.evaluation import PublishedPaper, published_files, read_published
 from metaeval.scoring.controls import GOLD_CONTROLS

@@ -682,6 +682,7 @@ class results:
         job: str = 'latest',
         format: str | Sequence[str] = ...,
         output: str | Path | None = None,
+        labels: Mapping[str, str] = ...,
         *,
         results: str | Path = ...,
     ) -> Any: ...
@@ -714,6 +715,7 @@ class results:
         job: Mapping[str, Any] | str = 'latest',
         format: Literal['terminal', 'markdown', 'latex', 'csv'] = 'terminal',
         controls: bool = False,
+        labels: Mapping[str, str] = ...,
         *,
         results: str | Path = ...,
     ) -> Any: ...

@@ -88,7 +88,7 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
     assert dict(metaeval.metrics.show("overlap", content_only=False))["state"] == "ready"
 
     latex, text = (metaeval.results.show(ran[0], form) for form in ("latex", "terminal"))
-    assert "overlap (control) &" in latex
+    assert "overlap &" in latex
     assert repr(text) == str(text)
     assert metaeval.results.show(ran[0], "csv").count("\n") == 1 + len(ran[0].to_frame())
 

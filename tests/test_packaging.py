@@ -70,7 +70,7 @@ def test_the_wheel_holds_every_file_of_the_packages_and_the_configs(clone, built
         "metaeval/configs/experiments/offline.yaml",
         "metaeval/corpus/loaders/mini.jsonl",
         "metaeval/explorer/explorer.html",
-        "metaeval/report/page.html",
+        "metaeval/report/templates/page.html",
         "metaeval/report/scrolling.css",
         "metrics_zoo/support_mini.npz",
     }

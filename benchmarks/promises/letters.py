@@ -13,8 +13,8 @@ from benchmarks.promises.cells import Cell, Goal
 from benchmarks.promises.processes import metrics_of_one_value
 from metaeval.config import ComparisonConfig
 from metaeval.report.findings import findings
+from metaeval.report.ranking_measures import differs
 from metaeval.report.result import Data, Interval, Result, Row, Value
-from metaeval.report.significance_verdicts import differs
 from metaeval.runs.evaluation import column_of, declarations_of
 from metaeval.runs.significance import marked, significance
 from metaeval.stats.intervals import DEFAULT, Resampling
@@ -80,13 +80,11 @@ def placement(groups: int, kind: str, means: Sequence[float], rng: np.random.Gen
 
 
 CLAIMS = {
-    "better or lead": re.compile(r"\b(?:(?:is|are) significantly better than (?!every control)|lead by)"),
-    "can tell": re.compile(r"\bshown to\b"),
-    "better than controls": re.compile(r"\bsignificantly better than every control"),
-    "worse": re.compile(r"\bsignificantly worse than"),
-    "best": re.compile(r"\bbest\b(?! control)"),
+    "better or lead": re.compile(r"significantly worse than the highest value"),
+    "can tell": re.compile(r"(?:chance:|;) by [^,;]+, (?!no metric)"),
+    "better than controls": re.compile(r"significantly better than every control"),
 }
-DENIED = re.compile(r"\b(?:no metric is|no two metrics are|is not)\b", re.IGNORECASE)
+DENIED = re.compile(r"\bno metric is\b", re.IGNORECASE)
 
 
 def sentences(groups: int, kind: str, rng: np.random.Generator) -> dict[str, float]:

@@ -22,9 +22,8 @@ from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.files import csv_text, write_text
 from metaeval.parsing import read_yaml
-from metaeval.report.ranking_measures import Headline
+from metaeval.report.ranking_measures import Headline, above_every_control, top
 from metaeval.report.result import Comparison, Result, Row, Value
-from metaeval.report.significance_verdicts import above_every_control, top
 from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.prepared_run import Job, RatedSet, find_dataset, kind_of_data, prepare, prepare_ratings
 from metaeval.runs.run import EvaluatedRun, evaluate_columns

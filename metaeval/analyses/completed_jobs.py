@@ -10,6 +10,7 @@ from pydantic import InstanceOf
 
 from metaeval import registry
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
+from metaeval.analyses.results_export import Labels
 from metaeval.config import ResultsSettings, RunConfig
 from metaeval.declared import Flag
 from metaeval.display_text import Shown
@@ -76,12 +77,12 @@ class ResultsShowOptions(ResultsSettings, DeclaredOptions):
     """Format: terminal, markdown, latex or csv."""
     controls: Annotated[bool, Flag()] = False
     """LaTeX: with the controls too."""
+    labels: Labels = {}  # noqa: RUF012
+    """Text in place of the name of a metric or a data set, as in overlap='word overlap'. Repeatable."""
 
 
 def _show(options: ResultsShowOptions, progress: Progress) -> Done:
-    from metaeval.analyses.paper_wording import paper_wording
     from metaeval.report.notebook import NotebookText
-    from metaeval.report.paper_names import Wording
     from metaeval.report.result import load_result
     from metaeval.report.result_tables import lay_out
     from metaeval.report.table_files import printed, table_text, tables_in
@@ -99,14 +100,17 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
         files, warnings = [job.folder / name for name in job.files], altered_files(job.folder, (".json",))
         if form == "text":
             head = f"{job.name}: metaeval {job.command}, {job.finished}"
-            parts = [head, *map(str.rstrip, printed(files).values()), "\n".join(_provenance(job.folder))]
+            parts = [
+                head,
+                *map(str.rstrip, printed(files, options.labels).values()),
+                "\n".join(_provenance(job.folder)),
+            ]
             text = NotebookText("\n\n".join(parts) + f"\nFiles: {job.folder}/")
             return Done(value=text, warnings=warnings)
         tables = [table for path in files for table in tables_in(path)]
         if not tables:
             raise UserError(f"{job.name} holds no table that can be written as {form}: choose another job.")
-    wording = paper_wording() if form == "latex" else Wording()
-    text = NotebookText("\n".join(table_text(table, form, options.controls, wording) for table in tables))
+    text = NotebookText("\n".join(table_text(table, form, options.controls, options.labels) for table in tables))
     return Done(shown=tables if form == "text" else text, whole=True, value=text, warnings=warnings)
 
 

@@ -175,7 +175,7 @@ def _mean_of(cuts: Floats) -> Cell:
     if not np.isfinite(cuts).all():
         return Cell(UNDEFINED)
     mean, least, most = float(cuts.mean()), float(cuts.min()), float(cuts.max())
-    return cell(mean, least, most, spelt=least < 0)
+    return cell(mean, least, most)
 
 
 _RATES = {"precision": level_precision, "recall": level_recall, "f1": level_f1}
@@ -264,7 +264,7 @@ def _bins(sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Seq
 def write_pictures(decisions: Sequence[MetricDecisions], folder: Path) -> list[Path]:
     """Draw each metric's confusion matrix and reliability curves; return the paths. `UserError` without matplotlib."""
     from metaeval.report.figures.drawing import save_figure
-    from metaeval.report.figures.score_figures import confusion_map, reliability_curve
+    from metaeval.report.figures.score_figures import Bins, confusion_map, reliability
 
     written: list[Path] = []
     for decision in decisions:
@@ -274,8 +274,7 @@ def write_pictures(decisions: Sequence[MetricDecisions], folder: Path) -> list[P
             confusion_map(decision.counts.tolist(), levels, decision.metric), folder / f"confusion-{name}"
         )
         for target, of in decision.calibrations.items():
-            note = f"chance of {target}; expected calibration error {of.error:.3f}"
-            bins = of.stated.tolist(), of.found.tolist(), of.rows.tolist()
-            stem = folder / f"reliability-{safe_name(target)}-{name}"
-            written += save_figure(reliability_curve(*bins, name=decision.metric, note=note), stem)
+            bins = Bins(f"chance of {target}", of.stated.tolist(), of.found.tolist(), of.rows.tolist())
+            figure = reliability({decision.metric: [bins]}, f"expected calibration error {of.error:.3f}")
+            written += save_figure(figure, folder / f"reliability-{safe_name(target)}-{name}")
     return written

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
 from metaeval.config import ResultsSettings
@@ -14,6 +16,19 @@ from metaeval.errors import UserError
 from metaeval.setting_types import Names
 
 ALL = "all"
+
+
+def _labels(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return value
+    pairs = [str(part).partition("=") for part in value]
+    if wrong := [name for name, equals, text in pairs if not (name and equals and text)]:
+        raise ValueError(f"{wrong[0]!r} is not NAME=TEXT: give --labels overlap='word overlap'.")
+    return {name: text for name, _, text in pairs}
+
+
+Labels = Annotated[dict[str, str], BeforeValidator(_labels), Flag("NAME=TEXT", multiple=True)]
+"""What tables print in place of names of metrics and data sets."""
 
 
 class ResultsExportOptions(ResultsSettings, DeclaredOptions):
@@ -25,10 +40,11 @@ class ResultsExportOptions(ResultsSettings, DeclaredOptions):
     """Formats: text, markdown, latex, csv, or all."""
     output: Annotated[Path | None, Flag("FOLDER", "-o", output=True)] = None
     """Folder to write to (default: that of the job)."""
+    labels: Labels = {}  # noqa: RUF012
+    """Text in place of the name of a metric or a data set, as in overlap='word overlap'. Repeatable."""
 
 
 def _run(options: ResultsExportOptions, progress: Progress) -> Done:
-    from metaeval.analyses.paper_wording import paper_wording
     from metaeval.report.table_files import FORMATS, check_format, format_texts
     from metaeval.runs.job_folder import find_job, written_files
 
@@ -41,12 +57,12 @@ def _run(options: ResultsExportOptions, progress: Progress) -> Done:
     job = find_job(options.results, options.job)
     folder = options.output or job.folder
     texts: dict[Path, str] = {}
-    wording = paper_wording()
     for path in written_files(job.folder):
         if not (path.suffix == ".jsonl" and path.stem.startswith("pairs")):
             stem = folder / path.relative_to(job.folder).with_suffix("")
             texts |= {
-                stem.with_name(stem.name + end): text for end, text in format_texts(path, formats, wording).items()
+                stem.with_name(stem.name + end): text
+                for end, text in format_texts(path, formats, options.labels).items()
             }
     if not texts:
         raise UserError(

@@ -162,8 +162,9 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
     from metaeval.analyses.suite_outputs import write_evaluated
     from metaeval.report.cautions import cautions
     from metaeval.report.findings import findings
+    from metaeval.report.first_table import first_table
     from metaeval.report.notebook import Results
-    from metaeval.report.result_tables import headline_grid, in_headline, lay_out
+    from metaeval.report.result_tables import lay_out
     from metaeval.runs.evaluation import declarations_of
 
     results = outcome.results
@@ -174,8 +175,8 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
         config=config,
         sheets=[lay_out(result) for result in results],
         job=partial(write_evaluated, config, outcome, command),
-        shown=[headline_grid(results, declarations)],
-        sentences=findings(in_headline(results, declarations), declarations),
+        shown=[first_table(results, declarations)],
+        sentences=findings(results, declarations)[: 1 if len(results) > 1 else None],
         cautions=cautions(results),
         warnings=left_out if chosen else [],
         value=Results(results, declarations, left_out),
@@ -198,8 +199,7 @@ def next_step(
     import shlex
 
     from metaeval.analyses.command_words import words_of
-    from metaeval.report.ranking_measures import headlines
-    from metaeval.report.significance_verdicts import top
+    from metaeval.report.ranking_measures import headlines, top
     from metaeval.runs.run import are_decided
     from metaeval.runs.score_columns import FILE_PREFIX
 

@@ -24,11 +24,11 @@ from metaeval.declared import validated
 from metaeval.errors import UserError
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings
+from metaeval.report.first_table import first_table
 from metaeval.report.notebook import Results, Sheets
 from metaeval.report.paper_tables import BASE_PAPER_GROUPS, FLAT, OTHER_GROUP, NumberedTable, PaperLayout, paper_tables
 from metaeval.report.ranking_measures import Declarations
 from metaeval.report.result import Result
-from metaeval.report.result_tables import headline_grid
 from metaeval.report.table import Table
 from metaeval.report.table_files import write_table
 from metaeval.runs.evaluation import declarations_of
@@ -92,7 +92,7 @@ def run_parts(options: RunOptions, progress: Progress) -> Parts:
         config=suite.runs[0],
         sheets=tables,
         job=partial(_write_tables, suite, parts, tables),
-        shown=[headline_grid(results, declarations)],
+        shown=[first_table(results, declarations)],
         sentences=findings(results, declarations),
         cautions=cautions(results),
         warnings=omission_lines(left_out),

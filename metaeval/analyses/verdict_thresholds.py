@@ -202,10 +202,7 @@ def calibration_sheet(
 
 
 def _cells(rated: DecisionMeasures) -> list[Cell]:
-    # A dash beside a minus sign cannot be read.
-    return [
-        cell(*estimate[:3], THREE, spelt=estimate.low is not None and estimate.low < 0) for estimate in rated.values()
-    ]
+    return [cell(*estimate[:3], THREE) for estimate in rated.values()]
 
 
 def _numbers(prefix: str, rated: DecisionMeasures | None) -> dict[str, float | None]:

@@ -201,7 +201,8 @@ def show_sentences(sentences: Sequence[str], cautions: Sequence[str] = ()) -> No
     console.print()
     left = len(cautions) - _CAUTIONS
     kept = [f"{text} ({left} more in report.html)" if left > 0 else text for text in cautions[:_CAUTIONS]]
-    numbered = [(f"{number}.", text) for number, text in enumerate(sentences, start=1)]
+    several = len(sentences) > 1
+    numbered = [(f"{number}." if several else "", text) for number, text in enumerate(sentences, start=1)]
     show([*(("!", text) for text in kept), *numbered], console)
 
 

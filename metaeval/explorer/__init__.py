@@ -9,12 +9,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from importlib import resources
 from string import Template
 from typing import Any
 
 from metaeval.display_text import Shown
-from metaeval.report.html_report import escape
 from metaeval.report.table import grouped
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";\n', re.MULTILINE)

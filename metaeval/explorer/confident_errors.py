@@ -213,7 +213,7 @@ def _markdown(cases: Sequence[Case]) -> str:
 
 def _latex(cases: Sequence[Case], place: str = "") -> str:
     """Return, as LaTeX, a table for each metric, or several if one does not fit a page. place: the data's name."""
-    from metaeval.report.column_layout import GAP, packed
+    from metaeval.report.terminal import GAP, packed
 
     tables = []
     for metric, group in groupby(cases, key=attrgetter("metric")):

@@ -30,8 +30,9 @@ from metaeval.explorer.job_folders import folders_of, report_below, run_entry
 from metaeval.explorer.shown_answers import is_citation_job, show_answers
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings
+from metaeval.report.first_table import first_table
 from metaeval.report.result import SCHEMA, load_result, read_versioned
-from metaeval.report.result_tables import headline_grid, lay_out, units
+from metaeval.report.result_tables import lay_out, units
 from metaeval.report.table import Cell, Table
 from metaeval.runs.evaluation import declarations_of, named_protocols
 from metaeval.runs.job_folder import NAME, PAIRS, Kept, check, completed_run, read_pairs, settings_of
@@ -248,7 +249,7 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     files = [path for path in sorted(folder.glob("*.json")) if path.name != NAME]
     tables = [load_result(path) for path in files if read_versioned(path)[1] == SCHEMA]
     declarations = declarations_of(named_protocols(config).values())
-    headline = [headline_grid(tables, declarations)] if tables else []
+    headline = [first_table(tables, declarations)] if tables else []
     metrics: list[dict[str, Any]] = []
     spans: dict[str, Any] = {}
     for number, name in enumerate(names):
@@ -476,7 +477,7 @@ def _table(grid: Table) -> dict[str, Any]:
         }
         for block in grid.blocks
     ]
-    notes = [[note.label, "; ".join([note.text, *map(" ".join, note.items)])] for note in grid.footnotes]
+    notes = [[note.label, note.line] for note in grid.footnotes]
     return {
         "title": grid.title,
         "headings": list(grid.headings),

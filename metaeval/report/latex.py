@@ -1,8 +1,8 @@
-"""A table for a paper of two columns: complete environments that need only the package booktabs.
+"""A table for a paper: a complete environment that needs only the package booktabs.
 
-A table that fits one column of an ACL page is a `table`, a wider one a `table*`, and one that is wider than the page
-several of these. Any text is escaped so that pdfLaTeX prints it as it is, with no package and no font encoding asked
-for.
+A table of one or two columns is a `table`, a wider one a `table*`, one of more than six several of these; intervals
+stand below the numbers. Any text is escaped so that pdfLaTeX prints it as it is, with no package and no font encoding
+asked for.
 """
 
 from __future__ import annotations
@@ -11,287 +11,141 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import zip_longest
-from math import ceil
+from itertools import groupby, zip_longest
 
 from metaeval.display_text import Shown
-from metaeval.report.column_layout import GAP, Shape, packed, shapes_of
-from metaeval.report.table import CONTROLS, READING, Cell, Note, Table, TableLine, grouped
+from metaeval.report.table import CONTROL, CONTROLS, READING, Cell, Note, Table, TableLine
+from metaeval.report.table_notes import LEVEL
+from metaeval.report.terminal import GAP, packed
 
 _RANKS = {"best": r"\textbf", "second": r"\underline", "": ""}
+_NARROW, _SMALL, _WIDEST = 2, 4, 6
+"""Most columns of a table in a column of the page, of one in \\small, and of any."""
+_LONGEST = 40  # characters of an unbroken name
 
-# Intervals stand beside the numbers up to this many LaTeX columns, below them in a wider table.
-_BESIDE = 6
-
-# Of an ACL page, in points. Sizes with the width of a digit in a text of 11 points, a rule of thumb for all text; what
-# stands beside or below a number is \scriptsize whatever the size of the table.
-_COLUMN, _TEXT = 219.0, 455.0
-_SIZES = ((r"\small", 5.0), (r"\footnotesize", 4.5), (r"\scriptsize", 4.0))
-_SMALL = 4.0
-_SEPARATION = 4
-
-_LONGEST = (72, 36)
-"""Most characters of a name: a longer one is broken in a paragraph; the second where a table would need parts."""
-
-_MISSING = frozenset({"not run", "not judged", "could be", "left out", "not read", "without facts"})
-_PRINTED = (frozenset(READING) | _MISSING) - {"perfect metric", "perfect detector"}
-"""Labels of the footer's notes that are printed, those of what is missing whole; all else stands as comments."""
+_PRINTED = READING - {"warnings", "not run"}
+"""Labels of the footer's notes that readers of a paper need; the others stand as comments."""
 
 
 def table_of(grid: Table, controls: bool = False) -> str:
     """Return a table as LaTeX, with caption, label and notes below it; signatures and most of the footer are comments.
 
-    controls: whether to include the block of controls, which few papers have room for; it stays if it is the only one.
+    controls: whether to include the block of controls, unless it is the only one; without it nothing refers to them.
     """
-    kept = tuple(block for block in grid.blocks if controls or block.title != CONTROLS)
-    grid = replace(grid, blocks=kept or grid.blocks)
-    parts = _parts(grid)
+    kept = [block for block in grid.blocks if controls or block.title != CONTROLS]
+    if kept and len(kept) < len(grid.blocks):
+        blocks = (replace(block, lines=tuple(map(_without_controls, block.lines))) for block in kept)
+        grid = replace(grid, blocks=tuple(blocks))
+    sizes = [group.columns for group in grid.groups]
+    parts = packed([1] * len(grid.headings), sizes, (1 + GAP) * _WIDEST)
     return "\n".join(_table(grid, part, number, len(parts)) for number, part in enumerate(parts, start=1))
 
 
-def _kind_of_intervals(grid: Table) -> Shown:
-    """Return the level and the method of the intervals in a table; "" where it has none."""
-    if not any(cell.interval for block in grid.blocks for line in block.lines for cell in line.cells):
-        return Shown("")
-    kinds = [note.text.partition(",")[0] for note in grid.footer if note.label == "uncertainty"]
-    return Shown(kinds[0] if kinds and kinds[0][:1].isdigit() else "")
+def _without_controls(line: TableLine) -> TableLine:
+    cells = (replace(cell, marks=tuple(mark for mark in cell.marks if mark != LEVEL)) for cell in line.cells)
+    return TableLine(line.name.removesuffix(CONTROL), tuple(cells))
 
 
 def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
-    """Return table `number` of the `of` tables that a grid is split into, with the meaning of its marks below it.
-
-    part: indices of its columns. Other notes, and signatures as comments, are in the last of these tables.
-    """
+    """Return table `number` of the `of` tables that a grid is split into. part: indices of its columns."""
     which = f", part {number} of {of}" if of > 1 else ""
-    caption = f"{escape(grid.title)} ({escape(grid.subtitle)}{which})."
-    caption += f" {escape(grid.legend)}" if grid.legend else ""
-    caption += f" In brackets: {escape(kind)}." if (kind := _kind_of_intervals(grid)) else ""
-    label = re.sub("[^a-z0-9]+", "-", " ".join((*grid.key, str(number)) if number > 1 else grid.key).lower())
-    environment, size, beside = _fit(grid, part)
-    marks, reading, making = _below(grid, part, last=number == of)
-    lines = [
-        r"% Needs \usepackage{booktabs}.",
-        *(f"% signature: {signature}" for signature in (grid.signatures if number == of else ())),
-        *(f"% {line}" for line in making),
-        rf"\begin{{{environment}}}[tp]",
-        r"  \centering",
-        r"  \setlength{\belowcaptionskip}{4pt}",
-        rf"  \caption{{{caption}}}",
-        rf"  \label{{tab:{label.strip('-')}}}",
-        f"  {size}",
-        rf"  \setlength{{\tabcolsep}}{{{_SEPARATION}pt}}",
-        *_tabular(grid, part, size, beside),
-        *_notes(marks, ""),
-        *_notes(reading, ":"),
-        rf"\end{{{environment}}}",
+    cells = [line.cells[position] for line in grid.lines for position in part]
+    brackets = [",".join(note.text.split(",")[:2]) for note in grid.footer if note.label == "uncertainty"]
+    caption = [
+        f"{escape(grid.title)} ({escape(grid.subtitle)}{which}).",
+        escape(grid.legend) if any(cell.rank for cell in cells) else "",
+        f"In brackets: {escape(Shown(brackets[0]))}." if brackets and any(cell.ends for cell in cells) else "",
     ]
-    return "\n".join(lines) + "\n"
-
-
-def _below(grid: Table, part: Sequence[int], last: bool) -> tuple[list[Note], list[Note], list[str]]:
-    """Return notes on marks, other notes, and comments for below a table; most of these only if it is the `last`."""
-    used = {mark for line in grid.lines for position in part for mark in line.cells[position].marks}
-    marks = [note for note in grid.footnotes if note.label in used]
-    reading = [note for note in grid.footer if note.label in _PRINTED and last]
-    if not last and any(mark[0].isalpha() for mark in used):
-        reading = [note for note in grid.footer if note.label == "significance"]
-    making = [note for note in grid.footer if note.label not in _PRINTED] if last else []
-    detailed = [note for note in (*marks, *reading) if _brief(note) != note] if last else []
-    comments = [f"{note.label}: {note.line}" for note in (*making, *detailed)]
-    return [_brief(note) for note in marks], [_brief(note) for note in reading], comments
-
-
-def _brief(note: Note) -> Note:
-    """Return a note without its items (they become comments), unless it is about missing values or has no text."""
-    kept = not note.text or not note.items or note.label in _MISSING
-    return note if kept else replace(note, text=note.text.removesuffix(":"), items=())
-
-
-def _fit(grid: Table, part: Sequence[int]) -> tuple[str, str, bool]:
-    """Return environment, font size, and whether intervals are beside their numbers, for the columns `part` of a table.
-
-    The first that fits by its number of characters is returned: a narrower environment comes before a wider one, then
-    intervals beside the numbers before those below, then the larger size. If none fits, it is the widest and smallest.
-    """
-    spread = [any(line.cells[position].ends for line in grid.lines) for position in part]
-    may_stand_beside = len(spread) + sum(spread) <= _BESIDE
-    fits = (
-        (environment, size, beside)
-        for environment, room in (("table", _COLUMN), ("table*", _TEXT))
-        for beside in ((True, False) if may_stand_beside else (False,))
-        for size, point in _SIZES
-        if _width(grid, part, point, beside) <= room
-    )
-    return next(fits, ("table*", _SIZES[-1][0], False))
-
-
-def _parts(grid: Table) -> tuple[tuple[int, ...], ...]:
-    """Return the indices of the columns of each table: all in one if that fits the page at some size."""
-    everything = tuple(range(len(grid.headings)))
-    point = _SIZES[-1][1]
-    if _width(grid, everything, point, beside=False) <= _TEXT:
-        return (everything,)
-    room = int(_TEXT - _names(grid, point))
-    widths: list[float] = []
-    for title, places in _grouped(grid, everything, point):
-        columns = [_column(shapes_of(grid)[place], point, beside=False) + 2 * _SEPARATION for place in places]
-        lacking = max(title - sum(columns), 0)
-        parted = title + lacking > room or sum(columns) > room  # each part then repeats the title
-        widths += [max(column, title) if parted else column + lacking / len(columns) for column in columns]
-    return packed([ceil(width) - GAP for width in widths], [group.columns for group in grid.groups], room)
-
-
-def _grouped(grid: Table, part: Sequence[int], point: float) -> list[tuple[float, list[int]]]:
-    """Return each group's title width in points and its columns' indices in a part; without groups (0, all)."""
-    if not grid.groups:
-        return [(0.0, list(part))]
-    owners = [group.title for group in grid.groups for _ in range(group.columns)]
-    firsts = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
-    of = grouped((firsts[place], place) for place in part)
-    return [(point * len(owners[places[0]]) + 2 * _SEPARATION, places) for places in of.values()]
-
-
-def _width(grid: Table, part: Sequence[int], point: float, beside: bool) -> float:
-    return _names(grid, point) + _values(grid, part, point, beside)
-
-
-def _values(grid: Table, part: Sequence[int], point: float, beside: bool) -> float:
-    shapes = shapes_of(grid)
-    return sum(
-        max(title, sum(_column(shapes[place], point, beside) + 2 * _SEPARATION for place in places))
-        for title, places in _grouped(grid, part, point)
+    label = re.sub("[^a-z0-9]+", "-", " ".join((*grid.key, *([str(number)] if number > 1 else []))).lower())
+    lines = [line.name for line in grid.lines]
+    used = {mark for cell in cells for mark in cell.marks} | {name.split()[-1] for name in lines if name.split()}
+    lettered = any(mark[:1].isalpha() for cell in cells for mark in cell.marks)
+    marks = [note for note in grid.footnotes if note.label in used or not note.label]
+    printed = [note for note in grid.footer if note.label in _PRINTED and (lettered or note.label != "significance")]
+    comments = [f"signature: {signature}" for signature in grid.signatures]
+    comments += [f"{note.label}: {note.line}" for note in grid.footer if note not in printed]
+    environment = "table" if len(part) <= _NARROW else "table*"
+    return "\n".join(
+        [
+            r"% Needs \usepackage{booktabs}.",
+            *(f"% {comment}" for comment in comments if number == of),
+            rf"\begin{{{environment}}}[tp]",
+            r"  \centering",
+            r"  \setlength{\belowcaptionskip}{4pt}",
+            rf"  \caption{{{' '.join(filter(None, caption))}}}",
+            rf"  \label{{tab:{label.strip('-')}}}",
+            r"  \small" if len(part) <= _SMALL else r"  \footnotesize",
+            r"  \setlength{\tabcolsep}{4pt}",
+            *_tabular(grid, part),
+            *_notes(marks, printed),
+            rf"\end{{{environment}}}",
+            "",
+        ]
     )
 
 
-def _names(grid: Table, point: float) -> float:
-    return point * min(_longest(grid), _most(grid)) + 2 * _SEPARATION
-
-
-def _most(grid: Table) -> int:
-    """Return the most characters of a name before it is broken: fewer where longer names would split the table."""
-    point = _SIZES[-1][1]
-    room = _TEXT - _values(grid, range(len(grid.headings)), point, beside=False) - 2 * _SEPARATION
-    return _LONGEST[point * min(_longest(grid), _LONGEST[0]) > room]
-
-
-def _longest(grid: Table) -> int:
-    return max((len(line.name) for line in grid.lines), default=0)
-
-
-def _name(name: Shown, most: int) -> str:
-    """Return a line's name; one that is too long for its column may be broken behind its punctuation."""
-    return escape(name) if len(name) <= most else rf"\raggedright {_broken(name)}"
-
-
-def _broken(name: str) -> str:
-    return r"\allowbreak{}".join(escape(Shown(part)) for part in re.split(r"(?<=[-_/:.=,])", name))
-
-
-def _column(shape: Shape, point: float, beside: bool) -> float:
-    # Brackets, comma and thin space take more than the dash that they stand for.
-    number, interval = point * shape.number, _SMALL * (shape.interval + 2 if shape.interval else 0)
-    value = number + interval + _SMALL * shape.marks if beside else max(number, interval)
-    return max(value, point * shape.heading, _SMALL * shape.aside)
-
-
-def _tabular(grid: Table, part: Sequence[int], size: str, beside: bool) -> list[str]:
-    # Beside: a number and its interval are two LaTeX columns, so that digits and brackets both stand in line.
-    span, column, row = (2, "r@{}l", _row_beside) if beside else (1, "r", _row_stacked)
-    headings = [rf"\multicolumn{{{span}}}{{c}}{{{escape(grid.headings[position])}}}" for position in part]
-    point, most = dict(_SIZES)[size], _most(grid)
-    names = "l" if _longest(grid) <= most else f"p{{{most * point:g}pt}}"
-    width = _width(grid, part, point, beside) - 2 * _SEPARATION
-    lines = [
-        rf"  \begin{{tabular}}{{{names}{column * len(part)}}}",
-        r"    \toprule",
-        *_over(grid, part, span),
-        rf"    {' & '.join([escape(grid.stub), *headings])} \\",
-    ]
+def _tabular(grid: Table, part: Sequence[int]) -> list[str]:
+    names = "l" if max((len(line.name) for line in grid.lines), default=0) <= _LONGEST else r"p{.25\linewidth}"
+    lines = [rf"  \begin{{tabular}}{{{names}{'r' * len(part)}}}", r"    \toprule"]
+    if grid.groups:
+        owners = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
+        titles, rules, start = [""], "", 2
+        for owner, same in groupby(part, key=lambda position: owners[position]):
+            width = len(list(same))
+            titles.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(grid.groups[owner].title)}}}")
+            rules += rf"\cmidrule(lr){{{start}-{start + width - 1}}}"
+            start += width
+        lines += [rf"    {' & '.join(titles)} \\", f"    {rules}"]
+    lines.append(rf"    {' & '.join(escape(text) for text in (grid.stub, *(grid.headings[n] for n in part)))} \\")
     for block in grid.blocks:
         lines.append(r"    \midrule")
         if block.title:
-            kind, title = ("l", escape(block.title))
-            if point * len(block.title) > width:
-                kind, title = (rf"p{{{width:g}pt}}", rf"\raggedright {_broken(block.title)}")
-            lines.append(rf"    \multicolumn{{{1 + span * len(part)}}}{{{kind}}}{{\emph{{{title}}}}} \\")
-        kept = [TableLine(line.name, tuple(line.cells[position] for position in part)) for line in block.lines]
-        lines += [row(line, most) for line in kept]
+            lines.append(rf"    \multicolumn{{{1 + len(part)}}}{{l}}{{\emph{{{_broken(block.title)}}}}} \\")
+        for line in block.lines:
+            shown = [line.cells[position] for position in part]
+            below = [[_interval(cell) for cell in shown]] if any(cell.ends for cell in shown) else []
+            asides = zip_longest(*(cell.asides for cell in shown))
+            below += [[rf"{{\scriptsize {escape(aside)}}}" if aside else "" for aside in level] for level in asides]
+            rows = [[_broken(line.name), *map(_number, shown)], *(["", *cells] for cells in below)]
+            lines.append("\n".join(rf"    {' & '.join(row)} \\" for row in rows) + ("[2pt]" if below else ""))
     return [*lines, r"    \bottomrule", r"  \end{tabular}"]
 
 
-def _over(grid: Table, part: Sequence[int], span: int) -> list[str]:
-    """Return the line of column-group headings and that of their rules; empty without groups. span: LaTeX columns."""
-    if not grid.groups:
-        return []
-    owners = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
-    titles, rules, start = [""], [], 2
-    for number in dict.fromkeys(owners[position] for position in part):
-        width = span * sum(owners[position] == number for position in part)
-        titles.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(grid.groups[number].title)}}}")
-        rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
-        start += width
-    return [rf"    {' & '.join(titles)} \\", f"    {''.join(rules)}"]
-
-
-def _row_beside(line: TableLine, most: int) -> str:
-    cells = [f"{_number(cell)} & {_interval(cell)}{_marks(cell.marks)}" for cell in line.cells]
-    below = [rf"\multicolumn{{2}}{{r}}{{{_small(', '.join(cell.asides))}}}" for cell in line.cells]
-    return _stack([_name(line.name, most), *cells], [below] if any(cell.asides for cell in line.cells) else [])
-
-
-def _row_stacked(line: TableLine, most: int) -> str:
-    """Return a row with intervals below the numbers, whose digits are aligned. most: characters of an unbroken name."""
-    numbers = [_number(cell) + (rf"\rlap{{{_marks(cell.marks)}}}" if cell.marks else "") for cell in line.cells]
-    below = [[_interval(cell) for cell in line.cells]] if any(cell.ends for cell in line.cells) else []
-    levels = zip_longest(*(cell.asides for cell in line.cells))
-    below += [[f"{{{_small(aside)}}}" if aside else "" for aside in level] for level in levels]
-    return _stack([_name(line.name, most), *numbers], below)
-
-
-def _stack(above: Sequence[str], below: Sequence[Sequence[str]]) -> str:
-    rows = [above, *(["", *cells] for cells in below)]
-    return "\n".join(rf"    {' & '.join(row)} \\" for row in rows) + ("[2pt]" if below else "")
-
-
-def _small(text: str) -> str:
-    return rf"\scriptsize {escape(Shown(text))}" if text else ""
+def _broken(name: Shown) -> str:
+    """Return a name, which may be broken behind its punctuation if it is long."""
+    if len(name) <= _LONGEST:
+        return escape(name)
+    return r"\raggedright " + r"\allowbreak{}".join(escape(Shown(part)) for part in re.split(r"(?<=[-_/:.=,])", name))
 
 
 def _number(cell: Cell) -> str:
     number = _signed(cell.number) if cell.number.startswith("-") else escape(cell.number)
-    return f"{_RANKS[cell.rank]}{{{number}}}" if cell.rank else number
+    ranked = f"{_RANKS[cell.rank]}{{{number}}}" if cell.rank else number
+    # Marks take no width, so that digits stand below digits.
+    return ranked + (rf"\rlap{{{_raised(cell.marks)}}}" if cell.marks else "")
+
+
+def _raised(marks: Sequence[Shown]) -> str:
+    return rf"\textsuperscript{{{''.join(map(escape, marks))}}}"
 
 
 def _interval(cell: Cell) -> str:
-    if cell.ends is None:
-        return ""
-    low, high = map(_signed, cell.ends)
-    return rf"\,{{\scriptsize [{low}, {high}]}}"
+    return rf"{{\scriptsize [{', '.join(map(_signed, cell.ends))}]}}" if cell.ends else ""
 
 
 def _signed(number: Shown) -> str:
     return "$-$".join(escape(Shown(part)) for part in number.split("-"))
 
 
-def _marks(marks: Sequence[Shown]) -> str:
-    return rf"\textsuperscript{{{''.join(escape(mark) for mark in marks)}}}" if marks else ""
-
-
-def _notes(notes: Sequence[Note], colon: str) -> list[str]:
-    """Return the lines of a paragraph for each note, as wide as the text. colon: behind labels; "": they are raised."""
-    if not notes:
+def _notes(marks: Sequence[Note], printed: Sequence[Note]) -> list[str]:
+    """Return a paragraph for each note on a mark, and for the others, below the table."""
+    texts = [f"{_raised([note.label])} {escape(Shown(note.line))}" for note in marks if note.label]
+    texts += [escape(Shown(note.line)) for note in marks if not note.label]
+    texts += [rf"\emph{{{escape(note.label)}:}} {escape(Shown(note.line))}" for note in printed]
+    if not texts:
         return []
-    lines = []
-    for note in notes:
-        label = rf"\emph{{{escape(note.label)}{colon}}}" if colon else _marks([note.label])
-        items = "; ".join(f"{escape(names)}: {escape(text)}" for names, text in note.items)
-        lines.append(" ".join([label, *filter(None, (escape(note.text), items))]))
-    return [
-        r"  \par\smallskip",
-        r"  \begin{minipage}{\linewidth}\footnotesize\raggedright\setlength{\parskip}{1pt}",
-        *(f"    {line}\\par" for line in lines),
-        r"  \end{minipage}",
-    ]
+    width = r"  \begin{minipage}{\linewidth}\footnotesize\raggedright\setlength{\parskip}{1pt}"
+    return [r"  \par\smallskip", width, *(f"    {text}\\par" for text in texts), r"  \end{minipage}"]
 
 
 _GREEK = (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from metaeval.display_text import Shown
-from metaeval.report.table import Cell, Note, Table
+from metaeval.report.table import Cell, Table
 
 # GitHub keeps <ins> and <sup> and drops <u>.
 _RANKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "": ("", "")}
@@ -14,13 +14,15 @@ _RANKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "": ("", "")}
 
 def page_of(grid: Table) -> str:
     """Return a GitHub table with footnotes below it and the signatures in a code block."""
+    # A new bullet begins a new list; with the same one GitHub would join the two into one loose list.
+    footnotes = (f"- {_mark(note.label)} {escape(Shown(note.line))}".replace("-  ", "- ") for note in grid.footnotes)
+    footer = (f"* {escape(note.label)}: {escape(Shown(note.line))}" for note in grid.footer)
     blocks = [
         f"**{escape(grid.title)}** ({escape(grid.subtitle)})",
         _table(grid),
         escape(grid.legend),
-        # A new bullet begins a new list; with the same one GitHub would join the two into one loose list.
-        _notes(grid.footnotes, "-", ""),
-        _notes(grid.footer, "*", ":"),
+        "\n".join(footnotes),
+        "\n".join(footer),
         _code(grid.signatures) if grid.signatures else "",
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -50,7 +52,7 @@ def _table(grid: Table) -> str:
 
 def _cell(cell: Cell) -> str:
     before, after = _RANKS[cell.rank]
-    interval = f" ({_number(cell.interval)})" if cell.interval else ""
+    interval = f" ({_number(cell.interval)})" if cell.ends else ""
     asides = f"<br>{escape(Shown(', '.join(cell.asides)))}" if cell.asides else ""
     return f"{before}{_number(cell.number)}{after}{''.join(_mark(mark) for mark in cell.marks)}{interval}{asides}"
 
@@ -61,16 +63,7 @@ def _number(text: Shown) -> str:
 
 
 def _mark(mark: Shown) -> str:
-    return f"<sup>{_number(mark)}</sup>" if mark.isascii() else _number(mark)
-
-
-def _notes(notes: Sequence[Note], bullet: str, colon: str) -> str:
-    lines = []
-    for note in notes:
-        label = f"{escape(note.label)}:" if colon else _mark(note.label)
-        lines.append(f"{bullet} {label} {escape(note.text)}".rstrip())
-        lines += [f"  {bullet} {escape(names)}: {escape(text)}" for names, text in note.items]
-    return "\n".join(lines)
+    return f"<sup>{_number(mark)}</sup>" if mark and mark.isascii() else _number(mark)
 
 
 def _code(lines: Sequence[str]) -> str:

@@ -94,27 +94,6 @@ class Standing:
         return self.first / self.specifications
 
 
-@dataclass(frozen=True)
-class RankInfluence:
-    """The share of the variance of ranks that one choice (`axis`) explains alone, over specifications that have it.
-
-    share: None where no rank ever changes. Shares of two choices may overlap where not every combination was run.
-    """
-
-    axis: str
-    share: float | None
-
-
-@dataclass(frozen=True)
-class Swap:
-    """Two metrics whose order depends on the choices. first_above: number of specifications with the first above."""
-
-    first: str
-    second: str
-    first_above: int
-    second_above: int
-
-
 def standings(outlooks: Sequence[Outlook]) -> list[Standing]:
     """Return a summary of each metric that has a rank somewhere; the one that ranks first most often comes first."""
     ranked = []
@@ -127,23 +106,26 @@ def standings(outlooks: Sequence[Outlook]) -> list[Standing]:
     return sorted(ranked, key=lambda standing: (-standing.share_first, standing.ranks, standing.metric))
 
 
-def influences(outlooks: Sequence[Outlook]) -> list[RankInfluence]:
+def influences(outlooks: Sequence[Outlook]) -> dict[str, float | None]:
     """Return how much of the variance of ranks each choice with several values explains, the largest share first.
 
     The share is that of a one-way analysis of variance, pooled over the metrics: the sum of squares between the
-    choice's values over the total sum of squares about each metric's own mean rank.
+    choice's values over the total sum of squares about each metric's own mean rank. It is None where no rank ever
+    changes; shares of two choices may overlap where not every combination was run.
     """
-    axes = dict.fromkeys(axis for outlook in outlooks for axis in outlook.choices)
-    explained = []
-    for axis in axes:
+    explained = {}
+    for axis in dict.fromkeys(axis for outlook in outlooks for axis in outlook.choices):
         taken = {outlook.choices[axis] for outlook in outlooks if axis in outlook.choices and outlook.rank is not None}
         if len(taken) > 1:
-            explained.append(RankInfluence(axis, _explained(axis, outlooks)))
-    return sorted(explained, key=lambda influence: (-(influence.share or 0.0), influence.axis))
+            explained[axis] = _explained(axis, outlooks)
+    return dict(sorted(explained.items(), key=lambda item: (-(item[1] or 0.0), item[0])))
 
 
-def swaps(outlooks: Sequence[Outlook]) -> list[Swap]:
-    """Return the pairs of metrics that change places between specifications, the most balanced pair first."""
+def swaps(outlooks: Sequence[Outlook]) -> list[tuple[str, str, int, int]]:
+    """Return the pairs of metrics that change places between specifications, the most balanced pair first.
+
+    Each has the two names, and the numbers of specifications with the first and with the second above.
+    """
     known = grouped((o.metric, (specification(o), o.value)) for o in outlooks if o.value is not None)
     values = {metric: dict(of_metric) for metric, of_metric in known.items()}
     swapped = []
@@ -152,8 +134,8 @@ def swaps(outlooks: Sequence[Outlook]) -> list[Swap]:
         above = sum(values[first][key] > values[other][key] for key in both)
         below = sum(values[first][key] < values[other][key] for key in both)
         if above and below:
-            swapped.append(Swap(first, other, above, below))
-    return sorted(swapped, key=lambda swap: (-min(swap.first_above, swap.second_above), swap.first, swap.second))
+            swapped.append((first, other, above, below))
+    return sorted(swapped, key=lambda swap: (-min(swap[2:]), swap[:2]))
 
 
 def specification(outlook: Outlook) -> Specification:
@@ -241,7 +223,7 @@ def _grids(multiverse: Multiverse, protocol: str, outlooks: Sequence[Outlook]) -
         key, title = ("multiverse", multiverse.dataset, multiverse.split, protocol, name), f"{what} under {protocol}"
         return Table(key, title, over, tuple(headings), blocks_of(rows), footer=notes, stub=stub)
 
-    swapped = tuple((f"{s.first}, {s.second}", f"{s.first_above:,}, {s.second_above:,}") for s in swaps(outlooks))
+    swapped = tuple((f"{first}, {other}", f"{above:,}, {below:,}") for first, other, above, below in swaps(outlooks))
     notes = [Note("order", _SWAPPED, swapped) if swapped else Note("order", "no two metrics swap places")]
     if unranked:
         notes.append(Note("unranked", f"{unranked:,} specifications: every metric has the same value there, or none"))
@@ -262,9 +244,8 @@ def _grids(multiverse: Multiverse, protocol: str, outlooks: Sequence[Outlook]) -
             every.append(("", choice, [UNDEFINED if value is None else f"{value:.3f}" for value in values]))
         yield table("values", "Every value", several[0], metrics, every)
     if moved := influences(outlooks):
-        shares = {choice.axis: UNDEFINED if choice.share is None else f"{100 * choice.share:.1f} %" for choice in moved}
-        rows = [("", axis, [text]) for axis, text in shares.items()]
-        note = Note("reading", _SHARES if any(influence.share for influence in moved) else "no choice moves a rank")
+        rows = [("", axis, [UNDEFINED if x is None else f"{100 * x:.1f} %"]) for axis, x in moved.items()]
+        note = Note("reading", _SHARES if any(moved.values()) else "no choice moves a rank")
         yield table("choices", "What moves ranks", "choice", ("share of the variance of ranks",), rows, note)
 
 
@@ -281,8 +262,8 @@ def as_json(multiverse: Multiverse) -> str:
         "summary": {
             protocol: {
                 "standings": [vars(standing) for standing in standings(outlooks)],
-                "influences": [vars(influence) for influence in influences(outlooks)],
-                "swaps": [dict(zip(_SWAP, vars(swap).values(), strict=True)) for swap in swaps(outlooks)],
+                "influences": [{"axis": axis, "share": share} for axis, share in influences(outlooks).items()],
+                "swaps": [dict(zip(_SWAP, swap, strict=True)) for swap in swaps(outlooks)],
             }
             for protocol, outlooks in by_protocol(multiverse.outlooks)
         },

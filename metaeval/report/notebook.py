@@ -7,6 +7,7 @@ import importlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,10 @@ from metaeval.report import html_report
 from metaeval.report.cautions import cautions
 from metaeval.report.data_frame import frame, rows_html
 from metaeval.report.findings import findings
-from metaeval.report.ranking_measures import Declarations
+from metaeval.report.first_table import first_table
+from metaeval.report.ranking_measures import Declarations, headlines
 from metaeval.report.result import Result, records
-from metaeval.report.result_tables import headline_grid, in_headline, lay_out
+from metaeval.report.result_tables import lay_out
 from metaeval.report.table import Table
 from metaeval.report.terminal import text_of
 
@@ -87,8 +89,7 @@ class Results(list[Result], WrittenOnce):
         """Return the findings of the run, their limits and what was left out, as sentences."""
         if not self:
             return self.left_out
-        sentences = findings(in_headline(self, self._declarations), self._declarations)
-        return [*sentences, *cautions(self), *self.left_out]
+        return [*findings(self, self._declarations), *cautions(self), *self.left_out]
 
     def to_frame(self) -> Any:
         """Return a data frame with a row for each metric, control and measure, as the CSV files have it."""
@@ -101,18 +102,18 @@ class Results(list[Result], WrittenOnce):
         """
         from metaeval.report.figures.forest import forest
 
-        return forest(self, self._declarations)
+        return forest(headlines(self, self._declarations), self._declarations)
 
     def __repr__(self) -> str:
         if not self:
             return "Results([])"
-        return "\n".join([text_of(headline_grid(self, self._declarations), _WIDTH), *self.findings])
+        return "\n".join([text_of(first_table(self, self._declarations), _WIDTH), *self.findings])
 
     def _repr_html_(self) -> str:
         if not self:
             return "<p>No results.</p>"
-        sentences = "".join(f"<li>{html_report.escape(Shown(text))}</li>" for text in self.findings)
-        return f"<div>{html_report.table_of(headline_grid(self, self._declarations))}\n<ol>{sentences}</ol></div>"
+        sentences = "".join(f"<li>{escape(Shown(text))}</li>" for text in self.findings)
+        return f"<div>{html_report.table_of(first_table(self, self._declarations))}\n<ol>{sentences}</ol></div>"
 
 
 def _result_html(result: Result) -> str:

@@ -6,33 +6,20 @@ across, and a number with its interval a cell.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.files import safe_name
-from metaeval.report import sentence_templates, table_notes
-from metaeval.report.ranking_measures import LEVELS, metrics_of
-from metaeval.report.result import Column, Data, Result, Row, records
-from metaeval.report.result_tables import cell, has_negative_ends, legend, rank, units
-from metaeval.report.table import (
-    CONTROLS,
-    UNDEFINED,
-    Cell,
-    ColumnGroup,
-    Note,
-    Rank,
-    Table,
-    blocks_of,
-    format_value,
-    place_of,
-    plain,
-    value_of,
-)
+from metaeval.report import table_notes
+from metaeval.report.ranking_measures import LEVELS, Headline, metrics_of
+from metaeval.report.result import Data, Result, records
+from metaeval.report.result_tables import measure_table, units
+from metaeval.report.table import CONTROLS, UNDEFINED, ColumnGroup, Note, Table, blocks_of, place_of, plain
 
-_SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "perfect detector", "evidence")
+_SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "evidence", "published")
 
 
 BASE_PAPER_GROUPS: Mapping[str, str] = {
@@ -92,20 +79,14 @@ def _named(results: Sequence[Result]) -> dict[str, Result]:
 
 def _shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
     """Return the footers of results, by data set, as one: a note that all share once, others with each set's name."""
-    footers = {name: {str(note.label): note for note in table_notes.footer(result)} for name, result in results.items()}
+    footers = [(name, note) for name, result in results.items() for note in table_notes.footer(result)]
     below = []
     for label in _SHARED:
-        notes_by_name = {name: notes_of[label] for name, notes_of in footers.items() if label in notes_of}
-        if notes_by_name and len(notes_by_name) == len(results) and len(set(notes_by_name.values())) == 1:
-            below.append(next(iter(notes_by_name.values())))
-        elif notes_by_name:
-            below.append(
-                Note(
-                    label,
-                    "",
-                    tuple((name, note.line.removeprefix(f"{name}: ")) for name, note in notes_by_name.items()),
-                )
-            )
+        of_label = [(name, note) for name, note in footers if note.label == label]
+        if of_label and len(of_label) == len(results) and len({note for _, note in of_label}) == 1:
+            below.append(of_label[0][1])
+        elif of_label:
+            below.append(Note(label, "", tuple((name, note.line.removeprefix(f"{name}: ")) for name, note in of_label)))
     return tuple(below)
 
 
@@ -151,128 +132,42 @@ def _total(data: Data) -> int:
 def score_table(results: Sequence[Result], layout: PaperLayout = FLAT) -> Table:
     """Return one protocol's results as one table; best and second best are per data set and measure.
 
-    A measure with published values has a second column, `paper`. A metric has blank cells where a data set lacks
-    it. layout: groups of metrics, and decimals.
+    A metric has blank cells where a data set lacks it. layout: groups of metrics, and decimals.
     """
     results = [layout.of(result) for result in results]
     sources = _named(results)
-    parts = {name: [_measured(result, column) for column in result.columns] for name, result in sources.items()}
-    measured = [measure for part in parts.values() for measure in part]
     order = [row for result in results for row in table_notes.in_blocks(result.rows)]
-    reasons = table_notes.numbers(
-        value_of(row, column) for result in results for row in result.rows for column in result.columns
-    )
-    said_once = table_notes.level_of_all((result, column) for result in results for column in result.columns)
-    but = (table_notes.TIED, *([table_notes.LEVEL] if said_once else []))
-    blocks = blocks_of(
-        (title, name, [cell for measure in measured for cell in measure.cells(name, kind, reasons, but)])
-        for kind in ("metric", "control")
-        for title, name in _lines(order, kind, layout)
-    )
-    flagged = any(table_notes.LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
-    unscored = table_notes.unscored(blocks, any(measure.fewer for measure in measured))
-    level = f"{sentence_templates.NOT_ABOVE} (the two oracles aside)" if flagged else ""
-    return Table(
-        key=("paper", results[0].protocol),
-        title=_title(results),
-        subtitle=", ".join(dict.fromkeys(units(result.unit) for result in results)),
-        headings=tuple(heading for measure in measured for heading in measure.headings),
-        blocks=blocks,
-        legend=legend(measure.ranks for measure in measured),
-        footnotes=(
-            *([Note(table_notes.LEVEL, level)] if level else []),
-            *([unscored] if unscored.text else []),
-            *(Note(mark, reason) for reason, mark in reasons.items()),
-        ),
-        footer=(*_reading(results, said_once), *_shared_footer(sources)),
-        signatures=tuple(row.signature for result in results for row in metrics_of(result)),
-        groups=tuple(ColumnGroup(name, sum(len(measure.headings) for measure in part)) for name, part in parts.items()),
-        records=[record for result in results for record in _shown_records(result)],
-    ).noting(any(result.data.demo for result in results))
-
-
-def _title(results: Sequence[Result]) -> str:
-    """Return the title of one protocol's results; "human" in it becomes "demo", or both words, for demo data."""
+    names = {
+        kind: list(dict.fromkeys(row.metric for row in order if row.kind == kind)) for kind in ("metric", "control")
+    }
+    lines = [(title, "metric", name) for title, name in layout.blocks(names["metric"])]
+    lines += [(CONTROLS, "control", name) for name in names["control"]]
+    shown = [Headline(result, column) for result in results for column in result.columns]
+    rows = {(row.metric, row.kind) for row in order}
+    tests = dict.fromkeys(table_notes.settings(result.significance) for result in results if result.significance)
+    marks = (table_notes.letters(row, column) for result in results for row in result.rows for column in result.columns)
+    shared = table_notes.shared_letter(filter(None, marks))
+    # "human" becomes "demo", or both words, for demo data.
     title = next((result.title for result in results if not result.data.demo), results[0].title)
-    return plain(Data.wording_of([result.data for result in results], title))
-
-
-def _lines(order: Sequence[Row], kind: str, layout: PaperLayout) -> list[tuple[str, str]]:
-    """Return (title of the block, name) for each line. kind: "metric" or "control", of which the lines are."""
-    names = list(dict.fromkeys(row.metric for row in order if row.kind == kind))
-    return layout.blocks(names) if kind == "metric" else [(CONTROLS, name) for name in names]
-
-
-class _Measured(NamedTuple):
-    """A measure of one result as printed, in one column or, with published values, in two.
-
-    ranks: by printed value. fewer: metrics that scored fewer rows than others, without a rank. spelt: whether intervals
-    are printed as "low to high", since an end is negative.
-    """
-
-    column: Column
-    ranks: Mapping[str, Rank]
-    headings: tuple[str, ...]
-    rows: Mapping[tuple[str, str], Row]
-    fewer: Collection[str]
-    spelt: bool
-
-    def cells(self, name: str, kind: str, reasons: Mapping[str, str], but: Collection[str]) -> list[Cell]:
-        """Return a line's cells, blank if it has no row. reasons: footnote numbers by text. but: marks to leave out."""
-        row, column = self.rows.get((name, kind)), self.column
-        if row is None:
-            return [Cell("") for _ in self.headings]
-        value = value_of(row, column)
-        number = format_value(value.value, column)
-        held = self.ranks.get(number, "") if kind == "metric" and name not in self.fewer else ""
-        marks = table_notes.marks(row, column, reasons, but, self.fewer)
-        printed = cell(value.value, value.low, value.high, column, marks=marks, spelt=self.spelt)
-        mine = replace(printed, rank=held)
-        paper = Cell("" if value.published is None else format_value(value.published, column))
-        return [mine, paper][: len(self.headings)]
-
-
-def _measured(result: Result, column: Column) -> _Measured:
-    fewer = table_notes.on_fewer_rows(metrics_of(result))
-    ranks = rank((value_of(row, column).value for row in metrics_of(result) if row.metric not in fewer), column)
-    published = any(value_of(row, column).published is not None for row in result.rows)
-    spelt = has_negative_ends(result.rows, column)
-    headings = (plain(column.label), "paper") if published else (plain(column.label),)
-    return _Measured(column, ranks, headings, {(row.metric, row.kind): row for row in result.rows}, fewer, spelt)
-
-
-def _reading(results: Sequence[Result], said_once: str) -> tuple[Note, ...]:
-    """Return notes on all values (`said_once`), raised letters, second columns and blank cells, if there are any."""
-    tests = dict.fromkeys(
-        table_notes.settings(result.significance) for result in results if result.significance is not None
+    reading = (
+        Note("significance", f"{shared} ({'; '.join(tests)})" if shared else "; ".join(tests)),
+        Note("blank", "not scored on that data set" if len(order) < len(rows) * len(results) else ""),
     )
-    cells = [(row, column) for result in results for row in result.rows for column in result.columns]
-    values = [value_of(row, column) for row, column in cells]
-    shared = table_notes.shared_letter(filter(None, (table_notes.letters(row, column) for row, column in cells)))
-    published = any(value.published is not None for value in values)
-    sources = ", ".join(filter(None, dict.fromkeys(map(_published_source, results))))
-    names = {(row.metric, row.kind) for result in results for row in result.rows}
-    blank = sum(len(result.rows) for result in results) < len(names) * len(results)
-    below = (
-        Note("all values", said_once),
-        Note(
-            "significance",
-            f"{shared} ({'; '.join(tests)})" if shared else "; ".join(tests),
-        ),
-        Note("paper", sources or "published values" if published else ""),
-        Note("blank", "not scored on that data set" if blank else ""),
-    )
-    return tuple(note for note in below if note.text)
-
-
-def _published_source(result: Result) -> str:
-    """Return what the published values of a result are, as text; empty where there are none."""
-    source, elsewhere = plain(result.published), plain(result.published_elsewhere)
-    if not source:
-        return ""
-    if elsewhere:
-        return sentence_templates.PUBLISHED_ELSEWHERE.format(elsewhere=elsewhere, source=f" ({source})")
-    return f"published values ({source})"
+    return replace(
+        measure_table(shown, lines, but=(table_notes.TIED,)),
+        key=("paper", results[0].protocol),
+        title=plain(Data.wording_of([result.data for result in results], title)),
+        subtitle=", ".join(dict.fromkeys(units(result.unit) for result in results)),
+        footer=(*(note for note in reading if note.text), *_shared_footer(sources)),
+        signatures=tuple(row.signature for result in results for row in metrics_of(result)),
+        groups=tuple(ColumnGroup(name, len(result.columns)) for name, result in sources.items()),
+        records=[
+            record
+            for result in results
+            for record in records(result)
+            if record["measure"] in {column.key for column in result.columns}
+        ],
+    ).noting(any(result.data.demo for result in results))
 
 
 class NumberedTable(NamedTuple):
@@ -307,20 +202,11 @@ def _by_protocol(results: Sequence[Result], numbered: Mapping[str, NumberedTable
     in_order = sorted(numbered, key=lambda name: numbered[name].number)
     groups: dict[str, list[Result]] = {}
     for name in dict.fromkeys([*in_order, *(result.protocol for result in results)]):
-        number = f"{numbered[name].number}-" if name in numbered else ""
-        measures = numbered[name].measures if name in numbered else ()
-        if same := [_with_columns(result, measures) for result in results if result.protocol == name]:
-            groups[f"table-{number}{safe_name(name)}"] = same
+        number, keys = numbered.get(name, NumberedTable(0))
+        stem = f"table-{f'{number}-' if number else ''}{safe_name(name)}"
+        for result in (result for result in results if result.protocol == name):
+            # The paper's measures, where the result has them all.
+            columns = [column for key in keys for column in result.columns if column.key == key]
+            whole = bool(columns) and len(columns) == len(keys)
+            groups.setdefault(stem, []).append(result.model_copy(update={"columns": columns}) if whole else result)
     return groups
-
-
-def _with_columns(result: Result, keys: Sequence[str]) -> Result:
-    """Return the result with only these columns, if it has them all; otherwise unchanged."""
-    columns = [column for key in keys for column in result.columns if column.key == key]
-    return result.model_copy(update={"columns": columns}) if columns and len(columns) == len(keys) else result
-
-
-def _shown_records(result: Result) -> list[dict[str, str | float | int | None]]:
-    """Return the result's records, of metrics and controls, under the measures that its table shows."""
-    keys = {column.key for column in result.columns}
-    return [record for record in records(result) if record["measure"] in keys]

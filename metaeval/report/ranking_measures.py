@@ -1,13 +1,13 @@
-"""The measure by which each result ranks its metrics, and lists of names and measures for sentences."""
+"""The measure by which each result ranks its metrics, and what its adjusted tests say of them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from metaeval.report.result import Column, Result, Row, Value
-from metaeval.report.table import format_value, grouped, place_of, plain, value_of
+from metaeval.report.result import Column, Comparison, Result, Row, Value
+from metaeval.report.table import format_value, plain, short, value_of
 
 LEVELS = ("full", "partial", "none")
 
@@ -47,7 +47,7 @@ class Declarations:
 
 
 class Headline(NamedTuple):
-    """The measure of a result by which its metrics are ranked."""
+    """A measure of a result, such as the one by which its metrics are ranked."""
 
     result: Result
     column: Column
@@ -57,6 +57,11 @@ class Headline(NamedTuple):
         """The metrics that have a value, in the result's order."""
         return [row for row in metrics_of(self.result) if value_of(row, self.column).value is not None]
 
+    @property
+    def label(self) -> str:
+        """The measure's name."""
+        return plain(self.column.label)
+
     def value(self, row: Row) -> Value:
         """Return the row's value."""
         return value_of(row, self.column)
@@ -64,6 +69,10 @@ class Headline(NamedTuple):
     def number(self, row: Row) -> str:
         """Return the row's value as printed."""
         return format_value(self.value(row).value, self.column)
+
+    def named(self, row: Row) -> str:
+        """Return the row's name with its value behind it, as sentences have it."""
+        return f"{plain(row.metric)} ({short(self.number(row))})"
 
 
 def metrics_of(result: Result) -> list[Row]:
@@ -83,24 +92,10 @@ def headlines(results: Sequence[Result], declarations: Declarations) -> list[Hea
     return ranked_by
 
 
-def named_in(headline: Headline, every: Sequence[Headline]) -> str:
-    """Return the name of a headline's measure, with its data set if the headlines `every` are of several."""
-    label = plain(headline.column.label)
-    several = len({place_of(each.result.data) for each in every}) > 1
-    return f"{label} on {plain(headline.result.data.name)}" if several else label
-
-
-def measures_of(shown: Sequence[Headline], every: Sequence[Headline]) -> str:
-    """Return the names of the measures of `shown` as text, with their data sets if those in `every` are of several."""
-    all_names = list(dict.fromkeys(plain(headline.result.data.name) for headline in every))
-    names_by_label = grouped((plain(headline.column.label), plain(headline.result.data.name)) for headline in shown)
-    if len(all_names) == 1:
-        return listed(list(names_by_label))
-    labels_by_names = grouped((tuple(dict.fromkeys(names)), label) for label, names in names_by_label.items())
-    return ", ".join(
-        f"{listed(labels)} on {listed(names) if len(names) < len(all_names) else 'every data set'}"
-        for names, labels in labels_by_names.items()
-    )
+def abilities(result: Result, declarations: Declarations) -> list[Headline]:
+    """Return the measures that show an ability, such as the ROC-AUC of two levels, if a metric has a value there."""
+    able = declarations.of(result).ability
+    return [shown for column in result.columns if column.key in able and (shown := Headline(result, column)).metrics]
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
@@ -113,16 +108,94 @@ def listed(names: Sequence[str], last: str = "and") -> str:
     return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def untested(shown: Iterable[tuple[Result, Column]]) -> str:
-    """Return, as text in brackets, the measures of `shown` with values but without tests against controls.
+def differs(comparison: Comparison, alpha: float) -> bool:
+    """Return whether the two sides of a comparison differ significantly; False if p is undefined."""
+    return comparison.holm is not None and comparison.holm <= alpha
 
-    Only results with such tests of other measures count; "" where there are none.
+
+def above(comparison: Comparison, alpha: float) -> bool:
+    """Return whether the first side of a comparison is significantly better; marks and sentences both use this."""
+    return differs(comparison, alpha) and (comparison.difference or 0.0) > 0
+
+
+def alpha_of(result: Result) -> float:
+    """Return the alpha of the result's tests; 0 where nothing was tested."""
+    return result.significance.alpha if result.significance else 0.0
+
+
+def top(headline: Headline) -> list[str]:
+    """Return the metric with the highest value and those not significantly worse, the highest value first.
+
+    Metrics without a decided test against the highest are left out, and none that has no decided test at all counts as
+    the highest: its value may rest on other rows. Without any such test all metrics are returned. Where every pair was
+    tested, a metric that is alone in the list, and no control, has the rank interval 1 to 1.
     """
-    labels: dict[str, None] = {}
-    for result, column in shown:
-        tests = result.significance.controls if result.significance else []
-        tested = {test.measure for test in tests if test.p is not None}
-        known = any(row.kind == "metric" and value_of(row, column).value is not None for row in result.rows)
-        if tested and known and column.key not in tested:
-            labels[plain(column.label)] = None
-    return f" ({', '.join(labels)}: not tested)" if labels else ""
+    names = [row.metric for row in sorted(headline.metrics, key=lambda row: -(headline.value(row).value or 0.0))]
+    worse = worse_than(headline)
+    return names if not worse else [name for name in names if worse.get(name) is False]
+
+
+def worse_than(headline: Headline) -> dict[str, bool]:
+    """Return whether each metric is significantly worse than the highest value, by name; the highest itself is not.
+
+    Metrics without a decided test against it are left out; without any decided test, the answer is empty.
+    """
+    rows = sorted(headline.metrics, key=lambda row: -(headline.value(row).value or 0.0))
+    alpha, decided = alpha_of(headline.result), [pair for pair in pairs_of(headline) if pair.holm is not None]
+    tested = {name for pair in decided for name in (pair.one, pair.other)}
+    highest = next((row.metric for row in rows if row.metric in tested), None)
+    worse = {} if highest is None else {highest: False}
+    for pair in decided:
+        if highest in (pair.one, pair.other):
+            lead = (pair.difference or 0.0) * (1 if pair.one == highest else -1)
+            worse[pair.other if pair.one == highest else pair.one] = differs(pair, alpha) and lead > 0
+    return worse
+
+
+def pairs_of(headline: Headline) -> list[Comparison]:
+    """Return the comparisons of pairs of metrics under the headline's measure, also those without p."""
+    pairs = headline.result.significance.comparisons if headline.result.significance else []
+    return [pair for pair in pairs if pair.measure == headline.column.key]
+
+
+def control_tests(result: Result, column: Column, row: Row) -> dict[str, Comparison]:
+    """Return the tests of a metric under a measure, by the control; without those that have no p."""
+    tests = (result.significance.controls or []) if result.significance else []
+    of_row = (test for test in tests if (test.measure, test.one) == (column.key, row.metric))
+    return {test.other: test for test in of_row if test.p is not None}
+
+
+def above_chance(headline: Headline, row: Row, chance: Collection[str]) -> bool | None:
+    """Return whether a metric is significantly better than each control in `chance` that it was tested against.
+
+    chance: the names of controls without information. None without such a test.
+    """
+    by_control = control_tests(headline.result, headline.column, row)
+    tests = [test for name, test in by_control.items() if name in chance]
+    return all(above(test, alpha_of(headline.result)) for test in tests) if tests else None
+
+
+def above_every_control(headline: Headline, row: Row, oracles: Collection[str]) -> bool | None:
+    """Return whether a metric is significantly better than every control; None where tests do not say.
+
+    They do not say it of a control, nor of a metric that is better than those it was tested against and was not tested
+    against all. oracles: controls that know the gold labels, which are left out.
+    """
+    if row.control:
+        return None
+    alpha, tests = alpha_of(headline.result), control_tests(headline.result, headline.column, row)
+    tests = {name: test for name, test in tests.items() if name not in oracles}
+    if not all(above(test, alpha) for test in tests.values()):
+        return False
+    return True if tests and {control.metric for control in controls_of(headline, oracles)} <= tests.keys() else None
+
+
+def best_control(headline: Headline, oracles: Collection[str]) -> Row | None:
+    """Return the control with the highest value, without those in `oracles`; None if no control has a value."""
+    return max(controls_of(headline, oracles), key=lambda row: headline.value(row).value or 0.0, default=None)
+
+
+def controls_of(headline: Headline, oracles: Collection[str]) -> list[Row]:
+    """Return the controls with a value, including metrics that are controls, without those in `oracles`."""
+    rows = (row for row in headline.result.rows if (row.kind == "control" or row.control) and row.metric not in oracles)
+    return [row for row in rows if headline.value(row).value is not None]

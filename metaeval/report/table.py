@@ -27,18 +27,24 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Cell:
-    """One value as printed, with its interval as one text ("": none) and as two texts, its ends (None: none).
+    """One value as printed, with the ends of its interval (None: no interval).
 
     rank: best or second best of its column. marks: letters of significance and names of footnotes, in the
     footnotes' order. asides: values in brackets below.
     """
 
     number: Words = Words("")
-    interval: Words = Words("")
     ends: Ends = Ends(None)
     rank: Rank = ""
     marks: Texts = Texts(())
     asides: Texts = Texts(())
+
+    @property
+    def interval(self) -> Shown:
+        """Return the interval as one text, "" without one; beside a sign a dash could not be read."""
+        if self.ends is None:
+            return Shown("")
+        return Shown((" to " if {end[:1] for end in self.ends} & {"-", "+"} else "–").join(self.ends))
 
 
 @dataclass(frozen=True)
@@ -161,11 +167,14 @@ class Table(Recorded):
 CONTROLS = "controls"
 """Title of the block of controls."""
 
-READING = (
-    *("ceiling", "perfect metric", "perfect detector", "published", "significance", "paper", "blank", "reading"),
-    *("all values", "finding", "notes", "warnings"),
+CONTROL = " (control)"
+"""What follows the name of a metric that is also a control."""
+
+READING = frozenset(
+    {"not run", "not judged", "could be", "left out", "not read", "without facts", "warnings", "blank"}
+    | {"significance", "ceiling", "published", "reading"}
 )
-"""Labels of the footer's notes without which cells cannot be read; the others say how the numbers were made."""
+"""Labels of the footer's notes on what is missing and what cells mean; others say how the numbers were made."""
 
 UNDEFINED = "–"
 _MISSING = Value(value=None, note="not computed")
@@ -194,12 +203,6 @@ def format_p(p: float | None) -> str:
     if p is None:
         return UNDEFINED
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
-
-
-def span(ends: tuple[float, float], column: Column) -> str:
-    """Return a range of raw values, (worst, best), as printed: [worst..best]."""
-    worst, best = ends
-    return f"[{format_value(worst, column)}..{format_value(best, column)}]"
 
 
 def place_of(data: Data, *more: str) -> str:

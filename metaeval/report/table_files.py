@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +16,10 @@ from metaeval.parsing import json_objects
 from metaeval.report import latex, markdown, terminal
 from metaeval.report.html_report import Section, page_of
 from metaeval.report.multiverse import MULTIVERSE, load_multiverse, multiverse_tables
-from metaeval.report.paper_names import Wording
 from metaeval.report.result import SCHEMA as RESULT
 from metaeval.report.result import checked, load_result, read_versioned
 from metaeval.report.result_tables import lay_out
-from metaeval.report.table import CONTROLS, NO_DATA, Table, plain
+from metaeval.report.table import NO_DATA, Note, Table, plain
 
 SCHEMA = "metaeval-table/1"
 
@@ -28,8 +28,6 @@ FORMATS = {"text": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv"}
 
 PAGE = "report.html"
 
-_AS_NAMED = Wording()
-_PAGE = 40  # lines that a page of LaTeX holds
 _LAYOUT = TypeAdapter(Table)
 
 
@@ -55,7 +53,7 @@ def write_rows(table: Table, folder: Path) -> Path:
 
 
 def load_table(path: Path) -> Table:
-    """Read a table's JSON; raises `UserError` for another file, or that names a wrong field."""
+    """Read a table's JSON ; raises `UserError` for another file, or that names a wrong field."""
     data, version = read_versioned(path)
     if version != SCHEMA:
         raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}: give the JSON file of a table.")
@@ -72,9 +70,10 @@ def tables_in(path: Path) -> list[Table]:
     return multiverse_tables(load_multiverse(path)) if version == MULTIVERSE else []
 
 
-def printed(paths: Iterable[Path]) -> dict[Path, str]:
-    """Return the tables of a job's files as text, by JSON file."""
-    return {path: "\n".join(map(terminal.text_of, tables)) for path in paths if (tables := tables_in(path))}
+def printed(paths: Iterable[Path], labels: Mapping[str, str] | None = None) -> dict[Path, str]:
+    """Return the tables of a job's files as text, by JSON file. labels: as in `table_text`."""
+    tables = ((path, tables_in(path)) for path in paths)
+    return {path: "\n".join(table_text(each, "text", labels=labels) for each in of) for path, of in tables if of}
 
 
 def write_page(heading: str, paths: Iterable[Path], folder: Path) -> list[Path]:
@@ -93,31 +92,60 @@ def check_format(name: str) -> None:
         raise unknown("format", name, FORMATS)
 
 
-def table_text(table: Table, name: str, controls: bool = False, wording: Wording = _AS_NAMED) -> str:
+def table_text(table: Table, name: str, controls: bool = False, labels: Mapping[str, str] | None = None) -> str:
     """Return a table in the format `name` (`FORMATS`); raises `UserError` for an unknown one.
 
-    controls: whether LaTeX includes the block of controls. wording: the names that LaTeX prints.
+    controls: whether LaTeX includes the block of controls. labels: what is printed in place of the names of metrics and
+    data sets; CSV keeps the names.
     """
     check_format(name)
     if name == "csv":
         return _csv(table)
+    shown = labelled(table, labels or {})
     if name == "latex":
-        return _tex(wording.of(table), controls)
-    return terminal.text_of(table) if name == "text" else markdown.page_of(table)
+        return latex.table_of(shown, controls)
+    return terminal.text_of(shown) if name == "text" else markdown.page_of(shown)
 
 
-def format_texts(path: Path, names: Iterable[str], wording: Wording = _AS_NAMED) -> dict[str, str]:
+def labelled(table: Table, labels: Mapping[str, str]) -> Table:
+    """Return the table with other words for names; what follows a name, as in bertscore-f1, is kept."""
+    if not labels:
+        return table
+    longest_first = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
+    pattern = re.compile(rf"(?<![\w-])(?:{longest_first})(?!\w)")
+
+    def named(text: str) -> str:
+        return pattern.sub(lambda match: labels[match[0]], text)
+
+    def noted(notes: Sequence[Note]) -> tuple[Note, ...]:
+        return tuple(
+            Note(note.label, named(note.text), tuple((named(a), named(b)) for a, b in note.items)) for note in notes
+        )
+
+    lines = (tuple(replace(line, name=named(line.name)) for line in block.lines) for block in table.blocks)
+    return replace(
+        table,
+        subtitle=named(table.subtitle),
+        headings=tuple(map(named, table.headings)),
+        groups=tuple(replace(group, title=named(group.title)) for group in table.groups),
+        blocks=tuple(replace(block, lines=of) for block, of in zip(table.blocks, lines, strict=True)),
+        footnotes=noted(table.footnotes),
+        footer=noted(table.footer),
+    )
+
+
+def format_texts(path: Path, names: Iterable[str], labels: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the tables of a file in these formats, by file ending; formats without a text are left out.
 
     JSON lines can only be CSV. CSV holds the first table: for a multiverse, every metric under every specification.
-    names: of the formats. wording: the names that LaTeX prints.
+    names: of the formats. labels: as in `table_text`.
     """
     if path.suffix == ".jsonl":
         rows = [row for _, row in json_objects(path, "export a job as it was written", True)] if "csv" in names else []
         return {".csv": _rows_csv(rows)} if rows else {}
     tables = tables_in(path)
     texts = {
-        name: [table_text(table, name, wording=wording) for table in (tables[:1] if name == "csv" else tables)]
+        name: [table_text(table, name, labels=labels) for table in (tables[:1] if name == "csv" else tables)]
         for name in names
     }
     return {FORMATS[name]: "\n".join(parts) for name, parts in texts.items() if parts}
@@ -148,12 +176,3 @@ def _csv(table: Table) -> str:
         {} if "dataset" in fields or table.data == NO_DATA else {"dataset": table.data.name, "split": table.data.split}
     )
     return csv_text([[*data, *fields], *([*data.values(), *map(row.get, fields)] for row in table.records)])
-
-
-def _tex(table: Table, controls: bool) -> str:
-    """Return LaTeX: one table, or one for each block if there are more lines than fit on a page."""
-    titles = [block.title for block in table.blocks]
-    if len(table.lines) <= _PAGE or len(titles) < 2 or CONTROLS in titles:
-        return latex.table_of(table, controls)
-    parts = [replace(table, key=(*table.key, block.title), blocks=(block,)) for block in table.blocks]
-    return "\n".join(latex.table_of(part) for part in parts)

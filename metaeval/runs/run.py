@@ -21,7 +21,7 @@ from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, declare, safe_name, sha256_file, write_text
 from metaeval.parsing import parquet_library
-from metaeval.report.html_report import Picture, explorer_line, page, rows_description
+from metaeval.report.html_report import Picture, page, rows_description
 from metaeval.report.ranking_measures import metrics_of
 from metaeval.report.result import Result, save_result
 from metaeval.report.table import plain
@@ -74,7 +74,7 @@ def write_report(
         _log.info("The page has no bars: %s", error)
     code = folder.name.rpartition("-")[2]
     link = EXPLORER if (folder / EXPLORER).is_file() else ""
-    shown = explorer_line(f"metaeval view {code}", link) if pairs else ""
+    shown = (f"metaeval view {code}", link) if pairs else ("", "")
     path = folder / PAGE
     write_text(path, page(results, pictures, title, declarations_of(protocols.values()), shown))
     return path

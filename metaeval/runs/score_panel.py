@@ -10,11 +10,10 @@ from functools import cached_property
 from metaeval.config import RunConfig
 from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
-from metaeval.report.interval_texts import few_groups_of_sheet, interval_settings
 from metaeval.report.result import Interval
 from metaeval.report.result_tables import units
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, TableRow, blocks_of, place_of
-from metaeval.report.table_notes import of_data
+from metaeval.report.table_notes import few_groups, interval_text, of_data
 from metaeval.runs.evaluation import (
     ProtocolSetup,
     Readable,
@@ -138,8 +137,8 @@ def make_sheet(
         interval = Interval(**panel.config.interval.model_dump())
         settings |= panel.config.interval.drawn()
         signed |= resampled_fields(interval.level, interval.resamples, interval.seed, interval.fewest)
-        standard.append(Note("uncertainty", interval_settings(interval, data.groups)))
-        standard.append(Note("few groups", few_groups_of_sheet(interval, data.groups)))
+        standard.append(Note("uncertainty", interval_text(interval, data.groups)))
+        standard.append(Note("few groups", few_groups([data.groups], "groups") if interval.resamples else ""))
     signed |= versions("metaeval", "numpy", "scipy")
     stub, headings, rows = table
     below = (*notes, *standard)

@@ -16,8 +16,8 @@ from math import ceil
 import numpy as np
 
 from metaeval.config import ComparisonConfig
+from metaeval.report.ranking_measures import above, differs
 from metaeval.report.result import Comparison, Result, Row, Significance, placed
-from metaeval.report.significance_verdicts import above, differs
 from metaeval.report.table import known
 from metaeval.stats.arrays import Floats
 from metaeval.stats.significance import holm, holm_against

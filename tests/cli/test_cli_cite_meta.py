@@ -150,7 +150,7 @@ def test_a_judge_recorded_with_faults_and_replayed_gives_the_same_bytes(cli, ran
     (rating,) = [one for one in counted if (one["level"], one["measure"]) == ("responses", "citeeval:rating")]
     assert (rating["mean"], rating["mean_least"], rating["mean_most"]) == (1 / 2, 3.5 / 8, 4.5 / 8)
     said = " ".join(ended.out.split())
-    assert "citeeval:rating mean 0.500; with every missing verdict against it or for it 0.438 to 0.562 (1 of 8" in said
+    assert "citeeval:rating: mean 0.500; with every missing verdict against it or for it 0.438 to 0.562 (1 of 8" in said
 
 
 @pytest.mark.parametrize("profile", ["paper", "released"])

@@ -187,7 +187,7 @@ def test_replies_out_of_schema_are_counted_and_shown_and_never_scored(cli, fake,
     for kind in ("fact out of schema", "fact without a letter"):
         assert f"reference: {kind} 5" in said
     # Where the two facts of the first sentence stand was not said: which citation is theirs, nobody knows.
-    assert "not judged overlap unparsed 2 (of 7 facts); first: rivers, fact 1: Dams store water." in said
+    assert "not judged overlap: unparsed 2 (of 7 facts); first: rivers, fact 1: Dams store water." in said
     found = values(tmp_path / "results" / "latest")
     assert found["m", "entailment_facts"] == pytest.approx((1 + 1 / 3) / 2)
     # Two values are missing beside the two that are there, and that of the lost sentence, which cites: of one fact.

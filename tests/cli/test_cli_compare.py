@@ -56,9 +56,7 @@ def test_of_two_metrics_the_difference_is_said_as_a_paper_reports_it(cli):
 
     (record,) = [one for one in load_table(FOLDER / "retrieval-pairs.json").records if one["measure"] == "ndcg@5"]
     difference, low, high = (f"{record[name]:.3f}" for name in ("difference", "low", "high"))
-    said = (
-        f"overlap minus rouge: NDCG@5 {difference} (95 % interval {low} to {high}; p = {record['holm']:.2g}); 28 groups"
-    )
+    said = f"overlap minus rouge: NDCG@5 {difference} (95 % CI {low} to {high}; p = {record['holm']:.2g}); 28 groups"
     assert said in " ".join(ended.out.split())
 
 

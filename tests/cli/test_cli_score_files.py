@@ -121,7 +121,7 @@ def test_a_partial_file_is_evaluated_with_counts_and_bounds(ran, small, pairs, w
 
     ended = ran("evaluate", file, *small, "-p", "classification", "--full")
     assert "26 scored + 1 unscored (absent) + 0 excluded = 27" in ended.out
-    assert "pairs without a score could move the value" in ended.out
+    assert "rows without a score, left out, with [worst..best] value: " in ended.out
     row = json.loads((tmp_path / "results/latest/classification.json").read_text())["rows"][0]
     # Two of the three FULL pairs are scored, above all 21 NONE pairs: AUC 1. The third may stand below all: 2/3.
     assert row["values"]["fs_ns"]["value"] == 1.0

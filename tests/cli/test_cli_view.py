@@ -603,7 +603,7 @@ def test_every_run_of_a_folder_is_on_one_page(open_page, mini, cli, tmp_path):
     assert [sorted(cells[key]) for key in ("controls", "metrics")] == [["False", "True"], ["overlap", "overlap, rouge"]]
     assert cells["rows"] == [f"{len(mini[2]):,}"] * 2
     assert "interval.seed" not in cells, "both runs have it"
-    for measure in ("Pearson", "full / none"):
+    for measure in ("Pearson", "mean ROC-AUC"):
         page.get_by_label("Measure").select_option(measure)
         line = lines.filter(has=page.get_by_role("rowheader", name="overlap", exact=True))
         values = [text.split("\n")[0] for text in line.locator("td").all_inner_texts()]

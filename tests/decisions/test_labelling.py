@@ -123,7 +123,7 @@ def test_a_level_that_no_label_has_is_bounded(estimand):
     (line,) = [
         line for line in estimate_sheet(estimate(rows, drawn(rows, 80), "metric")).lines if "partial" in line.name
     ]
-    assert "0.0–3.7" in str(line.cells[0])
+    assert "0.0–3.7" in line.cells[0].interval
 
 
 def test_nothing_is_left_open_where_every_item_is_labelled():

@@ -112,8 +112,8 @@ def test_a_table_says_which_measures_have_intervals_of_their_own_and_tests_them_
     (result,) = run_scores(RunConfig.model_validate(config)).results
     grid = lay_out(result)
     uncertainty = next(note.text for note in grid.footer if note.label == "uncertainty")
-    assert uncertainty.startswith("95 % cluster-t intervals, ")
-    assert uncertainty.endswith("of System Spearman, System Kendall: see the warnings")
+    assert uncertainty.startswith("95 % CI, clustered by group, 40 effective of 40 groups")
+    assert uncertainty.endswith("from resamples: System Spearman, System Kendall")
     # Neither `system`, which knows the systems' means, nor `constant`, which says nothing of them.
     assert {row.metric for row in result.rows} == {"mine", "oracle", "inverted oracle", "random"}
     tested = {one.measure for one in result.significance.controls if one.p is not None}
@@ -121,7 +121,7 @@ def test_a_table_says_which_measures_have_intervals_of_their_own_and_tests_them_
     drawn = {**config, "protocol_options": {"systems": {"resample": "both"}}}
     (result,) = run_scores(RunConfig.model_validate(drawn)).results
     said = next(note.text for note in lay_out(result).footer if note.label == "uncertainty")
-    assert said == "95 % intervals of 40 groups: see the warnings"
+    assert said.startswith("95 % CI, clustered by group, 40 groups; from resamples")
 
 
 def exchanged_as_nlpstats(one, other, y, what, permutations, seed):

@@ -1,55 +1,40 @@
-"""The words of a paper: names from cards, what measures are, and a mark that stands nearly everywhere."""
+"""The names that a paper prints, titles of demo data, and counts with their nouns."""
 
 import re
 from pathlib import Path
 
-from metaeval.analyses.paper_wording import paper_wording
 from metaeval.display_text import count
-from metaeval.report import table_notes
-from metaeval.report.paper_names import Wording
 from metaeval.report.paper_tables import score_table
 from metaeval.report.result import Column, Result, Row, Value
 from metaeval.report.table import NO_DATA, Note, Table, blocks_of
 from metaeval.report.table_files import table_text
 
 ROOT = Path(__file__).parents[2]
+LABELS = {"bm25": "BM25", "bertscore": "BERTScore", "minilm-bertscore": "MiniLM", "wice": "WiCE"}
 
 
-def test_names_are_those_of_the_cards_longest_first_and_only_whole():
-    wording = paper_wording()
-    names = {
-        "autoais": "AutoAIS",
-        "minilm-bertscore": "MiniLM BERTScore",
-        "bertscore-f1": "BERTScore-f1",
-        "overlap (control)": "overlap (control)",
-        "support-mini": "support-mini",
-        "nlip": "nlip",
-        "bm25 > my-bm25": "BM25 > my-bm25",
-        "wice, test": "WiCE, test",
-    }
-    assert {name: wording.named(name) for name in names} == names
-    assert Wording().named("autoais") == "autoais"
-
-
-def test_latex_alone_has_them_and_its_caption_says_what_the_measures_are():
+def test_labels_replace_whole_names_the_longest_first_in_every_format_but_csv():
+    lines = [("", name, ["0.5"]) for name in ("bm25", "minilm-bertscore", "bertscore-f1", "bm25 > my-bm25")]
     table = Table(
         key=("paper", "correlation"),
         title="Title",
         subtitle="wice, test",
-        headings=("Kendall", "paper"),
-        blocks=blocks_of([("", "bm25", ["0.5", "0.6"])]),
+        headings=("Kendall",),
+        blocks=blocks_of(lines),
         footer=(Note("significance", "of", (("bm25", "p 0.1"),)),),
     )
-    wording = paper_wording()
-    latex = table_text(table, "latex", wording=wording)
-    assert r"\caption{Title (WiCE, test). Kendall: Kendall's tau-b.}" in latex
-    assert "BM25 & 0.5" in latex
-    assert "% significance: of BM25: p 0.1" in latex
+    latex = table_text(table, "latex", labels=LABELS)
+    assert r"\caption{Title (WiCE, test).}" in latex
+    assert re.findall(r"(?m)^    (.*) & 0.5", latex) == [
+        "BM25",
+        "MiniLM",
+        "BERTScore-f1",
+        r"BM25 \textgreater{} my-bm25",
+    ]
+    assert "significance: of BM25: p 0.1" in latex
     assert r"\label{tab:paper-correlation}" in latex
-    for form in ("text", "markdown", "csv"):
-        assert table_text(table, form, wording=wording) == table_text(table, form)
-    other = Table(title="Title", stub="system", headings=("x",), blocks=blocks_of([("", "bm25", ["1"])]))
-    assert "bm25 & 1" in table_text(other, "latex", wording=wording), "a system of that name is not the metric"
+    assert "BERTScore-f1" in table_text(table, "text", labels=LABELS)
+    assert table_text(table, "csv", labels=LABELS) == table_text(table, "csv")
 
 
 COLUMNS = [Column(key=key, label=key.upper()) for key in "abcde"]
@@ -83,17 +68,6 @@ def _result(above: str, demo: bool = False, name: str = "d") -> Result:
             "interval": {"level": 0.95, "resamples": 10, "seed": 0},
         }
     )
-
-
-def test_a_mark_at_nearly_every_value_is_one_sentence():
-    # 4 of 5 values are marked: one sentence, which names the fifth. 3 of 5 are fewer than four: marks stay.
-    table = score_table([_result("a")])
-    assert not [cell.marks for line in table.lines for cell in line.cells if table_notes.LEVEL in cell.marks]
-    said = next(note.text for note in table.footer if note.label == "all values")
-    assert said == "No value is significantly better than every control, but for bm25 (A, d, test)."
-    marked = score_table([_result("ab")])
-    assert [table_notes.LEVEL in cell.marks for cell in marked.lines[0].cells] == [False, False, True, True, True]
-    assert "all values" not in {note.label for note in marked.footer}
 
 
 def test_the_cells_of_a_suite_have_intervals_in_every_format():
@@ -135,7 +109,7 @@ def test_messages_count_with_the_function_that_knows_the_number_one():
         f"{path.name}: {line.strip()}"
         for folder in ("metaeval",)
         for path in sorted((ROOT / folder).rglob("*.py"))
-        if path.name not in ("sentence_templates.py", "multiverse.py", "rank_stability.py")
+        if path.name not in ("multiverse.py", "rank_stability.py")
         for line in path.read_text(encoding="utf-8").splitlines()
         for match in PLURAL.finditer(line)
         if match[1] not in ("has", "is", *LIMITS) and not any(words in line for words in several)

@@ -41,24 +41,14 @@ def _standing(result):
 
 def test_two_metrics_get_their_p_and_raised_letters_before_the_other_marks(full):
     note = _standing(full)
-    assert note.text == (
-        "metrics that share a letter in a column are not significantly different (paired cluster t, Holm, alpha 0.05)"
+    assert "share a letter in a column are not significantly different (paired cluster t, " in note.text
+    assert note.text.endswith("p Holm-adjusted, alpha 0.05)")
+    assert note.items == (
+        ("NDCG@5", "p 0.0504"),
+        ("AUC full/none", "1 of 1 pairs not decided: no pair of both levels"),
+        ("Pearson r", "p 0.0010"),
     )
-    assert note.items == (("NDCG@5", "p 0.0504"), ("Pearson r", "p 0.0010"))
     assert [cell.marks for cell in lay_out(full).lines[0].cells] == [("a",), (), ("b", "†")]
-
-
-@pytest.mark.parametrize(
-    ("count", "different", "said"),
-    [
-        (4, {(0, 2), (0, 3), (1, 3)}, "m0 > m2, m3; m1 > m3"),
-        (3, set(), "no two significantly different"),
-        # Nobody is better than m0 and m1, and m4 is worse than both.
-        (7, {(0, 4), (1, 4), (0, 5)}, "1-5 m0; 1-6 m1; 1-7 m2, m3, m6; 2-7 m5; 3-7 m4"),
-    ],
-)
-def test_a_few_metrics_get_the_pairs_that_differ_and_many_their_ranks(full, count, different, said):
-    assert _standing(_many(full, count, different)).items == (("NDCG@5", said),)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +88,7 @@ def test_p_of_a_single_test_is_not_called_adjusted(full):
     grid = comparison_grid(single)
     assert grid.headings == ("difference", "p")
     assert [cell.number for cell in grid.lines[0].cells] == ["-0.027", "0.0504"]
-    assert "a better (p at most 0.05)" in grid.footer[0].text
+    assert not any("Holm" in note.text for note in grid.footer)
 
 
 def test_a_result_of_one_metric_has_no_pairs(result):

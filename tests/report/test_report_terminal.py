@@ -9,32 +9,30 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from metaeval.report import terminal
-from metaeval.report.column_layout import broken
 from metaeval.report.result_tables import lay_out
+from metaeval.report.terminal import GAP, broken, folded, packed
 
 AT_100 = """\
 Retrieval of supporting chunks
 x_y%[wice], test, chunk pairs
  ──────────────────────────────────────────────────────────────────────────────────────
- metric                   NDCG@5             AUC full/none            Pearson r
+ metric                          NDCG@5          AUC full/none                Pearson r
  ──────────────────────────────────────────────────────────────────────────────────────
- minilm-bertscore  0.713    0.683–0.742   91.55    90.21–92.88  0.042† -0.021 to 0.104
- judge[bold]_3|x%  0.740†‡§ 0.701–0.777   91.55§   89.11–93.00  0.542   0.501 to 0.583
+ minilm-bertscore  0.713§   0.683–0.742   91.55§   90.21–92.88  0.042†§ -0.021 to 0.104
+ judge[bold]_3|x%  0.740†‡§ 0.701–0.777   91.55§   89.11–93.00  0.542§      0.501–0.583
  ──────────────────────────────────────────────────────────────────────────────────────
  controls
  constant          0.444‡   0.430–0.459   50.00    50.00–50.00      –¹
- random            0.442    0.410–0.710   49.87    48.10–51.66  0.000  -0.031 to 0.031
- oracle            1.000    1.000–1.000  100.00  100.00–100.00  1.000   1.000 to 1.000
+ random            0.442    0.410–0.710   49.87    48.10–51.66  0.000   -0.031 to 0.031
+ oracle            1.000    1.000–1.000  100.00  100.00–100.00  1.000       1.000–1.000
  ──────────────────────────────────────────────────────────────────────────────────────
- †  not significantly better than a control:
-    minilm-bertscore  Pearson r (random, constant)
 """
 
 AT_80 = """\
- minilm-bertscore     0.713            91.55            0.042†
+ minilm-bertscore     0.713§           91.55§          0.042†§
                    0.683–0.742    90.21–92.88  -0.021 to 0.104
- judge[bold]_3|x%     0.740†‡§         91.55§           0.542
-                   0.701–0.777    89.11–93.00   0.501 to 0.583
+ judge[bold]_3|x%     0.740†‡§         91.55§          0.542§
+                   0.701–0.777    89.11–93.00      0.501–0.583
 """
 
 
@@ -57,7 +55,7 @@ def test_a_narrow_terminal_has_the_interval_below_the_number(same_rows):
 def test_at_no_width_does_a_cell_break_in_two(result, width):
     rule = " ─"
     blocks = "\n".join(terminal.text_of(lay_out(result), width).splitlines()).split("\n" + rule)
-    metrics = [block for block in blocks if "minilm-bertscore  " in block and "better than a control" not in block]
+    metrics = [block for block in blocks if "minilm-bertscore  " in block and "does not lie" not in block]
     assert metrics
     for block in metrics:
         # Under the rule's own line: two metrics, each on one line (interval beside) or on two (interval below).
@@ -115,3 +113,46 @@ def test_breaking_a_name_loses_nothing_and_keeps_the_width(name, width):
     lines = broken(name, width)
     assert "".join(lines) == name
     assert all(cell_len(line.rstrip()) <= width for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("widths", "groups", "room", "expected"),
+    [
+        # A column costs its width and a GAP of 2.
+        ([3, 3, 3], [], 10, ((0, 1), (2,))),
+        ([3, 3, 3], [2, 1], 15, ((0, 1, 2),)),
+        ([3, 3, 3], [1, 2], 14, ((0,), (1, 2))),
+        # A group too wide for any table is parted.
+        ([3, 3, 3], [3], 10, ((0, 1), (2,))),
+        ([30], [], 10, ((0,),)),
+    ],
+)
+def test_columns_are_packed(widths, groups, room, expected):
+    assert packed(widths, groups, room) == expected
+
+
+@given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=5), st.integers(3, 40))
+def test_packing_keeps_every_column_in_order_and_whole_groups_together(groups, room):
+    widths = [width for group in groups for width in group]
+    parts = packed(widths, [len(group) for group in groups], room)
+    assert [position for part in parts for position in part] == list(range(len(widths)))
+    assert all(parts)
+    start = 0
+    for group in groups:
+        if sum(GAP + width for width in group) <= room:
+            assert sum(start in part for part in parts) == 1
+            assert any(set(range(start, start + len(group))) <= set(part) for part in parts)
+        start += len(group)
+
+
+@pytest.mark.parametrize(
+    ("heading", "room", "expected"),
+    [
+        ("NDCG@5", 3, ["NDCG@5"]),
+        ("full / none", 11, ["full / none"]),
+        ("mean ROC-AUC v. overlap", 12, ["mean ROC-AUC", "v. overlap"]),
+        ("full / partial", 10, ["full /", "partial"]),
+    ],
+)
+def test_a_heading_is_folded_into_two_lines_of_about_one_length(heading, room, expected):
+    assert folded(heading, room) == expected

@@ -25,7 +25,7 @@ RECORDS = [{"metric": "a", "value": 0.1 + 0.2, "rows": 3}, {"metric": "b,c", "va
 
 
 def table(records=RECORDS, lines=1):
-    cell = Cell("1.0", "0.9–1.1", ("0.9", "1.1"), "best", ("1", "†"), ("ties [0..1]",))
+    cell = Cell("1.0", ("0.9", "1.1"), "best", ("1", "†"), ("ties [0..1]",))
     blocks = tuple(
         Block(title, tuple(TableLine(f"m{number}", (cell,)) for number in range(lines))) for title in ("one", "two")
     )
@@ -83,11 +83,6 @@ def test_the_page_holds_every_table(tmp_path):
 def test_an_undefined_number_that_was_not_named_so_is_refused(tmp_path):
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_table(table([{"value": float("nan")}]), tmp_path)
-
-
-@pytest.mark.parametrize(("lines", "tables"), [(20, 1), (21, 2)], ids=["a page", "more than a page"])
-def test_a_long_table_is_parted_at_its_blocks(lines, tables):
-    assert table_text(table(lines=lines), "latex").count(r"\begin{table}") == tables
 
 
 @pytest.mark.parametrize(

@@ -112,8 +112,7 @@ def test_without_tests_nothing_is_flagged(pairs):
     settings = {"dataset": "mini", "protocols": ["classification"], "comparison": {"permutations": 0}, **QUICK}
     perfect = {pair.pair_id: float(pair.level) for pair in pairs}
     sentences = metaeval.evaluate_scores({"mine": perfect}, **settings).findings
-    assert any(text.startswith("The best control by ") for text in sentences)
-    assert not any("better than every control" in text or "shown to tell" in text for text in sentences)
+    assert not any("significantly" in text for text in sentences)
     assert "random" in evaluated(flat, interval={"resamples": 0})["classification"].not_above["overall"]
 
 
@@ -202,8 +201,7 @@ def test_p_is_adjusted_over_the_family(pairs, family):
             if key == 0 or key == result.protocol or (isinstance(key, tuple) and key[0] == result.protocol)
         )
         assert result.significance.tests == most
-        counted = f"Holm over the {most} test{'s' if most > 1 else ''} of a {family}"
-        assert counted in table_notes.settings(result.significance)
+        assert (f"over {most} tests of a {family}" in table_notes.settings(result.significance)) is (most > 1)
 
 
 def test_statuses_count_the_unscored_rows_and_not_the_excluded_ones(pairs):

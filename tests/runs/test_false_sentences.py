@@ -104,8 +104,8 @@ def false_claims(samples: int, groups: int, kind: str) -> dict[str, float]:
     for seed in range(samples):
         result = table(*uninformative(np.random.default_rng([groups, seed]), groups, kind))
         text = " ".join(findings([result], DECLARATIONS)[1:])
-        found["can"] += bool(re.search(r"(?<!No metric )(is|are) shown to tell", text))
-        found["worse"] += "worse than" in text
+        found["can"] += bool(re.search(r"(?:chance:|;) by [^,;]+, (?!no metric)", text))
+        found["worse"] += "significantly worse" in text
         found["above"] += bool(re.search(r"(?<!No metric )(is|are) significantly better than every control", text))
     return {name: number / samples for name, number in found.items()}
 

@@ -10,15 +10,12 @@ from itertools import pairwise
 from metaeval.config import RunConfig
 from metaeval.display_text import count
 from metaeval.errors import UserError
-from metaeval.report import sentence_templates
 from metaeval.report.findings import leading
-from metaeval.report.ranking_measures import Headline
+from metaeval.report.ranking_measures import Headline, alpha_of
 from metaeval.report.result import Column, Result, Significance
 from metaeval.report.result_tables import comparison_grid
-from metaeval.report.sentence_templates import PAIRED_TEST
-from metaeval.report.significance_verdicts import alpha_of
 from metaeval.report.table import UNDEFINED, Block, Cell, Note, Record, Table, TableLine, format_value, plain
-from metaeval.report.table_notes import letters, rank_interval
+from metaeval.report.table_notes import letters, rank_interval, settings
 from metaeval.runs.evaluation import ProtocolSetup, evaluate
 from metaeval.runs.score_panel import Panel, headline_measure, judged
 from protocols.contrasts import Contrast, contrasts
@@ -101,8 +98,9 @@ def ranking(result: Result, keys: Sequence[str]) -> Note:
             texts.append(f"{plain(row.metric)} {number}{f' ({place})' if place else ''}")
         if texts:
             entries.append((plain(column.label), "; ".join(texts)))
-    ranks = sentence_templates.RANKS.format(level=100 * (1 - alpha_of(result)))
-    return Note("ranks", sentence_templates.RANKED.format(ranks=ranks), tuple(entries))
+    level = f"{100 * (1 - alpha_of(result)):g} %"
+    text = f"by value; in brackets {level} intervals of the ranks, simultaneous over the metrics, and their letters"
+    return Note("ranks", text, tuple(entries))
 
 
 def _grid(
@@ -247,12 +245,11 @@ def _difference_sentence(pairs: Sequence[PairTables], headlines: Sequence[Headli
                 continue
             value, *interval = (format_value(end, column) for end in ends[:3])
             level = f"{100 * tables.result.interval.level:g} %"
-            differences.append(
-                f"{plain(column.label)} {value} ({level} interval {' to '.join(interval)}; p = {ends[3]:.2g})"
-            )
+            differences.append(f"{plain(column.label)} {value} ({level} CI {' to '.join(interval)}; p = {ends[3]:.2g})")
             names = f"{plain(str(record['one']))} minus {plain(str(record['other']))}"
             groups = count(int(record["groups"] or 0), "group")
-    return f"{names}: {', '.join(differences)}; {groups}, {PAIRED_TEST}." if differences else ""
+            test = settings(tables.result.significance) if tables.result.significance else ""
+    return f"{names}: {', '.join(differences)}; {groups}, {test}." if differences else ""
 
 
 def _alike(records: Sequence[Record]) -> str:

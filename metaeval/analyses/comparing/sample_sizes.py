@@ -189,7 +189,7 @@ def _notes(
 ) -> list[Note]:
     """Return the notes below a plan. pilot: the observed difference, with the ends of its interval."""
     data = frame.summary
-    pilot_cell = cell(*pilot, column, signed=True, spelt=True)
+    pilot_cell = cell(*pilot, column, signed=True)
     size = [count(data.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
     size += [count(data.citations, "citation")] if data.citations else []
     first, difference = powers[0], needs_by_difference[0][0].difference
@@ -302,7 +302,7 @@ def _rows(every: Sequence[Sequence[Need]], column: Column) -> Iterator[TableRow]
             groups = _number(need.groups, need.extrapolated)
             if need.extrapolated:
                 groups = f"about {groups}, extrapolated"
-            cells.append(Cell(groups, f"{low}–{high}", (low, high)) if need.groups_low else groups)
+            cells.append(Cell(groups, (low, high)) if need.groups_low else groups)
             cells.append(_number(need.rows if need.citations is None else need.citations, need.extrapolated))
         yield "", format_value(now.difference, column), cells
 

@@ -16,11 +16,10 @@ from metaeval.config import RunConfig
 from metaeval.display_text import count
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import safe_name
-from metaeval.report import sentence_templates
-from metaeval.report.result import Column, Value
+from metaeval.report.result import Column, Interval, Value
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Cell, Note, Record, Table, TableRow, plain
-from metaeval.report.table_notes import numbers
+from metaeval.report.table_notes import interval_text, numbers
 from metaeval.runs.evaluation import ProtocolSetup, column_of
 from metaeval.runs.prepared_run import Frame, RatedSet, kind_of_data
 from metaeval.runs.score_panel import Panel, headline_measure, judged, make_sheet
@@ -185,7 +184,6 @@ def _sheet(panel: Panel, protocol_setup: ProtocolSetup, by: str) -> Table:
     ]
     records = [record for *_, part_records in parts for record in part_records]
     reasons = numbers(Value(value=None, note=str(record["note"])) for record in records if record["value"] is None)
-    spelt = any(str(record["low"]).startswith("-") for record in records)
     rows: list[TableRow] = []
     few = []
     for name, inside, part_records in parts:
@@ -193,7 +191,7 @@ def _sheet(panel: Panel, protocol_setup: ProtocolSetup, by: str) -> Table:
         # A subgroup without an interval needs no warning about intervals.
         few.append(groups < FEW and any(record["low"] is not None for record in part_records))
         counts = f"{int(inside.sum()):,}", Cell(f"{groups:,}", marks=("†",) if few[-1] else ())
-        rows.append(("", name, [*counts, *(_cell(record, column, reasons, spelt) for record in part_records)]))
+        rows.append(("", name, [*counts, *(_cell(record, column, reasons) for record in part_records)]))
     warned = (Note("†", f"fewer than {FEW} groups: the interval may be too narrow, and moves with every group"),)
     sheet = make_sheet(
         panel,
@@ -213,8 +211,8 @@ def _of_subgroups(note: Note, panel: Panel) -> Note:
     interval = panel.config.interval
     if note.label != "uncertainty" or not interval.resamples:
         return note
-    intervals = sentence_templates.INTERVALS.format(level=100 * interval.level)
-    return Note(note.label, f"{intervals}, from each part's own groups")
+    text = interval_text(Interval(**interval.model_dump()))
+    return Note(note.label, f"{text}, from each part's own groups")
 
 
 def _records(
@@ -241,7 +239,7 @@ def _records(
     return records
 
 
-def _cell(record: Record, column: Column, reasons: Mapping[str, str], spelt: bool) -> Cell:
+def _cell(record: Record, column: Column, reasons: Mapping[str, str]) -> Cell:
     value, low, high = (None if record[name] is None else float(str(record[name])) for name in ("value", "low", "high"))
     letter = reasons.get(plain(str(record["note"])) or "undefined, no reason recorded", "") if value is None else ""
-    return cell(value, low, high, column, marks=(letter,) if letter else (), spelt=spelt)
+    return cell(value, low, high, column, marks=(letter,) if letter else ())

@@ -18,7 +18,7 @@ from metaeval.config import IntervalConfig, RunConfig
 from metaeval.config_files import shown_settings
 from metaeval.errors import UserError
 from metaeval.files import safe_name
-from metaeval.report.ranking_measures import LEVELS, headlines
+from metaeval.report.ranking_measures import LEVELS, abilities, headlines
 from metaeval.report.result import SCHEMA, Result, load_result, read_versioned
 from metaeval.runs.evaluation import declarations_of, named_protocols
 from metaeval.runs.job_folder import NAME, PAIRS, DoneJob, completed_run, read_manifest, read_pairs, settings_of
@@ -106,18 +106,18 @@ def _drawn(jobs: Sequence[DoneJob], trust: bool) -> dict[str, Figure]:
 def figures_of(results: Sequence[Result], protocols: Mapping[str, Protocol] | None = None) -> dict[str, Figure]:
     """Return figures of results, by file name without ending. protocols: by name; None: those that are registered."""
     from metaeval.report.figures.bars import measure_bars
-    from metaeval.report.figures.forest import ability_forest, forest, has_abilities
+    from metaeval.report.figures.forest import forest
 
     known = protocols or {name: registry.find("protocol", name) for name in registry.names("protocol")}
     declarations, looks = declarations_of(known.values()), metric_looks(results)
     figures: dict[str, Figure] = {}
-    if any(headline.metrics for headline in headlines(results, declarations)):
-        figures["figure-forest"] = forest(results, declarations, looks)
+    shown = headlines(results, declarations)
+    if any(headline.metrics for headline in shown):
+        figures["figure-forest"] = forest(shown, declarations, looks)
     for result in results:
-        if has_abilities(result, declarations):
-            figures[f"figure-forest-{safe_name(result.protocol)}-{_name(result)}"] = ability_forest(
-                result, declarations, looks
-            )
+        if len(able := abilities(result, declarations)) > 1:
+            stem = f"figure-forest-{safe_name(result.protocol)}-{_name(result)}"
+            figures[stem] = forest(able, declarations, looks)
     for protocol, result in results_with_figures(results, known):
         stem = protocol.figure_name or f"figure-{safe_name(protocol.name)}"
         figures[f"{stem}-{_name(result)}"] = measure_bars(result, looks)

@@ -85,7 +85,7 @@ def _lay_out(read: tuple[Run, LabelTable]) -> pipeline.Layout:
             cells = []
             for measure in _MEASURES:
                 value = values.get(measure.key, ValueInterval(None))
-                cells.append(interval_cell(value.ends, measure.column, signed=measure.key != "equal"))
+                cells.append(interval_cell(value.ends, measure.column))
                 record |= value.named(measure.key)
             lines.add(plain(labels.name), plain(name), [*cells, f"{units:,}"], record)
     headings = ("readers", *(each.label for each in _MEASURES), "units")

@@ -185,5 +185,5 @@ def _cells(values: Mapping[str, ValueInterval]) -> list[Cell | str]:
         cells.append("" if mean is None else format_value(mean, column) + agreed)
     for kind, column in (("people", RECALL), ("aliice", RECALL), ("kappa", _TWO)):
         ends = (values.get(f"{kind}_{name}", _UNKNOWN).ends for name in QUALITIES)
-        cells += [interval_cell(each, column, signed=kind == "kappa") for each in ends]
+        cells += [interval_cell(each, column) for each in ends]
     return cells

@@ -105,7 +105,7 @@ def _differences(rated: RatedAnswers, provenance: Provenance, measures: Measures
         for key, measure in measures.items():
             column = [result.values[key, rated.reading.scenario].value for result in results]
             gap = difference(panel, column, i, j)
-            cells.append(interval_cell(gap.ends, measure.column, signed=True))
+            cells.append(interval_cell(gap.ends, measure.column))
             pair = {"first": first, "second": second, "measure": key}
             records.append({**pair, **gap.named("difference")})
         table.add("", f"{plain(first)} less {plain(second)}", cells, *records)
@@ -125,7 +125,7 @@ def _omission(
         agreed, known = _correlated(panel, words, rates, numbers)
         size = sum(words[n] for n in numbers) / len(numbers)
         cells: list[Cell | str] = [interval_cell(mean.ends, THREE), f"{size:,.1f}"]
-        cells += [interval_cell(agreed[name].ends, THREE, signed=True) for name in ("pearson", "spearman")]
+        cells += [interval_cell(agreed[name].ends, THREE) for name in ("pearson", "spearman")]
         record = {"system": system, "words": size, "answers": known, **mean.named("omission")}
         record |= {key: value for name in agreed for key, value in agreed[name].named(name).items()}
         table.add("", system, [*cells, f"{known:,} of {len(numbers):,}"], record)
@@ -149,7 +149,7 @@ def _retrieval(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note
             values = [column[n] for n in numbers if column[n] is not None]
             mean = sum(values) / len(values) if values else None
             agreed, known = _correlated(panel, column, quality, numbers)
-            cells = [cell(mean), *(interval_cell(each.ends, THREE, signed=True) for each in agreed.values())]
+            cells = [cell(mean), *(interval_cell(each.ends, THREE) for each in agreed.values())]
             record = {"system": system, "retrieval": name, "mean": mean, "answers": known}
             record |= {key: value for each in agreed for key, value in agreed[each].named(each).items()}
             table.add(plain(system), name, [*cells, f"{known:,} of {len(numbers):,}"], record)

@@ -179,7 +179,7 @@ def _values(improved: ImprovedRounds, provenance: Provenance) -> Table:
                 known, pairs = (sum(each[n] is not None for n in numbers) for each in (values, moved))
                 least, most = bounds([current.results[n] for n in numbers], key, scenario)
                 cells.append(interval_cell(mean.ends, measure.column))
-                changed.append(interval_cell(change.ends, measure.column, signed=True))
+                changed.append(interval_cell(change.ends, measure.column))
                 ends = {f"change_{name}": end for name, end in asdict(change).items()}
                 table.records.append(
                     {"system": system, "round": turn, "measure": key, **asdict(mean), "answers": known}

@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from metaeval.report.ranking_measures import above, control_tests, differs
 from metaeval.report.result import Column, Comparison, Result
 from metaeval.report.result_tables import cell, lay_out, rank
-from metaeval.report.significance_verdicts import above, control_tests, differs
 from metaeval.report.table import (
     Block,
     Cell,
@@ -109,14 +109,9 @@ def scores_grid(columns: Sequence[Column], entries: Sequence[Entry], kept: Colle
     return grid_of(blocks, "backend" if alone else "system", [column.label for column in shown])
 
 
-def interval_cell(
-    ends: IntervalEnds | None, column: Column, signed: bool = False, ranks: Mapping[str, Rank] = MappingProxyType({})
-) -> Cell:
-    """Return the cell of a value and its interval. ranks: rank by printed number.
-
-    signed: whether the interval can reach below 0.
-    """
-    printed = cell(*(ends or (None, None, None)), column, spelt=signed)
+def interval_cell(ends: IntervalEnds | None, column: Column, ranks: Mapping[str, Rank] = MappingProxyType({})) -> Cell:
+    """Return the cell of a value and its interval. ranks: rank by printed number."""
+    printed = cell(*(ends or (None, None, None)), column)
     return replace(printed, rank=ranks.get(printed.number, ""))
 
 

@@ -15,9 +15,9 @@ from metaeval.citation.system_comparison import SystemPanel
 from metaeval.config import IntervalConfig
 from metaeval.corpus.sentences import language_note
 from metaeval.display_text import count
-from metaeval.report.interval_texts import few_groups_of_sheet, interval_settings
 from metaeval.report.result import Column, Data, Interval, Ledger
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, blocks_of, plain, share
+from metaeval.report.table_notes import few_groups, interval_text
 from metaeval.signature import resampled_fields, signature, versions
 
 _EXAMPLES = 3
@@ -210,8 +210,8 @@ def uncertainty(interval: IntervalConfig, groups: int | None = None, more: str =
     groups: number of groups; None where it differs between values.
     """
     drawn = Interval(**interval.model_dump())
-    few = "" if groups is None else few_groups_of_sheet(drawn, groups)
-    return Note("uncertainty", f"{interval_settings(drawn, groups)}{more}{f' ({few})' if few else ''}")
+    few = "" if groups is None or not drawn.resamples else few_groups([groups], "groups")
+    return Note("uncertainty", f"{interval_text(drawn, groups)}{more}{f' ({few})' if few else ''}")
 
 
 def ranking_intervals(interval: IntervalConfig) -> Note:

@@ -48,7 +48,7 @@ def ranking_sheets(rankings: Rankings, around: Provenance, name: str, agreement:
 def _agreements(rankings: Rankings, around: Provenance, name: str) -> Table:
     table = TableLines()
     for pair in agreements(rankings):
-        cells = [interval_cell(pair.tau.ends, _TAU, signed=True), interval_cell(pair.flips.ends, _COUNT)]
+        cells = [interval_cell(pair.tau.ends, _TAU), interval_cell(pair.flips.ends, _COUNT)]
         table.add(
             f"{plain(pair.first)} and {plain(pair.second)}",
             rankings.labels[pair.measure],

@@ -212,7 +212,7 @@ def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenan
 def _agreement(agreed: Mapping[str, Mapping[str, ValueInterval]], around: Provenance) -> Table:
     table = TableLines()
     for key, measures in agreed.items():
-        cells = [interval_cell(interval.ends, THREE, signed=(interval.low or 0) < 0) for interval in measures.values()]
+        cells = [interval_cell(interval.ends, THREE) for interval in measures.values()]
         line = "" if key == "difference" else key  # on another scale than the values, so that figures leave it out
         records = [
             {"coefficients": key, "line": line, "measure": name, **asdict(interval)}

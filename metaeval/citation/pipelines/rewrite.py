@@ -121,7 +121,7 @@ def _claims(heard: _Rewritten, rejudged: Rejudged, around: Provenance) -> Table:
     for title, rows in (("claims that were sent", rejudged.reply_shares()), ("verdicts on both wordings", verdicts)):
         for name, value, of in rows:
             kappa = name == "kappa"
-            shown = interval_cell(value.ends, _TWO if kappa else _PERCENT, signed=kappa)
+            shown = interval_cell(value.ends, _TWO if kappa else _PERCENT)
             table.add(title, name, [shown, f"{of:,}"], {"measure": name, **asdict(value), "claims": of})
     return around.lines("rewriting", "Claims written again", ("measure", "value", "of claims"), table)
 
@@ -143,7 +143,7 @@ def _scores(heard: _Rewritten, rejudged: Rejudged, around: Provenance) -> Table:
         (change,) = interval_by(changed, rows, panel.resampling, SIGNED)
         cells = [interval_cell(interval.ends, measure.column) for interval in (before, after)]
         record = {"measure": measure.key, **before.named("before"), **after.named("after"), **change.named("change")}
-        table.add("", measure.label, [*cells, interval_cell(change.ends, measure.column, signed=True)], record)
+        table.add("", measure.label, [*cells, interval_cell(change.ends, measure.column)], record)
     return around.lines("rewriting-scores", "Before and after", ("measure", "before", "after", "change"), table)
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metaeval.errors import UserError, install_extra
 from metaeval.files import atomic_write
-from metaeval.report.column_layout import broken
 from metaeval.report.table import plain
+from metaeval.report.terminal import broken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.report.figures.drawing import FAINT, INK, Look, literal, looks_of, panels, stack, styled, wrapped
-from metaeval.report.ranking_measures import Declarations, Headline, headlines, metrics_of
-from metaeval.report.result import Result
-from metaeval.report.significance_verdicts import best_control
+from metaeval.report.ranking_measures import Declarations, Headline, best_control, metrics_of
 from metaeval.report.table import place_of
 
 if TYPE_CHECKING:
@@ -55,31 +53,14 @@ def panel_of(headline: Headline, declarations: Declarations) -> ForestPanel:
     )
 
 
-def forest(results: Sequence[Result], declarations: Declarations, looks: Mapping[str, Look] | None = None) -> Figure:
-    """Return a forest plot: a panel for each result's headline measure, a line for each metric, in the same order.
+@styled()
+def forest(every: Sequence[Headline], declarations: Declarations, looks: Mapping[str, Look] | None = None) -> Figure:
+    """Return a forest plot: a panel for each of these measures, a line for each metric, in the same order.
 
     A horizontal line is the confidence interval of a metric's value. The dashed vertical line is the best control
     (a baseline such as word overlap), the dotted one the expected value of random scores, where it is known. looks:
-    colour and marker of each metric (default: by its position). Raises `UserError` for results without a value to
-    draw.
+    colour and marker of each metric (default: by its position). Raises `UserError` without a value to draw.
     """
-    return _forest(headlines(results, declarations), declarations, looks)
-
-
-def ability_forest(result: Result, declarations: Declarations, looks: Mapping[str, Look] | None = None) -> Figure:
-    """Return a forest plot with a panel for each measure of an ability; raises `UserError` if none has a value."""
-    able = declarations.of(result).ability
-    return _forest([Headline(result, column) for column in result.columns if column.key in able], declarations, looks)
-
-
-def has_abilities(result: Result, declarations: Declarations) -> bool:
-    """Return whether `ability_forest` has two panels or more, so that it shows more than the headline measure."""
-    able = declarations.of(result).ability
-    return sum(bool(Headline(result, column).metrics) for column in result.columns if column.key in able) > 1
-
-
-@styled()
-def _forest(every: Sequence[Headline], declarations: Declarations, looks: Mapping[str, Look] | None) -> Figure:
     shown = [headline for headline in every if headline.metrics]
     if not shown:
         raise UserError("A forest plot needs at least one metric with a value, and no metric has one.")
@@ -87,8 +68,8 @@ def _forest(every: Sequence[Headline], declarations: Declarations, looks: Mappin
     looks = looks or looks_of(names)
     sets = {place_of(headline.result.data) for headline in shown}
     figure, plots = panels(len(shown), min(len(shown), _ACROSS), 7.0, 0.9 + 0.24 * len(names))
-    for number, (plot, headline) in enumerate(zip(plots, shown, strict=True)):
-        panel = panel_of(headline, declarations)
+    drawn = [panel_of(headline, declarations) for headline in shown]
+    for number, (plot, headline, panel) in enumerate(zip(plots, shown, drawn, strict=True)):
         if panel.chance is not None:
             plot.axvline(panel.chance, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
         if panel.control:
@@ -107,7 +88,6 @@ def _forest(every: Sequence[Headline], declarations: Declarations, looks: Mappin
         where = f" ({literal(headline.result.data.name)})" if len(sets) > 1 else ""
         plot.set_xlabel(f"{literal(headline.column.label)}{unit}{where}\n{about}", fontsize=8)
     level = {f"{100 * headline.result.interval.level:g} %" for headline in shown}
-    drawn = [panel_of(headline, declarations) for headline in shown]
     dashed = "; dashed: best control" if any(panel.control for panel in drawn) else ""
     dotted = "; dotted: chance" if any(panel.chance is not None for panel in drawn) else ""
     figure.supxlabel(f"lines: {', '.join(sorted(level))} intervals{dashed}{dotted}", fontsize=7.5)

@@ -209,35 +209,3 @@ def confusion_map(counts: Sequence[Sequence[int]], levels: Sequence[str], name: 
     if name:
         plot.set_title(literal(name), loc="left", fontsize=9)
     return figure
-
-
-@styled()
-def reliability_curve(
-    predicted: Sequence[float], observed: Sequence[float], counts: Sequence[int], name: str = "", note: str = ""
-) -> Figure:
-    """Draw one metric's reliability: mean prediction and observed share in each bin, with numbers of pairs as bars.
-
-    predicted, observed, counts: one entry for each bin; bins without pairs are left out. note: text below the title,
-    e.g. the expected calibration error. Raises `UserError` when the lengths differ or no bin holds a pair.
-    """
-    if not len(predicted) == len(observed) == len(counts):
-        lengths = f"{len(predicted)}, {len(observed)} and {len(counts)}"
-        raise UserError(f"A reliability curve needs equal numbers of predictions, shares and counts, got {lengths}.")
-    bins = [entry for entry in zip(predicted, observed, counts, strict=True) if entry[2] > 0]
-    if not bins:
-        raise UserError("A reliability curve needs a bin with pairs: all bins are empty.")
-    figure, plot = axes(4.2, 4.2)
-    below = plot.inset_axes((0.0, 0.0, 1.0, 0.18), zorder=0.5)
-    mean, share, pairs = zip(*bins, strict=True)
-    most = max(pairs)
-    below.bar(mean, pairs, width=0.03, color=FAINT)
-    below.set(xlim=(-0.02, 1.02), ylim=(0, most * 1.05))
-    below.axis("off")
-    plot.plot([0, 1], [0, 1], color="#666666", linewidth=1.0, linestyle="--", label="perfectly calibrated", zorder=1)
-    plot.plot(mean, share, color=COLOURS[0], marker="o", linewidth=1.5, label="observed", zorder=2)
-    plot.lines[-1].set(markeredgecolor=INK, markeredgewidth=0.5)
-    plot.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="predicted", ylabel="observed share", aspect="equal")
-    plot.legend(loc="upper left", fontsize=8, title=f"bars: pairs, at most {most:,}", title_fontsize=8)
-    if name or note:
-        plot.set_title("\n".join(part for part in (literal(name), literal(note)) if part), loc="left", fontsize=9)
-    return figure

@@ -83,7 +83,7 @@ def test_a_control_is_told_once_and_not_row_by_row():
 
 def test_where_no_two_measures_differ_one_sentence_says_so():
     rows = [row(name, letters={"pearson": "a", "spearman": "a"}) for name in ("a", "b")]
-    settings = "(paired cluster t, Holm, alpha 0.05)"
+    settings = "(paired cluster t, p Holm-adjusted, alpha 0.05)"
     assert differences(result(*rows)).text == f"no two of these measures are significantly different {settings}"
     assert [own.letters for own in unmarked(result(*rows)).rows] == [{}, {}]
     told = result(*rows, holm=0.05)

@@ -14,17 +14,17 @@ matplotlib = pytest.importorskip("matplotlib")
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.report.figures.bars import measure_bars  # noqa: E402
 from metaeval.report.figures.drawing import FORMATS, image, save_figure, wrapped  # noqa: E402
-from metaeval.report.figures.forest import ability_forest, forest, has_abilities, records_forest  # noqa: E402
+from metaeval.report.figures.forest import forest, records_forest  # noqa: E402
 from metaeval.report.figures.rank_stability import rank_stability  # noqa: E402
-from metaeval.report.figures.score_figures import confusion_map, reliability_curve  # noqa: E402
-from metaeval.report.ranking_measures import Declarations, ProtocolDeclarations  # noqa: E402
+from metaeval.report.figures.score_figures import Bins, confusion_map, reliability  # noqa: E402
+from metaeval.report.ranking_measures import Declarations, ProtocolDeclarations, abilities, headlines  # noqa: E402
 
 NAMES = [f"metric-with-a-rather-long-name-v{number}/large_{number}" for number in range(15)]
 RANKS = {name: [1 + (n + shift) % 15 for shift in (0, 0, 1, 14)] for n, name in enumerate(NAMES)}
 
 DRAWN = {
     "rank_stability": lambda: rank_stability({"a": [1, 2, 1], "b": [2, 1, 2]}, "wice"),
-    "reliability": lambda: reliability_curve([0.1, 0.5, 0.9], [0.2, 0.4, 0.8], [9, 0, 3], "m", "ECE 0.1"),
+    "reliability": lambda: reliability({"m": [Bins("x", [0.1, 0.5, 0.9], [0.2, 0.4, 0.8], [9, 0, 3])]}, "ECE 0.1"),
     "confusion": lambda: confusion_map([[2, 1], [0, 3]], ["full", "none"], "m"),
 }
 
@@ -52,7 +52,13 @@ def test_drawing_twice_gives_the_same_bytes(name):
 @pytest.mark.parametrize("name", DRAWN)
 def test_texts_of_a_figure_are_of_7_to_10_points(name):
     figure = DRAWN[name]()
-    assert {text.get_fontsize() for text in figure.findobj(matplotlib.text.Text) if text.get_text()} <= {7.5, 8, 9, 10}
+    assert {text.get_fontsize() for text in figure.findobj(matplotlib.text.Text) if text.get_text()} <= {
+        7.5,
+        8,
+        8.5,
+        9,
+        10,
+    }
 
 
 def test_every_reference_in_an_svg_has_its_id():
@@ -153,19 +159,6 @@ def test_ranks_of_different_lengths_are_refused(ranks):
         rank_stability(ranks)
 
 
-def test_an_empty_bin_is_left_out_of_the_curve():
-    figure = DRAWN["reliability"]()
-    curve = next(line for line in figure.axes[0].lines if line.get_label() == "observed")
-    assert curve.get_xydata().tolist() == [[0.1, 0.2], [0.9, 0.8]]
-
-
-def test_a_curve_needs_bins_of_one_number_that_hold_pairs():
-    with pytest.raises(UserError, match="got 1, 1 and 2"):
-        reliability_curve([0.5], [0.5], [1, 2])
-    with pytest.raises(UserError, match="all bins are empty"):
-        reliability_curve([0.5], [0.5], [0])
-
-
 def test_a_confusion_matrix_prints_counts_and_row_shares():
     texts = [text.get_text() for text in confusion_map([[1500, 500], [0, 0]], ["full", "none"]).axes[0].texts]
     # 1,500 / 2,000 and 500 / 2,000; a level without pairs has no shares.
@@ -195,7 +188,7 @@ NAMED = {
     "bars": bars_of,
     "ranks": lambda _, names, title: rank_stability({name: [1, 2] for name in names}, title),
     "confusion": lambda _, names, title: confusion_map([[1] * len(names)] * len(names), names, title),
-    "reliability": lambda _, names, title: reliability_curve([0.1], [0.2], [9], names[-1], title),
+    "reliability": lambda _, names, title: reliability({names[-1]: [Bins(names[0], [0.1], [0.2], [9])]}, title),
 }
 
 
@@ -235,7 +228,8 @@ def _drawn(plot):
 
 
 def test_a_forest_has_chance_the_best_control_and_each_metric_in_percent(result):
-    figure = forest([result], _reading(headline="auc", chance={"auc": 0.4}, about={"auc": "of two rows"}))
+    reading = _reading(headline="auc", chance={"auc": 0.4}, about={"auc": "of two rows"})
+    figure = forest(headlines([result], reading), reading)
     (plot,) = figure.axes
     # The conftest's AUCs; the constant is the best control, for the oracle is left out.
     metrics = [(90.21, 92.88), (91.554,), (89.11, 93.0), (91.55449,)]
@@ -248,7 +242,8 @@ def test_a_forest_has_chance_the_best_control_and_each_metric_in_percent(result)
 
 def test_a_forest_of_several_data_sets_names_them_and_only_the_first_panel_of_a_row_names_metrics(result):
     data = [result.data.model_copy(update={"name": name}) for name in ("one", "two", "three", "four")]
-    figure = forest([result.model_copy(update={"data": each}) for each in data], _reading())
+    results = [result.model_copy(update={"data": each}) for each in data]
+    figure = forest(headlines(results, _reading()), _reading())
     plots = [plot for plot in figure.axes if plot.get_xlabel()]
     assert [plot.get_xlabel() for plot in plots] == [f"NDCG@5 ({each.name})\n" for each in data]
     named = [any(label.get_visible() and label.get_text() for label in plot.get_yticklabels()) for plot in plots]
@@ -257,9 +252,11 @@ def test_a_forest_of_several_data_sets_names_them_and_only_the_first_panel_of_a_
 
 def test_abilities_are_drawn_where_there_are_several(result):
     able = _reading(ability={"auc": "ranks", "pearson": "follows"})
-    assert [plot.get_xlabel() for plot in ability_forest(result, able).axes] == ["AUC full/none, %\n", "Pearson r\n"]
-    assert has_abilities(result, able)
-    assert not has_abilities(result, _reading(ability={"auc": "ranks"}))
+    assert [plot.get_xlabel() for plot in forest(abilities(result, able), able).axes] == [
+        "AUC full/none, %\n",
+        "Pearson r\n",
+    ]
+    assert len(abilities(result, _reading(ability={"auc": "ranks"}))) == 1
 
 
 def test_records_of_several_measures_have_a_panel_each_and_differences_a_line_at_0():

@@ -164,7 +164,7 @@ def _annotators(meta: MetaEvaluation, around: Provenance) -> Table | None:
     """Return the table of Krippendorff's alpha among the annotators; None for a single annotator."""
     table = TableLines()
     for name, (interval, number) in agreement.alphas(meta.read.human, meta.resampling).items():
-        alpha = interval_cell(interval.ends, THREE, signed=True)
+        alpha = interval_cell(interval.ends, THREE)
         table.add("", name, [alpha, f"{number:,}"], {"what": name, **interval.named("alpha"), "units": number})
     title = "Agreement between annotators (Krippendorff's alpha)"
     return around.lines("annotators", title, ("of", "alpha", "units"), table) if table.records else None
@@ -186,7 +186,7 @@ def _within(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
     """Return the table of correlations with people within each system."""
     table = TableLines()
     for row in agreement.within_systems(level, meta.resampling):
-        cells = [interval_cell(interval.ends, RANKS_DIGITS, signed=True) for interval in row.correlations.values()]
+        cells = [interval_cell(interval.ends, RANKS_DIGITS) for interval in row.correlations.values()]
         record: dict[str, Scalar] = {"system": row.system, "measure": row.measure, "rows": row.rows, "of": row.of}
         for name, interval in row.correlations.items():
             record |= interval.named(name)
@@ -200,7 +200,7 @@ def _systems(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
     """Return the table of mean ratings and mean values of the systems, and of the agreement of their rankings."""
     rankings, systems, table = agreement.over_systems(level, meta.resampling), level.systems, TableLines()
     for name, (means, tau) in {_PEOPLE: (rankings.people, None), **rankings.measures}.items():
-        agreed = "" if tau is None else interval_cell(tau.ends, RANKS_DIGITS, signed=True)
+        agreed = "" if tau is None else interval_cell(tau.ends, RANKS_DIGITS)
         record = {
             "measure": name,
             **dict(zip(systems, means, strict=True)),
@@ -245,7 +245,7 @@ def _agreements(meta: MetaEvaluation, around: Provenance) -> Table:
             record: dict[str, Scalar] = {"scenario": scenario, "measure": measurement.name, "level": unit}
             for column in CORRELATIONS:
                 interval = {str(name): value for name, value in values.items()}[column.key]
-                cells.append(interval_cell(interval.ends, column, signed=True))
+                cells.append(interval_cell(interval.ends, column))
                 record |= interval.named(column.key)
             table.records.append({**record, "rows": rows, "left_out": left_out})
         left = f"{agreed.statements_left_out:,}, {agreed.responses_left_out:,}"
