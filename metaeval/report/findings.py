@@ -33,7 +33,9 @@ NONE_ABOVE_CHANCE = "No metric is significantly above chance by {measure}."
 LEADING = "By {measure}, {names}; {worse} significantly worse than the highest value."
 NONE_LEADS = "By {measure}, no metric is significantly worse than the highest value, that of {names}."
 UNTESTED = "By {measure}, no test decides between metrics; the highest value is that of {names}."
-ACROSS = "{metric} the highest value in all {columns}: {highest}.{never_worse}"
+AHEAD = "{names} the highest {columns}."
+NONE_AHEAD = "No metric has the highest value in {every}: {highest}."
+NOT_WORSE = " {names} not significantly worse than the highest value in any column."
 COUNTED = "Not significantly worse than the highest value, of {columns} columns: {counts}."
 CONTROLS = "{names} significantly better than every control by {measure}; the best control is {control}."
 ABILITIES = "Significantly above chance: {abilities}."
@@ -82,18 +84,16 @@ def leading(every: Sequence[Headline], chance: Collection[str] = ()) -> str:
     if not shown:
         return ""
     highest = [[plain(row.metric) for row in _highest(column)] for column in shown]
-    columns_of = grouped(
-        (listed(names), f"{column.label} ({short(column.number(_highest(column)[0]))})")
-        for names, column in zip(highest, shown, strict=True)
-    )
+    labels = [f"{column.label} ({short(column.number(_highest(column)[0]))})" for column in shown]
     alone = [name for name in highest[0] if all(name in names for names in highest)]
-    everywhere = [plain(name) for name, number in leaders.items() if number == len(shown)]
-    return ACROSS.format(
-        metric=f"{listed(alone)} {'have' if len(alone) > 1 else 'has'}" if alone else "No metric has",
-        columns={2: "two", 3: "three"}[len(shown)],
-        highest="; ".join(f"{name} by {listed(columns)}" for name, columns in columns_of.items()),
-        never_worse=f" {listed(everywhere)} {are(everywhere)} not significantly worse in any." if everywhere else "",
-    )
+    if alone:
+        found = AHEAD.format(names=f"{listed(alone)} {'have' if len(alone) > 1 else 'has'}", columns=listed(labels))
+    else:
+        columns_of = grouped((listed(names), label) for names, label in zip(highest, labels, strict=True))
+        by = "; ".join(f"{names} by {listed(columns)}" for names, columns in columns_of.items())
+        found = NONE_AHEAD.format(every={2: "both", 3: "all three"}[len(shown)], highest=by)
+    everywhere = [plain(name) for name, number in leaders.items() if number == len(shown) and plain(name) not in alone]
+    return found + (NOT_WORSE.format(names=f"{listed(everywhere)} {are(everywhere)}") if everywhere else "")
 
 
 def _of_one(shown: Headline, chance: Collection[str]) -> str:

@@ -152,7 +152,7 @@ def test_odd_answers_are_judged_or_counted(cli, write, tmp_path, pipeline, outpu
     [
         (ITEMS, ("--nli", "overlpa"), "Did you mean 'overlap'"),
         (ITEMS, ("--nli", "bm25"), "depends on the other pairs"),
-        (ITEMS, ("--nli", "nli"), "The metric 'nli' needs a threshold"),
+        (ITEMS, ("--nli", "bertscore"), "The metric 'bertscore' needs a threshold"),
         (ITEMS, ("--nli", "overlap", "--threshold", "high"), "--threshold is 'high'; allowed: a number, soft"),
         (ITEMS, ("--nli", "overlap", "--calibration", "none.json"), "none.json"),
         (ITEMS, ("--nli", "overlap", "--profile", "relaesed"), "Did you mean 'released'"),

@@ -108,9 +108,9 @@ def test_labels_are_said_by_the_option(here, ran):
 
 def test_a_citation_pipeline_judges_by_a_folder_without_a_threshold(answers, ran):
     ended = ran("cite", "aliice", answers, "--nli", "nli:./my-nli")
-    assert "nli:my-nli  supported from 0.5 on" in ended.out
+    assert "nli:my-nli: supported from 0.5 on" in ended.out
     ended = ran("cite", "alce", answers, "--nli", "nli:other/my-nli", "--threshold", "nli:other/my-nli=0.4")
-    assert "nli:my-nli  supported from 0.4 on (as given)" in ended.out
+    assert "nli:my-nli: supported from 0.4 on (as given)" in ended.out
 
 
 def test_labels_and_gates_take_a_folder_and_know_other_weights(answers, ran, refused):

@@ -193,11 +193,11 @@ class TestWhoLeads:
         pair = made([A, B, C], apart[0]), correlated({"a": 0.4, "b": 0.6, "c": 0.3}, apart[1])
         sentence = self.said(*pair)
         assert sentence.startswith(
-            "No metric has the highest value in all two: a by Overall (77.0); b by Spearman (.600)."
+            "No metric has the highest value in both: a by Overall (77.0); b by Spearman (.600)."
         )
-        assert sentence.endswith(" a and b are not significantly worse in any.")
+        assert sentence.endswith(" a and b are not significantly worse than the highest value in any column.")
         same = self.said(pair[0], correlated({"a": 0.6, "b": 0.4, "c": 0.3}, [("a", "b"), ("a", "c")]))
-        assert same.startswith("a has the highest value in all two: a by Overall (77.0) and Spearman (.600).")
+        assert same.startswith("a has the highest Overall (77.0) and Spearman (.600).")
 
     def test_of_many_columns_each_metric_is_counted(self):
         low = metric("a", 0.1, 0.1, 0.1, 0.1)
