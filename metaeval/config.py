@@ -396,7 +396,11 @@ class RunConfig(
             listed = isinstance(names, list) and all(isinstance(name, str) for name in names)
             options = values.get("metric_options", {}) if listed else None
             mapped = isinstance(options, Mapping) and all(isinstance(each, Mapping) for each in options.values())
-            return with_places({**values, "metrics": names}) if mapped else values
+            if not mapped:
+                return values
+            placed = with_places({**values, "metrics": names})
+            # Functions that were given stay, since their names alone do not lead to them.
+            return values if [*placed["metrics"]] == names else placed
 
     def with_metrics(self, names: Sequence[str]) -> RunConfig:
         """Return the run with other metrics."""
