@@ -392,7 +392,7 @@ class RunConfig(
     @classmethod
     def _places(cls, values: Any) -> Any:
         names = metric_names(values.get("metrics")) if isinstance(values, Mapping) else None
-        with as_value_error():  # what is no list of names is refused below
+        with as_value_error():  # anything but a list of names is refused below
             listed = isinstance(names, list) and all(isinstance(name, str) for name in names)
             options = values.get("metric_options", {}) if listed else None
             mapped = isinstance(options, Mapping) and all(isinstance(each, Mapping) for each in options.values())

@@ -87,13 +87,13 @@ def leading(every: Sequence[Headline], chance: Collection[str] = ()) -> str:
     labels = [f"{column.label} ({short(column.number(_highest(column)[0]))})" for column in shown]
     alone = [name for name in highest[0] if all(name in names for names in highest)]
     if alone:
-        found = AHEAD.format(names=f"{listed(alone)} {'have' if len(alone) > 1 else 'has'}", columns=listed(labels))
+        sentence = AHEAD.format(names=f"{listed(alone)} {'have' if len(alone) > 1 else 'has'}", columns=listed(labels))
     else:
         columns_of = grouped((listed(names), label) for names, label in zip(highest, labels, strict=True))
         by = "; ".join(f"{names} by {listed(columns)}" for names, columns in columns_of.items())
-        found = NONE_AHEAD.format(every={2: "both", 3: "all three"}[len(shown)], highest=by)
+        sentence = NONE_AHEAD.format(every={2: "both", 3: "all three"}[len(shown)], highest=by)
     everywhere = [plain(name) for name, number in leaders.items() if number == len(shown) and plain(name) not in alone]
-    return found + (NOT_WORSE.format(names=f"{listed(everywhere)} {are(everywhere)}") if everywhere else "")
+    return sentence + (NOT_WORSE.format(names=f"{listed(everywhere)} {are(everywhere)}") if everywhere else "")
 
 
 def _of_one(shown: Headline, chance: Collection[str]) -> str:

@@ -45,7 +45,7 @@ def calibrated(threshold: float) -> dict[str, Any]:
     return {"threshold": threshold, "threshold_from": "calibrated on WiCE dev, full support"}
 
 
-Place = Annotated[
+ModelPlace = Annotated[
     str | None,
     BeforeValidator(lambda value: os.path.join(os.curdir, value) if isinstance(value, Path) else value),
     Field(validation_alias=AliasChoices("model", "folder")),  # fitted gates may name a folder so
@@ -58,7 +58,7 @@ class ModelOptions(MetricOptions):
 
     runtime: ClassVar[frozenset[str]] = frozenset({"model", "revision", "device", "batch_tokens"})
 
-    model: Place = None
+    model: ModelPlace = None
     """Model: a folder, a checkpoint file or a hub name (default: the card's); as the metric NAME:PLACE sets it."""
     revision: str | None = None
     """Revision of the model on the hub."""
