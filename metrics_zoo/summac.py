@@ -18,7 +18,7 @@ from metaeval.parsing import read_object
 from metaeval.scoring.backends.checkpoint import Checkpoint, file_is_here
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_loading import FETCH_AGAIN, broken_files, load_tokenizer
-from metaeval.scoring.backends.model_metric import MODULES, Place, of_checkpoint
+from metaeval.scoring.backends.model_metric import MODULES, ModelPlace, of_checkpoint
 from metaeval.scoring.backends.sentence_splitting import best_pieces
 from metaeval.scoring.backends.tokenization import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
@@ -31,7 +31,7 @@ _MAX_TOKENS = 500
 class SummaCOptions(SplitterOptions):
     """Options of both forms of SummaC."""
 
-    model: Annotated[Place, AfterValidator(images.check_model)] = None
+    model: Annotated[ModelPlace, AfterValidator(images.check_model)] = None
     """vitc, vitc-base, vitc-only, mnli, mnli-base, anli, or a three-way NLI model, as a folder or a hub name (default:
     vitc)."""
     granularity: Annotated[str, BeforeValidator(images.check_granularity)] = "sentence"
