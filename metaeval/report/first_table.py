@@ -55,8 +55,8 @@ def first_table(results: Sequence[Result], declarations: Declarations, most: int
             subtitle=", ".join(dict.fromkeys(units(result.unit) for result in results)),
             headings=tuple(f"{plain(c.result.data.name)}{f' {c.result.unit}' if several else ''}" for c in shown),
             groups=tuple(
-                ColumnGroup(f"{plain(name)}: {', '.join(dict.fromkeys(column.label for column in same))}", len(same))
-                for name, same in by_protocol.items()
+                ColumnGroup(", ".join(dict.fromkeys(column.label for column in same)), len(same))
+                for same in by_protocol.values()
             ),
         )
     else:

@@ -15,7 +15,7 @@ from itertools import groupby, zip_longest
 
 from metaeval.display_text import Shown
 from metaeval.report.table import CONTROL, CONTROLS, READING, Cell, Note, Table, TableLine
-from metaeval.report.table_notes import LEVEL
+from metaeval.report.table_notes import LEVEL, TIED, UNSCORED
 from metaeval.report.terminal import GAP, packed
 
 _RANKS = {"best": r"\textbf", "second": r"\underline", "": ""}
@@ -34,8 +34,13 @@ def table_of(grid: Table, controls: bool = False) -> str:
     """
     kept = [block for block in grid.blocks if controls or block.title != CONTROLS]
     if kept and len(kept) < len(grid.blocks):
-        blocks = (replace(block, lines=tuple(map(_without_controls, block.lines))) for block in kept)
-        grid = replace(grid, blocks=tuple(blocks))
+        blocks = tuple(replace(block, lines=tuple(map(_without_controls, block.lines))) for block in kept)
+        shown = {line.name.removesuffix(f" {UNSCORED}") for block in blocks for line in block.lines}
+        notes = [
+            replace(note, items=tuple(item for item in note.items if item[0] in shown)) if note.label == TIED else note
+            for note in grid.footnotes
+        ]
+        grid = replace(grid, blocks=blocks, footnotes=tuple(notes))
     sizes = [group.columns for group in grid.groups]
     parts = packed([1] * len(grid.headings), sizes, (1 + GAP) * _WIDEST)
     return "\n".join(_table(grid, part, number, len(parts)) for number, part in enumerate(parts, start=1))
@@ -50,11 +55,14 @@ def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
     """Return table `number` of the `of` tables that a grid is split into. part: indices of its columns."""
     which = f", part {number} of {of}" if of > 1 else ""
     cells = [line.cells[position] for line in grid.lines for position in part]
-    brackets = [",".join(note.text.split(",")[:2]) for note in grid.footer if note.label == "uncertainty"]
+    # Of several data sets each has an item of its own.
+    uncertain = [note for note in grid.footer if note.label == "uncertainty"]
+    texts = [text for note in uncertain for text in (note.text, *(text for _, text in note.items)) if text]
+    brackets = dict.fromkeys(",".join(text.split(",")[:2]) for text in texts)
     caption = [
         f"{escape(grid.title)} ({escape(grid.subtitle)}{which}).",
         escape(grid.legend) if any(cell.rank for cell in cells) else "",
-        f"In brackets: {escape(Shown(brackets[0]))}." if brackets and any(cell.ends for cell in cells) else "",
+        f"In brackets: {escape(Shown('; '.join(brackets)))}." if brackets and any(cell.ends for cell in cells) else "",
     ]
     label = re.sub("[^a-z0-9]+", "-", " ".join((*grid.key, *([str(number)] if number > 1 else []))).lower())
     lines = [line.name for line in grid.lines]

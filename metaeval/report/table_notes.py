@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from metaeval.display_text import Shown, count
-from metaeval.report.ranking_measures import LEVELS, Headline, metrics_of, pairs_of
+from metaeval.report.ranking_measures import LEVELS, Headline, listed, metrics_of, pairs_of
 from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance, Unit, Value
 from metaeval.report.table import Block, Note, format_p, format_value, grouped, place_of, plain, share, short, value_of
 from metaeval.stats.ranking import LETTERS
@@ -297,7 +297,12 @@ def few_groups(groups: Sequence[float], kind: str = "effective groups") -> str:
 def settings(tested: Significance) -> str:
     """Return, as text, the test of pairs, how p is adjusted, and alpha."""
     of = f" over {count(tested.tests, 'test')} of a {tested.family}" if tested.tests else ""
-    adjusted = "" if tested.tests == 1 else f", p Holm-adjusted{of}"
+    # A control that is a metric of the run: its pairs are adjusted as those of all controls are.
+    controls = {pair.other for pair in tested.controls}
+    compared = dict.fromkeys(name for pair in tested.comparisons for name in (pair.one, pair.other))
+    apart = listed([plain(name) for name in compared if name in controls])
+    adjusted = "" if tested.tests == 1 and not apart else f", p Holm-adjusted{of}"
+    adjusted += f", apart for pairs with {apart}" if apart else ""
     return f"paired cluster t{adjusted}, alpha {tested.alpha:g}"
 
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from metaeval.report.result import Column, Data, Interval, Result, Row, Value
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table_files import table_text
-from metaeval.report.table_notes import asides
+from metaeval.report.table_notes import asides, settings
 
 PEARSON = Column(key="pearson", label="Pearson r")
 
@@ -144,3 +144,14 @@ def test_a_rating_has_no_citations_and_no_pairs():
 
 def test_ratings_without_levels_end_with_the_counts():
     assert lay_out(_rating({})).footer[0].text == "frank, all: 2,246 statements, 1 group"
+
+
+def test_pairs_with_a_control_are_adjusted_apart(full):
+    tested = full.significance
+    one = tested.comparisons[0]
+    with_control = one.model_copy(update={"other": "overlap"})
+    tests = tested.model_copy(update={"comparisons": [one, with_control], "controls": [with_control], "tests": 1})
+    adjusted = "p Holm-adjusted over 1 test of a column, apart for pairs with overlap"
+    assert settings(tests) == f"paired cluster t, {adjusted}, alpha 0.05"
+    alone = tests.model_copy(update={"comparisons": [one]})
+    assert settings(alone) == "paired cluster t, alpha 0.05"

@@ -74,6 +74,9 @@ def test_controls_are_rows_or_not_mentioned(result):
     assert "control" not in printed
     assert r"\dag" not in printed, "a mark refers to a control that is not shown"
     assert r"\textsuperscript{1}" not in printed, "a mark of a control alone"
+    tied = next(line for line in printed.splitlines() if line.startswith(r"    \textsuperscript{\ddag{}}"))
+    assert "judge" in tied
+    assert "constant" not in tied
     assert r"\dag" in _body(table_of(lay_out(result), controls=True))
     only = result.model_copy(update={"rows": result.rows[2:]})
     assert "oracle &" in table_text(lay_out(only), "latex"), "there is nothing else"

@@ -48,6 +48,16 @@ def _correlation(result, name, scores, published=None):
     )
 
 
+def _with_ends(result):
+    ends = {"low": 0.0, "high": 0.9}
+    rows = [
+        row.model_copy(update={"values": {key: Value(value=value.value, **ends) for key, value in row.values.items()}})
+        for row in result.rows
+        if row.kind == "metric"
+    ]
+    return result.model_copy(update={"rows": rows})
+
+
 @pytest.fixture
 def two(result):
     return [
@@ -77,6 +87,11 @@ def test_the_base_papers_layout_has_its_groups_and_decimals(two, result):
     assert percent == 2
     assert PaperLayout().of(area) is area
     assert r"\emph{LLM-based}" in latex.table_of(table)
+    # The numbers of groups differ between the data sets, and what the intervals are does not.
+    few = two[1].model_copy(update={"data": two[1].data.model_copy(update={"groups": 7})})
+    assert [note.text for note in score_table([two[0], few]).footer if note.label == "uncertainty"] == [""]
+    ended = [_with_ends(one) for one in (two[0], few)]
+    assert r"In brackets: 95 \% CI, clustered by group.}" in latex.table_of(score_table(ended))
 
 
 def test_every_family_of_a_card_has_a_group_of_the_paper():
