@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.cell_tables import TypedTable, is_finite, plain_heading, warn_of_swap
+from metaeval.cell_tables import TypedTable, is_finite, warn_of_swap
 from metaeval.citation.alce.citations import PAPER, statements
 from metaeval.citation.citation_table import premise
 from metaeval.citation.data_model import Answer, group_of, writable
@@ -25,13 +25,14 @@ from metaeval.citation.readers.answer_files import (
     file_stem,
     in_other_format,
     is_answer,
+    is_table_row,
     read_answers,
 )
 from metaeval.citation.readers.answer_tables import answers_in, cited_columns, passages_in
 from metaeval.citation.readers.formats.numbered_contexts import vectara_rows
 from metaeval.citation.support.citation_judging import support_statements
 from metaeval.citation.support.level_readings import FIELD
-from metaeval.column_roles import ANSWERS, LABELS, RATINGS
+from metaeval.column_roles import LABELS, RATINGS
 from metaeval.corpus.corpus_file import UNJUDGED, read_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
 from metaeval.corpus.pair_table import PAIRS_SCHEMA
@@ -225,7 +226,7 @@ def _items_of(
     answers = {"passages", "docs", "ctxs", "data", "answers", "documents", "response"} & first.keys()
     if is_answer(first):
         return read_answers(path, sources=sources), name
-    if not answers or (answers == {"passages"} and "text" not in first and {*map(plain_heading, first)} & {*ANSWERS}):
+    if not answers or (answers == {"passages"} and is_table_row(first)):
         return _of_table(read_table(path), name, mapping, sources)
     return read_answers(path, sources=sources), name
 

@@ -118,6 +118,13 @@ def test_crag25_takes_its_passages_from_the_file_beside(tmp_path, packed):
     assert (answer.id, answer.group, answer.system, answer.first) == ("r1", "t1", "essay", 0)
 
 
+def test_json_lines_may_have_the_headings_of_a_table(tmp_path):
+    renamed = {"answer" if name == "text" else name: value for name, value in OWN.items()}
+    (of_table,) = read_answers(written(tmp_path, "table.jsonl", renamed))
+    (own,) = read_answers(written(tmp_path, "own.jsonl", OWN))
+    assert (of_table.text, of_table.passages, of_table.question) == (own.text, own.passages, own.question)
+
+
 FAULTS = {
     "empty": ("a.jsonl", [], "auto", "holds no answers: give a file with at least one."),
     "no data": ("a.json", [{"data": []}], "auto", "holds no answers"),

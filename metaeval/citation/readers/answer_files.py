@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval import user_tables
-from metaeval.cell_tables import TypedTable
+from metaeval.cell_tables import TypedTable, plain_heading
 from metaeval.citation.data_model import Answer, Passage, check_ids, writable
 from metaeval.citation.readers.answer_tables import answers_in, cited_columns
 from metaeval.citation.readers.answers_jsonl import FIELDS, read_own, shorter_texts
@@ -22,6 +22,7 @@ from metaeval.citation.readers.formats.numbered_contexts import VECTARA, vectara
 from metaeval.citation.readers.formats.registry import RECORD_FORMATS
 from metaeval.citation.readers.scifi_samples import read_scifi
 from metaeval.citation.readers.support_level_files import JUDGED_FORMATS
+from metaeval.column_roles import ANSWERS
 from metaeval.corpus.data_rows import DataRow, read_rows
 from metaeval.errors import UserError, shown, unknown
 from metaeval.parsing import read_text
@@ -207,7 +208,10 @@ def read_answers(path: Path, form: str = "auto", sources: Path | None = None) ->
         answers = answers_of_table(read_table(path), sources)
     else:
         rows = _rows(path, form)
-        answers = _read(rows, form_of_answers(rows[0]) if form == "auto" else form, path, sources)
+        if form == "auto" and is_table_row(rows[0].fields):
+            answers = answers_of_table(read_table(path), sources)
+        else:
+            answers = _read(rows, form_of_answers(rows[0]) if form == "auto" else form, path, sources)
     check_ids((answer.id for answer in answers), "answers", path)
     return answers
 
@@ -258,6 +262,16 @@ def is_answer(fields: Mapping[str, Any]) -> bool:
     """Return whether a record with these fields has one of the formats of answers."""
     reply = unwrapped(DataRow("the record", fields)).fields
     return any(not missing_paths(reply, needs) for needs in _NEEDS.values())
+
+
+def is_table_row(fields: Mapping[str, Any]) -> bool:
+    """Return whether a record is a row of answers under the headings of a table, and in no format of answers."""
+    return (
+        "passages" in fields
+        and "text" not in fields
+        and not is_answer(fields)
+        and bool({*map(plain_heading, fields)} & {*ANSWERS})
+    )
 
 
 def in_other_format(record: Any) -> bool:
