@@ -192,18 +192,19 @@ def show_grids(grids: Sequence[Table], whole: bool = False) -> None:
 
 
 def show_sentences(sentences: Sequence[str], cautions: Sequence[str] = ()) -> None:
-    """Print, after an empty line, the first of the cautions with a "!", then the sentences, numbered."""
+    """Print the first of the cautions with a "!", then the sentences, numbered, each part after an empty line."""
     from rich.console import Console
 
     from metaeval.report.terminal import show_sentences as show
 
     console = Console()
-    console.print()
     left = len(cautions) - _CAUTIONS
     kept = [f"{text} ({left} more in report.html)" if left > 0 else text for text in cautions[:_CAUTIONS]]
     several = len(sentences) > 1
     numbered = [(f"{number}." if several else "", text) for number, text in enumerate(sentences, start=1)]
-    show([*(("!", text) for text in kept), *numbered], console)
+    for part in filter(None, ([("!", text) for text in kept], numbered)):
+        console.print()
+        show(part, console)
 
 
 def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> None:

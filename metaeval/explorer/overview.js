@@ -80,7 +80,7 @@ function tableOf(table, open, headline) {
     { open },
     h("summary", {}, h("h2", {}, table !== headline && table.title === headline.title ? `${table.title}: every measure` : table.title)),
     first && grid(first),
-    others.map((block) => h("details", {}, h("summary", {}, block.title), grid(block))),
+    others.map((block) => h("details", { open: table === headline }, h("summary", {}, block.title), grid(block))),
     table.legend && h("p", { class: "soft" }, table.legend),
     h("dl", { class: "facts" }, table.notes.map(([mark, text]) => [h("dt", {}, mark), h("dd", {}, text)])),
   );
