@@ -276,7 +276,9 @@ def _needs(fitted: Fitted) -> str:
 
 def _further(left: int, least: float, most: float) -> str:
     if least > left:
-        return f"labels of all other citations ({left:,}) would not do; add answers, or try another metric"
+        return (
+            f"labels of all other citations ({left:,}) would not do; add answers, try another metric, or promise less"
+        )
     if most <= left:
         return f"about {least:,.0f} to {most:,.0f} more labels would do"
     enough = f"whether {count(left, 'further citation')} can be enough cannot be told yet"
@@ -314,8 +316,7 @@ def fit_sheet(fitted: Fitted) -> Table:
         verdict = "gate" if chosen else "keeps it" if candidate.passes else "open" if candidate.more else "no"
         numbers = (at.threshold, at.missed, at.bound, at.flagged, at.labels) if at else (None,) * 5
         threshold, missed, bound, flagged, _ = numbers
-        shares = missed, bound, None if missed is None else 1 - missed, flagged, candidate.precision
-        percents = (cell(value, column=PERCENT) for value in shares)
+        percents = (cell(value, column=PERCENT) for value in (missed, bound, flagged, candidate.precision))
         rows.append(("", candidate.metric, (cell(threshold), *percents, verdict)))
         stored = (value if value is None or abs(value) < 1e300 else None for value in numbers)
         record: dict[str, Scalar] = {"metric": candidate.metric, **dict(zip(names, stored, strict=True))}
@@ -339,7 +340,7 @@ def fit_sheet(fitted: Fitted) -> Table:
         data_of(fitted.items),
         (
             "metric",
-            ("threshold", "missed", "at most", "recall", "supported flagged", "precision", "promise"),
+            ("threshold", "missed", "at most", "supported flagged", "precision", "promise"),
             blocks_of(rows),
         ),
         records,
@@ -347,7 +348,10 @@ def fit_sheet(fitted: Fitted) -> Table:
         + _unscored_note(fitted)
         + [
             Note("assumed", f"the labels are a random sample; {assumed}{fits}"),
-            Note("recall", "of unsupported citations: those that are flagged; precision: of flagged, the unsupported"),
+            Note(
+                "missed",
+                "of the unsupported citations, those that are not flagged; precision: of flagged, the unsupported",
+            ),
             Note(
                 "promise",
                 "gate: taken, the first named that keeps it; keeps it: would do too, if named first; no: shown to "

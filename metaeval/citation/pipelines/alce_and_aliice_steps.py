@@ -101,7 +101,7 @@ def rankings(cited: CitedAnswers) -> Rankings:
 def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
     """Return the provenance that all tables share: settings, notes on verdicts and marks. name: of the data."""
     reading, panel, lines = cited.reading, cited.panel, cited.judged[0].lines
-    marks, kind = counts(lines), TITLES[reading.name]
+    marks, kind, unit = counts(lines), TITLES[reading.name], "sentence" if reading.name == "alce" else "claim"
     data = provenance.data_of(name, reading.name, reading.answers, marks["claims"], marks["marks"])
     both = [(backend.name, judged) for backend, judged in cited.both]
     # ALiiCE cuts no sentence where no citation is within a sentence.
@@ -115,6 +115,11 @@ def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
         provenance.data_note(panel, data, (data.statements, "claim"), (data.citations, "citation mark")),
         Note("settings", provenance.settings_text(reading.fields)),
         provenance.verdicts(cited.backends, _SOFT, "supported from {} on ({})"),
+        Note(
+            "recall",
+            f"share of {unit}s that their citations support; precision: share of citations that support their {unit} "
+            "and are needed",
+        ),
         provenance.UNCHECKED,
         provenance.truncation(cited.backends),
         provenance.by_backend("not judged", ((name, missing_text(each.lines, "sentence")) for name, each in both)),
