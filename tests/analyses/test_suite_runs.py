@@ -176,6 +176,15 @@ def test_metrics_that_cannot_run_are_left_out_with_their_reasons(suite_file, tmp
     assert "no/such/folder" in reasons["factcc"]
 
 
+def test_a_file_of_scores_of_other_pairs_is_left_out_before_anything_is_scored(suite_file, tmp_path):
+    (tmp_path / "theirs.jsonl").write_text('{"pair_id": "elsewhere", "score": 1.0}\n')
+    config = load_run(None, {"metrics": ["overlap", "scores:theirs.jsonl"], "protocols": ["classification"]}, QUICK)
+    done, (left_out,) = run_able(config)
+    assert {row.metric for row in done.results[0].rows if row.kind == "metric"} == {"overlap"}
+    assert left_out.metric == "scores:theirs.jsonl"
+    assert "'elsewhere'" in left_out.reason
+
+
 def test_an_ensemble_goes_with_a_member_that_cannot_run(suite_file, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     names = "overlap,ensemble:overlap+rouge,ensemble:overlap+llm-discrete"

@@ -21,7 +21,7 @@ from metaeval.runs.prepared_run import Job, prepare
 from metaeval.runs.readiness import ReadinessState, readiness
 from metaeval.runs.row_scores import job_as_read, score_rows
 from metaeval.runs.run import EvaluatedRun, run, run_folder
-from metaeval.runs.score_columns import FILE_PREFIX, named_metrics
+from metaeval.runs.score_columns import FILE_PREFIX, file_columns, named_metrics
 from metaeval.scoring.engine import job_identity
 from metaeval.scoring.score_store import ScoreStore, pair_key
 from protocols.contract import Protocol
@@ -92,8 +92,13 @@ def _sort_out(
 
 
 def _check(name: str, config: RunConfig, job: Job, store: ScoreStore) -> None:
-    """Raise `UserError` when this metric cannot score the job here; its checkpoint is downloaded if it is needed."""
+    """Raise `UserError` when this metric cannot score the job here, or this file of scores is of other pairs.
+
+    A checkpoint that is needed is downloaded.
+    """
     metrics = named_metrics(_only(config, [name]))
+    for file_name, files in metrics.files.items():
+        file_columns(job, file_name, files)
     for single in metrics.single:
         with plug_in(single):
             unique = {pair_key(*pair): pair for pair in job_as_read(job, single, metrics).texts}
