@@ -123,8 +123,6 @@ STEPS: dict[str, str] = {
     "-s metric_options.llm-discrete.model=stand-in",
     "run-wice": f"run -m overlap,bm25 -d jsonl --data ../slice-wice/slice.jsonl --pool bm25:3 {QUICK}",
     "run-factcheck": f"run -m overlap -d factcheck_gpt -u citation -p correlation,retrieval --data DATA {QUICK}",
-    "run-qasem": f"run -m overlap,rouge -d qasem --split dev -p classification --data DATA {QUICK}",
-    "run-gensearch": f"run -m overlap -d gensearch --split intrinsic_halls -u citation --data DATA {QUICK}",  # no text
     "run-expertqa": f"run -m overlap -d expertqa --split rand_val -u citation -p classification --data DATA {QUICK}",
     # pairs, scores, score files, tables
     "pairs": "pairs pairs.jsonl",
@@ -177,7 +175,6 @@ STEPS: dict[str, str] = {
     "data-show": "data show wice",
     "data-convert": "data convert mini mini.jsonl",
     "data-validate": "data validate ../data-convert/mini.jsonl",
-    "data-validate-wrong": "data validate ../inputs/wrong.jsonl",
     "data-verify": "data verify frank --data DATA",
     "convert-wice": "data convert wice whole.jsonl --split dev --data DATA",
     "slice-wice": "NEEDS ../convert-wice/" + SLICE.format(source="convert-wice", number=60),
@@ -240,55 +237,18 @@ STEPS: dict[str, str] = {
     "generate-dry": f"cite generate ../inputs/answers.jsonl -o made.jsonl --dry-run {MODEL}",
     "python-run": FROM_PYTHON,
     "python-cite": "NEEDS ../inputs/ ../citeeval/" + CITE_FROM_PYTHON,
-    # wrong inputs: exit code 2 and a sentence
-    "wrong-metric": "run -m overlpa",
-    "wrong-dataset": "run -d wiec",
-    "wrong-setting": "run -m overlap -s interval.resample=10",
-    "wrong-value": "run -m overlap --unit page -s chunk.size=none",
-    "wrong-scores": "evaluate ../inputs/answers.jsonl",
-    "wrong-protocol": "compare overlap rouge -p corelation",
-    "wrong-measure": "plan overlap rouge --measure ndgc",
-    "wrong-target": "thresholds overlap --learn --target ful",
-    "wrong-result": "results show ../inputs/answers.jsonl",
-    "wrong-axis": "multiverse -m overlap -a chunk.sise=10",
-    "wrong-answers": "cite alce ../inputs/wrong.jsonl --nli overlap",
-    "wrong-backend": "cite aliice ../inputs/answers.jsonl --nli overlpa",
-    "wrong-judge": "cite citeeval ../inputs/answers.jsonl",
-    "wrong-replies": "cite scifi ../inputs/samples.jsonl --replay none.jsonl",
-    "wrong-option": "run --metrixs overlap",
-    "wrong-command": "rnu",
 }
-COMMANDS = (
-    *("", "run", "pairs", "score", "evaluate", "compare", "plan", "thresholds", "results show"),
-    *("results figures", "cite generate", "multiverse", "data", "metrics", "cite"),
-    *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
-    *(f"metrics {name}" for name in ("list", "show", "verify")),
-    *(f"cite {name}" for name in ("alce", "aliice", "citeeval", "scifi", "meta", "agreement", "tables", "rewrite")),
-    *("cite improve", "cite refit"),
-)
-STEPS |= {f"help-{name.replace(' ', '-') or 'metaeval'}": f"{name} --help".strip() for name in COMMANDS}
-STEPS["version"] = "--version"
 
 # Imported once, before the forks.
 HEAVY = (
-    "metaeval.cli.app",
-    "metaeval",
-    "numba",
-    "torch",
-    "transformers",
-    "pyarrow.parquet",
-    "aiohttp",
-    "spacy",
-    "nltk",
+    *"metaeval.cli.app metaeval numba torch transformers pyarrow.parquet aiohttp spacy nltk scipy.stats".split(),
+    *"scipy.optimize matplotlib.backends.backend_agg rouge_score.rouge_scorer".split(),
 )
-HEAVY += ("scipy.stats", "scipy.optimize", "matplotlib.backends.backend_agg", "rouge_score.rouge_scorer")
 
 # What the answers, samples and ratings are made of.
+ODER = "The Oder is 840 kilometres long. It rises in the Czech Republic. Barges carry coal on it."
 PASSAGES = [
-    {
-        "title": "Oder",
-        "text": "The Oder is 840 kilometres long. It rises in the Czech Republic. Barges carry coal on it.",
-    },
+    {"title": "Oder", "text": ODER},
     {"title": "Bridge", "text": "The mayor opened the stone bridge in May. A Dane built the bridge in 1999."},
     {"title": "Winter", "text": "The river froze in winter and ships stayed in port. Rain fell in spring."},
 ]
@@ -344,30 +304,17 @@ def write_inputs(folder: Path, data: Path | None) -> None:
         ends = [match.end() for match in re.finditer(r"\. |\.$", text)]
         spans = [(start, end - (text[end - 1] == " ")) for start, end in zip([0, *ends], ends, strict=False)]
         ratings = [
-            {
-                "start": start,
-                "end": end,
-                "ratings": [zlib.crc32(f"{number}{start}{who}".encode()) % 5 / 4 for who in "abc"],
-            }
+            {"start": start, "end": end, "ratings": [chance(f"{number}{start}{who}", 5) / 4 for who in "abc"]}
             for start, end in spans
         ]
         rated.append({**one, "id": f"r{number}", "text": text, "statements": ratings})
     write("rated.jsonl", rated)
-    write(
-        "theirs.jsonl",
-        [
-            {"answer": one["id"], "start": part["start"], "end": part["end"], "value": round(part["start"] % 7 / 7, 3)}
-            for one in rated
-            for part in one["statements"]
-        ],
-    )
+    parts = [(one["id"], part["start"], part["end"]) for one in rated for part in one["statements"]]
+    theirs = [{"answer": own, "start": at, "end": end, "value": round(at % 7 / 7, 3)} for own, at, end in parts]
+    write("theirs.jsonl", theirs)
+    pairs = [{"question": "?", "short_answers": ["in May"]}]
     items = [
-        {
-            "question": f"Q{n}?",
-            "output": one["text"],
-            "docs": PASSAGES,
-            "qa_pairs": [{"question": "?", "short_answers": ["in May"]}],
-        }
+        {"question": f"Q{n}?", "output": one["text"], "docs": PASSAGES, "qa_pairs": pairs}
         for n, one in enumerate(answers[:4])
     ]
     (folder / "alce.json").write_text(json.dumps([{**one, "answer": "It froze in winter."} for one in items]))
@@ -386,19 +333,18 @@ def write_inputs(folder: Path, data: Path | None) -> None:
     write("readers.csv", "".join(["id,question,r1,r2,r3\n", *given]))
     ratings = []
     for number in range(60):
-        gold = zlib.crc32(f"gold{number}".encode()) % 5 / 4
-        scores = {name: (gold + zlib.crc32(f"{name}{number}".encode()) % 100 / 50) / 3 for name in ("one", "two")}
-        ratings.append(
-            {"id": f"i{number}", "group": f"g{number // 3}", "system": f"s{number % 3}", "gold": gold, "scores": scores}
-        )
+        gold = chance(f"gold{number}", 5) / 4
+        scores = {name: (gold + chance(f"{name}{number}", 100) / 50) / 3 for name in ("one", "two")}
+        about = {"id": f"i{number}", "group": f"g{number // 3}", "system": f"s{number % 3}"}
+        ratings.append({**about, "gold": gold, "scores": scores})
     write("ratings.jsonl", ratings)
     rows: list[dict[str, Any]] = [{"type": "corpus", "format": "metaeval-corpus/1", "name": "systems"}]
     for number in range(12):
         sentences = [f"The river number {number} was quiet on day {day}." for day in ("one", "two", "three")]
         rows.append({"type": "document", "id": f"d{number}", "sentences": sentences * 12})
     for number in range(48):
-        level = ("full", "partial", "none")[zlib.crc32(f"level{number}".encode()) % 3]
-        word = ("quiet", "loud", "deep")[zlib.crc32(f"word{number}".encode()) % 3 if level != "full" else 0]
+        level = ("full", "partial", "none")[chance(f"level{number}", 3)]
+        word = ("quiet", "loud", "deep")[chance(f"word{number}", 3) if level != "full" else 0]
         text = f"The river number {number % 12} was {word} on day {('one', 'two', 'six')[number % 3]}."
         about = {"group": f"g{number // 4}", "system": f"s{number % 2}"}
         rows.append({"type": "statement", "id": f"t{number}", "text": text, **about})
@@ -407,8 +353,6 @@ def write_inputs(folder: Path, data: Path | None) -> None:
             {"type": "citation", "statement": f"t{number}", "document": f"d{number % 12}", "level": level} | evidence
         )
     write("systems.jsonl", rows)
-    wrong = [rows[0], {**rows[1], "sentence": 1}, {**rows[13], "text": ""}, {**rows[14], "document": "none"}, 7]
-    write("wrong.jsonl", wrong)
     if data is not None:
         with (data / "expertqa" / "rand_test.jsonl").open(encoding="utf-8") as file:
             (folder / "expertqa.jsonl").write_text("".join(line for line, _ in zip(file, range(14), strict=False)))
@@ -456,9 +400,8 @@ def reply(prompt: str) -> str:
 
 def judged(answer: str) -> str:
     """CiteEval's judge: a context for each statement, or edits and a rating for each that cites."""
-    found = re.findall(
-        r'<statement id="(\d+)"(?: cites="([\d ]*)")?( judge="yes")?>(.*?)</statement>', answer, re.DOTALL
-    )
+    statement = r'<statement id="(\d+)"(?: cites="([\d ]*)")?( judge="yes")?>(.*?)</statement>'
+    found = re.findall(statement, answer, re.DOTALL)
     partly = any(judge for _, _, judge, _ in found)
     entries: list[dict[str, Any]] = []
     for number, cited, judge, text in found:
@@ -488,11 +431,8 @@ class Chat(BaseHTTPRequestHandler):
         prompt = asked["messages"][-1]["content"]
         message = {"role": "assistant", "content": reply(prompt)}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        usage = {
-            "prompt_tokens": len(prompt.split()),
-            "completion_tokens": 10,
-            "total_tokens": 10 + len(prompt.split()),
-        }
+        words = len(prompt.split())
+        usage = {"prompt_tokens": words, "completion_tokens": 10, "total_tokens": 10 + words}
         head = {"id": "chat-1", "object": "chat.completion", "created": 1, "model": "stand-in-1"}
         body = json.dumps({**head, "choices": [choice], "usage": usage}).encode()
         self.send_response(200)
@@ -699,8 +639,6 @@ def compare(before: Path, after: Path, lines: int) -> int:
 
 HASH = re.compile(r"-[0-9a-f]{8}(?=/|$)")
 NAMES_A_ROW = ("metric", "name", "key", "id", "measure", "label", "one", "other")
-RETIRED = dict.fromkeys(("figures", "figures-from-files"), "`results figures` draws completed jobs and runs none")
-"""Steps, or files of steps (STEP/FILE, without its suffix), whose numbers are gone on purpose, with the reason."""
 
 
 def numbers_of(folder: Path) -> dict[str, float]:
@@ -759,21 +697,21 @@ def compare_numbers(before: Path, after: Path, lines: int) -> int:
     """Compare the numbers of two recordings by step, file, row and column; 1 where one differs or is gone."""
     wrong = total = 0
     for folder in sorted(path for path in before.iterdir() if path.is_dir()):
-        if (step := folder.name) in RETIRED or not (after / step).is_dir():
-            print(f"{folder.name}: left out ({RETIRED.get(step, 'not in the other recording')})")
+        if not (after / folder.name).is_dir():
+            print(f"{folder.name}: left out (not in the other recording)")
             continue
         earlier = numbers_of(folder)
-        present = numbers_of(after / step)
+        present = numbers_of(after / folder.name)
         total += len(earlier)
         apart = [
             f"{name}: {value!r} -> {present[name]!r}"
             for name, value in earlier.items()
             if name in present and not math.isclose(value, present[name], rel_tol=1e-12, abs_tol=1e-12)
         ]
-        gone = [name for name in earlier.keys() - present.keys() if f"{step}/{name.partition(':')[0]}" not in RETIRED]
+        gone = earlier.keys() - present.keys()
         added = present.keys() - earlier.keys()
         if apart or gone or added:
-            print(f"=== {step}: {len(apart)} differ, {len(gone)} gone, {len(added)} new, of {len(earlier)}")
+            print(f"=== {folder.name}: {len(apart)} differ, {len(gone)} gone, {len(added)} new, of {len(earlier)}")
             shown = [*apart[:lines], *(f"gone: {name}" for name in sorted(gone)[:lines])]
             print("\n".join(f"  {line[:300]}" for line in shown))
         wrong += len(apart) + len(gone)
