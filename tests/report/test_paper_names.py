@@ -1,7 +1,6 @@
 """The names that a paper prints, titles of demo data, and counts with their nouns."""
 
 import re
-from pathlib import Path
 
 from metaeval.display_text import count
 from metaeval.report.paper_tables import score_table
@@ -9,7 +8,6 @@ from metaeval.report.result import Column, Result, Row, Value
 from metaeval.report.table import NO_DATA, Note, Table, blocks_of
 from metaeval.report.table_files import table_text
 
-ROOT = Path(__file__).parents[2]
 LABELS = {"bm25": "BM25", "bertscore": "BERTScore", "minilm-bertscore": "MiniLM", "wice": "WiCE"}
 
 
@@ -85,33 +83,6 @@ def test_human_labels_are_called_demo_only_where_all_are():
     assert titles == ["Against demo levels", "Against human or demo levels", "Against human levels"]
 
 
-PLURAL = re.compile(r"(?<!of )(?<!of the )(?<!than )(?<!than the )(?<!takes )(?<!most )\{[a-z][^{}\"]*:,\} ([a-z]+s)\b")
-LIMITS = {"bytes", "digits", "tokens", "groups", "rows"}
-"""Words of limits, of which there is never one."""
-
-
 def test_a_count_has_its_noun_in_the_right_number():
     counts = {"1 reply": (1, "reply"), "2 replies": (2, "reply"), "1,200 keys": (1200, "key"), "0 rows": (0, "row")}
     assert {text: count(*of) for text, of in counts.items()} == {text: text for text in counts}
-
-
-def test_messages_count_with_the_function_that_knows_the_number_one():
-    """`f"{n:,} replies"` says 1 replies; sums of what is always several are listed here."""
-    several = (
-        "of their gold",
-        "variants were tried",
-        "inputs are more",
-        "rows have",
-        "soft accuracy",
-        "answers; the first",
-    )
-    found = [
-        f"{path.name}: {line.strip()}"
-        for folder in ("metaeval",)
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        if path.name not in ("multiverse.py", "rank_stability.py")
-        for line in path.read_text(encoding="utf-8").splitlines()
-        for match in PLURAL.finditer(line)
-        if match[1] not in ("has", "is", *LIMITS) and not any(words in line for words in several)
-    ]
-    assert found == []

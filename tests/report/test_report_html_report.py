@@ -5,7 +5,6 @@ import re
 from base64 import b64encode
 from contextlib import closing
 from hashlib import sha256
-from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
@@ -19,9 +18,8 @@ from metaeval.report.ranking_measures import Declarations, headlines
 from metaeval.report.table import plain
 from metaeval.runs.evaluation import declarations_of
 from metaeval.runs.run import pictures_of
-from tests.report.edges import shaded_edges
+from tests.report.edges import read_html, shaded_edges
 
-VOID = {"meta", "br"}
 NASTY = "judge[bold]_3|x%"
 PROTOCOLS = {name: registry.find("protocol", name) for name in ("correlation", "classification", "retrieval")}
 DECLARATIONS = declarations_of(PROTOCOLS.values())
@@ -33,46 +31,13 @@ def compared():
     return metaeval.run(metrics=["overlap", "rouge", "bm25", "support-mini"], interval={"resamples": 20})
 
 
-class _Reader(HTMLParser):
-    """What a browser would see: texts under their tag, open tags that never close, attributes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.texts: list[tuple[str, str]] = []
-        self.attributes: list[tuple[str, str, str | None]] = []
-
-    def handle_starttag(self, tag, attrs):
-        self.attributes += [(tag, name, value) for name, value in attrs]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.attributes += [(tag, name, value) for name, value in attrs]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open:
-            self.texts.append((self.open[-1], data))
-
-
-def _read(text: str) -> _Reader:
-    reader = _Reader()
-    reader.feed(text)
-    reader.close()
-    assert reader.open == []
-    return reader
-
-
 def test_every_number_mark_and_aside_is_on_the_page(full):
     text = page([full])
     cell = (
         "<td>0.042<sup>b†</sup><small>-0.021 to 0.104</small><small>5 % of .899</small><small>paper .585</small></td>"
     )
     assert cell in text
-    reader = _read(text)
+    reader = read_html(text)
     assert "\n".join(row.signature for row in full.rows[:2]) in [data for tag, data in reader.texts if tag == "pre"]
     assert "metrics that share a letter in a column are not significantly different" in text
     assert "minilm-bertscore ≈ judge[bold]_3|x%" in text
@@ -86,7 +51,8 @@ def test_the_footer_is_folded_and_what_cells_need_is_not(full):
 
 
 def test_a_page_asks_for_no_other_file(full):
-    reader = _read(page([full], {rows_description(full): [Picture("A.", '<?xml?><svg><use xlink:href="#x"/></svg>')]}))
+    picture = Picture("A.", '<?xml?><svg><use xlink:href="#x"/></svg>')
+    reader = read_html(page([full], {rows_description(full): [picture]}))
     assert {tag for tag, _, _ in reader.attributes}.isdisjoint({"script", "img", "link", "iframe"})
     targets = [value for _, name, value in reader.attributes if name in ("src", "href", "xlink:href")]
     assert targets
@@ -174,7 +140,7 @@ def test_without_a_value_there_is_no_forest(result):
 
 
 def test_every_link_has_its_target(result, full):
-    reader = _read(page([result, full], {rows_description(full): [Picture("A.", '<svg id="a"></svg>')]}))
+    reader = read_html(page([result, full], {rows_description(full): [Picture("A.", '<svg id="a"></svg>')]}))
     ids = [value for _, name, value in reader.attributes if name == "id"]
     assert len(ids) == len(set(ids))
     assert {value[1:] for tag, name, value in reader.attributes if tag == "a" and name == "href"} <= set(ids)
@@ -193,7 +159,7 @@ def test_ids_of_two_pictures_never_meet(result):
 def test_any_name_is_text(result, name):
     rows = [result.rows[0].model_copy(update={"metric": name, "warnings": [name]}), *result.rows[1:]]
     changed = result.model_copy(update={"rows": rows, "title": name})
-    reader = _read(page([changed], {rows_description(changed): [Picture(name, "<svg></svg>")]}, title=name))
+    reader = read_html(page([changed], {rows_description(changed): [Picture(name, "<svg></svg>")]}, title=name))
     heads = [(name_, value) for tag, name_, value in reader.attributes if tag == "svg"]
     assert heads == [("role", "img"), ("aria-label", plain(name))]
     names = "".join(data for tag, data in reader.texts if tag == "th")
@@ -251,5 +217,5 @@ def test_retrieval_results_get_their_figure(result):
     )
     ((picture,),) = pictures.values()
     assert picture.svg.count("<svg") == 1
-    reader = _read(page([result, other], pictures))
+    reader = read_html(page([result, other], pictures))
     assert ("svg", "role", "img") in reader.attributes

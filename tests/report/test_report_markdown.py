@@ -37,12 +37,6 @@ def test_the_table_is_spelled_out(same_rows):
     assert table_text(lay_out(same_rows), "markdown").startswith(EXPECTED)
 
 
-def test_the_footer_counts_every_pair(result):
-    text = table_text(lay_out(result), "markdown")
-    assert "3,797 scored + 40 unscored (31 unparsed, 9 timeout) + 12 excluded" in text.replace("\\", "")
-    assert "all others: 3,849 scored + 0 unscored + 0 excluded = 3,849\n" in text
-
-
 def test_signatures_stand_in_a_code_block_as_they_are(result):
     first, second = (row.signature for row in result.rows[:2])
     assert table_text(lay_out(result), "markdown").endswith(f"```text\n{first}\n{second}\n```\n")
