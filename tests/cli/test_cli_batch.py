@@ -285,12 +285,10 @@ def test_replies_of_openai_and_of_vllm_are_read_alike(pairs, fake, tmp_path, cap
     ("typed", "sentence"),
     [
         ("run -m overlap --replies got.jsonl", "None of overlap asks a chat model, as --replies requires"),
-        ("run -m overlap --requests ask.jsonl", "None of overlap asks a chat model, as --requests requires"),
         ("score -m llm-discrete --replies gone.jsonl", "Cannot read gone.jsonl: No such file or directory; give the"),
         ("score -m llm-discrete --replies answers.jsonl", "answers.jsonl holds no line of a batch's output, {"),
         ("cite scifi answers.jsonl --replay a -s requests=b", "Replies can come from --replay or from a batch"),
         ("cite scifi answers.jsonl -s requests=b", "--set requests is for chat models, and a parser makes the facts"),
-        ("cite scifi answers.jsonl -s batch=b", "--set batch is for chat models, and a parser makes the facts"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(refused, tmp_path, typed, sentence):

@@ -65,8 +65,6 @@ def test_a_chat_model_has_to_be_named(refused_with, command, does):
     ("options", "says"),
     [
         (("--model", "tiny", "--scenario", "citde"), "Did you mean 'cited'"),
-        (("--model", "tiny", "-s", "profile=relaesed"), "Did you mean 'released'"),
-        (("--model", "tiny", "-s", "splitter=rulse"), "Did you mean 'rules'"),
         (("--model", "tiny", "-s", "concurency=1"), "Did you mean 'concurrency'"),
     ],
 )

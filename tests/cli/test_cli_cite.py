@@ -127,16 +127,7 @@ def test_soft_scores_need_no_threshold(ran, write, tmp_path):
 @pytest.mark.parametrize("pipeline", ["alce", "aliice"])
 @pytest.mark.parametrize(
     "output",
-    [
-        "",
-        "...",
-        "No mark.",
-        "[1]",
-        "[1][2][9][0] [",
-        "A lone \ud800 half [1].",
-        "قال إن الجسر مفتوح [1].",
-        "Cut short [1",
-    ],
+    ["", "...", "No mark.", "[1]", "[1][2][9][0] [", "A lone \ud800 half [1].", "قال إن الجسر مفتوح [1].", "Cut [1"],
 )
 def test_odd_answers_are_judged_or_counted(cli, write, tmp_path, pipeline, output):
     items = [{**ITEMS[0], "id": "odd \udfff", "output": output}]
@@ -150,31 +141,17 @@ def test_odd_answers_are_judged_or_counted(cli, write, tmp_path, pipeline, outpu
 @pytest.mark.parametrize(
     ("value", "options", "says"),
     [
-        (ITEMS, ("--nli", "overlpa"), "Did you mean 'overlap'"),
-        (ITEMS, ("--nli", "bm25"), "depends on the other pairs"),
         (ITEMS, ("--nli", "bertscore"), "The metric 'bertscore' needs a threshold"),
         (ITEMS, ("--nli", "overlap", "--threshold", "high"), "--threshold is 'high'; allowed: a number, soft"),
         (ITEMS, ("--nli", "overlap", "--calibration", "none.json"), "none.json"),
-        (ITEMS, ("--nli", "overlap", "--profile", "relaesed"), "Did you mean 'released'"),
         (ITEMS, ("--nli", "overlap", "-s", "premise=best"), "Unknown premise 'best'"),
-        (ITEMS, ("--nli", "overlap", "--format", "alec"), "Did you mean 'alce'"),
-        (ITEMS, ("--nli", "overlap", "--set", "metric_options.roug.stem=true"), "metric_options"),
         ([{"question": "Q", "output": "A [1]."}], ("--nli", "overlap"), "looks like alce and lacks the field docs"),
         ([{**ITEMS[0], "docs": []}], ("--nli", "overlap"), "has passages"),
-        ([{**ITEMS[0], "docs": [{"title": "T"}]}], ("--nli", "overlap"), "text"),
-        ([], ("--nli", "overlap"), "holds no answers"),
         ("{broken", ("--nli", "overlap"), "answers.json"),
     ],
 )
 def test_wrong_input_is_one_sentence(refused, write, value, options, says):
     assert says in refused("cite", "alce", write(value), *options)
-
-
-def test_a_missing_file_and_an_unknown_parser_are_one_sentence(refused, write):
-    assert "missing.json" in refused("cite", "alce", "missing.json", "--nli", "overlap")
-    assert "Unknown parser 'big'. Known: small" in refused(
-        "cite", "aliice", write(ITEMS), "--nli", "overlap", "--parser", "big"
-    )
 
 
 def test_the_papers_tables(ran, write, tmp_path):
@@ -221,25 +198,13 @@ def test_the_bound_of_the_tables_is_the_number_of_passages_in_profile_paper(ran,
 
 def test_alce_beside_aliice_counts_cited_sentences_alone(ran, write, tmp_path):
     path, folder = write(ITEMS), tmp_path / "results" / "latest"
-    ran("cite", "alce", path, "--nli", "overlap", "--profile", "aliice", *QUICK)
+    typed = ("cite", "alce", path, "--nli", "overlap", "--profile", "aliice", *QUICK)
+    ran(*typed)
     # First item: both sentences hold, 2/2; second: the first of two sentences is cited and fails, 0/1, the other is
     # left out. Precision: 2 of 3 marks as in ALCE ([1] is spare behind [2]), and 0 of 1.
     assert scores(folder)["answers", "overlap", "recall"] == 0.5
     assert scores(folder)["answers", "overlap", "precision"] == pytest.approx((2 / 3 + 0) / 2)
-    ran(
-        "cite",
-        "alce",
-        path,
-        "--nli",
-        "overlap",
-        "--profile",
-        "aliice",
-        *QUICK,
-        "-s",
-        "at_most=1",
-        "-s",
-        "uncited=fails",
-    )
+    ran(*typed, "-s", "at_most=1", "-s", "uncited=fails")
     # The uncited sentence counts: 0/2. Of [2][1] the first alone is read: 2 of 2 marks.
     assert scores(folder)["answers", "overlap", "recall"] == 0.5
     assert scores(folder)["answers", "overlap", "precision"] == 0.5
@@ -259,9 +224,7 @@ def test_samples_of_a_system_give_means_and_deviations(ran, tmp_path):
     # The samples' recalls are 1, 0 and 1: mean 2/3, standard deviation sqrt((1/9 + 4/9 + 1/9) / 2) = sqrt(1/3).
     assert (found["samples"], found["mean"]) == (3, pytest.approx(2 / 3))
     assert found["sd"] == pytest.approx((1 / 3) ** 0.5)
-    assert "66.7 (57.7)" in ended.out
-    # EM recall: 1, 1 and 0.
-    assert "66.7 (57.7)" in ended.out
+    assert ended.out.count("66.7 (57.7)") >= 2  # EM recall too: 1, 1 and 0
     # One sample alone has an interval, and no deviation.
     path.write_text(json.dumps(rows[0]) + "\n")
     ran("cite", "tables", path, "--nli", "overlap", "--parser", "small", *QUICK)
@@ -352,9 +315,7 @@ def test_labels_that_cannot_be_compared_are_one_sentence(refused, write, options
     [
         (("-c", "alice"), "Did you mean 'aliice'"),
         (("--nli", "rouge,overlap"), "use one metric, and 2 are given as nli"),
-        (("--nli", "rouge", "--profile", "papre"), "Did you mean 'paper'"),
         (("--nli", "rouge", "-s", "bound=0"), "bound is 0; allowed: a whole number from 1, or none"),
-        (("--nli", "rouge", "-s", "name=mine"), "Unknown option of ALiiCE 'name'"),
     ],
 )
 def test_tables_that_cannot_be_made_are_one_sentence(refused, write, options, says):

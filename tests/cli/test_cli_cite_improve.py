@@ -206,11 +206,9 @@ def test_a_judge_of_whom_nothing_can_be_read_improves_nothing(refused, fake, ans
     with fake.ChatServer(answer=useless) as server:
         endpoint = ("--model", "tiny", "--base-url", server.url, "-s", "max_tokens=300")
         said = refused("cite", "improve", answers, "-o", "a.jsonl", *endpoint, *QUICK)
-    assert said == (
-        "None of 8 answers was judged, and nothing is written: of 8 requests about their citations 4 cut at the token "
-        "limit, 4 malformed; the first reply begins 'I like it.'; set max_tokens higher "
-        "(-s max_tokens=600), or ask another model (--model NAME)."
-    )
+    assert said.startswith("None of 8 answers was judged")
+    assert "4 cut at the token limit, 4 malformed; the first reply begins 'I like it.'" in said
+    assert "-s max_tokens=600" in said
     assert not (tmp_path / "a.jsonl").exists()
     assert not (tmp_path / "results").exists()
 

@@ -214,28 +214,6 @@ def test_rated_answers_go_to_the_other_commands_as_they_are(ran, rated, tmp_path
     assert len(path.read_text().splitlines()) == 2 * len(items())
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--pipelines", "acle"), "Did you mean 'alce'"),
-        (("-s", "format=expertqq"), "Did you mean 'expertqa'"),
-        (("--human", "h.json"), "--human is for CiteBench's statements"),
-        (("--scores", "none.jsonl"), "none.jsonl"),
-        (("--pipelines", "citeeval"), "A chat model judges, and none is given: give --model NAME"),
-        (
-            ("--model", "tiny"),
-            "uses a chat model: add attrscore, lqac or citeeval to --pipelines",
-        ),
-        (("--nli", "overlpa"), "Did you mean 'overlap'"),
-        (("--scenario", "citde"), "Did you mean 'cited'"),
-        (("--set", "testde=all"), "Did you mean 'tested'"),
-        (("--set", "tested=mine"), "tested should be 'headline' or 'all'"),
-    ],
-)
-def test_what_cannot_be_done_is_one_sentence(refused, rated, options, says):
-    assert says in refused("cite", "meta", rated, *options)
-
-
 @pytest.mark.parametrize("width", ["80", "120"])
 def test_the_tables_fit_the_terminal(cli, rated, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", width)

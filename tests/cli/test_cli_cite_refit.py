@@ -125,12 +125,8 @@ def test_too_little_to_learn_from_says_what_was_left_out(refused, fake, rated):
     ("given", "said"),
     [
         ((), "A chat model judges, and none is given"),
-        (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1"), "Cannot reach http://127.0.0.1:9/v1"),
-        (("--model", "tiny", "--human", "people.json"), "--human is for CiteBench's statements"),
         (("--model", "tiny", "-s", "format=alce"), "Unknown format of rated answers 'alce'"),
         (("--model", "tiny", "-s", "splitter=own"), "Unknown splitter 'own'"),
-        (("--model", "tiny", "-s", "wieght=1"), "Unknown setting 'wieght'."),
-        (("--replay", "gone.jsonl"), "gone.jsonl"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(refused, rated, given, said):

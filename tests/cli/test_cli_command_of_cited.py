@@ -61,17 +61,7 @@ ASKED = [
     ),
     ("cite", "citeeval", "answers.jsonl"),
     (
-        *(
-            "cite",
-            "citeeval",
-            "answers.jsonl",
-            "--profile",
-            "released",
-            "--scenario",
-            "cited",
-            "-s",
-            "stops=false",
-        ),
+        *("cite", "citeeval", "answers.jsonl", "--profile", "released", "--scenario", "cited", "-s", "stops=false"),
         *("-s", "highest=null", "-s", "styles=all", "-s", "max_tokens=2000", "-s", "top_p=null"),
         *("-s", "contexts=where needed", "-s", "statements_per_request=1"),
         *("-s", "extra={top_k: 1, stop: ['a', 'b=c']}"),

@@ -76,10 +76,7 @@ def test_a_list_in_a_pipe_has_one_line_an_entry(cli, monkeypatch, command, names
 @pytest.mark.parametrize(
     ("command", "parts"),
     [
-        (
-            "data show wice",
-            ["ODC-BY", "dev, test, all (default: test)", "https://", "SHA-256", "3,624,529 bytes"],
-        ),
+        ("data show wice", ["ODC-BY", "dev, test, all (default: test)", "SHA-256", "3,624,529 bytes"]),
         ("data show wice-dev", ["wice-dev (variant of wice)", "(default: dev)"]),
         ("data show gensearch-strict", ["option unusable", "none | drop", "default drop"]),
         ("data show mini", ["NOT human-annotated"]),
@@ -90,15 +87,6 @@ def test_a_list_in_a_pipe_has_one_line_an_entry(cli, monkeypatch, command, names
 def test_a_card_says_what_the_name_stands_for(ran, command, parts):
     ended = ran(*command.split())
     assert [part for part in parts if part not in ended.out] == []
-
-
-@pytest.mark.parametrize("name", ["mini", "jsonl"])
-@pytest.mark.parametrize("command", ["fetch", "verify"])
-def test_what_is_not_published_has_nothing_to_fetch_or_verify(cli, name, command):
-    ended = cli("data", command, name)
-
-    assert (ended.code, ended.err) == (0, "")
-    assert "it is shipped, or it is your own file" in ended.out
 
 
 def test_verify_counts_what_is_missing_and_says_how_to_get_it(cli, tmp_path):
@@ -163,20 +151,6 @@ def test_a_run_says_what_it_did_beside_the_results(ran, small, tmp_path):
     }
     results = tmp_path / "results/latest/retrieval.json"
     assert manifest["files"]["retrieval.json"] == hashlib.sha256(results.read_bytes()).hexdigest()
-
-
-def test_every_job_has_a_results_folder_of_its_own(ran, small, tmp_path):
-    run = ("run", *small, "-q", "-p", "correlation")
-    others = [(), ("--pool", "bm25:2"), ("-u", "citation"), ("--set", "interval.seed=1"), ("--set", "chunk.size=9")]
-    for more in [*(("-m", "overlap", *other) for other in others), ("-m", "rouge"), ("-m", "overlap", "-p", "all")]:
-        ran(*run, *more)
-    folders = [path for path in (tmp_path / "results").iterdir() if path.is_dir() and not path.is_symlink()]
-    assert len(folders) == len(others) + 2
-    assert sum("-bm25_2-" in path.name for path in folders) == 1
-
-    ran(*run, "-m", "overlap")  # the first again: nothing new
-
-    assert len(list((tmp_path / "results").glob("small-*"))) == len(folders)
 
 
 def test_the_pairs_of_a_job_hold_its_scores(ran, small, tmp_path):

@@ -175,12 +175,7 @@ def test_a_condition_is_part_of_the_system_s_name_and_of_the_signature(ran, fake
         (("-s", "document_text=summary"), "No document has the field for document_text=summary"),
         (("-s", "documents=9"), "documents=9 asks for more documents than there are: 3 of 3 questions have fewer"),
         (("-s", "samples=2"), "samples=2 at temperature 0 are the same answer 2 times: set a temperature"),
-        (("-s", "negatives=-2"), "negatives is -2; allowed: a whole number from 0"),
-        (("-s", "shots=none.jsonl"), "none.jsonl"),
-        (("-s", "shots=rivers.jsonl"), 'the worked example "q1" is also a question of this run ("q1")'),
         (("-s", "layout=xml"), "layout should be 'json' or 'plain'"),
-        (("--strategy", "two-stag"), "Did you mean 'two-stage'"),
-        (("-s", "output=xml"), "output"),
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence(refused, questions, options, says):

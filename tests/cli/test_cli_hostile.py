@@ -1,8 +1,6 @@
 """Hostile names through the commands: nothing that they print or write drives a terminal, a sheet or a page."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -132,24 +130,9 @@ def test_a_score_file_of_a_hostile_name(hostile, seen, cli, tmp_path):
 
 
 @pytest.mark.parametrize("code", [400, 401, 404])
-def test_a_servers_message(hostile, seen, tmp_path, code):
-    class Refusing(BaseHTTPRequestHandler):
-        def do_POST(self):
-            self.rfile.read(int(self.headers["Content-Length"]))
-            body = json.dumps({"error": {"message": f"sorry {hostile.TOGETHER}"}}).encode()
-            self.send_response(code)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
+def test_a_servers_message(hostile, seen, fake, tmp_path, code):
     answer = {"id": "a", "question": "q", "text": "A b [1].", "passages": [{"text": "A b."}]}
     (tmp_path / "a.jsonl").write_text(f"{json.dumps(answer)}\n", encoding="utf-8")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/v1"
-        ended = seen("cite", "citeeval", "a.jsonl", "--model", "tiny", "--base-url", url, *QUICK, code=2)
-        server.shutdown()
+    with fake.ChatServer(answer=lambda _: (code, {"error": {"message": f"sorry {hostile.TOGETHER}"}})) as server:
+        ended = seen("cite", "citeeval", "a.jsonl", "--model", "tiny", "--base-url", server.url, *QUICK, code=2)
     assert "sorry =cmd" in ended.err

@@ -53,23 +53,8 @@ OF_OTHER_ENDINGS = {"results export output"}
 """It writes no file with the ending of one that it reads."""
 OUTPUTS = {"output", "record", "requests", "junit", "markdown"}
 READ = {"config", "data", "batch", "replay", "file", "files", "answers", "other", "labels", "existing_labels", "gate"}
-READ |= {
-    "calibration",
-    "coefficients",
-    "human",
-    "scores",
-    "folder",
-    "sources",
-    "answer_file",
-    "choice_file",
-    "sentence_file",
-    "people",
-    "metric",
-    "wikitext",
-    "pages",
-    "packs",
-}
-OWN = {"results", "store", "reply_store"}
+READ |= {"calibration", "coefficients", "human", "scores", "sources"}
+OWN = {"results", "store"}
 """Folders of results, and stores, which their format protects: no file of another kind is opened as one."""
 
 

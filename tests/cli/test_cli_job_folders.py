@@ -32,15 +32,9 @@ WRITING = {
         f"evaluate scores.jsonl {QUICK}",
         ["-p retrieval", "-s interval.seed=3", "--by length", "--by position"],
     ),
-    "compare": (
-        f"compare {PAIR} -p classification",
-        ["-s margin=0.1", "--by length", "--by position", "--agreement"],
-    ),
+    "compare": (f"compare {PAIR} -p classification", ["-s margin=0.1", "--by length", "--by position", "--agreement"]),
     "plan": (f"plan {PAIR}", ["--difference 2", "--difference 9", "--measure spearman", "-p retrieval"]),
-    "thresholds": (
-        f"thresholds overlap rouge {QUICK} -s controls=false",
-        ["-s protocol_options.decision.folds=3"],
-    ),
+    "thresholds": (f"thresholds overlap rouge {QUICK} -s controls=false", ["-s protocol_options.decision.folds=3"]),
     "thresholds --learn": (
         f"thresholds overlap --learn {TEN} {QUICK}",
         ["--target partial", "-s objective=balanced-accuracy", "-s folds=3", "-u chunk"],
@@ -51,24 +45,16 @@ WRITING = {
     "gate fit": (
         f"gate fit {ANSWERS} -o gate.json --max-missed 0.5",
         [
-            "--max-missed 0.6",
-            "--max-flagged 0.4",
-            "--max-unsupported 0.3",
-            "--alpha 0.1",
-            "--promise mean",
-            "--target full",
+            *("--max-missed 0.6", "--max-flagged 0.4", "--max-unsupported 0.3"),
+            *("--alpha 0.1", "--promise mean", "--target full"),
         ],
     ),
     "gate check": (f"gate check towns.jsonl fitted.json {QUICK}", ["--max-unsupported 0.9"]),
     "cite alce": (
         f"cite alce answers.jsonl --nli overlap {QUICK}",
         [
-            "--threshold 0.9",
-            "-s premise=chunks",
-            "--profile released",
-            "-s units=list",
-            "-s splitter=rules",
-            "--measures length",
+            *("--threshold 0.9", "-s premise=chunks", "--profile released"),
+            *("-s units=list", "-s splitter=rules", "--measures length"),
         ],
     ),
     "cite support": (
@@ -100,25 +86,10 @@ ASKING = {"cite generate", "cite citeeval", "cite improve", "cite refit", "cite 
 """Pipelines that ask a chat model: they open their jobs as the other pipelines do."""
 
 OTHERS = {
-    *(
-        "pairs",
-        "score",
-        "cite formats",
-        "cite convert",
-        "results cases",
-        "label",
-        "view",
-    ),
+    *("pairs", "score", "cite formats", "cite convert", "results cases", "label", "view"),
     *("data list", "data show", "data fetch", "data verify", "data convert", "data validate"),
     *("metrics list", "metrics show", "metrics verify"),
-    *(
-        "results figures",
-        "results list",
-        "results show",
-        "results export",
-        "results rm",
-        "results rerun",
-    ),
+    *(f"results {name}" for name in ("figures", "list", "show", "export", "rm", "rerun")),
 }
 """Commands that write no job."""
 

@@ -59,19 +59,13 @@ def test_an_estimate_is_printed_and_written(ran, answers):
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (
-            "estimate -l labels.csv --estimand all",
-            "--estimand is 'all': it should be 'set' or 'process'",
-        ),
-        ("estimate -l nowhere.csv", "Cannot read nowhere.csv"),
+        ("estimate -l labels.csv --estimand all", "--estimand is 'all'"),
         ("estimate -l labels.csv --map level=Urteil", 'has no column "Urteil"'),
         ("estimate -l labels.csv --map levels=Verdict", "unknown role. Did you mean 'level'?"),
-        ("estimate -l labels.csv -m overlop", "Did you mean 'overlap'?"),
         ("estimate", "answers holds no human labels: give them with --labels"),
         ("label -n 500 -o a.csv", "-n is 500; allowed: 2 to 120"),
         ("label -o a.pdf", "allowed: a file that ends in .csv"),
         ("label -o labels.csv", "labels.csv exists already and may hold labels"),
-        ("label -o a.csv --design randon", "Did you mean 'random'?"),
         ("label -o a.csv --sampling-unit answer --design uncertain", "Whole answers are drawn at random"),
     ],
 )
@@ -215,10 +209,7 @@ def test_rows_that_name_no_answer_are_said_to_be_independent(cli, caplog):
     Path("plain.csv").write_text(csv_text([[name for name, _ in kinds], *lines]))
     words = ("gate", "fit", "plain.csv", "--labels", "plain.csv", "-m", "cheap", "-o", "gate.json")
     assert cli(*words).code == 0
-    assert (
-        "plain.csv has no column 'group': each row counts as independent of the others. Where rows share an article "
-        'or a query, name its column: --map group=COLUMN ("Article" has 75 values).'
-    ) in caplog.messages
+    assert any("no column 'group'" in said and '("Article" has 75 values)' in said for said in caplog.messages)
     caplog.clear()
     assert "300 citations of 75 answers" in " ".join(cli(*words, "--map", "group=Article").out.split())
     assert not any("independent" in message for message in caplog.messages)
@@ -246,20 +237,12 @@ def test_a_promise_on_the_mean_is_another_promise(cli, ran, gate):
 
 
 @pytest.mark.parametrize(
-    "other",
-    [
-        "--max-missed 0.2",
-        "--max-flagged 0.4",
-        "--max-unsupported 0.3",
-        "--alpha 0.1",
-        "--promise mean",
-        "--target full",
-    ],
+    "other", "max-missed=0.2 max-flagged=0.4 max-unsupported=0.3 alpha=0.1 promise=mean target=full".split()
 )
 def test_a_fit_with_another_promise_keeps_the_files_of_the_former(ran, gate, other):
     before = Path("results/latest").resolve()
     was = (before / "gate.json").read_bytes()
-    ran("gate", "fit", "fit.csv", "-l", "fit.csv", "-m", "cheap", "-o", "x.json", *other.split())
+    ran("gate", "fit", "fit.csv", "-l", "fit.csv", "-m", "cheap", "-o", "x.json", f"--{other}")
     assert Path("results/latest").resolve() != before
     assert (before / "gate.json").read_bytes() == was
 
@@ -402,11 +385,7 @@ def test_junit_holds_hostile_ids(cli, gate):
     ("typed", "said"),
     [
         (["--max-missed", "0"], "--max-missed is 0; allowed: above 0"),
-        (["--target", "ful"], "Did you mean 'full'?"),
-        (["-m", "cheep"], "Did you mean 'cheap'?"),
-        (["--promise", "meen"], "Did you mean 'mean'?"),
         (["--promise", "mean", "-m", "cheap,overlap"], "2 metrics are given, but a promise on the mean"),
-        (["-l", "nowhere.csv"], "Cannot read nowhere.csv"),
     ],
 )
 def test_what_cannot_be_fitted_ends_in_one_sentence(refused, typed, said):

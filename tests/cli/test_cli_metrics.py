@@ -103,13 +103,10 @@ def test_verify_ends_with_1_where_a_score_moves(cli, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["verify", "overlp"], "Did you mean 'overlap'?"),
         (["verify", "factcc", "--set", "model=/no/such"], "/no/such"),
-        (["verify", "factcc", "--set", "modle=x"], "Did you mean 'model'?"),
         (["verify", "overlap", "--set", "folder"], "--set takes key=value"),
         (["verify", "overlap", "--official"], "'overlap' has no official package"),
         (["verify", "ensemble"], "verify overlap, rouge instead"),
-        (["show", "factcc", "--set", "model=/no/such"], "/no/such"),
     ],
 )
 def test_wrong_input_is_one_sentence(refused, words, said):

@@ -42,14 +42,6 @@ def test_all_options_stand_in_the_whole_help(cli, command):
     assert (whole.code, "--help-all" in usual.out) == ((0, True) if rare else (2, False))
 
 
-def test_the_commands_have_few_options():
-    kinds = {
-        path: [one for one in command.params if one.param_type_name == "option"]
-        for path, command in every_command().items()
-    }
-    assert sum(map(len, kinds.values())) <= 450
-
-
 @pytest.mark.parametrize(
     ("typed", "named"),
     [

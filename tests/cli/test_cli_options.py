@@ -111,13 +111,10 @@ def test_a_setting_given_twice_is_refused_or_replaced_and_lists_are_repeated(cli
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("run -u sentence", "--unit is 'sentence': it should be 'chunk', 'citation', 'page', 'evidence' or"),
         ("run --executor pool", "--executor is 'pool': it should be 'local' or 'ray'."),
-        ("run -s interval.seed=x", "--set interval.seed is 'x': it should be a valid integer."),
         ("run -s executor.device=3", "Unknown setting 'executor.device' in --set. Did you mean 'devices'?"),
         ("plan overlap --half-width x", "--half-width is 'x': it should be a valid number."),
         ("run -c wrong.yaml", "Setting 'interval.seed' in wrong.yaml is 'x': it should be a valid integer."),
-        ("run -c wrong.yaml -u book", "--unit is 'book': it should be"),
         ("run -c unknown.yaml -u page", "Unknown setting 'intervals' in unknown.yaml. Did you mean 'interval'?"),
     ],
 )
@@ -129,11 +126,3 @@ def test_messages_name_what_was_typed(cli, typed, said):
 
     assert ended.code == 2
     assert ended.err.startswith(f"metaeval: {said}")
-
-
-def test_no_summary_is_cut_in_a_list_of_commands(cli, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    for group in sorted({name.rpartition(" ")[0] for name in COMMANDS}):
-        lines = re.split(r"\n(?:Commands|Measure metrics):", cli(*group.split(), "--help").out)[1].splitlines()
-        assert len(lines) > 2
-        assert [line for line in lines if line.endswith("...")] == [], group

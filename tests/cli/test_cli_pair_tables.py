@@ -219,7 +219,6 @@ def test_joined_files_of_shards_give_the_numbers_of_the_whole(metric, words, ran
     ("words", "why"),
     [
         (["-m", "overlap", "--shard", "2/2"], "--shard is '2/2'; allowed: I/N"),
-        (["-m", "overlap", "--shard", "1"], "--shard is '1'; allowed: I/N"),
         (["-m", "overlap", "--shard", "70/71"], "--shard is 70/71, and the data have fewer rows"),
         (["-m", "overlap,bm25", "--shard", "0/2"], "'bm25' depends on all sources of a job"),
         (["-m", "llm-discrete", "--shard", "0/2"], "'llm-discrete' would spend its budget in each shard"),

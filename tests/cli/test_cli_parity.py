@@ -114,8 +114,6 @@ def test_a_suite_gives_the_same_tables_under_the_same_names(cli, tmp_path):
     [
         (lambda: metaeval.compare("overlap", margn=1), "Did you mean 'margin'?"),
         (lambda: metaeval.compare("overlap", metrics=["rouge"]), "metrics is given twice"),
-        (lambda: metaeval.thresholds("overlap", folds=3), "--set folds=VALUE is for --learn"),
-        (lambda: metaeval.run(suite=True, datasets=[{"split": "dev"}]), "it should be a name, or a mapping"),
         (lambda: metaeval.run(datasets=["mini"]), r"Several data sets \(mini\) need --suite"),
         (lambda: metaeval.estimate("a", "b", "c", "d", "set", "", {}, True, "s", 5), "at most 9 positional arguments"),
     ],

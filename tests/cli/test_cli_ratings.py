@@ -29,10 +29,6 @@ def values(path):
     return {row.metric: {key: (one.value, one.published) for key, one in row.values.items()} for row in rows}
 
 
-def test_a_score_file_beside_ratings_that_is_not_there_is_one_sentence(refused, own):
-    assert "Score file gone.jsonl does not exist: check the path." in refused("evaluate", "gone.jsonl", *own)
-
-
 # FRANK's paper on all data, Pearson and Spearman with the system held constant: the README of ../shared/data.
 @published_files
 def test_frank_gives_the_papers_numbers_beside_its_own(ran, tmp_path):
@@ -114,25 +110,12 @@ def test_scores_of_whole_documents_are_scores_of_the_ratings(ran, own, tmp_path)
     assert read["pages"] == read["plain"]
 
 
-def test_scores_of_other_texts_are_refused(refused, own, tmp_path):
-    (tmp_path / "mine.jsonl").write_text('{"pair_id": "r0", "score": 1}\n{"pair_id": "q1", "score": 1}\n')
-    said = refused("evaluate", "mine.jsonl", *own)
-    assert "1 of the 2 ids in the score file mine.jsonl are not ratings of my_ratings (all), for example 'q1'" in said
-    assert "(an id of a rating: 'r0')" in said
-
-
 @pytest.mark.parametrize(
     "command", [("run",), ("pairs", "p.jsonl"), ("score",), ("data", "convert", "frank", "f.jsonl")]
 )
 def test_what_needs_documents_points_to_evaluate(refused, command):
     name = () if command[0] == "data" else ("-d", "frank")
     assert "evaluate existing scores with 'metaeval evaluate -d frank'" in refused(*command, *name)
-
-
-def test_a_data_set_without_published_scores_needs_a_score_file(refused):
-    assert "No score file is given, and wice has no published scores: give a score file." in refused(
-        "evaluate", "-d", "wice"
-    )
 
 
 @published_files

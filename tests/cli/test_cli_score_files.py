@@ -104,17 +104,6 @@ def test_a_column_that_is_mapped_and_not_there_is_told(refused, small, tmp_path)
         )
 
 
-def test_ids_of_other_pairs_are_refused_with_an_example_of_each(refused, small, pairs, write_scores):
-    file = write_scores([{"pair_id": "claim-7", "score": 1}, {"pair_id": pairs[0]["pair_id"], "score": 1}])
-
-    said = refused("evaluate", file, *small)
-
-    assert "1 of the 2 pair ids in the score file mine.jsonl are not pairs of this job" in said
-    assert "'claim-7'" in said
-    assert repr(pairs[0]["pair_id"]) in said
-    assert "metaeval pairs" in said
-
-
 def test_a_partial_file_is_evaluated_with_counts_and_bounds(ran, small, pairs, write_scores, tmp_path):
     scored = [p for p in pairs if p["pair_id"] != "s0:river#0"]
     file = write_scores([{"pair_id": p["pair_id"], "score": float(p["level"] == "full")} for p in scored])

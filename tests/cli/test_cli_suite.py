@@ -195,22 +195,13 @@ def test_the_multiverse_ranks_by_the_measure_that_is_named_and_prints_one_axis_w
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("run", "--suite", "-c", "ofline"), "Did you mean 'offline'"),
-        (("run", "--suite", "-p", "corelation"), "Did you mean 'correlation'"),
-        (("run", "--suite", "-u", "chunks"), "unit"),
-        (("run", "--suite", "-m", ""), "No metric is given"),
         (("run", "--suite", "--dry-run"), "--dry-run is for one data set: leave --suite out."),
-        (("run", "--suite", "--requests", "r.jsonl"), "--requests is for one data set: leave --suite out."),
         (("run", "-d", "mini,wice"), "Several data sets (mini, wice) need --suite: add it, or give one data set."),
         (("run", "-c", "offline"), "run each with 'metaeval run --suite -c offline'"),
-        (("run", "-d", ""), "Unknown dataset ''"),
         (("results", "figures", "nobody"), "results has no job yet"),
         (("results", "figures", "--parser", "small"), "--parser is for --sentence"),
         (("results", "figures", "latest", "--sentence", "A cup [1]."), "leave out --sentence, or JOB"),
-        (("multiverse", "-a", "chunk.size"), "An axis is NAME=VALUE"),
-        (("multiverse", "-a", "ties=middle"), "Known: best, expected, worst"),
         (("multiverse", "-m", "overlap", "--measure", "fs_p"), "Did you mean 'fs_ps'?"),
-        (("multiverse", "-d", "wiki"), "Unknown dataset"),
     ],
 )
 def test_wrong_input_is_one_sentence(refused, args, said):

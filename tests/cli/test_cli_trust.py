@@ -4,7 +4,6 @@ import json
 import os
 import pickle
 import shlex
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -21,15 +20,7 @@ CODE = (
     "import pathlib; pathlib.Path(__file__).with_name('pwned').touch()\nEvil = DATA = P = PIPE = Overlap = object()\n"
 )
 TOUCH = "worker:touch pwned"
-NAMES = (
-    "evil:Evil",
-    TOUCH,
-    "overlap:Evil",
-    f"ensemble:overlap+{TOUCH}",
-    "variant",
-    "nli:evil",
-    "scores:evil",
-)
+NAMES = ("evil:Evil", TOUCH, "overlap:Evil", f"ensemble:overlap+{TOUCH}", "variant", "nli:evil", "scores:evil")
 VARIANTS = {
     "metrics/variant": "metric: evil:Evil",
     "metrics/combined": f"metric: 'ensemble:overlap+ {TOUCH}'",
@@ -138,11 +129,7 @@ def hostile(tmp_path_factory):
         "columns": [],
         "rows": [row(name) for name in NAMES],
     }
-    sheet = {"schema": "metaeval-table/1", "name": "evil:Evil", "data": data, "settings": {"metric": "evil:Evil"}}
-    sheet |= {"signatures": [FIELDS.format(name, name) for name in NAMES], "records": []}
     (folder / "hostile.json").write_text(json.dumps(result))
-    (folder / "other.json").write_text(json.dumps({**result, "rows": [row(name) for name in reversed(NAMES)]}))
-    (folder / "sheet.json").write_text(json.dumps(sheet))
     job = folder / "results" / "evil:Evil-deadbeef"
     job.mkdir(parents=True)
     (folder / "secret.txt").write_text("the neighbour's text")
@@ -160,9 +147,6 @@ def hostile(tmp_path_factory):
     words = dict.fromkeys(("labels", "items", "date"), "")
     gate = Gate(metric=TOUCH, made={}, settings={}, target="full", reference={}, **numbers, **words)
     write_gate(gate.model_copy(update={"hash": gate.content}), folder / "gate.json")
-    with sqlite3.connect(folder / "hostile.sqlite") as store:
-        for table in ("scores", "metrics", "replies"):
-            store.execute(f"CREATE VIEW {table} AS SELECT load_extension('./evil') AS id, 1 AS metric, 2 AS key")
     named = {b"ARROW:extension:name": b"arrow.py_extension_type", b"ARROW:extension:metadata": pickle.dumps(Touch())}
     fields = [pa.field("pair_id", pa.string()), pa.field("score", pa.float64(), metadata=named)]
     pq.write_table(pa.table([["a"], [0.5]], schema=pa.schema(fields)), folder / "hostile.parquet")

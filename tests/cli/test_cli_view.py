@@ -111,28 +111,6 @@ def test_it_links_to_the_report_below_it_and_to_none_elsewhere(open_page, mini, 
     assert open_page(tmp_path / "elsewhere" / "view.html").get_by_role("link", name="Report").count() == 0
 
 
-def test_the_numbers_of_an_axis_have_as_many_decimals(open_page, mini):
-    page = open_page(mini[0])
-    page.evaluate(
-        """() => {
-            window.written = [];
-            const write = CanvasRenderingContext2D.prototype.fillText;
-            CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
-                window.written.push(text);
-                return write.call(this, text, ...at);
-            };
-            location.hash = "view=pairs";
-        }"""
-    )
-    written = page.evaluate(
-        """() => new Promise((drawn) => {
-            const look = () => (window.written.length > 11 ? drawn(window.written) : requestAnimationFrame(look));
-            look();
-        })"""
-    )
-    assert written[:5] == ["0.00", "0.25", "0.50", "0.75", "1.00"] == written[5:10]
-
-
 def test_without_colour_levels_differ_in_shape_and_marks_in_their_lines(open_page, mini):
     page = open_page(mini[0], "view=pairs")
     shapes = page.evaluate(
@@ -578,11 +556,6 @@ def test_chunks_of_a_statement_are_numbered_within_it_and_its_document(open_page
     assert {of for _, of in numbers} <= set(sizes.values()) - {1}
     several = Counter(statement for statement, _ in sizes)
     assert any("," in text for text in shown) == any(number > 1 for number in several.values()), "documents are named"
-
-
-def test_the_page_of_every_run_is_listed_among_the_options(cli):
-    listed = cli("view", "--help").out.partition("Options:\n")[2]
-    assert {"--all", "--open", "--explain"} <= set(listed.split())
 
 
 def test_every_run_of_a_folder_is_on_one_page(open_page, mini, cli, tmp_path):

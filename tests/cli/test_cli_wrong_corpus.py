@@ -13,8 +13,6 @@ CITATION = {"type": "citation", "statement": "s", "document": "d", "level": "ful
 MALFORMED = {
     "a line cut short": ([HEADER, DOCUMENT, '{"type": "statem'], ["line 3", "not JSON"]),
     "a wrong level": ([HEADER, DOCUMENT, STATEMENT, CITATION | {"level": "ful"}], ["line 4", '"ful"', "mean 'full'"]),
-    "an unknown document": ([HEADER, STATEMENT, CITATION], ["line 3", "document", '"d"']),
-    "no header": ([DOCUMENT, STATEMENT, CITATION], ["line 1", "metaeval-corpus/1"]),
     "an empty file": ([], ["line 1", "empty", "metaeval-corpus/1"]),
 }
 
