@@ -149,11 +149,7 @@ BENCH = {"sample_idx": 1, "prediction_sentences_and_citations": []}
         ([[OVER]], {}, "from 14 to 19; allowed: .* from 15 to 19"),
         ([[STATED, STATED]], {}, "two answers have the id 'a1'"),
         ([[OWN]], {}, "field 'statements' is missing"),
-        (
-            [[STATED], [expertqa()]],
-            {},
-            "The files of rated answers have the formats expertqa and jsonl: give files",
-        ),
+        ([[STATED], [expertqa()]], {}, "expertqa and jsonl"),
         ([[STATED]], {"form": "expertqq"}, "Did you mean 'expertqa'"),
         ([[STATED]], {"human": Path("h.json")}, "--human is for CiteBench's statements"),
         ([[BENCH]], {}, "statements and its human judgements in two files"),
@@ -197,10 +193,7 @@ def test_scores_made_elsewhere(tmp_path):
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        (
-            {"answer": "b", "value": 1},
-            "line 1: no rated answer has the id 'b': use the ids of the rated answers, such as 'a1'",
-        ),
+        ({"answer": "b", "value": 1}, "line 1: no rated answer has the id 'b'"),
         ({"answer": "a1"}, "field 'value' is missing"),
         ({"answer": "a1", "value": "1"}, "field 'value' is \"1\"; allowed: a finite number"),
         ({"answer": "a1", "value": True}, "allowed: a finite number"),

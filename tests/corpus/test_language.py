@@ -59,21 +59,13 @@ def test_no_published_set_is_called_another_language_nor_any_tenth_of_one(datase
 
 
 def test_a_run_says_it_once(tmp_path):
-    path = tmp_path / "own.jsonl"
-    lines = [{"type": "corpus", "format": "metaeval-corpus/1", "name": "own"}]
+    path, lines = tmp_path / "own.jsonl", [{"type": "corpus", "format": "metaeval-corpus/1", "name": "own"}]
     for number in range(12):
-        document, statement = f"d{number}", f"s{number}"
         text, level = f"{OTHERS['German']} Nummer {number}.", ("full", "partial", "none")[number % 3]
-        lines.append({"type": "document", "id": document, "text": text})
-        lines.append({"type": "statement", "id": statement, "text": text})
-        lines.append({"type": "citation", "statement": statement, "document": document, "level": level})
-    path.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
-    results = metaeval.run(
-        dataset="jsonl",
-        data=path,
-        metrics=["overlap", "rouge"],
-        protocols=["classification", "correlation"],
-        results=tmp_path,
-        unit="citation",
-    )
+        lines += [{"type": kind, "id": f"{kind}{number}", "text": text} for kind in ("document", "statement")]
+        both = {kind: f"{kind}{number}" for kind in ("document", "statement")}
+        lines.append({"type": "citation", **both, "level": level})
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    settings = {"metrics": ["overlap", "rouge"], "protocols": ["classification", "correlation"], "unit": "citation"}
+    results = metaeval.run(dataset="jsonl", data=path, results=tmp_path, **settings)
     assert sum("do not look English" in text for text in cautions(results)) == 1

@@ -66,8 +66,3 @@ def test_a_library_is_used_where_the_page_says(users, library):
     assert set(re.findall(r"`([\w/]+)`", engine)) == {room(path) for path in source - official}
     assert (reference != "-") == bool(official)
     assert (tests != "-") == bool(files - source)
-
-
-def test_the_libraries_that_readers_ask_for_are_on_the_page():
-    asked = {"torch", "transformers", "bert-score", "summac", "alignscore", "scipy", "scikit-learn", "aiohttp"}
-    assert asked <= set(rows())

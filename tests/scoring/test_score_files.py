@@ -175,10 +175,7 @@ def test_a_faulty_parquet_table_is_told_likewise(tmp_path, columns, says):
     [
         ('{"pair_id": "a", "score": 1}\n\nscore', "line 3 is not JSON (Expecting value)"),
         ('{"pair_id": "a", "score": 1}\n{"pair_id"', "line 2 is not JSON ("),
-        (
-            '{"pair_id": "a", "score": ' + "1" * 5000 + "}",
-            "line 1 is not JSON (a whole number of 5,000 digits; the largest is 9223372036854775807)",
-        ),
+        ('{"pair_id": "a", "score": ' + "1" * 5000 + "}", "line 1 is not JSON (a whole number of 5,000 digits"),
         ("[" * 200_000, "is not JSON (more than 100 lists and objects in one another)"),
         ('["a", 1]', 'record 1 is "a"; allowed: a JSON object: write one object with pair_id and score per line'),
         ("", "has no rows"),
@@ -299,11 +296,7 @@ class TestSpreadsheets:
 
     def test_without_a_column_of_scores_the_columns_are_named(self, tmp_path):
         path = self.write(tmp_path / "made.csv", ("pair_id", "comment", "level"), ("a", "x", 2))
-        says = (
-            "has no column score (columns: 'pair_id', 'comment', 'level'): rename the column that holds it, or add "
-            "--map score=COLUMN (in Python: columns={'score': COLUMN})."
-        )
-        refuses(path, says)
+        refuses(path, "has no column score (columns: 'pair_id', 'comment', 'level')")
 
     @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx", ".jsonl", ".parquet"])
     def test_without_a_column_of_scores_each_column_of_numbers_is_a_metric(self, tmp_path, caplog, suffix):

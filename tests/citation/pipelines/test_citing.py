@@ -103,10 +103,7 @@ def test_intervals_are_those_of_the_pipelines_own_measures(cited):
     answers = [found.reading.answers[number] for number in rows]
     group, n_groups = group_codes(answers)
     expected = estimate(
-        macro([found.judged[0].recall[number] for number in rows]),
-        group,
-        n_groups,
-        Resampling(200, fewest=2),
+        macro([found.judged[0].recall[number] for number in rows]), group, n_groups, Resampling(200, fewest=2)
     )
     own = of(found, RECALL, "old")
     assert (own.value, own.low, own.high) == (expected.value, expected.low, expected.high)
@@ -334,10 +331,8 @@ def warnings_of(cited, name="x"):
 def test_what_decides_how_a_table_is_read_is_a_warning(cited, backend):
     assert warnings_of(cited()) == []
     other = [{**row, "id": f"x{row['id']}", "group": f"x{row['group']}", "system": "far"} for row in ANSWERS[2:]]
-    assert warnings_of(cited(rows=[*ANSWERS, *other])) == [
-        "no question is answered by all 3 systems: their differences may be those of their questions "
-        "(answers to one question share a group)"
-    ]
+    (said,) = warnings_of(cited(rows=[*ANSWERS, *other]))
+    assert said.startswith("no question is answered by all 3 systems")
     copied = [{**row, "id": f"x{row['id']}", "system": "newer"} for row in ANSWERS[2:]]
     assert warnings_of(cited(rows=[*ANSWERS, *copied])) == ["new and newer gave the same answers, word for word"]
     # The same words to other questions are other answers.
@@ -356,9 +351,7 @@ def test_aliice_without_a_citation_inside_a_sentence_says_that_it_is_sentence_le
     anything = backend(defaultdict(lambda: 0.9))
     rows = [{**row, "text": row["text"].replace("[1][2]", "[1]")} for row in ANSWERS]
     (said,) = warnings_of(cited(anything, rows=rows, pipeline="aliice"))
-    assert (
-        said == "no citation is within a sentence: every claim is a whole sentence, and ALiiCE is sentence-level here"
-    )
+    assert said.startswith("no citation is within a sentence")
     within = [{**ANSWERS[0], "text": "Cats sleep [1] all day [2]."}, *ANSWERS[1:]]
     assert warnings_of(cited(anything, rows=within, pipeline="aliice")) == []
 
@@ -395,10 +388,7 @@ AS_READ = {"statements": ONE, "sentences": ONE, "cvcp": THREE, "cites_within": P
         ),
         (registry.find("pipeline", "scifi").measures, dict.fromkeys(("entailment_facts", "coverage_facts"), PERCENT)),
         (scifi._TEXTS, OF_FACTS),
-        (
-            alce_and_aliice_steps._READ,
-            AS_READ | {"fallbacks": PERCENT},
-        ),
+        (alce_and_aliice_steps._READ, AS_READ | {"fallbacks": PERCENT}),
     ],
 )
 def test_shares_are_printed_in_percent_and_numbers_as_they_are(columns, printed):

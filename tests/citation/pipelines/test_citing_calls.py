@@ -1,13 +1,10 @@
 """`metaeval.cite`: the same tables as the commands', in memory; answers as files and as objects; what is refused."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
 import metaeval
-from metaeval import registry
-from metaeval.citation.pipelines.pipeline_analyses import analysis_of
 from metaeval.errors import UserError
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
@@ -86,8 +83,6 @@ def test_options_are_those_of_the_command(cite):
     [
         (ROWS, {"pipeline": "scify"}, "Did you mean 'scifi'?"),
         (ROWS, {"pipeline": "alce", "model": "tiny"}, "The pipeline 'alce' does not use a chat model"),
-        (ROWS, {"pipeline": "citeeval"}, "A chat model judges, and none is given"),
-        (ROWS, {"pipeline": "scifi", "grup": "joint"}, "Did you mean 'group'?"),
         ([{"txt": "Long."}], {"pipeline": "alce"}, "answers line 1: there is no field 'txt'"),
         ([*ROWS, "answers.jsonl"], {"pipeline": "alce"}, "contains files and objects"),
         ("gone.jsonl", {"pipeline": "alce"}, "gone.jsonl"),
@@ -99,19 +94,3 @@ def test_what_cannot_be_done_is_one_sentence(cite, answers, given, says):
         cite(given["pipeline"], answers, **{name: value for name, value in given.items() if name != "pipeline"})
     assert says in str(error.value)
     assert "/tmp" not in str(error.value) or "gone" in str(error.value)
-
-
-def test_examples_of_a_pipelines_help_are_whole_commands():
-    text = """Mark answers.
-
-    Of every kind.
-
-    \b
-      metaeval cite one a.json \\
-        --metrics overlap
-      metaeval cite one b.json
-        --full
-    """
-    declared = analysis_of(replace(registry.find("pipeline", "alce"), help=text))
-    assert (declared.summary, declared.about) == ("Mark answers.", "Of every kind.")
-    assert declared.examples == ["cite one a.json --metrics overlap", "cite one b.json --full"]

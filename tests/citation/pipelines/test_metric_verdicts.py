@@ -155,11 +155,6 @@ def test_a_card_with_a_threshold_says_whose_it_is(name):
         assert card.low < card.threshold < card.high
 
 
-def test_a_metric_without_a_threshold_says_what_to_type():
-    with pytest.raises(UserError, match=r"metaeval thresholds bartscore --learn -d NAME\) and give its file"):
-        cutoff("bartscore")
-
-
 def test_a_threshold_that_is_given_comes_first():
     assert cutoff("overlap", {"overlap": 0.1}) == Cutoff(0.1, "as given")
     assert cutoff("nli", {"nli": None}) == Cutoff(None, "as given")

