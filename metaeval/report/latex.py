@@ -15,7 +15,7 @@ from itertools import groupby, zip_longest
 
 from metaeval.display_text import Shown
 from metaeval.report.table import CONTROL, CONTROLS, READING, Cell, Note, Table, TableLine
-from metaeval.report.table_notes import LEVEL, TIED, UNSCORED
+from metaeval.report.table_notes import LEVEL
 from metaeval.report.terminal import GAP, packed
 
 _RANKS = {"best": r"\textbf", "second": r"\underline", "": ""}
@@ -34,13 +34,13 @@ def table_of(grid: Table, controls: bool = False) -> str:
     """
     kept = [block for block in grid.blocks if controls or block.title != CONTROLS]
     if kept and len(kept) < len(grid.blocks):
-        blocks = tuple(replace(block, lines=tuple(map(_without_controls, block.lines))) for block in kept)
-        shown = {line.name.removesuffix(f" {UNSCORED}") for block in blocks for line in block.lines}
-        notes = [
-            replace(note, items=tuple(item for item in note.items if item[0] in shown)) if note.label == TIED else note
+        blocks = (replace(block, lines=tuple(map(_without_controls, block.lines))) for block in kept)
+        left_out = {line.name for block in grid.blocks if block.title == CONTROLS for line in block.lines}
+        notes = (
+            replace(note, items=tuple(item for item in note.items if item[0] not in left_out))
             for note in grid.footnotes
-        ]
-        grid = replace(grid, blocks=blocks, footnotes=tuple(notes))
+        )
+        grid = replace(grid, blocks=tuple(blocks), footnotes=tuple(notes))
     sizes = [group.columns for group in grid.groups]
     parts = packed([1] * len(grid.headings), sizes, (1 + GAP) * _WIDEST)
     return "\n".join(_table(grid, part, number, len(parts)) for number, part in enumerate(parts, start=1))

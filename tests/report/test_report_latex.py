@@ -72,6 +72,7 @@ def test_controls_are_rows_or_not_mentioned(result):
     text = table_text(lay_out(result), "latex")
     printed = text[text.index(r"\begin{table") :]
     assert "control" not in printed
+    assert "constant" not in printed, "a note on the row of a control"
     assert r"\dag" not in printed, "a mark refers to a control that is not shown"
     assert r"\textsuperscript{1}" not in printed, "a mark of a control alone"
     tied = next(line for line in printed.splitlines() if line.startswith(r"    \textsuperscript{\ddag{}}"))
