@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from metaeval.report.first_table import judge_of
+from metaeval.report.first_table import CONTROLS_SHOWN, judge_of
 from metaeval.report.ranking_measures import (
     Declarations,
     Headline,
@@ -33,7 +33,7 @@ NONE_ABOVE_CHANCE = "No metric is significantly above chance by {measure}."
 LEADING = "By {measure}, {names}; {worse} significantly worse than the highest value."
 NONE_LEADS = "By {measure}, no metric is significantly worse than the highest value, that of {names}."
 UNTESTED = "By {measure}, no test decides between metrics; the highest value is that of {names}."
-AHEAD = "{names} the highest {columns}."
+AHEAD = "{names} the highest {columns}{but}."
 NONE_AHEAD = "No metric has the highest value in {every}: {highest}."
 NOT_WORSE = " {names} not significantly worse than the highest value in any column."
 COUNTED = "Not significantly worse than the highest value, of {columns} columns: {counts}."
@@ -87,7 +87,8 @@ def leading(every: Sequence[Headline], chance: Collection[str] = ()) -> str:
     labels = [f"{column.label} ({short(column.number(_highest(column)[0]))})" for column in shown]
     alone = [name for name in highest[0] if all(name in names for names in highest)]
     if alone:
-        sentence = AHEAD.format(names=f"{listed(alone)} {'have' if len(alone) > 1 else 'has'}", columns=listed(labels))
+        verb = "have" if len(alone) > 1 else "has"
+        sentence = AHEAD.format(names=f"{listed(alone)} {verb}", columns=listed(labels), but=_but(shown))
     else:
         columns_of = grouped((listed(names), label) for names, label in zip(highest, labels, strict=True))
         by = "; ".join(f"{names} by {listed(columns)}" for names, columns in columns_of.items())
@@ -115,6 +116,19 @@ def _highest(shown: Headline) -> list[Row]:
     """Return the metrics with the highest printed value, of those with a decided test if there are any."""
     first = next(row for row in shown.metrics if row.metric == top(shown)[0])
     return [row for row in shown.metrics if shown.number(row) == shown.number(first)]
+
+
+def _but(shown: Sequence[Headline]) -> str:
+    """Return which controls stand in the first table with a higher value than every metric of a column, as a clause."""
+    higher = dict.fromkeys(
+        plain(row.metric)
+        for column in shown
+        for row in column.result.rows
+        if row.kind == "control"
+        and row.control in CONTROLS_SHOWN
+        and (column.value(row).value or 0.0) > (column.value(_highest(column)[0]).value or 0.0)
+    )
+    return f", apart from the control{'s' if len(higher) > 1 else ''} {listed([*higher])}" if higher else ""
 
 
 def are(names: Collection[object]) -> str:

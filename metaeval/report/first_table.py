@@ -27,7 +27,7 @@ ROWS = 12
 
 _WITH_INTERVALS = 7  # columns
 _FEW, _NARROW = 7, 5  # metrics, and columns, up to which all measures of a single protocol are shown
-_CONTROLS = ("lexical", "reference")  # groups of the controls that a useful metric has to beat
+CONTROLS_SHOWN = ("lexical", "reference")  # groups of the controls that a useful metric has to beat
 
 
 def first_table(results: Sequence[Result], declarations: Declarations, most: int = ROWS) -> Table:
@@ -84,7 +84,7 @@ def _lines(ranked: Sequence[Headline], most: int, with_controls: bool) -> tuple[
     Of more metrics those with the highest values of the first measure are kept.
     """
     rows = [((row.kind, row.metric), row) for column in ranked for row in column.result.rows]
-    control = {key for key, row in rows if row.control in _CONTROLS and with_controls}
+    control = {key for key, row in rows if row.control in CONTROLS_SHOWN and with_controls}
     every = list(dict.fromkeys(key for key, _ in rows))
     names = [key for key in every if key[0] == "metric" and key not in control]
     if len(names) > most:

@@ -197,6 +197,12 @@ class TestWhoLeads:
         assert named(same) == [("a", "")]
         assert "Overall (77.0) and Spearman (.600)" in same
 
+    def test_a_control_of_the_first_table_that_is_higher_is_named(self):
+        beside = [control(name, *[0.9] * 4, control=kind) for name, kind in (("fit", "reference"), ("gold", "oracle"))]
+        first = made([A, B, *beside], [("a", "b")])
+        sentence = self.said(first, correlated({"a": 0.6, "b": 0.4}, [("a", "b")]))
+        assert sentence.startswith("a has the highest Overall (77.0) and Spearman (.600), apart from the control fit.")
+
     def test_of_many_columns_each_metric_is_counted(self):
         low = metric("a", 0.1, 0.1, 0.1, 0.1)
         rows = {"one": [A, B], "two": [low, B], "three": [A, B, C]}
