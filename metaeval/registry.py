@@ -207,7 +207,7 @@ def next_for(kind: Kind, name: str) -> str:
     module = name.removesuffix(".py").partition(".")[0]
     if kind == "dataset" and Path(name).is_file():
         return f"A file of your own: -d ratings --data {name} (ratings), or -d jsonl --data {name} (a corpus)."
-    if kind == "metric" and ":" in name:
+    if kind == "metric" and (":" in name or Path(name).is_dir()):
         return "With a model of yours, in a folder or on the hub, it is METRIC:FOLDER or METRIC:NAME (nli:./my-model)."
     if kind == "metric" and module.isidentifier() and Path(f"{module}.py").is_file():
         return f"A function or class of your own in {module}.py: {module}:NAME."

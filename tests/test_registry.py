@@ -88,6 +88,14 @@ def test_a_name_like_no_other_gets_no_guess():
         registry.find("metric", "zzz")
 
 
+def test_a_folder_alone_is_told_to_have_its_metric_before_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("my-nli").mkdir()
+    for name in ("my-nli", "./my-nli"):
+        with pytest.raises(UserError, match=r"it is METRIC:FOLDER or METRIC:NAME \(nli:\./my-model\)\.$"):
+            registry.find("metric", name)
+
+
 @pytest.mark.parametrize("name", ["a b:c", "os:", ":path", "os:path:join", "os.path"])
 def test_what_is_no_module_and_attribute_is_an_unknown_name(name):
     with pytest.raises(UserError, match="Unknown metric"):
