@@ -146,10 +146,10 @@ REFUSED = {
     "a default prompt": (_prompt, r"puts the prompt 'query: ' before every text.*'source_prompt'"),
     "no pooling file": (lambda folder: shutil.rmtree(folder / "1_Pooling"), r"lacks 1_Pooling/config.json"),
     "no modules": (lambda folder: (folder / "modules.json").unlink(), r"no modules.json.*'pooling'"),
-    "broken modules": (lambda folder: (folder / "modules.json").write_text("{"), r"is not JSON .*fetch it again"),
+    "broken modules": (lambda folder: (folder / "modules.json").write_text("{"), r"is not JSON .*fetch its files"),
     "broken weights": (
         lambda folder: (folder / "model.safetensors").write_bytes(b"broken"),
-        r"cannot be loaded .*fetch it again",
+        r"cannot be loaded .*fetch its files again",
     ),
 }
 

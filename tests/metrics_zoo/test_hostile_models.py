@@ -162,7 +162,7 @@ FILES_READ = [("bartscore", "config.json"), ("summac-zs", "config.json"), ("auto
 
 @pytest.mark.parametrize(("metric", "name"), FILES_READ)
 def test_a_broken_file_is_one_sentence(hostile, metric, name):
-    assert "fetch it again" in hostile(metric, lambda folder, marker: (folder / name).write_bytes(b"{"))
+    assert "fetch its files again" in hostile(metric, lambda folder, marker: (folder / name).write_bytes(b"{"))
 
 
 def test_pickled_layers_of_summac_conv_are_refused(options, tmp_path):

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from metaeval.errors import UserError
@@ -162,7 +163,7 @@ def load_tokenizer(files: ModelFolder, **arguments: Any) -> Any:
         return AutoTokenizer.from_pretrained(files.folder, **{**LOCAL, **arguments})
 
 
-FETCH_AGAIN = "if the model's files are broken, delete this folder and fetch it again"
+FETCH_AGAIN = "name a model of the kind that the metric reads, or fetch its files again where they are broken"
 """Advice at the end of an error that names a model's folder."""
 
 
@@ -174,7 +175,7 @@ def broken_files(files: ModelFolder) -> Iterator[None]:
     except UserError:
         raise
     except Exception as error:
-        reason = " ".join(str(error).split())[:200]
+        reason = shorten(str(error), 200, placeholder=" ...")
         raise UserError(
             f"The model in {files.folder} cannot be loaded ({type(error).__name__}: {reason}): {FETCH_AGAIN}."
         ) from error

@@ -80,7 +80,7 @@ def test_weights_of_another_shape_are_refused(folder):
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
 def test_a_broken_file_is_one_sentence(folder, name):
     (folder / name).write_bytes(b"\x00not a model")
-    with pytest.raises(UserError, match=r"cannot be loaded \(.*delete this folder and fetch it again") as caught:
+    with pytest.raises(UserError, match=r"cannot be loaded \(.*fetch its files again where they are broken") as caught:
         load(folder)
     assert "\n" not in str(caught.value)
 
