@@ -93,8 +93,9 @@ def score_jointly(
                         progress(done, len(unique))
                     reported = done
             except Exception:
-                names = " and ".join(metric.card.name for metric in metrics)
-                _log.warning("%s of what %s scored before is stored.", "All" if store else "Nothing", names)
+                if any(share.answers for share in shares):
+                    names = " and ".join(metric.card.name for metric in metrics)
+                    _log.warning("%s of what %s scored before is stored.", "All" if store else "Nothing", names)
                 raise
     return [
         ScoredPairs([part.answers[key] for key in keys], part.identity, len(unique), part.computed) for part in shares

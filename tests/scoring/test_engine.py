@@ -55,6 +55,19 @@ def test_every_unique_pair_is_scored_once_and_answers_are_aligned():
     assert scored.unique == scored.computed == len(set(pairs))
 
 
+@pytest.mark.parametrize("blocks", [0, 1])
+def test_that_scores_are_stored_is_said_where_there_are_any(tmp_path, caplog, blocks):
+    class Faulty(Lengths):
+        def score(self, sources, statements):
+            if len(self.blocks) == blocks:
+                raise ValueError("no more")
+            return super().score(sources, statements)
+
+    with ScoreStore(tmp_path / "scores.sqlite") as store, pytest.raises(ValueError, match="no more"):
+        score_pairs(Faulty(), job(90), store)
+    assert ("All of what lengths scored before is stored." in caplog.text) == bool(blocks)
+
+
 def test_blocks_go_longest_first_and_keep_a_source_together():
     metric = Lengths()
     score_pairs(metric, job(60))
