@@ -24,6 +24,7 @@ from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.pair_table import Pair, PlacedEvidence, place_evidence
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.corpus.units import UnitRow
+from metaeval.display_text import count
 from metaeval.errors import UserError, unknown
 from metaeval.explorer import Numbering, explorer_page, sampled_ids
 from metaeval.explorer.job_folders import folders_of, report_below, run_entry
@@ -220,8 +221,8 @@ def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tu
         titles.append(about["title"])
         runs.append({"number": number, **run_entry(folder, about)})
         drawn = f" of {about['of']:,}" if about["of"] > about["pairs"] else ""
-        what = "answers" if cited else "ratings" if about["unit"] == "rating" else "pairs"
-        summaries.append(f"{about['title']}: {about['pairs']:,} {what}{drawn}")
+        what = "answer" if cited else "rating" if about["unit"] == "rating" else "pair"
+        summaries.append(f"{about['title']}: {count(about['pairs'], what)}{drawn}")
     named = [
         f"{title} ({folder.name})" if titles.count(title) > 1 else title
         for title, folder in zip(titles, folders, strict=True)

@@ -208,8 +208,8 @@ def _perfect(result: Result) -> str:
     if perfect is None or not perfect.values:
         return ""
     parts = f"{perfect.incomplete:,} of the {perfect.full:,} {plural(result.unit)} at level full hold only a part of an"
-    why = f": {parts} evidence set" if perfect.incomplete else ""
-    return f"what perfect detectors would score under these labels{why}"
+    why = f" ({parts} evidence set)" if perfect.incomplete else ""
+    return f"what perfect detectors would score under these labels{why}:"
 
 
 def _row_counts(rows: Sequence[Row], units: str) -> Note:
@@ -283,14 +283,17 @@ def whole_range(ends: Sequence[float]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def few_groups(groups: Sequence[float], kind: str = "effective groups") -> str:
-    """Return what few groups of this kind mean for intervals and tests; "" if they are not few."""
+def few_groups(groups: Sequence[float], named: bool = True) -> str:
+    """Return what few effective groups mean for intervals and tests; "" if they are not few.
+
+    named: whether their number is said first.
+    """
     below = [number for number in groups if number < FEW_GROUPS]
     if not below:
         return ""
+    begin = f"{whole_range(below)} effective groups: " if named else ""
     return (
-        f"{whole_range(below)} {kind}: below {FEW_GROUPS}, intervals hold the true value less often, and tests "
-        "err more often, than they say"
+        f"{begin}below {FEW_GROUPS}, intervals hold the true value less often, and tests err more often, than they say"
     )
 
 

@@ -138,7 +138,7 @@ def make_sheet(
         settings |= panel.config.interval.drawn()
         signed |= resampled_fields(interval.level, interval.resamples, interval.seed, interval.fewest)
         standard.append(Note("uncertainty", interval_text(interval, data.groups)))
-        standard.append(Note("few groups", few_groups([data.groups], "groups") if interval.resamples else ""))
+        standard.append(Note("few groups", few_groups([data.groups], named=False) if interval.resamples else ""))
     signed |= versions("metaeval", "numpy", "scipy")
     stub, headings, rows = table
     below = (*notes, *standard)

@@ -323,6 +323,7 @@ def test_answers_are_coloured_by_each_backends_verdicts(open_page, cli, refused,
     rows = [json.loads(line) for line in next(tmp_path.rglob("per-citations-overlap.jsonl")).read_text().splitlines()]
     ended = cli("view")
     assert ended.code == 0, ended.err
+    assert ": 1 answer\n" in ended.out
     page = open_page(tmp_path / "view.html")
     body = page.locator(".reader .text").nth(1)
     assert body.inner_text() == text

@@ -210,8 +210,8 @@ def uncertainty(interval: IntervalConfig, groups: int | None = None, more: str =
     groups: number of groups; None where it differs between values.
     """
     drawn = Interval(**interval.model_dump())
-    few = "" if groups is None or not drawn.resamples else few_groups([groups], "groups")
-    return Note("uncertainty", f"{interval_text(drawn, groups)}{more}{f' ({few})' if few else ''}")
+    few = "" if groups is None or not drawn.resamples else few_groups([groups], named=False)
+    return Note("uncertainty", f"{interval_text(drawn, groups)}{f' ({few})' if few else ''}{more}")
 
 
 def ranking_intervals(interval: IntervalConfig) -> Note:
