@@ -177,7 +177,7 @@ def command_of(analysis: Analysis) -> Callable[..., None]:
 def help_of(analysis: Analysis) -> str:
     """Return the help text of a command: summary, further paragraphs, settings for --set, and examples."""
     rarer = [name for name in own_fields(analysis.options) if name in analysis.options.untyped]
-    settings = f"Settings for --set: {', '.join(rarer)}." if rarer else ""
+    settings = f"Settings of its own for --set: {', '.join(rarer)}." if rarer else ""
     examples = "\n".join(["\b", "Examples:", *(_example(line) for line in analysis.examples)])
     return "\n\n".join(
         filter(
