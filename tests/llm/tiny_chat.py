@@ -82,19 +82,26 @@ def free_port():
 
 @contextmanager
 def serving(folder, reply):
-    """(base address, model name) of a running server whose one model says the reply to everything.
+    """(base address, model name) of a running server whose one model says the reply to everything."""
+    make_model(folder, reply)
+    with running(str(folder)) as url:
+        yield url, str(folder)
+
+
+@contextmanager
+def running(pinned=None):
+    """The base address of a running server of the pinned model, else of any whose folder a request names.
 
     It runs in a thread: a program of its own would import torch and transformers once more.
     """
     from transformers.cli.serve import Serve
 
-    make_model(folder, reply)
     with free_port() as port:
-        server = Serve(str(folder), host="127.0.0.1", port=port, device="cpu", dtype="float32", non_blocking=True)
+        server = Serve(pinned, host="127.0.0.1", port=port, device="cpu", dtype="float32", non_blocking=True)
         try:
             while not server.server.started:
                 assert server._thread.is_alive(), "the server ended before it listened"
                 time.sleep(0.01)
-            yield f"http://127.0.0.1:{port}/v1", str(folder)
+            yield f"http://127.0.0.1:{port}/v1"
         finally:
             server.kill_server()
