@@ -111,11 +111,15 @@ def evaluate_scores(
     config = load_run(None, {**settings, "metrics": tuple(scores)})
     files = []
     for name, values in scores.items():
-        answers = _pair_scores(name, values)
+        answers = {}
+        for pair_id, value in values.items():
+            if value is not None and not isfinite(value):
+                what = f"pair {pair_id!r} has the score {value}; give None for a missing score"
+                raise UserError(f"Metric {name!r}: {what}.")
+            answers[pair_id] = PairScore(None, Status.ABSENT) if value is None else PairScore(float(value))
         content = sha256_json({pair_id: answer.score for pair_id, answer in answers.items()})[:12]
         files.append((ScoreFile(Path(name), answers, {"metric": name}), f"sha256:{content}"))
-    by_name = corpus is None and ratings is None
-    if ratings is not None or (by_name and prepared_run.kind_of_data(config) == "ratings"):
+    if ratings is not None or (corpus is None and prepared_run.kind_of_data(config) == "ratings"):
         rated = prepare_ratings(config, ratings)
         columns = published_columns(rated)
         for file, content in files:
@@ -134,14 +138,3 @@ def results_of(evaluated: runs.EvaluatedRun) -> Results:
     names = dict.fromkeys(result.protocol for result in evaluated.results)
     declarations = declarations_of(registry.find("protocol", name) for name in names if name in known)
     return Results(evaluated.results, declarations, left_out)
-
-
-def _pair_scores(name: str, values: Mapping[str, float | None]) -> dict[str, PairScore]:
-    """Return the scores of the metric `name` by pair id, None as a missing one; `UserError` for NaN and infinity."""
-    for pair_id, value in values.items():
-        if value is not None and not isfinite(value):
-            raise UserError(f"Metric {name!r}: pair {pair_id!r} has the score {value}; give None for a missing score.")
-    return {
-        pair_id: PairScore(None, Status.ABSENT) if value is None else PairScore(float(value))
-        for pair_id, value in values.items()
-    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -10,16 +11,17 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metaeval.api import evaluate_scores
+from metaeval.api import results_of
 from metaeval.cell_tables import TypedTable, is_blank
-from metaeval.column_arrays import Cells
+from metaeval.column_arrays import Cells, interleaved, numerals
 from metaeval.config import load_run
 from metaeval.declared import typed
 from metaeval.display_text import count
 from metaeval.errors import UserError, shown
-from metaeval.runs.prepared_run import ratings_in
+from metaeval.runs.prepared_run import prepare_ratings, ratings_in
+from metaeval.runs.run import evaluate_columns
+from metaeval.runs.score_columns import array_column
 from metaeval.user_tables import headings_of
 
 if TYPE_CHECKING:
@@ -45,22 +47,31 @@ def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: An
     """
     scored = _columns(scores)
     inputs = [("labels", labels), *([] if groups is None else [("groups", groups)]), *scored]
-    columns = [_listed(name, values) for name, values in _aligned(inputs)]
+    columns = [_cells(name, values) for name, values in _aligned(inputs)]
     n = len(columns[0])
     for (name, _), values in zip(inputs, columns, strict=True):
         if len(values) != n:
             raise UserError(f"{name} has {count(len(values), 'value')} and labels {n:,}: both need one per row.")
-    ids = [f"{number:0{len(str(n))}}" for number in range(n)]
+    ids = np.strings.zfill(np.arange(n).astype(np.dtypes.StringDType()), len(str(n)))
     if groups is None:
         _log.warning("Each row counts as a group of its own. Where rows share an article or a query, give groups=.")
-    numbers = {name: _numbers(name, values) for (name, _), values in zip(scored, columns[-len(scored) :], strict=True)}
+    numbers = {name: values.plain for (name, _), values in zip(scored, columns[-len(scored) :], strict=True)}
+    for (name, plain), values in zip(numbers.items(), columns[-len(scored) :], strict=True):
+        _check_distinct(name, values)
+        if (wrong := np.flatnonzero(np.isinf(plain))).size:
+            content = shown(str(values[wrong[0]]), 40)
+            raise UserError(f"{name} should be numbers, None where there is no score: row {wrong[0] + 1} is {content}.")
     _check_distinct("labels", columns[0])
-    rows = {"id": ids, "labels": columns[0], "groups": ids if groups is None else columns[1]}
-    config = load_run(None, settings)
-    config = config.model_copy(update={"columns": {**config.columns, "gold": "labels", "group": "groups"}})
-    ratings = ratings_in(TypedTable("arrays", {name: Cells.of(values) for name, values in rows.items()}), config)
-    by_metric = {name: dict(zip(ids, list(Cells(column)), strict=True)) for name, column in numbers.items()}
-    return evaluate_scores(by_metric, ratings=ratings, **settings)
+    cells = {"id": Cells(ids), "labels": columns[0], "groups": Cells(ids) if groups is None else columns[1]}
+    config = load_run(None, {**settings, "metrics": tuple(numbers)})
+    mapped = config.model_copy(update={"columns": {**config.columns, "gold": "labels", "group": "groups"}})
+    rated = prepare_ratings(config, ratings_in(TypedTable("arrays", cells), mapped))
+    rows, keys, aligned = rated.ratings.columns.id.astype(np.int64), [f',"{key}":' for key in ids.tolist()], []
+    for name, plain in numbers.items():
+        content = f"{{{interleaved(keys, numerals(plain))[1:]}}}"  # as `sha256_json` writes scores by id
+        file = f"sha256:{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+        aligned.append(array_column(name, plain[rows], {"metric": f"{name}@scores", "file": file}))
+    return results_of(evaluate_columns(rated, aligned))
 
 
 def _columns(scores: Any) -> list[tuple[str, Any]]:
@@ -91,8 +102,12 @@ def _aligned(inputs: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         yield name, values
 
 
-def _listed(name: str, values: Any) -> list[Any]:
-    """Return an array, tensor, series or sequence as a list, None for a missing value; `UserError` unless (n,)."""
+def _cells(name: str, values: Any) -> Cells:
+    """Return an array, tensor, series or sequence as cells; `UserError` unless it is (n,)."""
+    kind: Any = getattr(values, "dtype", None)
+    plain = isinstance(kind, np.dtype) and kind in (np.float64, np.float32, np.int64, np.int32)
+    if plain and np.ndim(values) == 1 and not np.ma.isMaskedArray(values):
+        return Cells(np.asarray(values, f"{kind.kind}8"))
     ways = [way for way in ("tolist", "to_list", "to_pylist") if hasattr(values, way)]
     if not ways and hasattr(values, "__array__"):
         values, ways = np.asarray(values), ["tolist"]
@@ -107,24 +122,15 @@ def _listed(name: str, values: Any) -> list[Any]:
     if any(isinstance(value, list | tuple | Mapping | Set) for value in listed):
         seen = f"has shape {tuple(shape)}" if shape is not None else f"is {shown(values, 40)}"
         raise UserError(f"{name} should be an array or sequence with one value per row, (n,), and {seen}.")
-    return [None if is_blank(value) else value for value in listed]
+    return Cells.of([None if is_blank(value) else value for value in listed])
 
 
-def _numbers(name: str, values: list[Any]) -> NDArray[np.float64]:
-    """Return scores, NaN where one is missing; `UserError` for other content."""
-    _check_distinct(name, values)
-    numbers = Cells.of(values).plain
-    if (wrong := np.flatnonzero(np.isinf(numbers))).size:
-        content = shown(str(values[wrong[0]]), 40)
-        raise UserError(f"{name} should be numbers, None where there is no score: row {wrong[0] + 1} is {content}.")
-    return numbers
-
-
-def _check_distinct(name: str, values: list[Any]) -> None:
+def _check_distinct(name: str, values: Cells) -> None:
     """Raise `UserError` for numbers that differ, and are equal as the floats that they become."""
-    exact = {int(each) if isinstance(each, str) and _LONG.fullmatch(each) else each for each in values}
+    if values.are_numbers and not (np.abs(values.plain) >= 2**53).any():
+        return
+    exact = {int(each) if isinstance(each, str) and _LONG.fullmatch(each) else each for each in values} - {inf, -inf}
     exact = {each for each in exact if isinstance(each, Number) and not isinstance(each, complex)}
-    exact -= {inf, -inf}
     if np.unique(Cells.of(list(exact)).plain).size < len(exact):
         raise UserError(
             f"{name} holds numbers that differ and are equal as 64-bit floats, as {max(exact)}: give their ranks "

@@ -18,8 +18,8 @@ from metaeval.report.result import Data
 from metaeval.report.table import Block, Note, Record, Scalar, Table, plain
 from metaeval.runs.loaded_metrics import MetricProgress
 from metaeval.runs.prepared_run import prepare
-from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn, column_of, named_metrics, scored_columns
-from metaeval.scoring.contract import PairScore, Status
+from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn, array_column, named_metrics, scored_columns
+from metaeval.scoring.contract import Status
 from metaeval.stats.arrays import Floats
 
 PERCENT = Measure(key="", label="", scale=100, digits=1)
@@ -93,8 +93,8 @@ def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | N
         )
     for name in config.metrics:
         if name in items.scores:
-            answers = [PairScore(score, Status.ABSENT if score is None else Status.OK) for score in items.scores[name]]
-            column_by_name[name] = column_of(name, answers, {"metric": f"{name}@column"})
+            score = np.array(items.scores[name], dtype=np.float64)
+            column_by_name[name] = array_column(name, score, {"metric": f"{name}@column"})
     if unscored:
         run = config.model_copy(update={"metrics": tuple(unscored), "unit": "citation", "dataset": "mini"})
         metrics = named_metrics(run)

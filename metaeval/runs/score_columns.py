@@ -151,12 +151,8 @@ def with_unique_name(column: AlignedColumn, others: Sequence[AlignedColumn], nam
 def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> list[AlignedColumn]:
     """Return the columns and one for each control; a metric that is a control is marked, and not added again."""
     if isinstance(source, RatedSet):
-        rows, marked = source.ratings.columns, [*columns]
-        scored = Coded.all_of(Status.OK, len(rows))
-        controls = [
-            AlignedColumn(name, "control", score, scored, {"control": name})
-            for name, score in rated_controls(rows).items()
-        ]
+        marked = [*columns]
+        controls = [_control_column(name, score) for name, score in rated_controls(source.ratings.columns).items()]
     else:
         metrics = {name: settled_metric(_control_metric(name), source.texts) for name in (OVERLAP, REFERENCE_MODEL)}
         signed = {signed_as(name, metric, metric.identity()): name for name, metric in metrics.items()}
@@ -178,12 +174,11 @@ def trivial_columns(job: Job, overlap: bool = True) -> Iterator[AlignedColumn]:
         if job.config.unit == "chunk" or name != "chunk position":
             yield _control_column(name, control(job.rows))
     if overlap:
-        yield _control_column(OVERLAP, _score_array(_control_rows(job, OVERLAP)))
+        yield _control_column(OVERLAP, _metric_control(job, OVERLAP))
 
 
 def _control_column(name: str, score: NDArray[np.float64]) -> AlignedColumn:
-    statuses = [Status.OK if np.isfinite(value) else Status.NOTHING_TO_SCORE for value in score]
-    return AlignedColumn(name, "control", score, statuses, {"control": name})
+    return replace(array_column(name, score, {"control": name}, Status.NOTHING_TO_SCORE), kind="control")
 
 
 def _reference_scores(job: Job) -> NDArray[np.float64] | None:
@@ -197,13 +192,13 @@ def _reference_scores(job: Job) -> NDArray[np.float64] | None:
             *(REFERENCE_MODEL, f"{len(job.texts):,}"),
         )
         return None
-    return _score_array(_control_rows(job, REFERENCE_MODEL))
+    return _metric_control(job, REFERENCE_MODEL)
 
 
-def _control_rows(job: Job, name: str) -> list[PairScore]:
-    return job_scores(
-        job, _control_scores(name, tuple(job.texts)), 1, lambda texts: _control_scores(name, tuple(texts))
-    ).rows
+def _metric_control(job: Job, name: str) -> NDArray[np.float64]:
+    scored = _control_scores(name, tuple(job.texts))
+    rows = job_scores(job, scored, 1, lambda texts: _control_scores(name, tuple(texts))).rows
+    return np.array([row.score for row in rows], dtype=np.float64)
 
 
 @lru_cache(maxsize=4)
@@ -255,9 +250,8 @@ def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Align
         ids = source.ratings.columns.id.tolist()
         if all(name.endswith(PAGE) for name in file.answers) and not file.answers.keys() & set(ids):
             file = replace(file, answers={name.removesuffix(PAGE): answer for name, answer in file.answers.items()})
-        unrated = source.ratings.unrated
-        file = replace(file, answers={key: answer for key, answer in file.answers.items() if key not in unrated})
-        aligned = align(file, ids, f"ratings of {source.name} ({source.split})")
+        rated = {key: answer for key, answer in file.answers.items() if key not in source.ratings.unrated}
+        aligned = align(replace(file, answers=rated), ids, f"ratings of {source.name} ({source.split})")
         return column_of(file.metric, [answer.oriented(sign) for answer in aligned], file.signed(content))
     row_ids = [row.id for row in source.rows]
     if file.answers.keys() <= set(row_ids):
@@ -285,11 +279,16 @@ def column_of(
     """Return a metric's column from one score per row (higher: more support). fields: of its signature."""
     statuses = [answer.status for answer in per_row]
     cut = {row: answer.cut for row, answer in enumerate(per_row) if answer.cut}
-    return AlignedColumn(name, "metric", _score_array(per_row), statuses, fields, ledger, cut=cut)
+    score = np.array([answer.score for answer in per_row], dtype=np.float64)
+    return AlignedColumn(name, "metric", score, statuses, fields, ledger, cut=cut)
 
 
-def _score_array(scores: Sequence[PairScore]) -> NDArray[np.float64]:
-    return np.array([np.nan if pair.score is None else pair.score for pair in scores], dtype=np.float64)
+def array_column(
+    name: str, score: NDArray[np.float64], fields: Mapping[str, object], unscored: Status = Status.ABSENT
+) -> AlignedColumn:
+    """Return a metric's column from scores, (n,). unscored: why a row has none. fields: of its signature."""
+    statuses = Coded((Status.OK, unscored), np.isnan(score).astype(np.int8))
+    return AlignedColumn(name, "metric", score, statuses, fields)
 
 
 def ledger_of(scores: Collection[PairScore]) -> Ledger:
@@ -316,12 +315,10 @@ def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
             metric: (np.array([by_id.get(row.id) for row in source.rows], dtype=np.float64), sha256_json(dict(by_id)))
             for metric, by_id in source.corpus.scores.items()
         }
-    columns: list[AlignedColumn] = []
-    for metric, (score, fingerprint) in scores.items():
-        statuses = Coded((Status.OK, Status.ABSENT), np.isnan(score).astype(np.int8))
-        fields = {"metric": f"{metric}@published", "scores": f"sha256:{fingerprint[:12]}"}
-        columns.append(AlignedColumn(metric, "metric", score, statuses, fields))
-    return columns
+    return [
+        array_column(metric, score, {"metric": f"{metric}@published", "scores": f"sha256:{fingerprint[:12]}"})
+        for metric, (score, fingerprint) in scores.items()
+    ]
 
 
 def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[AlignedColumn]:

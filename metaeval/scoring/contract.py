@@ -46,7 +46,7 @@ class PairScore(NamedTuple):
 
     def oriented(self, direction: int) -> PairScore:
         """Return the result with its score, if any, times the card's `direction`, so that higher is more support."""
-        return self if self.score is None else self._replace(score=direction * self.score)
+        return self if self.score is None or direction == 1 else self._replace(score=direction * self.score)
 
 
 class ThreeWay(NamedTuple):

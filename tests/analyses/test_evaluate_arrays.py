@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 import metaeval
 from metaeval.errors import UserError
-from metaeval.files import csv_text
+from metaeval.files import csv_text, sha256_json
 
 pyarrow = pytest.importorskip("pyarrow")
 torch = pytest.importorskip("torch")
@@ -195,3 +195,15 @@ def test_ratings_that_are_no_levels_are_read_as_ratings(arrays, caplog):
 def test_wrong_arrays_are_one_sentence(scores, labels, groups, says):
     with pytest.raises(UserError, match=says):
         metaeval.evaluate_arrays(scores, labels, groups)
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pandas.Series])
+def test_signatures_hold_the_hash_of_the_scores_by_row_number(kind):
+    scores = [0.5, -0.0, 1e-7, 1e18, None, 3, -2.5e300, 0.1, 7.0, 12.25, 0.3]
+    content = {f"{row:02}": score if score is None else float(score) for row, score in enumerate(scores)}
+    labels = [2, 0, 1, 2, 0, 1, None, 2, 0, 1, 2]
+    numbers = kind([np.nan if score is None else score for score in scores])
+    for result in metaeval.evaluate_arrays({"mine": numbers}, kind([np.nan if x is None else x for x in labels])):
+        (row,) = [row for row in result.rows if row.kind == "metric"]
+        assert f"sha256:{sha256_json(content)[:12]}" in row.signature
+        assert (row.total, row.scored, row.statuses) == (10, 9, {"absent": 1})
