@@ -75,9 +75,9 @@ than an unsupported one. 50 is chance. Full / none ROC-AUC (FS-NS), the easier h
 INTRO = f"""\
 # Which metric should I use?
 
-On data like yours you compare metrics yourself: `metaeval run -d wice -m overlap,support-mini,autoais`. Below are the
-metrics that run offline on a laptop, on English data sets with human labels. For large models and judges, and more data
-sets, <a href="../reference-results.html">**choose a task, a language and a budget**</a>
+On data like yours you compare metrics yourself: `metaeval run -d wice -m overlap,support-mini,minilm-bertscore`. Below
+are the metrics that run offline on a laptop, on English data sets with human labels. For large models and judges, and
+more data sets, <a href="../reference-results.html">**choose a task, a language and a budget**</a>
 (`results/reference/index.html`).
 
 Values have 95 % intervals over whole groups. An asterisk marks one that rests on fewer than {FEW} effective groups, and
