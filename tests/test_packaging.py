@@ -118,9 +118,10 @@ def test_pip_installs_a_clone_with_all_that_it_needs_and_no_torch(clone, tmp_pat
     if ended.returncode and "ould not find a version" in ended.stderr:
         pytest.skip("no package index within reach: what metaeval needs cannot be installed")
     assert ended.returncode == 0, ended.stderr
-    listed = call(python, "-m", "pip", "list", "--format", "freeze", cwd=tmp_path)
+    # -I: without the packages of PYTHONPATH.
+    listed = call(python, "-I", "-m", "pip", "list", "--format", "freeze", cwd=tmp_path)
     assert "torch==" not in listed
-    assert "1,054 scored" in call(python.with_name("metaeval"), "run", "--full", cwd=tmp_path)
+    assert "1,054 scored" in call(python, "-I", "-m", "metaeval", "run", "--full", cwd=tmp_path)
 
 
 def test_the_version_stands_in_one_place_and_the_changelog_has_it():
