@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
@@ -128,8 +129,6 @@ def _run(options: RunOptions, progress: Progress) -> Done | Parts:
 
 def _without(options: RunOptions, error: NoModelError) -> list[str]:
     """Return lines with the commands that lead to the tables although the model of a metric is not here."""
-    import shlex
-
     from metaeval.analyses.command_words import words_of
 
     def typed(command: str, takes: str) -> str:
@@ -196,8 +195,6 @@ def next_step(
     The command compares a single metric with another, plans for leading metrics without a significant difference,
     learns a threshold for a metric that leads alone, and evaluates scores that are levels as verdicts.
     """
-    import shlex
-
     from metaeval.analyses.command_words import words_of
     from metaeval.report.ranking_measures import headlines, top
     from metaeval.runs.run import are_decided

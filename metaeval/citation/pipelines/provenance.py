@@ -188,10 +188,10 @@ def verdicts(backends: Iterable[Backend], soft: str, decided: str) -> Note:
 
 UNCHECKED = Note(
     "unchecked",
-    "no person has labelled these answers, so how often the judge errs on them is not known: metaeval label FILE -o "
-    "SHEET, then metaeval estimate FILE --labels SHEET",
+    "no labels by people are used here, so how often the judge errs on these answers is not known: metaeval label FILE "
+    "-o SHEET, then metaeval estimate FILE --labels SHEET",
 )
-"""The note on verdicts that no labels of the same answers back."""
+"""The note on verdicts that were not compared with labels of the same answers."""
 
 
 def texts_by_system(panel: SystemPanel, texts_of: Callable[[int], Sequence[str]]) -> str:
