@@ -25,7 +25,8 @@ from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.classification import accuracy, balanced_accuracy, decision_counts, level_f1, resampled
 from metaeval.stats.decisions import Objective, best_thresholds, decide, nested_decisions
-from metaeval.stats.intervals import ValueWithInterval, intervals
+from metaeval.stats.estimate import Estimate
+from metaeval.stats.intervals import intervals
 from metaeval.stats.resampling import replicate
 
 _LEVELS: Mapping[str, int] = {"full": 2, "partial": 1}
@@ -41,7 +42,7 @@ MEASURES = {
 """Measures of two-way decisions, from counts (..., 2, 2) with gold in rows: F1 is of "supported", kappa is Cohen's."""
 
 
-DecisionMeasures = Mapping[str, ValueWithInterval]
+DecisionMeasures = Mapping[str, Estimate]
 """Agreement of two-way decisions with the human labels, by measure."""
 
 
@@ -202,12 +203,12 @@ def calibration_sheet(
 
 
 def _cells(rated: DecisionMeasures) -> list[Cell]:
-    return [cell(*estimate[:3], THREE) for estimate in rated.values()]
+    return [cell(*estimate.ends, THREE) for estimate in rated.values()]
 
 
 def _numbers(prefix: str, rated: DecisionMeasures | None) -> dict[str, float | None]:
-    return {
-        f"{prefix}{name.lower().replace(' ', '_')}{end}": rated[name][:3][place] if rated else None
-        for name in MEASURES
-        for place, end in enumerate(("", "_low", "_high"))
-    }
+    numbers: dict[str, float | None] = {}
+    for name in MEASURES:
+        estimate = rated[name] if rated else Estimate(None)
+        numbers |= estimate.record(f"{prefix}{name.lower().replace(' ', '_')}")
+    return numbers

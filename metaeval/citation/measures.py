@@ -15,6 +15,7 @@ from metaeval.citation import citation_table
 from metaeval.citation.citation_table import CitationLine, Untitled, Zero
 from metaeval.citation.data_model import Answer, Entails, NliPair, Verdict, group_of
 from metaeval.stats.arrays import Floats, Ints, codes_of, group_totals, ratio, weighted_sums
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import COUNTS, SHARES, Ends
 from metaeval.stats.intervals import DEFAULT, Resampling, intervals
 from metaeval.stats.resampling import Draws, Prepared, Tile, percentile_interval, replicate
@@ -54,40 +55,6 @@ class Statistic:
     of: Callable[[Floats], Floats]
     counts: Floats
     ends: Ends | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ValueInterval:
-    """A value with its confidence interval; None where undefined."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def ends(self) -> tuple[float | None, float | None, float | None]:
-        """Return (value, low, high)."""
-        return self.value, self.low, self.high
-
-    def named(self, name: str) -> dict[str, float | None]:
-        """Return the fields NAME, NAME_low and NAME_high of a record."""
-        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
-
-
-@dataclass(frozen=True, slots=True)
-class SystemEstimate:
-    """A value of a set of answers with its interval; None where undefined, and without an interval (`interval_over`).
-
-    answers: number of answers with a value; undefined: number without, which are left out. groups: number of groups
-    with a value.
-    """
-
-    value: float | None
-    low: float | None
-    high: float | None
-    answers: int
-    undefined: int
-    groups: int
 
 
 def citation_shares(
@@ -287,9 +254,7 @@ def groups_with_value(statistic: Statistic, rows: Ints, group: Ints) -> int:
     return int((~np.isnan(statistic.of(alone.T))).sum())
 
 
-def interval_over(
-    statistic: Statistic, rows: Ints, group: Ints, n_groups: int, resampling: Resampling
-) -> ValueInterval:
+def interval_over(statistic: Statistic, rows: Ints, group: Ints, n_groups: int, resampling: Resampling) -> Estimate:
     """Return the value over some answers and its interval, if there is one; it takes at least two groups with a value.
 
     rows: indices of the answers. group: (n,) codes of all answers. n_groups: number of codes.
@@ -301,38 +266,35 @@ def interval_over(
 
 def interval_by(
     run: Callable[[Draws], Floats], rows: Ints, resampling: Resampling, ends: Ends | None = None
-) -> list[ValueInterval]:
+) -> list[Estimate]:
     """Return one or several values with their intervals; see `metaeval.stats.intervals.intervals`.
 
     run: computes the values under each weighting of the groups, (R,), or (K, R) for K values. rows: (groups,) number of
     rows of each group. ends: the range of the values.
     """
-    return [ValueInterval(*interval[:3]) for interval in intervals(run, rows, resampling, ends)]
+    return intervals(run, rows, resampling, ends)
 
 
-def interval_of(values: Floats, level: float) -> ValueInterval:
+def interval_of(values: Floats, level: float) -> Estimate:
     """Return values[0] (of the input) with the percentile interval of values[1:] (of the resamples), if there is one.
 
     It is for discrete measures, such as numbers of flips.
     """
     if np.isnan(values[0]):
-        return ValueInterval(None)
+        return Estimate(None)
     ends = percentile_interval(values[1:], level) if values.size > 1 else None
-    return ValueInterval(float(values[0]), *(ends or (None, None)))
+    return Estimate(float(values[0]), *(ends or (None, None)))
 
 
-def estimate(statistic: Statistic, group: Ints, n_groups: int, resampling: Resampling = DEFAULT) -> SystemEstimate:
-    """Return the value over all answers with its cluster interval. group: (n,) code of each answer's group.
+def estimate(statistic: Statistic, group: Ints, n_groups: int, resampling: Resampling = DEFAULT) -> Estimate:
+    """Return the value over all answers with its cluster interval, and the number `n` of answers that have a value.
 
-    Raises ValueError if the lengths differ.
+    group: (n,) code of each answer's group. Raises ValueError if the lengths differ.
     """
     if len(statistic.moments) != group.size:
         raise ValueError(f"values of {len(statistic.moments)} answers, but {group.size} group codes")
-    rows = np.arange(group.size)
-    interval = interval_over(statistic, rows, group, n_groups, resampling)
-    counted = int((~np.isnan(statistic.of(statistic.moments.T))).sum())
-    groups = groups_with_value(statistic, rows, group)
-    return SystemEstimate(interval.value, interval.low, interval.high, counted, group.size - counted, groups)
+    interval = interval_over(statistic, np.arange(group.size), group, n_groups, resampling)
+    return replace(interval, n=int((~np.isnan(statistic.of(statistic.moments.T))).sum()))
 
 
 def _by_group(statistic: Statistic, rows: Ints, group: Ints, n_groups: int) -> Floats:

@@ -12,6 +12,7 @@ from metaeval.citation import measures
 from metaeval.citation.data_model import Answer
 from metaeval.stats.agreement import pair_signs, rank_agreement
 from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Resampling
 from metaeval.stats.resampling import Draws, bootstrap
 
@@ -51,7 +52,7 @@ class SystemPanel:
         rows = self.rows(system)
         return {name: self.interval_over(statistic, rows).ends for name, statistic in statistics.items()}
 
-    def interval_over(self, statistic: measures.Statistic, rows: Ints) -> measures.ValueInterval:
+    def interval_over(self, statistic: measures.Statistic, rows: Ints) -> Estimate:
         """Return a statistic of the answers at these indices; see `measures.interval_over`."""
         return measures.interval_over(statistic, rows, self.group, self.n_groups, self.resampling)
 
@@ -118,8 +119,8 @@ class BackendAgreement:
     measure: str
     first: str
     second: str
-    tau: measures.ValueInterval
-    flips: measures.ValueInterval
+    tau: Estimate
+    flips: Estimate
     pairs: int
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import Ends, Influence, of_left_out, t_interval
 from metaeval.stats.resampling import Draws, bootstrap, jackknife
 
@@ -37,22 +37,9 @@ class Resampling:
 DEFAULT = Resampling()
 
 
-class ValueWithInterval(NamedTuple):
-    """A value, None if undefined, and its interval from low to high, None if there is none.
-
-    note: why there is no interval; or "". effective: effective number of groups.
-    """
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    note: str = ""
-    effective: float | None = None
-
-
 def intervals(
     run: Callable[[Draws], Floats], rows: Ints, resampling: Resampling, ends: Ends | None = None
-) -> list[ValueWithInterval]:
+) -> list[Estimate]:
     """Return the values of K measures, each with its interval.
 
     run: from `Draws` of n weightings to values (n,), or (K, n), the first those of the input. rows: (G,) number of rows
@@ -60,18 +47,17 @@ def intervals(
     the measures can have; None: they have no range.
     """
     held = int(np.count_nonzero(rows))
-    if not (resampling.n > 0 and held > 1):
-        return [_found(value, None, held, resampling) for value in np.atleast_2d(run(bootstrap(rows.size, 0, 0)))[:, 0]]
-    left_out = np.atleast_2d(run(jackknife(rows.size)))
-    return [_found(values[0], of_left_out(values, rows, ends), held, resampling) for values in left_out]
-
-
-def _found(value: float, influence: Influence | None, groups: int, resampling: Resampling) -> ValueWithInterval:
-    if np.isnan(value):
-        return ValueWithInterval(None)
-    interval, note, effective = studentised_interval(influence, groups, resampling)
-    low, high = interval or (None, None)
-    return ValueWithInterval(float(value), low, high, note, effective)
+    sampled = resampling.n > 0 and held > 1
+    estimates = []
+    for values in np.atleast_2d(run(jackknife(rows.size) if sampled else bootstrap(rows.size, 0, 0))):
+        if np.isnan(values[0]):
+            estimates.append(Estimate(None))
+            continue
+        influence = of_left_out(values, rows, ends) if sampled else None
+        interval, note, effective = studentised_interval(influence, held, resampling)
+        low, high = interval or (None, None)
+        estimates.append(Estimate(float(values[0]), low, high, note=note, effective=effective))
+    return estimates
 
 
 def studentised_interval(

@@ -50,14 +50,14 @@ def test_separate_levels_are_parted_half_way(corpus):
     assert full.threshold == pytest.approx((1 + 0.75) / 2)
     assert partial.threshold == pytest.approx((0.75 + 0.25) / 2)
     for one in (full, partial):
-        values = {name: value[0] for name, value in one.out_of_fold.items()}
+        values = {name: value.value for name, value in one.out_of_fold.items()}
         assert values == dict.fromkeys(("balanced accuracy", "F1", "accuracy", "kappa"), 1.0)
         # Nothing goes wrong in 10 groups: the least that gives such a sample once in 20, on kappa's scale of -1 to 1.
-        assert one.out_of_fold["kappa"][1:3] == pytest.approx((2 * 0.05 ** (1 / 10) - 1, 1.0))
+        assert one.out_of_fold["kappa"].ends[1:] == pytest.approx((2 * 0.05 ** (1 / 10) - 1, 1.0))
     assert (full.rows, full.positives, partial.positives) == (30, 10, 20)
     # The card's 0.63 takes the ten partial ones in: of 20 not full, 10 are told so. (1 + 1/2) / 2.
     assert full.declared[0] == 0.63
-    assert full.declared[1]["balanced accuracy"][0] == pytest.approx(0.75)
+    assert full.declared[1]["balanced accuracy"].value == pytest.approx(0.75)
 
 
 def test_the_sheet_is_what_a_calibration_is_read_from(corpus, tmp_path):
@@ -103,7 +103,7 @@ def test_the_thresholds_that_cards_declare_are_those_of_wice_dev(name, tmp_path)
     # What is said of the declared threshold, from scikit-learn on the same rows.
     rows = judged(decision_frame(panel), panel.columns[0])
     human, decided = rows.gold == 2, rows.score >= found.declared[0]
-    values = {measure: value[0] for measure, value in found.declared[1].items()}
+    values = {measure: value.value for measure, value in found.declared[1].items()}
     assert values["balanced accuracy"] == pytest.approx(balanced_accuracy_score(human, decided), abs=1e-12)
     assert values["F1"] == pytest.approx(f1_score(human, decided), abs=1e-12)
     assert values["kappa"] == pytest.approx(cohen_kappa_score(human, decided), abs=1e-12)

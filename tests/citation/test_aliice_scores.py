@@ -20,7 +20,6 @@ from metaeval.citation.citation_table import claims_of, unjudged_claim
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.marks_and_sentences import find_marks, find_sentence_splitter
 from metaeval.citation.measures import (
-    SystemEstimate,
     citation_shares,
     estimate,
     f1,
@@ -34,6 +33,7 @@ from metaeval.citation.measures import (
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Resampling
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "aliice_eval.json").read_text(encoding="utf-8"))
@@ -49,10 +49,10 @@ def punkt(punkt_data):
 class Scores:
     """What is measured of answers by the functions that `metaeval cite aliice` calls; precision: the profile's own."""
 
-    recall: SystemEstimate
-    precision: SystemEstimate
-    by_group: SystemEstimate
-    by_mark: SystemEstimate
+    recall: Estimate
+    precision: Estimate
+    by_group: Estimate
+    by_mark: Estimate
     f1: float | None
     spreads: list  # population standard deviations of recall and precision over answers
     cvcp: float | None
@@ -147,7 +147,7 @@ def test_the_released_profile_over_all_answers(punkt):
     assert [expected["recall_std"], expected["precision_std"]] == pytest.approx(scores.spreads, abs=1e-15)
     assert expected["times_not_used_aliice"] == scores.not_parsed
     assert expected["cv"] == pytest.approx(scores.cvcp, abs=1e-15)
-    assert (scores.recall.answers, scores.recall.undefined) == (10, 3)
+    assert scores.recall.n == 10
     # Joint, alone, rest: three calls for all answers together, no pair twice.
     assert len(entails.calls) == 3
     assert len(set(entails.asked)) == len(entails.asked)

@@ -73,7 +73,7 @@ def test_correlations_over_statements_and_responses_are_those_of_columns_written
     assert found.responses["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
     assert (found.n_statements, found.n_responses, found.statements_left_out) == (8, 4, 0)
     rating = estimates(answers, results, resampling=NONE)["rating"]
-    assert (rating.value, rating.answers, rating.undefined) == (pytest.approx((0.5 + 0.5 + 0.25) / 3), 3, 1)
+    assert (rating.value, rating.n) == (pytest.approx((0.5 + 0.5 + 0.25) / 3), 3)
     cited = agreement(answers, results, files[1], "rating", "cited", NONE)
     ours, people = [0.5, 1, 0.25, 1], [0.5, 1, 1 / 3, 1]  # r4 has no citation, and needs none on both sides: 1
     assert cited.responses["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)

@@ -8,6 +8,7 @@ from scipy import stats
 
 from metaeval.citation.measures import AnswerShare, estimate, macro, means, micro
 from metaeval.stats.arrays import weighted_sums
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import COUNTS
 from metaeval.stats.intervals import LOST_WITHOUT_A_GROUP, ONE_GROUP, Resampling, intervals
 
@@ -40,7 +41,7 @@ def test_t_is_the_cluster_standard_error_on_the_logit_scale():
 
 def test_no_interval_says_why():
     one = np.array([3] + [0] * 9)
-    assert intervals(mean, one, Resampling())[0][1:4] == (None, None, ONE_GROUP)
+    assert intervals(mean, one, Resampling()) == [Estimate(VALUES.mean(), note=ONE_GROUP)]
     (few,) = intervals(mean, np.array([1] * 5 + [0] * 5), Resampling())
     assert (few.low, few.note) == (None, "no interval: fewer than 6 effective groups")
     (asked,) = intervals(mean, np.array([1] * 5 + [0] * 5), Resampling(fewest=2))
@@ -50,7 +51,7 @@ def test_no_interval_says_why():
         return np.where(np.concatenate([tile[0] for tile in draws]) == 0, np.nan, mean(draws))
 
     assert intervals(lost, ONES, Resampling())[0].note == LOST_WITHOUT_A_GROUP
-    assert intervals(mean, ONES, Resampling(n=0))[0][1:] == (None, None, "", None)
+    assert intervals(mean, ONES, Resampling(n=0)) == [Estimate(VALUES.mean())]
 
 
 def test_means_of_answers_stay_in_their_range_and_have_a_width_at_its_end():

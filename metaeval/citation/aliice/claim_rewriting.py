@@ -17,10 +17,11 @@ from metaeval.citation.aliice.claims import AnswerClaims, has_mark, without_mark
 from metaeval.citation.chat_models import ChatOptions, chat_request, estimate_for
 from metaeval.citation.citation_table import CitationLine, claims_of, unjudged
 from metaeval.citation.human.annotator_columns import pair_agreement
-from metaeval.citation.measures import AnswerShare, ValueInterval, bounds, citation_shares, macro
+from metaeval.citation.measures import AnswerShare, bounds, citation_shares, macro
 from metaeval.citation.system_comparison import SystemPanel
-from metaeval.llm.budget import Estimate
+from metaeval.llm import budget
 from metaeval.llm.messages import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
+from metaeval.stats.estimate import Estimate
 
 RewritingState = Literal["rewritten", "unparsed", "failed", "too long"]
 """State of a claim. unparsed: the reply cannot be used; failed: there is none; too long: the request was refused as
@@ -29,7 +30,7 @@ too long."""
 PLACES = ("sentence", "claim")
 """The placeholders that a prompt must have; a prompt may also have {reply}, for the form of the reply."""
 
-Measured = tuple[str, ValueInterval, int]
+Measured = tuple[str, Estimate, int]
 """(name of a measure, its value with an interval if it has one, number of claims that the value is computed from)."""
 
 _REPLY = 'Reply with one JSON object and nothing else, of this form: {"claim": "the claim as one complete sentence"}'
@@ -173,7 +174,7 @@ def prompt_of(options: RewriteOptions) -> Prompt:
     return read_prompt(options.prompt_file or PROMPT, PLACES)
 
 
-def estimated(cut: Sequence[Fragment], options: RewriteOptions) -> Estimate:
+def estimated(cut: Sequence[Fragment], options: RewriteOptions) -> budget.Estimate:
     """Return an estimate of what rewriting these claims would still cost; sends no request and needs no key."""
     prompt = prompt_of(options)
     return estimate_for([request_for(each, prompt, options) for each in cut], options)
@@ -274,8 +275,8 @@ class Rejudged:
         return [
             ("same verdict", agreed["equal"], both),
             ("kappa", agreed["kappa"], both),
-            ("supported before", ValueInterval(supported[0]), both),
-            ("supported after", ValueInterval(supported[1]), both),
+            ("supported before", Estimate(supported[0]), both),
+            ("supported after", Estimate(supported[1]), both),
             _share("support lost", int((before > after).sum()), both),
             _share("support gained", int((before < after).sum()), both),
         ]
@@ -302,4 +303,4 @@ def _key(line: CitationLine) -> ClaimKey:
 
 
 def _share(name: str, part: int, whole: int) -> Measured:
-    return name, ValueInterval(part / whole if whole else None), whole
+    return name, Estimate(part / whole if whole else None), whole

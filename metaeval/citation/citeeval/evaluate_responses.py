@@ -53,8 +53,9 @@ from metaeval.citation.citeeval.options_and_values import (
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.data_model import Answer as Response
 from metaeval.citation.data_model import Mark
-from metaeval.citation.measures import SystemEstimate, estimate, group_codes, means
+from metaeval.citation.measures import estimate, group_codes, means
 from metaeval.llm.messages import Answer, Ask
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import DEFAULT, Resampling
 
 CiteEvalMeasure = Literal["rating", "edits", "auto"]
@@ -276,7 +277,7 @@ def estimates(
     results: Sequence[ResponseValues],
     scenario: CitedScenario = "full",
     resampling: Resampling = DEFAULT,
-) -> dict[CiteEvalMeasure, SystemEstimate]:
+) -> dict[CiteEvalMeasure, Estimate]:
     """Return the mean of each measure over the responses that have a value, with its cluster interval, by measure."""
     measures = measures_of(results[0].judged.mode if results else "edits")
     values = {key: [result.values[key, scenario].value for result in results] for key in measures}

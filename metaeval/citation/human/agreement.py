@@ -19,11 +19,12 @@ from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.human.context_attribution import Confusion, confusion
 from metaeval.citation.human.rated_statements import ANNOTATORS, HumanSet, HumanStatement, Level, rating_of
 from metaeval.citation.human.rating_files import match_judgements
-from metaeval.citation.measures import ValueInterval, group_codes, interval_by, interval_of, means, replicates
+from metaeval.citation.measures import group_codes, interval_by, interval_of, means, replicates
 from metaeval.errors import UserError
 from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha, rank_agreement
 from metaeval.stats.arrays import Bools, Floats, Ints, codes_of
 from metaeval.stats.correlations import pearson, rank_correlations
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import SIGNED
 from metaeval.stats.intervals import DEFAULT, Resampling
 from metaeval.stats.resampling import bootstrap, replicate
@@ -85,7 +86,7 @@ def both_levels(
 
 def correlations(
     score: Floats, gold: Floats, group: Ints, resampling: Resampling = DEFAULT
-) -> dict[CorrelationName, ValueInterval]:
+) -> dict[CorrelationName, Estimate]:
     """Return Pearson's r, Spearman's rho and Kendall's tau-b of two columns, (n,) each, with intervals.
 
     group: (n,) codes of the groups that resampling draws. There are no intervals from a single group.
@@ -119,8 +120,8 @@ People = Mapping[str, Sequence[HumanStatement]]
 class RatingAgreement:
     """Correlations over all statements and over all responses, with the numbers of those compared and left out."""
 
-    statements: Mapping[CorrelationName, ValueInterval]
-    responses: Mapping[CorrelationName, ValueInterval]
+    statements: Mapping[CorrelationName, Estimate]
+    responses: Mapping[CorrelationName, Estimate]
     n_statements: int
     n_responses: int
     statements_left_out: int
@@ -222,7 +223,7 @@ class SystemCorrelations:
     measure: str
     rows: int
     of: int
-    correlations: Mapping[CorrelationName, ValueInterval]
+    correlations: Mapping[CorrelationName, Estimate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +235,7 @@ class SystemMeans:
     """
 
     people: Sequence[float | None]
-    measures: Mapping[str, tuple[Sequence[float | None], ValueInterval]]
+    measures: Mapping[str, tuple[Sequence[float | None], Estimate]]
 
 
 def within_systems(level: Level, resampling: Resampling) -> list[SystemCorrelations]:
@@ -272,7 +273,7 @@ def over_systems(level: Level, resampling: Resampling) -> SystemMeans:
     return SystemMeans(_first(mean_values([row.gold for row in rows])), measures)
 
 
-def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[ValueInterval, int]]:
+def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[Estimate, int]]:
     """Return Krippendorff's alphas among the annotators by name, each with its number of units.
 
     Units are statements, or responses where the name says so; counted are those that two or more annotators judged (all
@@ -296,7 +297,7 @@ def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[ValueInte
             "ratings of responses": np.stack([response for _, response in filled]),
         }
         for name, column in units.items():
-            alpha = ValueInterval(_known(krippendorff_alpha(column, "interval")))
+            alpha = Estimate(_known(krippendorff_alpha(column, "interval")))
             table[f"{name}, interval, gaps filled as published"] = alpha, len(column)
         contexts = np.array([judgement.contexts for judgement in judgements], dtype=np.float64)
         contexts = contexts.reshape(len(judgements), ANNOTATORS)
@@ -308,7 +309,7 @@ def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[ValueInte
 
 def _alpha(
     judgements: Floats, distance: Distance, groups: Sequence[str], resampling: Resampling
-) -> tuple[ValueInterval, int]:
+) -> tuple[Estimate, int]:
     """Return Krippendorff's alpha of judgements, (units, annotators), and the number of units that two or more judged.
 
     groups: of each unit.

@@ -17,12 +17,13 @@ from pathlib import Path
 import numpy as np
 
 from metaeval.cell_tables import TypedTable, is_finite, number_of
-from metaeval.citation.measures import ValueInterval, interval_by
+from metaeval.citation.measures import interval_by
 from metaeval.column_roles import RATINGS
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.stats.agreement import alpha_by_groups, fleiss_by_groups
 from metaeval.stats.arrays import Bools, Floats, Ints, codes_of
 from metaeval.stats.classification import decision_counts, resampled, share_equal
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import SHARES, SIGNED
 from metaeval.stats.intervals import Resampling
 from metaeval.stats.resampling import Draws, Prepared, replicate
@@ -155,7 +156,7 @@ def label_columns(texts: Sequence[str], files: int) -> dict[str, list[str]]:
     return sets
 
 
-Kappas = Mapping[str, ValueInterval]
+Kappas = Mapping[str, Estimate]
 
 
 def cohen_kappas(counts: Floats) -> Floats:

@@ -14,11 +14,12 @@ from metaeval.citation.citeeval import citation_edits
 from metaeval.citation.citeeval.evaluate_responses import ResponseValues
 from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
 from metaeval.citation.human.rated_statements import HumanAnswer, HumanStatement, SpanValue, Valued, align
-from metaeval.citation.measures import ValueInterval, interval_by, means, replicates
+from metaeval.citation.measures import interval_by, means, replicates
 from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.correlations import pearson, rank_correlations
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import COUNTS, SIGNED
 from metaeval.stats.intervals import Resampling
 from metaeval.stats.resampling import Draws, replicate
@@ -194,7 +195,7 @@ def _fitted(statements: Sequence[EditedStatement], options: CiteEvalOptions) -> 
     return citation_edits.refit(actions, [statement.rating for statement in statements])
 
 
-def agreement(refit: Refit, resampling: Resampling) -> dict[str, dict[str, ValueInterval]]:
+def agreement(refit: Refit, resampling: Resampling) -> dict[str, dict[str, Estimate]]:
     """Return how the edit distances by the published and by the refitted coefficients agree with human ratings.
 
     Keys are "published", "refit" and "difference" (refit less published, on the same resamples of groups), and within

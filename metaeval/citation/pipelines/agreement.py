@@ -18,7 +18,6 @@ from metaeval.citation.human.annotator_columns import (
     pairs_of,
     read_label_sets,
 )
-from metaeval.citation.measures import ValueInterval
 from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import Pipeline, PipelineMeasure, Run
@@ -30,6 +29,7 @@ from metaeval.files import sha256_json
 from metaeval.report.result import Data
 from metaeval.report.table import Note, plain
 from metaeval.runs.evaluation import resampling_of
+from metaeval.stats.estimate import Estimate
 
 _MEASURES = (
     PipelineMeasure("equal", "equal", "share of the units that both labelled with equal labels", digits=2),
@@ -84,9 +84,9 @@ def _lay_out(read: tuple[Run, LabelTable]) -> pipeline.Layout:
             record: dict[str, Any] = {"labels": labels.name, "readers": name, "units": units}
             cells = []
             for measure in _MEASURES:
-                value = values.get(measure.key, ValueInterval(None))
+                value = values.get(measure.key, Estimate(None))
                 cells.append(interval_cell(value.ends, measure.column))
-                record |= value.named(measure.key)
+                record |= value.record(measure.key)
             lines.add(plain(labels.name), plain(name), [*cells, f"{units:,}"], record)
     headings = ("readers", *(each.label for each in _MEASURES), "units")
     reading = "equal, kappa: on the units that both labelled (all: mean of the pairs); Fleiss: on those that all did"

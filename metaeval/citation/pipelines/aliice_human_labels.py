@@ -19,7 +19,7 @@ from metaeval.citation.human.annotator_columns import (
     pair_agreement,
     read_label_sets,
 )
-from metaeval.citation.measures import AnswerShare, ValueInterval, macro, means
+from metaeval.citation.measures import AnswerShare, macro, means
 from metaeval.citation.pipelines.alce_and_aliice_steps import RECALL, CitedAnswers
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance
@@ -28,13 +28,14 @@ from metaeval.errors import UserError, unknown
 from metaeval.report.result import Column
 from metaeval.report.table import Cell, ColumnGroup, Note, Record, Table, format_value
 from metaeval.stats.arrays import Bools, Floats, Ints
+from metaeval.stats.estimate import Estimate
 
 _ONE, _TWO = (Column(key="", label="", digits=digits) for digits in (1, 2))
 UTILITIES: Mapping[str, Column] = {"utility": _ONE, "citation_utility": _TWO}
 QUALITIES = ("recall", "precision")
 ALIICE = "ALiiCE"
 EVERY = "all systems"
-_UNKNOWN = ValueInterval(None)
+_UNKNOWN = Estimate(None)
 
 
 def read_people(paths: Sequence[Path], texts: Sequence[str]) -> LabelTable | None:
@@ -106,7 +107,7 @@ class LabelledAnswers:
         means: Floats = np.divide(sums[0], sums[1], out=np.full(sums[0].shape, np.nan), where=sums[1] > 0)
         return means
 
-    def values(self, rows: Ints) -> dict[str, ValueInterval]:
+    def values(self, rows: Ints) -> dict[str, Estimate]:
         """Return the values of a line of Table 4 over the labelled ones of the answers `rows`.
 
         Names: people_LABELS (mean over answers and annotators), fleiss_LABELS, aliice_LABELS, kappa_LABELS.
@@ -115,7 +116,7 @@ class LabelledAnswers:
         units = np.flatnonzero(np.isin(self.answer, rows))
         judged = self.cited.judged[0]
         aliice: Mapping[str, Sequence[AnswerShare]] = {"recall": judged.recall, "precision": judged.precision}
-        values: dict[str, ValueInterval] = {}
+        values: dict[str, Estimate] = {}
         for labels in self.people.sets:
             of_readers = self.by_answer(labels.values(np.arange(self.answer.size)))
             known = ~np.isnan(of_readers)
@@ -130,7 +131,7 @@ class LabelledAnswers:
                 values[f"kappa_{labels.name}"] = self._kappa(labels, of_readers, shares, labelled)
         return values
 
-    def _kappa(self, labels: LabelSet, of_readers: Floats, shares: Sequence[AnswerShare], rows: Ints) -> ValueInterval:
+    def _kappa(self, labels: LabelSet, of_readers: Floats, shares: Sequence[AnswerShare], rows: Ints) -> Estimate:
         """Return the mean of Cohen's kappas of ALiiCE and each annotator on whether an answer's value is at least 1."""
         panel = self.cited.panel
         machine = np.array([np.nan if share.value is None else share.value for share in shares], dtype=np.float64)
@@ -177,7 +178,7 @@ def people_sheet(cited: CitedAnswers, people: LabelTable, around: Provenance) ->
     return around.lines("table-4", "People's labels and ALiiCE", headings, lines, notes, groups)
 
 
-def _cells(values: Mapping[str, ValueInterval]) -> list[Cell | str]:
+def _cells(values: Mapping[str, Estimate]) -> list[Cell | str]:
     cells: list[Cell | str] = []
     for name, column in UTILITIES.items():
         mean, fleiss = (values.get(f"{kind}_{name}", _UNKNOWN).value for kind in ("people", "fleiss"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -299,9 +299,10 @@ def _scores(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note]) 
             cells.append(interval_cell((value.value, value.low, value.high), column))
             known = least is not None and most is not None
             ends.append(f"{format_value(least, column)} to {format_value(most, column)}" if known else UNDEFINED)
-            record = {"system": system, "measure": key, **asdict(value), "least": least, "most": most}
+            record = {"system": system, "measure": key, "value": value.value, "low": value.low, "high": value.high}
+            record |= {"answers": value.n, "undefined": len(answers) - (value.n or 0), "least": least, "most": most}
             table.records.append(record)
-        table.add("", system, [*cells, f"{[*values.values()][-1].answers:,} of {len(answers):,}"])
+        table.add("", system, [*cells, f"{[*values.values()][-1].n:,} of {len(answers):,}"])
         if _incomplete(rated):
             table.add(_BOUNDS, system, [*ends, ""])
     headings = ["system", *(measure.label for measure in shown_measures(rated).values()), "answers"]

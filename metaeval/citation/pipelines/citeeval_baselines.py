@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from metaeval.citation.chat_models import ChatOptions, Spent, spent_on
 from metaeval.citation.citeeval.baselines import (
@@ -38,7 +38,7 @@ from metaeval.citation.citeeval.options_and_values import (
 )
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.data_model import NliPair
-from metaeval.citation.measures import SystemEstimate, estimate, group_codes, means
+from metaeval.citation.measures import estimate, group_codes, means
 from metaeval.citation.pipelines.alce_and_aliice_steps import F1, PRECISION, RECALL
 from metaeval.citation.pipelines.layout import Entry, scores_grid
 from metaeval.citation.pipelines.metric_verdicts import Backend
@@ -50,6 +50,7 @@ from metaeval.report.table import Cell, Note, Record, Scalar, Table, format_valu
 from metaeval.runs.evaluation import resampling_of
 from metaeval.runs.loaded_metrics import LoadedMetrics, plug_in
 from metaeval.runs.verdict_cutoffs import judge_of
+from metaeval.stats.estimate import Estimate
 
 _Bounds = tuple[float | None, float | None]
 """The lower and upper bound of a value."""
@@ -367,7 +368,7 @@ def _sheet(
             by_column = {c: _mean(rated, [result.answers[n][c.key] for n in numbers], numbers) for c in columns}
             ends = {column.key: (mean.value, mean.low, mean.high) for column, (mean, _) in by_column.items()}
             entries.append(Entry(system, result.name, ends))
-            known = sorted({mean.answers for mean, _ in by_column.values()})
+            known = sorted({mean.n or 0 for mean, _ in by_column.values()})
             answers.append(
                 f"{' to '.join(f'{number:,}' for number in (known[0], *known[1:][-1:]))} of {len(numbers):,}"
             )
@@ -378,12 +379,13 @@ def _sheet(
                     f"{c.label} {format_value(low, c)} to {format_value(high, c)}"
                     for c, (_, low, high) in missing.items()
                 ]
-                in_part = max(mean.undefined for mean, *_ in missing.values())
+                in_part = max(len(numbers) - (mean.n or 0) for mean, *_ in missing.values())
                 of = f"(judgements are missing in up to {in_part:,} of {count(len(numbers), 'answer')})"
                 open_.append((plain(f"{system}, {result.name}"), f"{', '.join(ranges)} {of}"))
             records += [
-                {"system": system, stub: result.name, "measure": column.key, **asdict(mean)}
-                | {"least": least, "most": most}
+                {"system": system, stub: result.name, "measure": column.key}
+                | {"value": mean.value, "low": mean.low, "high": mean.high}
+                | {"answers": mean.n, "undefined": len(numbers) - (mean.n or 0), "least": least, "most": most}
                 for column, (mean, (least, most)) in by_column.items()
             ]
     notes = [
@@ -419,10 +421,10 @@ def _reading(rated: RatedAnswers, name: str) -> str:
     return f"{text}; no answer was found in {count(refusals, 'answer')}: read as {without}"
 
 
-def _mean(rated: RatedAnswers, values: Sequence[Open], numbers: Sequence[int]) -> tuple[SystemEstimate, _Bounds]:
+def _mean(rated: RatedAnswers, values: Sequence[Open], numbers: Sequence[int]) -> tuple[Estimate, _Bounds]:
     """Return the estimated mean of `values` over a system's answers (`numbers`), and its bounds (least, most).
 
-    A missing value counts by its point estimate; undefined ones are left out. `answers` counts the known ones.
+    A missing value counts by its point estimate; undefined ones are left out. `n` counts the known ones.
     """
     run = rated.reading.run
     group, n_groups = group_codes([run.answers[number] for number in numbers])
@@ -435,4 +437,4 @@ def _mean(rated: RatedAnswers, values: Sequence[Open], numbers: Sequence[int]) -
     whole = sum(value.value is not None for value in values)
     if mean.value is not None and least is not None and most is not None:
         mean = replace(mean, value=min(max(mean.value, least), most))  # it is out only by rounding
-    return replace(mean, answers=whole, undefined=len(values) - whole), (least, most)
+    return replace(mean, n=whole), (least, most)

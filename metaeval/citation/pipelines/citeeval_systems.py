@@ -15,7 +15,7 @@ import numpy as np
 from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, ResponseValues, measures_of
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.agreement import CorrelationName, correlations
-from metaeval.citation.measures import ValueInterval, interval_by, means, replicates
+from metaeval.citation.measures import interval_by, means, replicates
 from metaeval.citation.pipelines.citeeval_baselines import RatedAnswers
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import PipelineMeasure
@@ -25,6 +25,7 @@ from metaeval.errors import UserError, shown
 from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Cell, Note, Table, plain
 from metaeval.stats.arrays import Floats
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import SIGNED
 from metaeval.stats.resampling import Draws
 
@@ -82,7 +83,7 @@ def system_sheets(
     return sheets
 
 
-def difference(panel: SystemPanel, column: AnswerColumn, first: int, second: int) -> ValueInterval:
+def difference(panel: SystemPanel, column: AnswerColumn, first: int, second: int) -> Estimate:
     """Return the first system's mean of `column`, without None, less the second's, with its paired interval."""
     known = np.array([value is not None for value in column], dtype=np.bool_)
     rows = [panel.rows(system) for system in (first, second)]
@@ -107,7 +108,7 @@ def _differences(rated: RatedAnswers, provenance: Provenance, measures: Measures
             gap = difference(panel, column, i, j)
             cells.append(interval_cell(gap.ends, measure.column))
             pair = {"first": first, "second": second, "measure": key}
-            records.append({**pair, **gap.named("difference")})
+            records.append({**pair, **gap.record("difference")})
         table.add("", f"{plain(first)} less {plain(second)}", cells, *records)
     headings = ["systems", *(measure.label for measure in measures.values())]
     title = "Differences between systems, on the same resampled groups"
@@ -126,8 +127,8 @@ def _omission(
         size = sum(words[n] for n in numbers) / len(numbers)
         cells: list[Cell | str] = [interval_cell(mean.ends, THREE), f"{size:,.1f}"]
         cells += [interval_cell(agreed[name].ends, THREE) for name in ("pearson", "spearman")]
-        record = {"system": system, "words": size, "answers": known, **mean.named("omission")}
-        record |= {key: value for name in agreed for key, value in agreed[name].named(name).items()}
+        record = {"system": system, "words": size, "answers": known, **mean.record("omission")}
+        record |= {key: value for name in agreed for key, value in agreed[name].record(name).items()}
         table.add("", system, [*cells, f"{known:,} of {len(numbers):,}"], record)
     reading = Note(
         "reading",
@@ -151,7 +152,7 @@ def _retrieval(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note
             agreed, known = _correlated(panel, column, quality, numbers)
             cells = [cell(mean), *(interval_cell(each.ends, THREE) for each in agreed.values())]
             record = {"system": system, "retrieval": name, "mean": mean, "answers": known}
-            record |= {key: value for each in agreed for key, value in agreed[each].named(each).items()}
+            record |= {key: value for each in agreed for key, value in agreed[each].record(each).items()}
             table.add(plain(system), name, [*cells, f"{known:,} of {len(numbers):,}"], record)
     reading = Note("reading", f"recall, precision: of the gold sources ({GOLD}) among the passages; with them: {main}")
     headings = ["retrieval", "mean", "Pearson", "Spearman", "Kendall", "answers"]
@@ -161,7 +162,7 @@ def _retrieval(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note
 
 def _correlated(
     panel: SystemPanel, first: AnswerColumn, second: AnswerColumn, numbers: Sequence[int]
-) -> tuple[Mapping[CorrelationName, ValueInterval], int]:
+) -> tuple[Mapping[CorrelationName, Estimate], int]:
     """Return the correlations of two columns over those of the answers `numbers` with both values, and their number."""
     pairs = [(n, a, b) for n in numbers if (a := first[n]) is not None and (b := second[n]) is not None]
     codes = np.unique(panel.group[[n for n, *_ in pairs]], return_inverse=True)[1] if pairs else np.empty(0)

@@ -55,8 +55,8 @@ def _agreements(rankings: Rankings, around: Provenance, name: str) -> Table:
             [*cells, f"{pair.pairs:,}"],
             {
                 **{"measure": pair.measure, "one": pair.first, "other": pair.second, "pairs": pair.pairs},
-                **pair.tau.named("tau"),
-                **pair.flips.named("flips"),
+                **pair.tau.record("tau"),
+                **pair.flips.record("flips"),
             },
         )
     headings = ("measure", _TAU.label, _COUNT.label, "of pairs")

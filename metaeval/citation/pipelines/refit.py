@@ -20,7 +20,7 @@ from metaeval.citation.data_model import Answer
 from metaeval.citation.human.rated_statements import HumanAnswer, HumanStatement
 from metaeval.citation.human.rating_files import read_human_set
 from metaeval.citation.human.refitting import FOLDS, Refit, agreement, edited_statements, fit, human_edited
-from metaeval.citation.measures import ValueInterval, group_codes
+from metaeval.citation.measures import group_codes
 from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.citeeval import OWNERS, check_edited, read_judge
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge
@@ -35,6 +35,7 @@ from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Note, Table, plain
 from metaeval.runs.evaluation import resampling_of
 from metaeval.setting_types import one_of
+from metaeval.stats.estimate import Estimate
 
 MEASURES = (
     PipelineMeasure("pearson", "Pearson", "Pearson correlation with human ratings"),
@@ -209,7 +210,7 @@ def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenan
     )
 
 
-def _agreement(agreed: Mapping[str, Mapping[str, ValueInterval]], around: Provenance) -> Table:
+def _agreement(agreed: Mapping[str, Mapping[str, Estimate]], around: Provenance) -> Table:
     table = TableLines()
     for key, measures in agreed.items():
         cells = [interval_cell(interval.ends, THREE) for interval in measures.values()]

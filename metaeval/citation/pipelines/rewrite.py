@@ -142,7 +142,7 @@ def _scores(heard: _Rewritten, rejudged: Rejudged, around: Provenance) -> Table:
         before, after = (panel.interval_over(statistic, every) for statistic in both)
         (change,) = interval_by(changed, rows, panel.resampling, SIGNED)
         cells = [interval_cell(interval.ends, measure.column) for interval in (before, after)]
-        record = {"measure": measure.key, **before.named("before"), **after.named("after"), **change.named("change")}
+        record = {"measure": measure.key, **before.record("before"), **after.record("after"), **change.record("change")}
         table.add("", measure.label, [*cells, interval_cell(change.ends, measure.column)], record)
     return around.lines("rewriting-scores", "Before and after", ("measure", "before", "after", "change"), table)
 

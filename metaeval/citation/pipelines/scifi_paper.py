@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from metaeval.citation.measures import Statistic, ValueInterval, interval_by, micro, replicates, value_of
+from metaeval.citation.measures import Statistic, interval_by, micro, replicates, value_of
 from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import Layout, NameList, Pipeline, PipelineMeasure
 from metaeval.citation.pipelines.provenance import Provenance, data_note, data_of
@@ -26,6 +26,7 @@ from metaeval.report.result_tables import cell, rank
 from metaeval.report.table import Cell, Note, Rank, Record, Table, TableRow, format_value, plain
 from metaeval.setting_types import as_list
 from metaeval.stats.arrays import Floats, Ints, group_totals
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import COUNTS
 from metaeval.stats.resampling import Draws
 
@@ -276,11 +277,11 @@ def _on_common_groups(assessed: Assessed, rows: Sequence[Ints], pair: str) -> tu
     return kept, sum(each.size for each in rows) - sum(each.size for each in kept)
 
 
-def _difference(assessed: Assessed, statistic: Statistic, rows: Sequence[Ints]) -> ValueInterval:
+def _difference(assessed: Assessed, statistic: Statistic, rows: Sequence[Ints]) -> Estimate:
     """Return a statistic of the second rows less that of the first, with its interval; None if either is undefined."""
     panel = assessed.run.panel
     if any(value_of(statistic, each) is None for each in rows):
-        return ValueInterval(None)
+        return Estimate(None)
 
     def run(draws: Draws) -> Floats:
         before, after = (replicates(statistic, each, panel.group, draws) for each in rows)

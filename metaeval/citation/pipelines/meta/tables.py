@@ -14,7 +14,6 @@ from metaeval.citation.human.agreement import RatingAgreement
 from metaeval.citation.human.benchmark_statistics import bench_statistics
 from metaeval.citation.human.context_attribution import ClassScore
 from metaeval.citation.human.rated_statements import Level
-from metaeval.citation.measures import ValueInterval
 from metaeval.citation.pipelines.layout import TableLines, brief_grid, grid_of, interval_cell
 from metaeval.citation.pipelines.meta.data_model import Measurement, MetaEvaluation
 from metaeval.citation.pipelines.provenance import Provenance, data_of, ranking_intervals, uncertainty
@@ -23,6 +22,7 @@ from metaeval.files import sha256_json
 from metaeval.report.result import Column, Data
 from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Cell, Note, Record, Scalar, Table, blocks_of, format_value, plain, share
+from metaeval.stats.estimate import Estimate
 
 _JUDGED: Mapping[str, CiteEvalMeasure] = {
     "citeeval:auto": "auto",
@@ -165,7 +165,7 @@ def _annotators(meta: MetaEvaluation, around: Provenance) -> Table | None:
     table = TableLines()
     for name, (interval, number) in agreement.alphas(meta.read.human, meta.resampling).items():
         alpha = interval_cell(interval.ends, THREE)
-        table.add("", name, [alpha, f"{number:,}"], {"what": name, **interval.named("alpha"), "units": number})
+        table.add("", name, [alpha, f"{number:,}"], {"what": name, **interval.record("alpha"), "units": number})
     title = "Agreement between annotators (Krippendorff's alpha)"
     return around.lines("annotators", title, ("of", "alpha", "units"), table) if table.records else None
 
@@ -189,7 +189,7 @@ def _within(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
         cells = [interval_cell(interval.ends, RANKS_DIGITS) for interval in row.correlations.values()]
         record: dict[str, Scalar] = {"system": row.system, "measure": row.measure, "rows": row.rows, "of": row.of}
         for name, interval in row.correlations.items():
-            record |= interval.named(name)
+            record |= interval.record(name)
         table.add(f"{plain(row.system)}, {row.of:,} {level.unit}", row.measure, cells, record)
     headings = ("measure", *(column.label for column in CORRELATIONS))
     title = f"Agreement with people within each system, over {level.unit}"
@@ -204,7 +204,7 @@ def _systems(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
         record = {
             "measure": name,
             **dict(zip(systems, means, strict=True)),
-            **(tau or ValueInterval(None)).named("tau"),
+            **(tau or Estimate(None)).record("tau"),
         }
         table.add("" if tau is None else "measures", name, [*map(cell, means), agreed], record)
     pairs = len(systems) * (len(systems) - 1) // 2
@@ -246,7 +246,7 @@ def _agreements(meta: MetaEvaluation, around: Provenance) -> Table:
             for column in CORRELATIONS:
                 interval = {str(name): value for name, value in values.items()}[column.key]
                 cells.append(interval_cell(interval.ends, column))
-                record |= interval.named(column.key)
+                record |= interval.record(column.key)
             table.records.append({**record, "rows": rows, "left_out": left_out})
         left = f"{agreed.statements_left_out:,}, {agreed.responses_left_out:,}"
         table.add(f"scenario {scenario}", measurement.name, [*cells, left])
