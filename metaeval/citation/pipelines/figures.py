@@ -1,13 +1,11 @@
-"""Figures of citation pipelines: bars of their measures, lines over rounds, results of protocols, and ALiiCE's trees.
-
-What is drawn of a record is declared by its pipeline (`Pipeline.drawn`).
-"""
+"""Figures of jobs of citation: bars of measures, lines over rounds, results of protocols, and ALiiCE's trees."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from metaeval.analyses.suites.job_figures import figures_of
 from metaeval.citation.aliice.claim_options import aliice_profile
@@ -15,21 +13,22 @@ from metaeval.citation.aliice.claims import draft, has_mark, read
 from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import find_sentence_splitter, split, whole
 from metaeval.citation.parsers.dependency_parsers import find_parser
-from metaeval.citation.pipelines.pipeline import PIPELINE, PipelineMeasure, find_pipeline
 from metaeval.citation.readers.answer_files import gather
 from metaeval.errors import UserError
 from metaeval.files import sha256_file
 from metaeval.report.result import SCHEMA as RESULT
-from metaeval.report.result import Column, Result, load_result, read_versioned
-from metaeval.report.table import Table
+from metaeval.report.result import Result, load_result, read_versioned
+from metaeval.report.table import Record, Table
 from metaeval.report.table_files import SCHEMA, load_table
 from metaeval.runs.job_folder import NAME, read_manifest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from metaeval.citation.pipelines.tree_figure import ClaimTree
-    from metaeval.report.figures.bars import SystemBar
+    from metaeval.citation.parsers.dependency_parsers import Parse
+    from metaeval.citation.pipelines.tree_figure import Highlighted
+
+    ClaimTree: TypeAlias = tuple[Parse, Sequence[Highlighted], str]
 
 _TREES = 6
 """Number of sentences of a job whose trees are drawn."""
@@ -45,42 +44,42 @@ def citation_figures(folders: Sequence[Path]) -> dict[str, Figure]:
     from metaeval.report.figures.bars import system_bars
     from metaeval.report.figures.edit_rounds import round_lines
 
-    bars, columns, level = bars_of(folders)
-    still = [bar for bar in bars if bar.round is None]
-    turns = [bar for bar in bars if bar.round is not None]
-    drawn = {"figure-pipelines": system_bars(still, columns, level)} if still else {}
-    drawn |= {"figure-rounds": round_lines(turns, columns, level)} if turns else {}
+    bars, level = bars_of(folders)
+    still, turns = ([bar for bar in bars if (bar["round"] is None) is alone] for alone in (True, False))
+    drawn = {"figure-pipelines": system_bars(still, level)} if still else {}
+    drawn |= {"figure-rounds": round_lines(turns, level)} if turns else {}
     drawn |= figures_of([result for folder in folders for result in _results(folder)])
     for folder in folders:
         trees = trees_of(folder) if _pipeline(folder) == "aliice" else []
-        drawn |= {f"tree-{folder.name}-{number}": claim_tree(tree) for number, tree in enumerate(trees, start=1)}
+        drawn |= {f"tree-{folder.name}-{number}": claim_tree(*tree) for number, tree in enumerate(trees, start=1)}
     return drawn
 
 
-def bars_of(folders: Sequence[Path]) -> tuple[list[SystemBar], list[Column], float]:
-    """Return a bar for each value in the jobs' tables, the columns of the measures, and the intervals' level."""
-    from metaeval.report.figures.bars import SystemBar
+def bars_of(folders: Sequence[Path]) -> tuple[list[Record], float]:
+    """Return a record for each value with an interval in the jobs' tables, and the intervals' level.
 
-    bars: list[SystemBar] = []
-    columns: dict[str, Column] = {}
+    A record (system, judge, measure, value, low, high, round) is made of one that names its `line` or `system`; its
+    judge is the pipeline (the job's, or the field `pipeline`) with the field `backend` or `judge`. Values for which no
+    judge was needed, whose backend is empty, are left out. Subfolders, of a data set each, are read for tables that
+    compare pipelines.
+    """
+    bars: list[Record] = []
     level = 0.95
     for folder in folders:
-        name = _pipeline(folder)
-        pipeline = find_pipeline(name)
-        measures: Mapping[object, PipelineMeasure] = {measure.key: measure for measure in pipeline.measures}
-        named, along = [name for name in pipeline.drawn[:2] if name], pipeline.drawn[2:]
-        for sheet in _sheets(folder, "*/*.json" if pipeline.drawn[1] == PIPELINE else "*.json"):
+        sheets = [(sheet, False) for sheet in _sheets(folder)] + [
+            (sheet, True) for sheet in _sheets(folder, "*/*.json")
+        ]
+        for sheet, inner in sheets:
             for record in sheet.records:
-                measure = measures.get(record.get("measure"))
-                if measure is None or record.get("value") is None or not all(record.get(name) for name in named):
+                system, backend = record.get("line") or record.get("system"), record.get("backend", record.get("judge"))
+                known = record.get("value") is not None and {"measure", "low"} <= record.keys()
+                if not known or not system or backend == "" or (inner and "pipeline" not in record):
                     continue
-                columns.setdefault(measure.key, measure.column)
                 level = float(sheet.settings.get("level") or level)
-                stub, *colour = (str(record[name]) for name in named)
-                ends: Any = (record["value"], record["low"], record["high"], *(record[name] for name in along))
-                colours = colour if pipeline.drawn[1] == PIPELINE else [pipeline.title, *colour]
-                bars.append(SystemBar(stub, ": ".join(colours), measure.key, *ends))
-    return bars, list(columns.values()), level
+                judge = ": ".join(str(name) for name in (record.get("pipeline", _pipeline(folder)), backend) if name)
+                kept = {name: record.get(name) for name in ("measure", "value", "low", "high", "round")}
+                bars.append({"system": str(system), "judge": judge, **kept})
+    return bars, level
 
 
 def trees_of(folder: Path) -> list[ClaimTree]:
@@ -90,15 +89,8 @@ def trees_of(folder: Path) -> list[ClaimTree]:
     answers, _ = judged_answers(folder, read_manifest(folder), None)
     splitter = find_sentence_splitter("auto")
     texts = (sentence.text for answer in answers for sentence in split(whole(answer.text), splitter))
-    cited = [text for text in texts if has_mark(text)]
-    trees: list[ClaimTree] = []
-    for sentence in cited:
-        tree = tree_of(sentence, parser, profile)
-        if len(tree.claims) > 1:
-            trees.append(tree)
-        if len(trees) == _TREES:
-            break
-    return trees
+    trees = (tree_of(text, parser, profile) for text in texts if has_mark(text))
+    return list(islice((tree for tree in trees if len(tree[1]) > 1), _TREES))
 
 
 def judged_answers(folder: Path, manifest: Mapping[str, Any], data: Path | None) -> tuple[list[Answer], list[str]]:
@@ -117,29 +109,26 @@ def judged_answers(folder: Path, manifest: Mapping[str, Any], data: Path | None)
         )
     changed = [path for path in paths if sha256_file(path) not in named.values()] if named else []
     notes = [f"{path} has changed since it was judged: marks may stand in other places." for path in changed]
-    texts = (manifest.get("analysis") or {}).get("options", {}).get("sources")
-    return gather(paths, str(manifest.get("format", "auto")), Path(texts) if texts else None), notes
+    options = (manifest.get("analysis") or {}).get("options", {})
+    texts, form = options.get("sources"), options.get("format", manifest.get("format", "auto"))
+    return gather(paths, str(form), Path(texts) if texts else None), notes
 
 
 def sentence_tree(sentence: str, parser: str) -> tuple[Figure, str, list[str]]:
     """Return a sentence's tree as figure, the parser and profile, and the claims as lines; `UserError` as `tree_of`."""
     from metaeval.citation.pipelines.tree_figure import claim_tree
 
-    tree = tree_of(sentence, parser)
-    lines = []
-    for number, claim in enumerate(tree.claims, start=1):
-        words = " ".join(tree.tokens[place] for place in claim.places) or sentence
-        lines.append(f"claim {number} {claim.cites}: {words}")
-    return claim_tree(tree), tree.made_by, lines
+    parse, claims, made_by = tree_of(sentence, parser)
+    words = [" ".join(parse.tokens[place] for place in places) or sentence for _, _, places in claims]
+    lines = [f"claim {n} {cites}: {text}" for n, ((cites, _, _), text) in enumerate(zip(claims, words, strict=True), 1)]
+    return claim_tree(parse, claims, made_by), made_by, lines
 
 
 def tree_of(sentence: str, parser: str = "small", profile: str = "paper") -> ClaimTree:
-    """Return the dependency tree of a sentence with citations such as [1], and ALiiCE's claims.
+    """Return the parse of a sentence with citations such as [1], ALiiCE's claims, and the parser with the profile.
 
     Raises `UserError` for a sentence without a citation or too long to parse, and for a parser that is not installed.
     """
-    from metaeval.citation.pipelines.tree_figure import ClaimTree, Highlighted
-
     chosen = aliice_profile(profile)
     parsing = find_parser(parser, chosen.one_root)
     ready = draft(sentence, chosen)
@@ -150,15 +139,11 @@ def tree_of(sentence: str, parser: str = "small", profile: str = "paper") -> Cla
         )
     parse = parsing.parse([ready.text])[0]
     cut = read(ready, parse, chosen)
-    claims = tuple(
-        Highlighted(
-            "".join(f"[{number}]" for number in claim.citations),
-            next((node for node, cited in cut.nodes if cited == claim.citations and node in claim.places), None),
-            claim.places,
-        )
-        for claim in cut.claims
-    )
-    return ClaimTree(parse.tokens, parse.labels, parse.heads, claims, f"{parsing.name}; ALiiCE, profile {profile}")
+    claims: list[Highlighted] = []
+    for claim in cut.claims:
+        nodes = (node for node, cited in cut.nodes if cited == claim.citations and node in claim.places)
+        claims.append(("".join(f"[{number}]" for number in claim.citations), next(nodes, None), claim.places))
+    return parse, claims, f"{parsing.name}; ALiiCE, profile {profile}"
 
 
 def _pipeline(folder: Path) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate, groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from metaeval.citation.parsers.dependency_parsers import Parse
 from metaeval.errors import UserError
 from metaeval.report.figures.drawing import COLOURS, INK, axes, literal, styled, wrapped
 
@@ -18,50 +18,35 @@ _CHARACTER, _GAP = 0.072, 0.14  # inches: a letter at 8.5 points, and between wo
 _STEP, _ROW = 0.42, 0.24  # inches: between levels of the tree, and between claims
 
 
-@dataclass(frozen=True)
-class Highlighted:
-    """A claim to draw. cites: its citations as written; node: index of the word that has them; places: of its words."""
-
-    cites: str
-    node: int | None
-    places: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class ClaimTree:
-    """A parsed sentence with its claims. labels, heads: of each token (a root is its own head). made_by: parser."""
-
-    tokens: tuple[str, ...]
-    labels: tuple[str, ...]
-    heads: tuple[int, ...]
-    claims: tuple[Highlighted, ...]
-    made_by: str = ""
+Highlighted: TypeAlias = tuple[str, int | None, tuple[int, ...]]
+"""A claim to draw: its citations as written, the index of the word that has them, and the indices of its words."""
 
 
 @styled()
-def claim_tree(tree: ClaimTree) -> Figure:
+def claim_tree(parse: Parse, claims: Sequence[Highlighted], made_by: str = "") -> Figure:
     """Draw the tree above the sentence, and below it a bar for each claim under its words.
 
-    A word with citations is boxed in the colour of its claim. Raises `UserError` for a sentence without words.
+    A word with citations is boxed in the colour of its claim. made_by: the parser and the rules, for the title. Raises
+    `UserError` for a sentence without words.
     """
-    if not tree.tokens:
+    if not parse.tokens:
         raise UserError("The sentence has no words, so there is no tree to draw: give another sentence.")
-    widths = [max(_CHARACTER * len(token), 0.12) + _GAP for token in tree.tokens]
+    widths = [max(_CHARACTER * len(token), 0.12) + _GAP for token in parse.tokens]
     ends = list(accumulate(widths))
     spans = [(end - width + _GAP / 2, end - _GAP / 2) for end, width in zip(ends, widths, strict=True)]
     middles = [(left + right) / 2 for left, right in spans]
-    depths = [_depth(tree.heads, place) for place in range(len(tree.tokens))]
+    depths = [_depth(parse.heads, place) for place in range(len(parse.tokens))]
     lowest = -_STEP * (max(depths) + 1)
-    names = [f"claim {number} {claim.cites}".strip() for number, claim in enumerate(tree.claims, start=1)]
+    names = [f"claim {number} {cites}".strip() for number, (cites, _, _) in enumerate(claims, start=1)]
     margin = _CHARACTER * max(map(len, names), default=0) + 0.15
-    bottom = lowest - 0.2 - _ROW * len(tree.claims)
+    bottom = lowest - 0.2 - _ROW * len(claims)
     width, height = max(ends[-1] + margin, 3.3), 0.35 - bottom
     figure, plot = axes(width + 0.1, height + 0.35)
-    for place, head in enumerate(tree.heads):
+    for place, head in enumerate(parse.heads):
         if head != place:
-            _edge(plot, middles, depths, place, head, tree.labels[place])
-    nodes = {claim.node: number for number, claim in enumerate(tree.claims) if claim.node is not None}
-    for place, token in enumerate(tree.tokens):
+            _edge(plot, middles, depths, place, head, parse.labels[place])
+    nodes = {node: number for number, (_, node, _) in enumerate(claims) if node is not None}
+    for place, token in enumerate(parse.tokens):
         at = -_STEP * depths[place]
         plot.plot([middles[place]] * 2, [at - 0.09, lowest + 0.09], color="#E2E2E2", linewidth=0.6, zorder=0)
         colour = COLOURS[nodes[place] % len(COLOURS)] if place in nodes else "white"
@@ -74,16 +59,16 @@ def claim_tree(tree: ClaimTree) -> Figure:
         below.set_color(INK)
         if place in nodes:
             word.set_fontweight("bold")
-    for number, (claim, name) in enumerate(zip(tree.claims, names, strict=True)):
+    for number, ((_, _, places), name) in enumerate(zip(claims, names, strict=True)):
         at = lowest - 0.24 - _ROW * number
         colour = COLOURS[number % len(COLOURS)]
-        for first, last in _runs(claim.places):
+        for first, last in _runs(places):
             plot.plot([spans[first][0], spans[last][1]], [at, at], color=colour, linewidth=6, solid_capstyle="butt")
         plot.text(-0.1, at, literal(name), ha="right", va="center", fontsize=8, color=INK)
     plot.set(xlim=(-margin, width - margin), ylim=(bottom, 0.3))
     plot.axis("off")
-    if tree.made_by:
-        plot.set_title(wrapped(tree.made_by, max(int(width / 0.06), 20)), loc="left", fontsize=7, color="#666666")
+    if made_by:
+        plot.set_title(wrapped(made_by, max(int(width / 0.06), 20)), loc="left", fontsize=7, color="#666666")
     return figure
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metaeval.errors import UserError
 from metaeval.report.figures.drawing import COLOURS, INK, Look, literal, looks_of, panels, stack, styled
-from metaeval.report.result import Column, Result, Row, Value
-from metaeval.report.table import value_of
+from metaeval.report.result import Column, Result, Row
+from metaeval.report.table import Record, value_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,30 +76,14 @@ def _bar(plot: Axes, row: Row, column: Column, place: int, colour: str) -> None:
             # The same light edge as under the whiskers, which keeps marks visible on a dark bar.
             plot.plot(end * column.scale, place, marker="|", color="white", markersize=8.5, markeredgewidth=3, zorder=4)
             plot.plot(end * column.scale, place, marker="|", color=INK, markersize=7, markeredgewidth=1.5, zorder=4.1)
-    _whisker(plot, value, column, place)
+    _whisker(plot, value.low, value.high, column.scale, place)
 
 
-def _whisker(plot: Axes, value: Value | SystemBar, column: Column, place: float) -> None:
-    if value.low is not None and value.high is not None:
-        ends = [value.low * column.scale, value.high * column.scale]
+def _whisker(plot: Axes, low: float | None, high: float | None, scale: float, place: float) -> None:
+    if low is not None and high is not None:
         for colour, width, layer in (("white", 2.4, 3), (INK, 1.0, 3.5)):
+            ends = [low * scale, high * scale]
             plot.plot(ends, [place, place], color=colour, linewidth=width, solid_capstyle="butt", zorder=layer)
-
-
-@dataclass(frozen=True)
-class SystemBar:
-    """A system's raw value and interval under one measure. judged: name of the pipeline and backend that judged it.
-
-    measure: its key. round: number of rounds of edits before it was judged; None where there are no rounds.
-    """
-
-    system: str
-    judged: str
-    measure: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    round: int | None = None
 
 
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
@@ -108,30 +91,32 @@ _PANELS = 3
 
 
 @styled()
-def system_bars(bars: Sequence[SystemBar], columns: Sequence[Column], level: float) -> Figure:
-    """Return a panel for each measure: the systems down, and for each system a bar for each pipeline and backend.
+def system_bars(bars: Sequence[Record], level: float) -> Figure:
+    """Return a panel for each measure: the systems down, and for each system a bar for each judge.
 
-    columns: how measures are printed, in the panels' order. level: confidence level of the intervals. Raises
-    `UserError` without bars.
+    bars: records of tables (system, judge, measure, value, low, high), whose values are drawn as they are. level:
+    confidence level of the intervals. Raises `UserError` without bars.
     """
     from matplotlib.patches import Patch
 
     if not bars:
         raise UserError("A figure of systems needs at least one system with a value, and no system has one.")
-    systems, judges = (list(dict.fromkeys(getattr(bar, name) for bar in bars)) for name in ("system", "judged"))
+    systems, judges, measures = (
+        list(dict.fromkeys(bar[key] for bar in bars)) for key in ("system", "judge", "measure")
+    )
     looks = {name: (COLOURS[n % len(COLOURS)], _HATCHES[n % len(_HATCHES)]) for n, name in enumerate(judges)}
-    across, height = min(len(columns), _PANELS), 0.8 / len(judges)
-    figure, plots = panels(len(columns), across, 7.0, 1.1 + len(systems) * (0.16 * len(judges) + 0.2))
-    for number, (plot, column) in enumerate(zip(plots, columns, strict=True)):
-        for bar in (bar for bar in bars if bar.measure == column.key):
-            y = systems.index(bar.system) - 0.4 + height * (judges.index(bar.judged) + 0.5)
-            colour, hatch = looks[bar.judged]
-            plot.barh(y, bar.value * column.scale, height=0.9 * height, color=colour, edgecolor="white", hatch=hatch)
-            plot.barh(y, bar.value * column.scale, height=0.9 * height, fill=False, edgecolor=INK, linewidth=0.5)
-            _whisker(plot, bar, column, y)
+    across, height = min(len(measures), _PANELS), 0.8 / len(judges)
+    figure, plots = panels(len(measures), across, 7.0, 1.1 + len(systems) * (0.16 * len(judges) + 0.2))
+    for number, (plot, measure) in enumerate(zip(plots, measures, strict=True)):
+        for bar in (bar for bar in bars if bar["measure"] == measure):
+            y = systems.index(bar["system"]) - 0.4 + height * (judges.index(bar["judge"]) + 0.5)
+            colour, hatch = looks[bar["judge"]]
+            plot.barh(y, bar["value"], height=0.9 * height, color=colour, edgecolor="white", hatch=hatch)
+            plot.barh(y, bar["value"], height=0.9 * height, fill=False, edgecolor=INK, linewidth=0.5)
+            _whisker(plot, bar["low"], bar["high"], 1, y)
         stack(plot, systems, shown=number % _PANELS == 0)
         plot.set_xlim(left=min(0.0, plot.get_xlim()[0]))
-        plot.set_xlabel(f"{literal(column.label)}{', %' if column.scale == 100 else ''}")
+        plot.set_xlabel(literal(measure.replace("_", " ")))
     handles = [
         Patch(facecolor=colour, edgecolor="white", hatch=hatch, label=literal(name))
         for name, (colour, hatch) in looks.items()

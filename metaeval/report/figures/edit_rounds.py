@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from metaeval.report.figures.bars import SystemBar
 from metaeval.report.figures.drawing import literal, looks_of, panels, styled
-from metaeval.report.result import Column
+from metaeval.report.table import Record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,33 +15,29 @@ _PANELS = 3
 
 
 @styled()
-def round_lines(bars: Sequence[SystemBar], columns: Sequence[Column], level: float) -> Figure:
+def round_lines(bars: Sequence[Record], level: float) -> Figure:
     """Return a panel for each measure: its value after each round of edits, a line for each system.
 
-    bars: one for each system, round and measure. columns: how measures are printed. level: confidence level of the
-    intervals, which are whiskers.
+    bars: records of tables (system, measure, value, low, high, round). level: confidence level of the intervals, which
+    are whiskers.
     """
-    systems = list(dict.fromkeys(bar.system for bar in bars))
+    systems, measures = (list(dict.fromkeys(bar[key] for bar in bars)) for key in ("system", "measure"))
     looks = looks_of(systems)
-    figure, plots = panels(len(columns), min(len(columns), _PANELS), 7.0, 2.6)
-    for plot, column in zip(plots, columns, strict=True):
+    figure, plots = panels(len(measures), min(len(measures), _PANELS), 7.0, 2.6)
+    for plot, measure in zip(plots, measures, strict=True):
         for number, system in enumerate(systems):
-            points = sorted(
-                (bar for bar in bars if (bar.system, bar.measure) == (system, column.key)),
-                key=lambda bar: bar.round or 0,
-            )
+            points = [bar for bar in bars if (bar["system"], bar["measure"]) == (system, measure)]
+            points.sort(key=lambda bar: bar["round"])
             # Systems stand side by side, so that their whiskers do not hide each other.
-            places = [(bar.round or 0) + 0.06 * (number - (len(systems) - 1) / 2) for bar in points]
-            look = looks[system]
-            heights = [bar.value * column.scale for bar in points]
+            places = [bar["round"] + 0.06 * (number - (len(systems) - 1) / 2) for bar in points]
+            look, heights = looks[system], [bar["value"] for bar in points]
             plot.plot(places, heights, color=look.colour, marker=look.marker, markersize=5, label=literal(system))
             for place, bar in zip(places, points, strict=True):
-                if bar.low is not None and bar.high is not None:
-                    ends = [bar.low * column.scale, bar.high * column.scale]
-                    plot.plot([place, place], ends, color=look.colour, linewidth=1.0)
-        plot.set_xticks(sorted({bar.round or 0 for bar in bars}))
+                if bar["low"] is not None and bar["high"] is not None:
+                    plot.plot([place, place], [bar["low"], bar["high"]], color=look.colour, linewidth=1.0)
+        plot.set_xticks(sorted({bar["round"] for bar in bars}))
         plot.set_xlabel("rounds of edits")
-        plot.set_ylabel(literal(column.label))
+        plot.set_ylabel(literal(measure.replace("_", " ")))
     handles, labels = plots[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)
     figure.supxlabel(f"upright lines: {100 * level:g} % intervals", fontsize=7.5)

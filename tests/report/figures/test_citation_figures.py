@@ -6,24 +6,24 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from metaeval.citation.pipelines.tree_figure import ClaimTree, Highlighted, claim_tree
+from metaeval.citation.parsers.dependency_parsers import Parse
+from metaeval.citation.pipelines.tree_figure import claim_tree
 from metaeval.errors import UserError
-from metaeval.report.figures.bars import SystemBar, system_bars
+from metaeval.report.figures.bars import system_bars
 from metaeval.report.figures.drawing import image
 from metaeval.report.figures.edit_rounds import round_lines
-from metaeval.report.result import Column
 
 # "Cups are glass[1] or plastic[2]": the rules give claim 2 the words before the first citation.
-TREE = ClaimTree(
+TREE = Parse(
     tokens=("Cups", "are", "glass", "or", "plastic"),
     labels=("nsubj", "ROOT", "attr", "cc", "conj"),
     heads=(1, 1, 1, 2, 2),
-    claims=(Highlighted("[1]", 2, (0, 1, 2)), Highlighted("[2]", 4, (0, 1, 4))),
 )
+CLAIMS = [("[1]", 2, (0, 1, 2)), ("[2]", 4, (0, 1, 4))]
 
 
 def test_a_claims_bars_stand_under_its_words():
-    (plot,) = claim_tree(TREE).axes
+    (plot,) = claim_tree(TREE, CLAIMS).axes
     words = {text.get_text(): text.get_position() for text in plot.texts if text.get_position()[1] < -1.2}
     bars = [line for line in plot.lines if line.get_linewidth() == 6]
     assert len(bars) == 3, "one run of words, and two"
@@ -35,7 +35,7 @@ def test_a_claims_bars_stand_under_its_words():
 
 
 def test_the_line_below_a_node_ends_above_the_words():
-    figure = claim_tree(TREE)
+    figure = claim_tree(TREE, CLAIMS)
     figure.draw_without_rendering()
     (plot,) = figure.axes
     lines = [line.get_window_extent() for line in plot.lines if line.get_zorder() == 0]
@@ -45,7 +45,7 @@ def test_the_line_below_a_node_ends_above_the_words():
 
 
 def test_a_word_stands_below_its_head():
-    (plot,) = claim_tree(TREE).axes
+    (plot,) = claim_tree(TREE, CLAIMS).axes
     top = {}
     for text in plot.texts:
         if text.get_text() in TREE.tokens:
@@ -55,31 +55,27 @@ def test_a_word_stands_below_its_head():
 
 
 def test_hostile_words_are_drawn_as_they_are(hostile, nasty):
-    tree = ClaimTree((nasty, "x"), ("ROOT", nasty), (0, 0), (Highlighted("[1]", 1, (0, 1)),), nasty)
-    hostile.check_svg(image(claim_tree(tree), "svg").decode("utf-8"))
+    drawn = claim_tree(Parse((nasty, "x"), ("ROOT", nasty), (0, 0)), [("[1]", 1, (0, 1))], nasty)
+    hostile.check_svg(image(drawn, "svg").decode("utf-8"))
     with pytest.raises(UserError, match="no word"):
-        claim_tree(ClaimTree((), (), (), ()))
+        claim_tree(Parse((), (), ()), [])
+
+
+def bar(judge="m", low=None, high=None, round=None, measure="recall", value=0.5):
+    return {"system": "a", "judge": judge, "measure": measure, "value": value, "low": low, "high": high, "round": round}
 
 
 def test_bars_and_lines_stand_at_the_values():
-    column = Column(key="recall", label="recall", scale=100)
-    bars = [SystemBar("a", "ALCE: m", "recall", 0.5, 0.4, 0.7), SystemBar("a", "ALiiCE: m", "recall", 0.25)]
-    (plot,) = system_bars(bars, [column], 0.95).axes
-    assert [bar.get_width() for bar in plot.patches] == [50.0, 50.0, 25.0, 25.0]
-    assert {tuple(line.get_xdata()) for line in plot.lines} == {(40.0, 70.0)}
-    assert plot.get_xlabel() == "recall, %"
+    (plot,) = system_bars([bar("alce: m", 0.4, 0.7), bar("aliice: m", value=0.25)], 0.95).axes
+    assert [patch.get_width() for patch in plot.patches] == [0.5, 0.5, 0.25, 0.25]
+    assert {tuple(line.get_xdata()) for line in plot.lines} == {(0.4, 0.7)}
+    assert plot.get_xlabel() == "recall"
     with pytest.raises(UserError, match="no system has one"):
-        system_bars([], [column], 0.95)
-
-
-def test_lines_over_rounds_stand_at_the_values():
-    column = Column(key="auto", label="CiteEval-Auto")
-    turns = [SystemBar("a", "CiteEval", "auto", 0.5, 0.25, 0.75, 0), SystemBar("a", "CiteEval", "auto", 0.75, round=1)]
-    (plot,) = round_lines(turns, [column], 0.95).axes
+        system_bars([], 0.95)
+    (plot,) = round_lines([bar("citeeval", 0.25, 0.75, round=0), bar("citeeval", value=0.75, round=1)], 0.95).axes
     line, whisker = plot.lines
     assert (line.get_xdata().tolist(), line.get_ydata().tolist()) == ([0.0, 1.0], [0.5, 0.75])
     assert (list(whisker.get_xdata()), list(whisker.get_ydata())) == ([0.0, 0.0], [0.25, 0.75])
-    assert plot.get_ylabel() == "CiteEval-Auto"
 
 
 @pytest.fixture
@@ -100,15 +96,15 @@ def test_jobs_of_pipelines_are_drawn_together(tmp_path, answers, monkeypatch):
     for one in found:
         one.write()
     folders = [one.folder for one in found]
-    bars, columns, level = bars_of(folders)
+    bars, level = bars_of(folders)
     told = {
-        (f"{title}: overlap", one["measure"]): one["value"]
-        for title, result in zip(("ALCE", "ALiiCE"), found, strict=True)
+        (f"{name}: overlap", one["measure"]): one["value"]
+        for name, result in zip(("alce", "aliice"), found, strict=True)
         for one in result.estimates
         if one.get("backend")
     }
-    assert {(bar.judged, bar.measure): bar.value for bar in bars} == told
-    assert ([one.key for one in columns], level) == (["recall", "precision", "f1"], 0.95)
+    assert {(bar["judge"], bar["measure"]): bar["value"] for bar in bars} == told
+    assert ({bar["measure"] for bar in bars}, level) == ({"recall", "precision", "f1"}, 0.95)
     drawn = citation_figures(folders)
     assert list(drawn) == ["figure-pipelines", f"tree-{folders[1].name}-1"]
 
@@ -124,7 +120,7 @@ def test_a_claims_words_are_its_text(profile):
     sentence = "Queen Victoria became Queen of the United Kingdom on 20 June 1837[1] and died in 1901[2]."
     chosen = aliice_profile(profile)
     (read,) = read_sentences([sentence], find_parser("small", chosen.one_root), chosen)
-    tree = tree_of(sentence, "small", profile)
-    texts = [" ".join(tree.tokens[place] for place in claim.places) for claim in tree.claims]
+    parse, claims, _ = tree_of(sentence, "small", profile)
+    texts = [" ".join(parse.tokens[place] for place in places) for _, _, places in claims]
     assert texts == [claim.text.replace(",", " ,") if profile != "released" else claim.text for claim in read.claims]
-    assert [tree.tokens[claim.node] for claim in tree.claims] == ["1837", "1901"]
+    assert [parse.tokens[node] for _, node, _ in claims] == ["1837", "1901"]
