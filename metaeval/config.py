@@ -214,7 +214,14 @@ class DataSettings(Strict):
     """Column for a role (score=Points, id=, gold=, group= ...), or words for a level (full=Good). Repeatable."""
 
 
-class PairSettings(Strict):
+class ChunkSettings(Strict):
+    """The settings of chunks."""
+
+    chunk: ChunkConfig = ChunkConfig()
+    """How documents are cut into chunks."""
+
+
+class PairSettings(ChunkSettings):
     """Settings for making pairs from the data."""
 
     unit: Annotated[Unit, Flag("UNIT", "-u")] = "chunk"
@@ -224,8 +231,6 @@ class PairSettings(Strict):
     for each statement and cited document. Citation: its score is made from those of the document's chunks. Page: the
     metric reads the whole document. Evidence: it reads the sentences that the annotator marked. Statement: one row for
     each statement, with all documents that it cites (`cited`)."""
-    chunk: ChunkConfig = ChunkConfig()
-    """How documents are cut into chunks."""
     evidence: EvidenceConfig = EvidenceConfig()
     """Which levels chunks take from evidence."""
     pool: Annotated[str, Flag("POOL")] = "own"

@@ -20,7 +20,7 @@ from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.config_files import refuse_repeated
 from metaeval.declared import Flag, flag_of, kinds_of, option_of
-from metaeval.errors import UserError
+from metaeval.errors import RequestsWritten, UserError
 from metaeval.setting_types import MetricNames
 from metaeval.table_settings import reading_tables
 
@@ -122,9 +122,9 @@ FileOrName = Annotated[str, BeforeValidator(_text_of_name)]
 
 
 def own_fields(options: type[DeclaredOptions]) -> list[str]:
-    """Return the names of the fields that a class and its bases of the same module declare, without a `Flag` first."""
-    classes = (kind for kind in reversed(options.__mro__) if kind.__module__ == options.__module__)
-    names = [name for kind in classes for name in kind.__annotations__ if name in options.model_fields]
+    """Return the names of the fields that are no settings shared by all analyses, those without a `Flag` first."""
+    classes = (kind for kind in reversed(options.__mro__) if kind.__module__ not in (groups.__name__, __name__))
+    names = [name for kind in classes for name in vars(kind).get("__annotations__", ()) if name in options.model_fields]
     return sorted(names, key=lambda name: any(isinstance(part, Flag) for part in options.model_fields[name].metadata))
 
 
@@ -255,7 +255,12 @@ class Analysis:
     ) -> Done:
         """Run the analysis and return its output. on_part: called with each part that an analysis in `Parts` yields."""
         with reading_tables(getattr(options, "encoding", ""), getattr(options, "skip_bad_cells", False)):
-            return self._complete(options, progress, on_part)
+            try:
+                return self._complete(options, progress, on_part)
+            except RequestsWritten as told:  # nothing was asked, and there is nothing to tabulate yet
+                from metaeval.report.notebook import NotebookText
+
+                return Done(config=options.run(), shown=(), verdict=[str(told)], value=NotebookText(str(told)))
 
     def _complete(self, options: DeclaredOptions, progress: Progress, on_part: Callable[[Done], object] | None) -> Done:
         output = self.run(options, progress)

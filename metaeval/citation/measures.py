@@ -46,15 +46,26 @@ class AnswerShare:
 class Statistic:
     """A statistic of a set of answers that is a function of sums over answers, so that resampling only weights groups.
 
-    moments: (n, K) contributions of the answers to K sums. of: maps sums (K, R) to values (R,), NaN where undefined.
-    counts: (n,) number of units of each answer that the value is a mean over. ends: the lowest and the highest value
-    that there can be, for intervals.
+    moments: (n, K) contributions of the answers to K sums; of a ratio two, the parts above and below. of: maps sums
+    (K, R) to values (R,), NaN where undefined. counts: (n,) number of units of each answer that the value is a mean
+    over. ends: the lowest and the highest value that there can be, for intervals. factor: multiplies the value of a
+    set, and not that of a single answer.
     """
 
     moments: Floats
     of: Callable[[Floats], Floats]
     counts: Floats
     ends: Ends | None = None
+    factor: float = 1.0
+
+    @property
+    def alone(self) -> list[float | None]:
+        """The value of each answer by itself, in order; None where undefined."""
+        return [None if np.isnan(value) else float(value) for value in self.of(self.moments.T)]
+
+    def times(self, factor: float) -> Statistic:
+        """Return the statistic with a factor for sets: a mean over topics, divided by another number of topics."""
+        return self if factor == 1 else replace(self, factor=factor, ends=SHARES if factor <= 1 else COUNTS)
 
 
 def citation_shares(
@@ -195,7 +206,7 @@ def variation(numbers: Sequence[Sequence[float]]) -> Statistic:
 def value_of(statistic: Statistic, rows: Ints | None = None) -> float | None:
     """Return the value over the answers at these indices, or over all; None where undefined."""
     moments = statistic.moments if rows is None else statistic.moments[rows]
-    value = float(statistic.of(moments.sum(axis=0)[:, None])[0])
+    value = float(statistic.of(moments.sum(axis=0)[:, None])[0]) * statistic.factor
     return None if np.isnan(value) else value
 
 
@@ -234,10 +245,10 @@ def replicates(statistic: Statistic, rows: Ints, group: Ints, draws: Draws) -> F
     sums = _by_group(statistic, rows, group, draws.n_groups)
 
     def evaluate(tile: Tile) -> Floats:
-        return statistic.of(weighted_sums(sums, tile))
+        return statistic.of(weighted_sums(sums, tile)) * statistic.factor
 
     def left_out() -> Floats:
-        return statistic.of((sums.sum(axis=0) - sums).T)
+        return statistic.of((sums.sum(axis=0) - sums).T) * statistic.factor
 
     return replicate(Prepared(evaluate, int(np.unique(group[rows]).size), left_out), draws)
 

@@ -98,8 +98,9 @@ def judged_answers(folder: Path, manifest: Mapping[str, Any], data: Path | None)
 
     manifest: that of the job. data: file to read instead of the manifest's. Raises `UserError` for missing files.
     """
-    inputs = manifest.get("inputs") or {}
-    named = {Path(name): str(digest) for name, digest in inputs.items()} if isinstance(inputs, dict) else {}
+    recipe = manifest.get("recipe") or {}
+    options, digests = recipe.get("options", {}), recipe.get("files", {})
+    named = {Path(name): str(digests.get(name)) for name in options.get("files", ()) if isinstance(name, str)}
     paths = [data] if data else list(named)
     if not paths:
         raise UserError(f"{folder / NAME} names no answers: judge them again, or use 'metaeval view' with --data FILE.")

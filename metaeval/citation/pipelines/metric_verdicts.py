@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
 from metaeval.citation.data_model import Entails, NliPair, Verdict
+from metaeval.citation.pipelines.options import AsksChat, JudgedByMetrics
+from metaeval.config import RunConfig
 from metaeval.corpus.chunks import Chunking, chunk_document
 from metaeval.corpus.model import Document
 from metaeval.corpus.units import Aggregation, UnitRow
 from metaeval.errors import RequestsWritten, UserError
 from metaeval.llm.batch_files import write_batch
 from metaeval.report.result import Ledger
-from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, plug_in, scoring_function
-from metaeval.runs.score_columns import ledger_of, signed_as
-from metaeval.runs.verdict_cutoffs import SOFT, Cutoff, judge_of
+from metaeval.runs.loaded_metrics import (
+    LoadedMetrics,
+    MetricProgress,
+    load_metrics,
+    plug_in,
+    scoring_function,
+    worker_pool,
+)
+from metaeval.runs.score_columns import ledger_of, named_metrics, signed_as
+from metaeval.runs.verdict_cutoffs import SOFT, Cutoff, find_cutoff, judge_of, read_thresholds
 from metaeval.scoring.aggregation import aggregate
-from metaeval.scoring.contract import PairScore
+from metaeval.scoring.contract import Metric, PairScore
 from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.executors.worker_pool import Pool
 from metaeval.scoring.score_store import ScoreStore
 
 Premise = Literal["joint", "max over chunks"]
 """How the metric reads a premise: as one text, or in chunks, of which the best decides."""
+
+
+DEFAULT_BACKEND = "minilm-bertscore"
+"""The best on WiCE dev of the metrics that need no download."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,3 +144,67 @@ def _verdict(answer: PairScore, cutoff: Cutoff, direction: Literal[1, -1]) -> Ve
         return Verdict(None, None, str(answer.status), answer.cut > 0)
     entailed = None if cutoff.value is None else answer.score >= direction * cutoff.value
     return Verdict(entailed, direction * answer.score, cut=answer.cut > 0)
+
+
+class Judges:
+    """The metrics that judge in a run: all are loaded, and their cut-offs are known, before the first of them scores.
+
+    Iterating yields one `Backend` after the other, so that one model at a time is in memory; each iteration makes new
+    ones.
+
+    Parameters
+    ----------
+    options : JudgedByMetrics
+        Names of the metrics (default `DEFAULT_BACKEND`), thresholds and calibrations.
+    progress : callable, optional
+        Reports the progress of scoring.
+    needed : bool
+        Whether there is a default where no metric is named.
+    decides : str
+        What needs decisions, as the beginning of the error about a soft cut-off; empty: soft is allowed.
+    find : callable
+        Returns a metric's cut-off (`metaeval.runs.verdict_cutoffs.find_cutoff`).
+
+    Raises
+    ------
+    UserError
+        For a metric that cannot be loaded, that judges no single claim, or that has no cut-off.
+    """
+
+    def __init__(
+        self,
+        options: JudgedByMetrics,
+        progress: MetricProgress | None = None,
+        needed: bool = True,
+        decides: str = "",
+        find: Callable[..., Cutoff] = find_cutoff,
+    ) -> None:
+        self.config: RunConfig = options.run(metrics=tuple(options.nli) or (DEFAULT_BACKEND,) * needed)
+        names = tuple(dict.fromkeys(self.config.metrics))
+        self.metrics = named_metrics(self.config) if names else load_metrics((), self.config)
+        self._progress, self._requests = progress, options.requests
+        if not isinstance(options, AsksChat):  # which sends and reads such files itself
+            for name in ("requests", "batch"):
+                if getattr(options, name) is not None:
+                    self.metrics.check_asking(f"--set {name}")
+        self.premise: Premise = getattr(options, "premise", "joint")
+        thresholds = read_thresholds(None if options.threshold is None else str(options.threshold), names)
+        self.cutoffs = {name: find(name, self.metric(name), thresholds, options.calibration) for name in names}
+        if soft := [name for name, cutoff in self.cutoffs.items() if decides and cutoff.value is None]:
+            raise UserError(
+                f"{decides}, and 'soft' gives the metric {soft[0]!r} no threshold: give a number with --threshold "
+                f"{soft[0]}=X."
+            )
+
+    def metric(self, name: str) -> Metric:
+        """Return the metric of this name, which can judge pairs one by one."""
+        return judge_of(name, self.metrics)
+
+    def __iter__(self) -> Iterator[Backend]:
+        with ExitStack() as stack:
+            # The store is opened when the first backend is made.
+            store = cache(lambda: stack.enter_context(ScoreStore(self.config.store_path)))
+            pool = cache(lambda: stack.enter_context(worker_pool(self.config)))
+            for name, cutoff in self.cutoffs.items():
+                how = self.premise, self._progress, pool(), self._requests
+                yield entailment(name, self.metrics, cutoff, store(), *how)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from metaeval.citation.measures import AnswerShare, Statistic, micro
 from metaeval.citation.support.measures import Statements, fact_pairs, trec_support
-from metaeval.stats.influence import COUNTS, SHARES
+from metaeval.stats.influence import COUNTS
 
 AllStatements = Sequence[Statements | None]
 """The statements of every answer; None for a topic that a system has not answered."""
@@ -58,9 +57,3 @@ def fact_values(answers: AllStatements, soft: bool = False) -> SupportValues:
     judged = [AnswerShare(share.total, cites) for share, cites in zip(shares, tasks, strict=True)]
     pooled = {"fact_effective": micro(effective, COUNTS), "fact_citations": micro(judged, COUNTS)}
     return values, {"fact_released": micro(shares), **pooled}
-
-
-def scaled(statistic: Statistic, factor: float) -> Statistic:
-    """Return a share times a factor: a mean over topics, divided by another number of topics."""
-    ends = SHARES if factor <= 1 else COUNTS
-    return replace(statistic, of=lambda sums: statistic.of(sums) * factor, ends=ends)

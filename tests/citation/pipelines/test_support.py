@@ -7,10 +7,9 @@ import json
 
 import pytest
 
+import metaeval
 from metaeval.citation.data_model import Verdict
-from metaeval.citation.pipelines.run_pipeline import prepare, run_pipeline
-from metaeval.citation.pipelines.support import SUPPORT, _level
-from metaeval.citation.pipelines.support_options import SupportCommand
+from metaeval.citation.pipelines.support import _level
 from metaeval.citation.readers.answer_files import read_answers
 from metaeval.citation.support.citation_judging import labels_of, support_statements
 from metaeval.citation.support.level_readings import fact_level, trec_level
@@ -43,12 +42,11 @@ RESOLVED = [{**row, "segments": SOURCES} for row in JUDGEMENTS]
 def cited(tmp_path):
     """Run the pipeline on rows of a file."""
 
-    def run(rows, *overrides, name="judged.jsonl", **options):
+    def run(rows, name="judged.jsonl", **options):
         path = tmp_path / name
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        chosen = SupportCommand(files=(path,), splitter="rules", **options)
-        settings = {"results": tmp_path / "results", "store": tmp_path / "scores.sqlite"}
-        return run_pipeline(prepare(SUPPORT, chosen, settings, ["interval.resamples=20", *overrides]))
+        settings = {"results": tmp_path / "results", "store": tmp_path / "scores.sqlite", "splitter": "rules"}
+        return metaeval.cite.support(path, interval={"resamples": 20}, **{**settings, **options})
 
     return run
 
@@ -84,7 +82,7 @@ def test_a_metric_is_compared_with_people(cited):
     values = values_of(result)
     assert values["new", "overlap", "trec_precision"] == (0.5 + 0) / 2
     assert values["old", "overlap", "trec_precision"] == 1
-    agreement = result.tables["ranking-agreement"].records
+    agreement = result["ranking-agreement"].records
     assert {row["measure"] for row in agreement} == {"trec_precision", "trec_recall", "fact_released"}
     assert {(row["one"], row["other"]) for row in agreement} == {("labels", "overlap")}
 
@@ -129,7 +127,7 @@ def test_a_missing_level_is_counted_and_bounded(cited):
     notes = {note.label: dict(note.items)["labels"] for note in result.missing}
     assert notes["not judged"].startswith("not judged 1 (of 7 lines); first: old/1, statement 1: Barges carry coal.")
     # One of two sentences of old is judged in full; the other is none, or full.
-    assert "old TREC RAG support: precision 50.0 to 100.0" in notes["could be"]
+    assert "old precision 50.0 to 100.0" in notes["could be"]
 
 
 def test_a_source_without_text_gives_a_metric_no_level(cited):
@@ -247,8 +245,7 @@ def test_wrong_levels_in_the_projects_own_format_are_refused(entry, says, cited)
 
 def test_the_explorer_shows_the_levels(cited):
     result = cited(RESOLVED, nli="overlap")
-    result.write()
-    shown = show_answers(result.folder, None, 10)
+    shown = show_answers(result.write(), None, 10)
     assert [backend["name"] for backend in shown["backends"]] == ["labels", "overlap"]
     assert [len(answer["marks"]) for answer in shown["answers"]] == [3, 1, 2]
 

@@ -1,0 +1,447 @@
+"""The one table of judged citations: values of systems under each judge, with intervals, bounds, ranks and rows.
+
+An analysis adds what each judge says of its answers, as statistics, and gets every table, row file and note.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from metaeval.analyses.analysis import Done
+from metaeval.citation import measures
+from metaeval.citation.citation_table import CitationLine, counts, sentence_rows, unjudged
+from metaeval.citation.data_model import Answer, answer_cells
+from metaeval.citation.measures import Statistic
+from metaeval.citation.pipelines import provenance
+from metaeval.citation.pipelines.layout import grid_of, interval_cell
+from metaeval.citation.pipelines.metric_verdicts import Backend
+from metaeval.citation.pipelines.provenance import Provenance
+from metaeval.config import RunConfig
+from metaeval.display_text import count
+from metaeval.files import safe_name
+from metaeval.report.data_frame import frame
+from metaeval.report.notebook import Sheets
+from metaeval.report.result import Column
+from metaeval.report.result_tables import rank
+from metaeval.report.table import Block, Note, Record, Scalar, Table, TableLine, format_value, plain
+from metaeval.report.table_files import write_rows
+from metaeval.runs.evaluation import resampling_of
+from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.estimate import Estimate
+from metaeval.stats.resampling import bootstrap
+
+TEXT = ""
+"""The judge of measures that need no verdict: those of the text alone."""
+
+Missing = Literal[0, 1] | None
+"""What a missing verdict counts as: no (0), yes (1), or left out as it is (None)."""
+
+Lacking = tuple[str, str, str, str]
+"""A missing verdict: (id of its answer, its place there, its text, the reason)."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure as it is printed. scale: factor of a printed value; digits: its decimals; ranks: systems are ranked."""
+
+    key: str
+    label: str
+    meaning: str = ""
+    scale: float = 100.0
+    digits: int = 1
+    ranks: bool = False
+
+    @property
+    def column(self) -> Column:
+        """The column that prints the measure."""
+        return Column(key=self.key, label=self.label, scale=self.scale, digits=self.digits)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A printed table, called `name`: its title, its measures, and a note on how to read it."""
+
+    name: str
+    title: str
+    measures: Sequence[Measure]
+    reading: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What one judge says. backend: None where no metric judges.
+
+    measured: the statistics as judged. ends: the same with each missing verdict as no, and as yes; empty where none is
+    missing. whole: further values of a system, by name, from the places of its answers; they have no interval. rows:
+    records by what they are of. fields: of its signature.
+    """
+
+    name: str
+    backend: Backend | None
+    measured: Mapping[str, Statistic]
+    ends: Sequence[Mapping[str, Statistic]]
+    lines: Sequence[CitationLine]
+    lacking: Sequence[Lacking]
+    rows: Mapping[str, Sequence[Record]]
+    whole: Mapping[str, Callable[[Ints], float | None]]
+    fields: Mapping[str, object]
+
+
+class CitedSheets(Sheets):
+    """The tables of a citation analysis by name, and what was judged: rows by what they are of and their judge."""
+
+    def __init__(self, sheets: Sequence[Table], rows: Sequence[Table] = ()) -> None:
+        super().__init__(sheets)
+        self.rows = {table.name: table for table in rows}
+
+    def to_frame(self, name: str = "", rows: str = "") -> Any:
+        """Return the estimates as a data frame, or the records of the table `name`, or of the table of `rows`."""
+        if rows:
+            return frame(self.rows[rows])
+        return super().to_frame(name) if name else frame(self.estimates)
+
+    @property
+    def estimates(self) -> list[Record]:
+        """The records of all tables that hold a measure and its value, of every system under each judge."""
+        return [record for sheet in self.values() for record in sheet.records if {"measure", "value"} <= record.keys()]
+
+    @property
+    def signatures(self) -> list[str]:
+        """The signatures that state every choice behind the numbers, one per judge."""
+        return list(dict.fromkeys(line for sheet in self.values() for line in sheet.signatures))
+
+    @property
+    def notes(self) -> list[Note]:
+        """The notes below the tables, without duplicates."""
+        return list(dict.fromkeys(note for sheet in self.values() for note in sheet.footer))
+
+    @property
+    def missing(self) -> list[Note]:
+        """The notes on what has no verdict or was left out, and on the bounds that this leaves."""
+        return [note for note in self.notes if note.label in _ON_MISSING]
+
+
+_ON_MISSING = ("not judged", "could be", "left out", "not read", "without facts")
+
+
+def row_files(rows: Iterable[Table]) -> Callable[[Path], Sequence[Path]]:
+    """Return a function that writes tables of rows; those of "answers:overlap" go to per-answers-overlap.jsonl."""
+
+    def write(folder: Path) -> list[Path]:
+        named = (replace(table, name="-".join(["per", *map(safe_name, table.name.split(":", 1))])) for table in rows)
+        return [write_rows(table, folder) for table in named]
+
+    return write
+
+
+@dataclass(eq=False)
+class CitedTable:
+    """The judged answers of one or more systems.
+
+    Parameters
+    ----------
+    pipeline, title : str
+        Name of the definition: as a signature has it, and as tables print it.
+    name : str
+        Name of the data.
+    answers : sequence of Answer
+        What is judged.
+    config : RunConfig
+        Settings of intervals, and of where results are written.
+    fields : mapping
+        What the numbers depend on beside the answers, for signatures and the note on settings.
+    definitions : sequence of Definition
+        The printed tables.
+    words : (str, str)
+        How scores become verdicts: of a soft judge, and of one with a threshold ({}, and {} for its source).
+    unit : str
+        What a line is about: claim, statement.
+    profile : str
+        What the subtitle says beside data and title.
+    absent : sequence of Answer
+        Empty answers that count, and that nobody judges.
+    """
+
+    pipeline: str
+    title: str
+    name: str
+    answers: Sequence[Answer]
+    config: RunConfig
+    fields: Mapping[str, Scalar]
+    definitions: Sequence[Definition]
+    words: tuple[str, str] = ("", "")
+    unit: str = "claim"
+    profile: str = ""
+    absent: Sequence[Answer] = ()
+    judged: list[Judged] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.present = self.answers
+        self.answers = [*self.answers, *self.absent]
+        self.systems, self._system = measures.system_codes(self.answers)
+        self.group, self.n_groups = measures.group_codes(self.answers)
+        self.resampling = resampling_of(self.config)
+
+    def add(
+        self,
+        judge: Backend | str,
+        measure: Callable[[Missing], Mapping[str, Statistic]],
+        lines: Sequence[CitationLine] = (),
+        lacking: Sequence[Lacking] | None = None,
+        rows: Mapping[str, Sequence[Record]] | None = None,
+        whole: Mapping[str, Callable[[Ints], float | None]] | None = None,
+        **fields: object,
+    ) -> None:
+        """Add what a judge says.
+
+        Parameters
+        ----------
+        judge : Backend or str
+            The metric, or a name where none judges (`TEXT`: no judge at all).
+        measure : callable
+            Returns the statistics by key, with missing verdicts left out (None), as no (0) and as yes (1).
+        lines : sequence of CitationLine
+            The citations and their verdicts.
+        lacking : sequence of Lacking, optional
+            The missing verdicts, where they are not those of `lines`.
+        rows : mapping, optional
+            Records by what they are of; those of "answers" are further fields of each answer's own.
+        whole : mapping, optional
+            Further values of a system by key, computed from the places of its answers, without an interval.
+        **fields
+            Further fields of the judge's signature.
+        """
+        backend = judge if isinstance(judge, Backend) else None
+        if lacking is None:
+            lacking = [
+                (line.answer, f"{self.unit} {line.claim_number or line.sentence}", line.claim, line.reason)
+                for line in unjudged(lines)
+            ]
+        name = judge.name if isinstance(judge, Backend) else judge
+        signed = {**(backend.fields if backend else {"backend": name}), **fields}
+        ends = [measure(0), measure(1)] if lacking else []
+        self.judged.append(Judged(name, backend, measure(None), ends, lines, lacking, rows or {}, whole or {}, signed))
+
+    def rows(self, system: int) -> Ints:
+        """Return the places of a system's answers. system: its place in `systems`."""
+        return np.flatnonzero(self._system == system)
+
+    def of_samples(self, rows: Ints, value: Callable[[Ints], float | None]) -> list[float]:
+        """Return the value of each sample (`Answer.sample`) of the answers at `rows` that has one.
+
+        Empty for fewer than two samples. value: computes the value of the answers at some places; None: undefined.
+        """
+        by_sample: dict[int | None, list[int]] = {}
+        for row in rows.tolist():
+            by_sample.setdefault(self.answers[row].sample, []).append(row)
+        values = [value(np.array(sample)) for sample in by_sample.values()] if len(by_sample) > 1 else []
+        return [known for known in values if known is not None]
+
+    @property
+    def judges(self) -> list[Judged]:
+        """What was judged, without the measures of the text alone."""
+        return [each for each in self.judged if each.name != TEXT]
+
+    @cached_property
+    def estimates(self) -> dict[tuple[str, str, str], Estimate]:
+        """The estimate of each measure, by judge, system and key."""
+        found = {}
+        for each in self.judged:
+            lacking = {answer for answer, *_ in each.lacking}
+            for number, system in enumerate(self.systems):
+                rows = self.rows(number)
+                open_ = any(self.answers[row].id in lacking for row in rows.tolist())
+                for key, statistic in each.measured.items():
+                    interval = self.interval_over(statistic, rows)
+                    ends = [measures.value_of(end[key], rows) for end in each.ends if key in end] if open_ else []
+                    worst, best = ends or (None, None)
+                    found[each.name, system, key] = replace(interval, worst=worst, best=best)
+                found |= {(each.name, system, key): Estimate(of(rows)) for key, of in each.whole.items()}
+        return found
+
+    def interval_over(self, statistic: Statistic, rows: Ints) -> Estimate:
+        """Return a statistic of the answers at these places, with its interval."""
+        return measures.interval_over(statistic, rows, self.group, self.n_groups, self.resampling)
+
+    def replicates(self, statistic: Statistic) -> Floats:
+        """Return the value of every system on the input and in each resample, (systems, 1 + R), the input first.
+
+        Where fewer than two groups of a system have a value, its resamples all equal the value.
+        """
+        draws = bootstrap(self.n_groups, self.resampling.n, self.resampling.seed)
+        each = (self.rows(number) for number in range(len(self.systems)))
+        return np.array([measures.replicates(statistic, rows, self.group, draws) for rows in each])
+
+    @property
+    def ranked(self) -> dict[str, tuple[str, Measure]]:
+        """The measures by which systems are ranked, by key, with their labels."""
+        headlines = [(each, measure) for each in self.definitions for measure in each.measures if measure.ranks]
+        alone = len({each.name for each, _ in headlines}) == 1
+        return {
+            measure.key: (measure.label if alone else f"{each.title.removesuffix(' (%)')}: {measure.label}", measure)
+            for each, measure in headlines
+            if any(measure.key in judged.measured for judged in self.judges)
+        }
+
+    def provenance(
+        self, *notes: Note, counted: Sequence[tuple[int, str]] = (), warnings: Iterable[str] = ()
+    ) -> Provenance:
+        """Return what all tables share: data, signatures, and notes.
+
+        notes: those of the pipeline. counted: numbers and nouns of what is counted in answers; the last two are of
+        statements and citations (default: of the lines of the first judge). warnings: sentences of the pipeline.
+        """
+        lines = next((each.lines for each in self.judged if each.lines), ())
+        marks = counts(lines)
+        counted = counted or ((marks["claims"], self.unit), (marks["marks"], "citation mark"))
+        *_, (statements, _), (citations, _) = counted
+        data = provenance.data_of(self.name, self.pipeline, self.present, statements, citations)
+        backends = [each.backend for each in self.judged if each.backend is not None]
+        drawn = self.config.interval
+        shown = {name: value for name, value in self.fields.items() if name != "pipeline"}
+        after = (
+            provenance.warning(self, backends, warnings),
+            provenance.data_note(self, data, *counted),
+            Note("settings", provenance.settings_text(shown)),
+            provenance.verdicts(backends, *self.words),
+            *notes,
+            *([provenance.UNCHECKED] if backends else []),
+            provenance.truncation(backends),
+            provenance.by_backend("not judged", ((each.name, self._lacking(each)) for each in self.judges)),
+            provenance.by_backend("could be", ((each.name, self._bounds(each)) for each in self.judges)),
+            Note("marks", marks_text(lines)),
+            provenance.uncertainty(drawn, data.groups),
+        )
+        subtitle = ", ".join(filter(None, (plain(self.name), self.title, self.profile)))
+        judges = [each.fields for each in self.judges] or [{}]
+        return Provenance(data, self.title, subtitle, self.fields, drawn, judges, after=after)
+
+    def _lacking(self, each: Judged) -> str:
+        reasons = Counter(reason for *_, reason in each.lacking)
+        first = [(answer, place, text) for answer, place, text, _ in each.lacking]
+        of = count(len(each.lines), "line")
+        return provenance.reasons_text(reasons, of, first) if first else ""
+
+    def _bounds(self, each: Judged) -> str:
+        """Return, as text, the measures of systems that lack verdicts, with these as no and as yes."""
+
+        def ranges(system: int) -> list[str]:
+            texts = []
+            for key, (label, measure) in self.ranked.items():
+                known = self.estimates.get((each.name, self.systems[system], key))
+                if known is not None and known.worst is not None:
+                    ends = (format_value(end, measure.column) for end in (known.worst, known.best))
+                    texts.append(f"{label} {' to '.join(ends)}")
+            return texts
+
+        return provenance.texts_by_system(self, ranges)
+
+    def scores(self, definition: Definition, shared: Provenance) -> Table:
+        """Return the table of a definition: its measures of every system, in blocks by judge.
+
+        A single system has one block, with a line per judge. Measures without a value are left out.
+        """
+        found = self.estimates
+        keys = {measure.key for measure in definition.measures}
+        judges = [each.name for each in self.judged if keys & (each.measured.keys() | each.whole.keys())]
+        lines = [(judge, system) for judge in judges for system in self.systems]
+        shown = [
+            measure
+            for measure in definition.measures
+            if any(found.get((*line, measure.key), Estimate(None)).value is not None for line in lines)
+        ]
+        by_judge = len(self.systems) == 1 and judges != [TEXT]
+        blocks = []
+        for judge in [None] if by_judge else judges:
+            of_block = [line for line in lines if judge in (None, line[0])]
+            columns = [[found.get((*line, measure.key), Estimate(None)) for line in of_block] for measure in shown]
+            ranks = [
+                rank([known.value for known in column], measure.column) if measure.ranks and not by_judge else {}
+                for column, measure in zip(columns, shown, strict=True)
+            ]
+            cells = [
+                [interval_cell(known.ends, measure.column, own) for known in column]
+                for column, measure, own in zip(columns, shown, ranks, strict=True)
+            ]
+            names = [line[0] if by_judge else line[1] for line in of_block]
+            rows = zip(names, zip(*cells, strict=True) if cells else [()] * len(names), strict=True)
+            blocks.append(Block(plain(judge or ""), tuple(TableLine(plain(name), tuple(row)) for name, row in rows)))
+        grid = grid_of(blocks, "backend" if by_judge else "system", [measure.label for measure in shown])
+        records: list[Record] = [
+            {"system": system, "backend": judge, "measure": measure.key, "value": known.value}
+            | {"low": known.low, "high": known.high, "worst": known.worst, "best": known.best}
+            for judge, system in lines
+            for measure in definition.measures
+            if (known := found.get((judge, system, measure.key)))
+        ]
+        return shared.sheet(definition.name, definition.title, records, grid, [Note("reading", definition.reading)])
+
+    def row_tables(self) -> list[Table]:
+        """Return the rows of every judge: answers with their values, sentences and citations, and its own."""
+        texts = {key: of.alone for each in self.judged if each.name == TEXT for key, of in each.measured.items()}
+        tables = []
+        for each in self.judges or self.judged:
+            values = {key: of.alone for key, of in each.measured.items()} | texts
+            more = each.rows.get("answers") or [{}] * len(self.answers)
+            answers = [
+                {**answer_cells(answer), **{key: alone[row] for key, alone in values.items()}, **more[row]}
+                for row, answer in enumerate(self.answers)
+            ]
+            kinds: dict[str, Sequence[Record]] = {"answers": answers}
+            if each.lines:
+                kinds |= {"sentences": sentence_rows(each.lines), "citations": [asdict(line) for line in each.lines]}
+            kinds |= {kind: records for kind, records in each.rows.items() if kind != "answers"}
+            tables += [Table(name=f"{kind}:{each.name}", records=records) for kind, records in kinds.items()]
+        return tables
+
+    def done(
+        self,
+        read: Sequence[Any],
+        *notes: Note,
+        counted: Sequence[tuple[int, str]] = (),
+        warnings: Iterable[str] = (),
+        sheets: Callable[[Provenance], Sequence[Table]] = lambda shared: (),
+    ) -> Done:
+        """Return the output: a table for each definition, `sheets`, ranks and flips of systems, and files of rows.
+
+        read: the files that were read. sheets: makes further tables. The others: see `provenance`.
+        """
+        from metaeval.citation.pipelines.cited_rankings import ranking_sheets
+
+        shared = self.provenance(*notes, counted=counted, warnings=warnings)
+        scores = [self.scores(each, shared) for each in self.definitions]
+        tables = [*scores, *sheets(shared), *ranking_sheets(self, shared)]
+        rows = self.row_tables()
+        return Done(
+            config=self.config,
+            sheets=tables,
+            files=[row_files(rows)],
+            read=[file for file in read if isinstance(file, Path)],
+            value=CitedSheets(tables, rows),
+        )
+
+
+def marks_text(lines: Sequence[CitationLine]) -> str:
+    """Return, as text, the number of uncited claims, and of marks not judged as written, by state and problem."""
+    totals = counts(lines)
+    states, problems = (
+        {key.removeprefix(kind): value for key, value in totals.items() if key.startswith(kind)}
+        for kind in ("marks: ", "problem: ")
+    )
+    wrong, first = provenance.counts_text(problems), next((line for line in lines if line.problem), None)
+    if first is not None:
+        wrong += f" (first: {first.answer}, offset {first.start})"
+    uncited = totals["claims uncited"]
+    parts = (
+        f"uncited {uncited:,} of {count(totals['claims'], 'claim')}" if uncited else "",
+        provenance.counts_text({key: value for key, value in states.items() if key not in ("judged", "unjudged")}),
+        f"problems: {wrong}" if wrong else "",
+    )
+    return "; ".join(part for part in parts if part)

@@ -1,0 +1,297 @@
+"""Options that citation analyses share, and what is made of them: answers, and the options of a chat model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from metaeval.analyses.analysis import DeclaredOptions, Done, EncodingSettings
+from metaeval.citation.chat_models import ChatOptions, replayed_model
+from metaeval.citation.data_model import Answer
+from metaeval.config import (
+    BatchSettings,
+    BudgetSettings,
+    ChunkSettings,
+    MetricOptionSettings,
+    ResultsSettings,
+    RunConfig,
+    ScoringSettings,
+    StatisticsSettings,
+    TrustSettings,
+)
+from metaeval.declared import Flag, validated
+from metaeval.errors import UserError
+from metaeval.setting_types import ExistingPath, metric_names
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Kind = TypeVar("Kind", bound=ChatOptions)
+
+
+def _cut(value: Any) -> Any:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple | None) or any(isinstance(text, bool | int | float) for text in texts or ()):
+        return value  # pydantic then rejects the value by the type of the field
+    return [name.strip() for text in texts or () for name in str(text).split(",") if name.strip()]
+
+
+def _read_from(value: Any) -> Any:
+    """Return files and objects as one flat sequence: lists in `value` are unpacked, and texts become paths."""
+    if isinstance(value, str | Path | Mapping) or not isinstance(value, Iterable):
+        return (Path(value) if isinstance(value, str) else value,)
+    parts = [
+        entry if isinstance(entry, Iterable) and not isinstance(entry, str | Path | Mapping) else (entry,)
+        for entry in value
+    ]
+    return tuple(Path(entry) if isinstance(entry, str) else entry for part in parts for entry in part)
+
+
+NameList = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True)]
+"""Names, in repeated options or separated by commas."""
+
+Judges = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_cut),
+    BeforeValidator(metric_names),
+    Flag("NAME", "-m", multiple=True, alias="metrics"),
+]
+"""Names of the metrics that give the verdicts."""
+
+Files = Annotated[tuple[Path, ...], BeforeValidator(_read_from), Flag("FILE", multiple=True)]
+"""Files; a single path needs no list."""
+
+FilesToRead = Annotated[tuple[Any, ...], BeforeValidator(_read_from), Flag("FILE", multiple=True, argument=True)]
+"""The files of answers that a command reads; in Python also answers as objects."""
+
+Threshold = Annotated[
+    float | str | None, AfterValidator(lambda value: None if value is None else str(value)), Flag("X")
+]
+"""A threshold as text: a number, a number per metric, or soft."""
+
+ScenarioName = Annotated[
+    str, Flag("NAME"), Field(description="Statements that count: full (all) or cited (those with citations).")
+]
+ProfileName = Annotated[
+    str,
+    Flag("NAME"),
+    Field(description="Definition: paper (as published) or released (as the authors' code computes)."),
+]
+FormatName = Annotated[
+    str,
+    Flag("NAME", "-f"),
+    Field(description="Format of the file: a name that 'metaeval cite formats' lists, or auto (by its content)."),
+]
+SourcesFile = Annotated[
+    ExistingPath | None,
+    Flag("FILE"),
+    Field(description="Texts of cited sources by id, url or index: JSON lines, CSV, Parquet or a folder of texts."),
+]
+Splitter = Annotated[str, Flag("NAME"), Field(description="Sentence splitter: auto, nltk or rules.")]
+ParserName = Annotated[
+    str, Flag("NAME"), Field(description="Dependency parser: small (included), spacy:NAME or stored:FILE.")
+]
+
+
+class CiteOptions(ResultsSettings, StatisticsSettings, EncodingSettings, DeclaredOptions):
+    """Base of the options of citation analyses; a class adds its own `untyped` fields to those of its bases."""
+
+    untyped: ClassVar[frozenset[str]] = frozenset({"store", "executor", "requests", "batch"})
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        declared = [vars(kind).get("untyped", frozenset()) for kind in cls.__mro__]
+        # A budget is typed where a chat model is asked; elsewhere only a metric that asks one could spend it.
+        declared += [] if "dry_run" in cls.model_fields else [{"budget"}]
+        cls.untyped = frozenset().union(*declared) & cls.model_fields.keys()
+
+
+class ReadsAnswers(CiteOptions):
+    """Base of options of an analysis that reads files of answers."""
+
+    untyped = frozenset({"splitter"})
+
+    files: FilesToRead = Field(description="Files of answers, one per system.")
+    format: FormatName = "auto"
+    sources: SourcesFile = None
+    splitter: Splitter = "auto"
+
+
+class JudgedByMetrics(TrustSettings, BatchSettings, ScoringSettings, MetricOptionSettings, ChunkSettings, CiteOptions):
+    """Base of options of an analysis in which metrics give the verdicts."""
+
+    untyped = frozenset({"calibration", "trust_config"})
+
+    nli: Judges = Field(
+        default=(),
+        description="Metrics that decide whether passages support a claim (default: minilm-bertscore). Repeatable.",
+    )
+    threshold: Threshold = Field(
+        default=None, description="Least score of a supported claim: X, NAME=X,NAME=X, or soft (scores as degrees)."
+    )
+    calibration: Files = Field(
+        default=(), description="Learnt thresholds: calibration.json of 'metaeval thresholds --learn'. Repeatable."
+    )
+    requests: Annotated[Path | None, Flag("FILE", output=True)] = Field(
+        default=None, description="File to write the judges' requests to as a batch; nothing is sent."
+    )
+
+
+class AsksChat(BudgetSettings, CiteOptions):
+    """Base of options of an analysis that asks a chat model.
+
+    `chat` has further options of the model by name (`metaeval.citation.chat_models.ChatOptions`).
+    """
+
+    untyped = frozenset({"ask_again"})
+
+    model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that judges.")
+    base_url: Annotated[str | None, Flag("URL")] = Field(
+        default=None, description="Address of the model's server (default: OpenAI's); several are separated by commas."
+    )
+    record: Annotated[Path | None, Flag("FILE", output=True)] = Field(
+        default=None, description="File to save the model's replies to, for --replay."
+    )
+    replay: Annotated[Path | None, Flag("FILE")] = Field(
+        default=None, description="Saved replies to use instead of asking the model; costs nothing."
+    )
+    requests: Annotated[Path | None, Flag("FILE", output=True)] = Field(
+        default=None, description="File to write the requests to as a batch; nothing is sent."
+    )
+    batch: Annotated[Path | None, Flag("FILE", name="replies")] = Field(
+        default=None, description="Output of such a batch, with the replies; nothing is sent."
+    )
+    ask_again: Annotated[str | None, Flag("unparsed")] = Field(
+        default=None, description="Ask once more where a reply cannot be parsed."
+    )
+    chat: dict[str, Any] = Field(
+        default_factory=dict, description="Further options of the chat model, as chat.temperature=0."
+    )
+    dry_run: Annotated[bool, Flag()] = Field(
+        default=False, description="Estimate only: nothing is scored, fetched or paid for."
+    )
+
+    @property
+    def names_model(self) -> bool:
+        """Whether a model, or a file of its replies to replay, is named."""
+        return self.model is not None or self.replay is not None or "model" in self.chat
+
+    @property
+    def idle(self) -> list[str]:
+        """The options, as typed, that the user gave although they have no effect where no chat model is asked."""
+        flags = {"base_url": "--base-url", "record": "--record", "requests": "--set requests", "batch": "--set batch"}
+        given = [flag for name, flag in flags.items() if getattr(self, name) is not None]
+        return [*given, *(f"--set chat.{name}" for name in self.chat)]
+
+
+def name_of_data(files: Iterable[Any]) -> str:
+    """Return the name of the data in these files, after which a job is named; that of objects is answers."""
+    from metaeval.citation.readers.answer_files import file_stem
+
+    return "+".join(dict.fromkeys(file_stem(file) if isinstance(file, Path) else "answers" for file in files))
+
+
+def answers_in(options: ReadsAnswers, labelled: str = "") -> list[Answer]:
+    """Return the answers of the files, or of the objects in their place.
+
+    labelled: field of an answer's reference that holds judgements, so that passages may be without text.
+
+    Raises
+    ------
+    UserError
+        For a file that cannot be read, and where no passage has a text to judge citations by.
+    """
+    from metaeval.citation.readers.answer_files import gather, in_other_format
+
+    with _as_files(options.files) as files:
+        objects = options.files and not isinstance(options.files[0], Path)
+        own = objects and not in_other_format(options.files[0])
+        answers = gather(files, "jsonl" if own else options.format, options.sources)
+    if labelled and any(labelled in answer.reference for answer in answers):
+        return answers
+    if not any(passage.text.strip() for answer in answers for passage in answer.passages):
+        raise UserError(
+            f"No answer in {name_of_data(options.files)} has passages to judge its citations by: give answers with "
+            "passages, or the texts of their sources with --sources FILE."
+        )
+    return answers
+
+
+@contextmanager
+def _as_files(answers: tuple[Any, ...]) -> Iterator[tuple[Path, ...]]:
+    """Yield the files; objects are written to a temporary one, whose folder errors do not name."""
+    objects = [not isinstance(answer, Path) for answer in answers]
+    if not any(objects):
+        yield answers
+        return
+    if not all(objects):
+        raise UserError("The list of answers contains files and objects: give only files, or only objects.")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "answers"
+        path.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
+        try:
+            yield (path,)
+        except UserError as error:
+            raise UserError(str(error).replace(f"{folder}/", "")) from error
+
+
+def chat_options(kind: type[Kind], options: AsksChat, purpose: str = "judges", **defaults: Any) -> Kind:
+    """Return the options of the chat model: defaults, overridden by `options.chat`, and these by what was typed.
+
+    Where no model is named, it is the one whose replies were recorded. purpose: what the model does, for the error
+    message.
+
+    Raises
+    ------
+    UserError
+        For a wrong option, where no model is named, and for two sources of replies.
+    """
+    if options.record is not None and options.replay is not None:
+        raise UserError("Replies are recorded or replayed, not both: give only one of --record and --replay.")
+    if options.replay is not None and (options.requests or options.batch):
+        raise UserError(
+            "Replies can come from --replay or from a batch, but not from both: give only --replay, or "
+            "only the settings requests and batch."
+        )
+    values = {**defaults, **({} if options.budget is None else {"budget": options.budget}), **options.chat}
+    if options.model is not None:
+        values["model"] = options.model
+    elif options.replay is not None and "model" not in options.chat:
+        values["model"] = replayed_model(options.replay)
+    if not values.get("model"):
+        raise UserError(
+            f"A chat model {purpose}, and none is given: give --model NAME (with export "
+            "OPENAI_API_KEY=..., or --base-url http://HOST:PORT/v1 for your own server), or --replay "
+            "FILE with replies that --record FILE wrote."
+        )
+    typed = options.model_dump(include={"base_url", "batch", "ask_again"}, exclude_none=True)
+    return validated(kind, {**values, **typed}, "the options of the chat model")
+
+
+def estimated(config: RunConfig, text: str) -> Done:
+    """Return the output of a dry run: a text on what a run would cost."""
+    from metaeval.report.notebook import NotebookText
+
+    return Done(config=config, shown=(), verdict=text.splitlines(), value=NotebookText(text))
+
+
+def with_kept_replies(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options of a completed job; if its recorded replies are still there, they replace the model."""
+    kept = options.get("record")
+    if kept is None or not Path(kept).is_file():
+        return options
+    live = {"record", "base_url", "requests", "batch"}
+    return {**{name: value for name, value in options.items() if name not in live}, "replay": kept}
+
+
+def draw(folders: Sequence[Path]) -> dict[str, Figure]:
+    """Return the figures of completed jobs of citation by file name."""
+    from metaeval.citation.pipelines.figures import citation_figures
+
+    return citation_figures(folders)
