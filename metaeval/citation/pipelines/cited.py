@@ -197,7 +197,7 @@ class CitedTable:
         lacking: Sequence[Lacking] | None = None,
         rows: Mapping[str, Sequence[Record]] | None = None,
         whole: Mapping[str, Callable[[Ints], float | None]] | None = None,
-        **fields: object,
+        fields: Mapping[str, object] | None = None,
     ) -> None:
         """Add what a judge says.
 
@@ -215,7 +215,7 @@ class CitedTable:
             Records by what they are of; those of "answers" are further fields of each answer's own.
         whole : mapping, optional
             Further values of a system by key, computed from the places of its answers, without an interval.
-        **fields
+        fields : mapping, optional
             Further fields of the judge's signature.
         """
         backend = judge if isinstance(judge, Backend) else None
@@ -225,7 +225,7 @@ class CitedTable:
                 for line in unjudged(lines)
             ]
         name = judge.name if isinstance(judge, Backend) else judge
-        signed = {**(backend.fields if backend else {"backend": name}), **fields}
+        signed = {**(backend.fields if backend else {"backend": name}), **(fields or {})}
         ends = [measure(0), measure(1)] if lacking else []
         self.judged.append(Judged(name, backend, measure(None), ends, lines, lacking, rows or {}, whole or {}, signed))
 

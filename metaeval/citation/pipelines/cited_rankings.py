@@ -13,7 +13,7 @@ from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance, ranking_intervals
 from metaeval.report.result import Column
 from metaeval.report.result_tables import cell
-from metaeval.report.table import UNDEFINED, ColumnGroup, Note, Table, plain
+from metaeval.report.table import UNDEFINED, ColumnGroup, Note, Scalar, Table, plain
 from metaeval.stats.agreement import pair_signs, rank_agreement
 from metaeval.stats.arrays import Floats
 
@@ -79,7 +79,7 @@ def _agreement(cited: CitedTable, values: Mapping[str, Floats], shared: Provenan
     pairs = len(cited.systems) * (len(cited.systems) - 1) // 2
     for (key, of), (i, j) in product(values.items(), combinations(range(len(names)), 2)):
         tau, flips = (interval_of(each[shown], cited.resampling.level) for each in rank_agreement(of[i], of[j]))
-        record = {"measure": key, "one": names[i], "other": names[j], "pairs": pairs}
+        record: dict[str, Scalar] = {"measure": key, "one": names[i], "other": names[j], "pairs": pairs}
         table.add(
             f"{plain(names[i])} and {plain(names[j])}",
             cited.ranked[key][0],

@@ -18,7 +18,7 @@ from metaeval.errors import UserError
 from metaeval.files import sha256_file
 from metaeval.report.result import SCHEMA as RESULT
 from metaeval.report.result import Result, load_result, read_versioned
-from metaeval.report.table import Record, Table
+from metaeval.report.table import Table
 from metaeval.report.table_files import SCHEMA, load_table
 from metaeval.runs.job_folder import NAME, read_manifest
 
@@ -55,7 +55,7 @@ def citation_figures(folders: Sequence[Path]) -> dict[str, Figure]:
     return drawn
 
 
-def bars_of(folders: Sequence[Path]) -> tuple[list[Record], float]:
+def bars_of(folders: Sequence[Path]) -> tuple[list[dict[str, Any]], float]:
     """Return a record for each value with an interval in the jobs' tables, and the intervals' level.
 
     A record (system, judge, measure, value, low, high, round) is made of one that names its `line` or `system`; its
@@ -63,7 +63,7 @@ def bars_of(folders: Sequence[Path]) -> tuple[list[Record], float]:
     judge was needed, whose backend is empty, are left out. Subfolders, of a data set each, are read for tables that
     compare pipelines.
     """
-    bars: list[Record] = []
+    bars: list[dict[str, Any]] = []
     level = 0.95
     for folder in folders:
         sheets = [(sheet, False) for sheet in _sheets(folder)] + [

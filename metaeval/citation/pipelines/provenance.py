@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from metaeval.citation.data_model import Answer, fingerprint
 from metaeval.citation.measures import group_codes
 from metaeval.citation.pipelines.layout import Entry, TableLines, entry_records, grid_of, scores_grid
 from metaeval.citation.pipelines.metric_verdicts import Backend
-from metaeval.citation.system_comparison import SystemPanel
 from metaeval.config import IntervalConfig
 from metaeval.corpus.sentences import language_note
 from metaeval.display_text import count
@@ -19,6 +19,10 @@ from metaeval.report.result import Column, Data, Interval, Ledger
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, blocks_of, plain, share
 from metaeval.report.table_notes import few_groups, interval_text
 from metaeval.signature import resampled_fields, signature, versions
+
+if TYPE_CHECKING:
+    from metaeval.citation.pipelines.cited import CitedTable
+    from metaeval.citation.system_comparison import SystemPanel
 
 _EXAMPLES = 3
 """Number of missing verdicts that a note names."""
@@ -102,7 +106,7 @@ def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, c
     )
 
 
-def data_note(panel: SystemPanel, data: Data, *parts: tuple[int, str]) -> Note:
+def data_note(panel: SystemPanel | CitedTable, data: Data, *parts: tuple[int, str]) -> Note:
     """Return the note with the counts of what was judged: 3 answers of 1 system, 2 groups; 5 claims, 7 citation marks.
 
     parts: numbers and nouns of what is counted in answers.
@@ -114,7 +118,7 @@ def data_note(panel: SystemPanel, data: Data, *parts: tuple[int, str]) -> Note:
     )
 
 
-def warning(panel: SystemPanel, backends: Iterable[Backend] = (), more: Iterable[str] = ()) -> Note:
+def warning(panel: SystemPanel | CitedTable, backends: Iterable[Backend] = (), more: Iterable[str] = ()) -> Note:
     """Return the note on systems without a common question or with equal answers, and on backends that truncate much.
 
     more: further sentences of the pipeline; empty ones are left out.
@@ -194,7 +198,7 @@ UNCHECKED = Note(
 """The note on verdicts that were not compared with labels of the same answers."""
 
 
-def texts_by_system(panel: SystemPanel, texts_of: Callable[[int], Sequence[str]]) -> str:
+def texts_by_system(panel: SystemPanel | CitedTable, texts_of: Callable[[int], Sequence[str]]) -> str:
     """Return the texts of all systems as one, each after the name of its system if there are several systems.
 
     texts_of: returns the texts of a system by its number; a system without texts is left out.

@@ -119,10 +119,11 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
     )
     topics = int(options.denominator) if options.denominator.isdecimal() else cited.n_groups
 
-    def add(judge: Backend | str, rows: Sequence[Sequence[JudgedStatement]], **signed: str) -> None:
+    def add(judge: Backend | str, rows: Sequence[Sequence[JudgedStatement]], least: float | None = None) -> None:
         soft = isinstance(judge, Backend) and judge.soft
+        signed = {} if least is None else {"partial": f"{least:g}"}
         measure = partial(_measured, rows, len(cited.absent), names, soft, cited.n_groups / topics)
-        cited.add(judge, measure, support_lines(answers, rows), **signed)
+        cited.add(judge, measure, support_lines(answers, rows), fields=signed)
 
     if labelled:
         add(LABELS, labels)
@@ -132,7 +133,7 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
         rows = judge_levels(answers, stated, backend.entails, weigh, None if options.stray == "forgiven" else 0.0)
         if options.matched:
             rows = [list(map(keep_labelled_levels, *each)) for each in zip(rows, labels, strict=True)]
-        add(backend, rows, **({} if least is None else {"partial": f"{least:g}"}))
+        add(backend, rows, least)
     levels = tuple((plain(name), f"from {least:g} on") for name, least in partial_of.items() if least is not None)
     absent = f"{count(len(cited.absent), 'topic')} without an answer of a system: TREC counts 0" if cited.absent else ""
     return cited.done(options.files, Note("partial support", "", levels), Note("left out", absent))
@@ -140,7 +141,7 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
 
 def _partial(options: SupportOptions, judges: Judges) -> dict[str, float | None]:
     """Return the least score of partial support by metric; `UserError` for one above that of full support."""
-    found = read_thresholds(options.partial, [*judges.cutoffs], "--partial")
+    found = read_thresholds(None if options.partial is None else str(options.partial), [*judges.cutoffs], "--partial")
     for name, least in found.items():
         full, sign = judges.cutoffs[name].value, judges.metric(name).card.direction
         if least is None or full is None or sign * least > sign * full:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metaeval.errors import UserError
 from metaeval.report.figures.drawing import COLOURS, INK, Look, literal, looks_of, panels, stack, styled
 from metaeval.report.result import Column, Result, Row
-from metaeval.report.table import Record, value_of
+from metaeval.report.table import value_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +91,7 @@ _PANELS = 3
 
 
 @styled()
-def system_bars(bars: Sequence[Record], level: float) -> Figure:
+def system_bars(bars: Sequence[Mapping[str, Any]], level: float) -> Figure:
     """Return a panel for each measure: the systems down, and for each system a bar for each judge.
 
     bars: records of tables (system, judge, measure, value, low, high), whose values are drawn as they are. level:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from metaeval.report.figures.drawing import literal, looks_of, panels, styled
-from metaeval.report.table import Record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,7 +14,7 @@ _PANELS = 3
 
 
 @styled()
-def round_lines(bars: Sequence[Record], level: float) -> Figure:
+def round_lines(bars: Sequence[Mapping[str, Any]], level: float) -> Figure:
     """Return a panel for each measure: its value after each round of edits, a line for each system.
 
     bars: records of tables (system, measure, value, low, high, round). level: confidence level of the intervals, which
