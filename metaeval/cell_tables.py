@@ -188,7 +188,7 @@ class TypedTable:
         if not skips_bad_cells():
             cure = "write numbers as 0.43 or 43" if _is_of_other_locale(cell) else "leave a cell without a number blank"
             what = shown(str(row.value(heading)), 40)
-            skip = f"or add --skip-bad-cells (in Python skip_bad_cells=True){otherwise}"
+            skip = f"or add --set skip_bad_cells=true (in Python skip_bad_cells=True){otherwise}"
             raise row.wrong(heading, f"is {what}, in a column of numbers: {cure}, {skip}")
         counts = ", ".join(f"{rows.size:,} in {shown(name)}" for name, rows in bad.items())
         example = f"{row.place(heading)}, {shown(cell.why if isinstance(cell, Wrong) else str(cell), 40)}"

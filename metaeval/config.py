@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from metaeval.column_roles import RATINGS, SCORES, read_columns
-from metaeval.config_files import Form, apply_override, file_entries, read_experiment, spelled
+from metaeval.config_files import Form, apply_override, file_entries, override_key, read_experiment, spelled
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.pair_table import EvidencePlace, Rule, check_pool
 from metaeval.corpus.units import Unit, read_aggregation
@@ -184,9 +184,7 @@ class ExecutorConfig(Strict):
         return self
 
 
-TrustConfig = Annotated[
-    bool, Flag(hidden=True), Field(exclude=True, description="Let config files name code, keys and addresses.")
-]
+TrustConfig = Annotated[bool, Field(exclude=True, description="Let config files name code, keys and addresses.")]
 """Trust in a configuration file: it is typed, never read from a file, and not recorded with a run."""
 
 
@@ -433,6 +431,9 @@ def load_settings(
     name in `settings` was typed. Raises `UserError` with the field, its value and what is allowed.
     """
     typed = {key: value for key, value in settings.items() if value is not None}
+    for override in overrides:
+        if override_key(override) == "trust_config":  # it says how the file is read
+            apply_override(typed, override)
     values = read_experiment(path, typed) if path else {}
     if "datasets" in values:
         if not typed.get("suite"):

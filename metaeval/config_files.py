@@ -24,6 +24,9 @@ class UntrustedError(UserError):
     """Raised when a file contains a setting that is allowed only in a trusted file."""
 
 
+TRUST = "trust_config=true"
+"""The override with which a user trusts a file."""
+
 OPTIONS = frozenset({"command", "trust_remote_code", "api_key_env", "base_url"})
 """Options that start a program, run a model's code, name a key, or say where it is sent, whichever metric has them.
 
@@ -46,11 +49,11 @@ _NAMES: Mapping[str, registry.Kind] = {
 def check_file(where: object, settings: Mapping[str, Any]) -> None:
     """Raise `UntrustedError` for settings of an untrusted file (`where`) that would run code or give a key away."""
     if "trust_config" in settings:
-        raise UntrustedError(f"{where} sets trust_config, which no file can: read the file, then type --trust-config.")
+        raise UntrustedError(f"{where} sets trust_config, which no file can: read the file, then type --set {TRUST}.")
     for setting in _untrusted(settings):
         raise UntrustedError(
             f"{where} sets {setting}. A file may name code, programs, keys and addresses only where it is trusted: "
-            "read the file, then add --trust-config, or type this setting yourself."
+            f"read the file, then add --set {TRUST}, or type this setting yourself."
         )
 
 
@@ -165,7 +168,7 @@ def _check_places(where: object, settings: Mapping[str, Any]) -> None:
         if isinstance(place, str) and not Path(place).resolve().is_relative_to(Path.cwd().resolve()):
             raise UntrustedError(
                 f"{where} sets {name}: {shown(place)}, which is outside this folder. A file may choose that only where "
-                "it is trusted: read the file, then add --trust-config, or type this setting yourself."
+                f"it is trusted: read the file, then add --set {TRUST}, or type this setting yourself."
             )
 
 

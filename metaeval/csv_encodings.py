@@ -17,7 +17,7 @@ _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BO
 _USUAL = "cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp932 gb18030 big5 cp949 mac_roman".split()
 _SAMPLE = 1 << 16
 _WORD = re.compile(rb"[^\x00-\x2c;\x7f]*[\x80-\xff][^\x00-\x2c;\x7f]*")
-_SAVE = "save it as UTF-8 (in a spreadsheet: CSV UTF-8), or name its encoding with --encoding NAME"
+_SAVE = "save it as UTF-8 (in a spreadsheet: CSV UTF-8), or name its encoding with --set encoding=NAME"
 
 
 def decoded(path: Path, encoding: str = "") -> str:
@@ -34,7 +34,7 @@ def decoded(path: Path, encoding: str = "") -> str:
     try:
         return _text(content, encoding or marked)
     except LookupError as error:
-        raise UserError(f"--encoding {shown(encoding)} is unknown; allowed: Python's, such as cp1252.") from error
+        raise UserError(f"--set encoding={shown(encoding)} is unknown; allowed: Python's, such as cp1252.") from error
     except UnicodeError as error:
         place = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else str(error)
         likely, others = ("", []) if encoding else _likely(content)
@@ -43,7 +43,7 @@ def decoded(path: Path, encoding: str = "") -> str:
     word = _WORD.search(content)
     example = f" ({shown(word[0][:40].decode(likely, 'replace'))})" if word else ""
     also = f", and could be {' or '.join(others)}" if others else ""
-    _log.warning("%s is not UTF-8: it is read as %s%s%s; --encoding NAME decides.", path, likely, example, also)
+    _log.warning("%s is not UTF-8: it is read as %s%s%s; --set encoding=NAME decides.", path, likely, example, also)
     return _text(content, likely)
 
 

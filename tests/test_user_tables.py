@@ -183,7 +183,7 @@ def test_csv_of_another_encoding_is_read_and_said(tmp_path, caplog, encoding):
     assert read_table(path).rows[0].text("note") == text
     if encoding != "utf-16":  # its byte-order mark says it
         assert f"{path} is not UTF-8: it is read as {encoding}" in caplog.text
-        assert "--encoding NAME decides" in caplog.text
+        assert "encoding=NAME decides" in caplog.text
 
 
 def test_the_encoding_that_is_named_decides(tmp_path, caplog):
@@ -195,7 +195,7 @@ def test_the_encoding_that_is_named_decides(tmp_path, caplog):
     with reading_tables("utf-8"), pytest.raises(UserError, match=r"is not utf-8 text \(byte 9\): save it as UTF-8"):
         read_table(path)
     for name in ("utf-9", "rot13"):
-        with reading_tables(name), pytest.raises(UserError, match=f'--encoding "{name}" is unknown'):
+        with reading_tables(name), pytest.raises(UserError, match=f'encoding="{name}" is unknown'):
             read_table(path)
 
 

@@ -19,7 +19,7 @@ from metaeval import config as groups
 from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.config_files import refuse_repeated
-from metaeval.declared import Flag, flag_of, kinds_of, option_of
+from metaeval.declared import Flag, flag_of, is_typed, kinds_of, option_of
 from metaeval.errors import RequestsWritten, UserError
 from metaeval.setting_types import MetricNames
 from metaeval.table_settings import reading_tables
@@ -78,8 +78,10 @@ def typed_as(options: type[DeclaredOptions], name: str) -> str:
     flag = flag_of(options.model_fields[name]) if name in options.model_fields else Flag()
     if flag.argument:
         return flag.metavar or name.upper()
-    if name not in options.untyped:
-        return option_of(name, options.model_fields[name]) if name in options.model_fields else name
+    if name not in options.model_fields:
+        return name
+    if name not in options.untyped and is_typed(options.model_fields[name]):
+        return option_of(name, options.model_fields[name])
     kinds = [get_origin(kind) or kind for kind in kinds_of(options.model_fields[name].annotation)]
     return f"--set {name}{'.NAME' if dict in kinds else ''}={'true' if bool in kinds else 'VALUE'}"
 
@@ -94,14 +96,14 @@ class AnalysisOptions(DeclaredOptions):
 class EncodingSettings(groups.Strict):
     """The setting for reading CSV files."""
 
-    encoding: Annotated[str, Flag("NAME", hidden=True)] = ""
+    encoding: str = ""
     """Encoding of CSV files (default: UTF-8, or what the bytes look like)."""
 
 
 class TableSettings(EncodingSettings):
     """Settings for reading tables."""
 
-    skip_bad_cells: Annotated[bool, Flag(hidden=True)] = False
+    skip_bad_cells: bool = False
     """Leave cells that are not numbers blank in columns of numbers, and count them."""
 
 

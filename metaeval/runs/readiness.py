@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from metaeval import registry
-from metaeval.config_files import UntrustedError, variants
+from metaeval.config_files import TRUST, UntrustedError, variants
 from metaeval.errors import UserError
 from metaeval.runs.loaded_metrics import load_metric
 from metaeval.scoring.backends import minilm
@@ -79,7 +79,7 @@ def _of_name(name: str, registered_as: str) -> Readiness:
         kind = registry.find("metric", registered_as) if registered_as in registry.names("metric") else None
         return readiness(name, load_metric(name, None))
     except UntrustedError:
-        return Readiness(name, None, ReadinessState.TRUST, "--trust-config")
+        return Readiness(name, None, ReadinessState.TRUST, f"--set {TRUST}")
     except UserError as error:
         card = getattr(kind, "card", None)
         return Readiness(name, card if isinstance(card, MetricCard) else None, ReadinessState.BROKEN, str(error))

@@ -97,7 +97,7 @@ def test_a_job_of_a_chat_model_runs_again_from_its_kept_replies(cli, ran, fake, 
         ran(*typed, "--replay", "kept.jsonl")
     before, made = contents(Path("results")), manifest()
 
-    ended = cli("results", "rerun", "latest", *(["--trust-config"] if kept == "store" else []))
+    ended = cli("results", "rerun", "latest", *(["--set", "trust_config=true"] if kept == "store" else []))
 
     assert (ended.code, contents(Path("results"))) == (0, before), ended.err
     assert manifest()["recipe"] == made["recipe"]
@@ -114,7 +114,7 @@ def test_an_address_in_a_recipe_is_asked_only_where_it_is_trusted(refused, ran, 
 
     error = refused("results", "rerun")
     assert "base_url" in error
-    assert "--trust-config" in error
+    assert "trust_config=true" in error
 
 
 @pytest.mark.parametrize("path", ["answers.jsonl", "prompt.txt"])

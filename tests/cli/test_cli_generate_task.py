@@ -148,7 +148,7 @@ def test_the_setting_output_is_the_form_of_the_replies(ran, fake, questions, tmp
     assert len(lines_of(tmp_path / "one.jsonl")) == 3
     assert answers == lines_of(tmp_path / "one.jsonl")
     assert "output=text" in json.loads(Path("results/latest/generation.json").read_text())["signatures"][0]
-    assert "files are the same bytes" in ran("results", "rerun", "latest", "--trust-config").out
+    assert "files are the same bytes" in ran("results", "rerun", "latest", "-s", "trust_config=true").out
 
 
 def test_a_condition_is_part_of_the_system_s_name_and_of_the_signature(ran, fake, questions, tmp_path):

@@ -102,7 +102,7 @@ def test_other_options_are_other_scores(cli, small, module, tmp_path):
     (tmp_path / "squared.yaml").write_text(f"metrics: ['{name}']\nmetric_options: {{'{name}': {{power: 2}}}}\n")
 
     assert cli("run", "-m", name, *small, "-q").code == 0
-    squared = cli("run", "-c", "squared.yaml", "--trust-config", *small, "--full")
+    squared = cli("run", "-c", "squared.yaml", "-s", "trust_config=true", *small, "--full")
 
     assert f"{name}: 0 of 27 pairs" in squared.err
     assert "(power=2)" in squared.out
@@ -176,8 +176,8 @@ def test_a_variant_of_ones_own_code_runs_where_it_is_trusted(cli, refused, small
     (tmp_path / "configs" / "metrics" / "squared.yaml").write_text(f"metric: {name}\noptions: {{power: 2}}\n")
 
     said = refused("run", "-m", "squared", *small)
-    trusted = cli("run", "-m", "squared", "--trust-config", *small, "-q")
-    everywhere = cli("multiverse", "-m", "squared,overlap", "--trust-config", *small, "-q", "-a", "unit=chunk")
+    trusted = cli("run", "-m", "squared", "-s", "trust_config=true", *small, "-q")
+    everywhere = cli("multiverse", "-m", "squared,overlap", "-s", "trust_config=true", *small, "-q", "-a", "unit=chunk")
 
     assert f'sets metric: "{name}". A file may name code' in said
     assert (trusted.code, everywhere.code) == (0, 0), trusted.err + everywhere.err

@@ -159,7 +159,7 @@ def test_what_newcomers_type_first_is_told_what_to_type(cli, refused, tmp_path, 
         (["run", "-m", "own.py:Metric"], "Leave .py out: own:Metric."),
     ):
         assert says in refused(*typed)
-    cli("evaluate", "-d", "ratings", "--data", "mine.csv", "--skip-bad-cells", "-q")
+    cli("evaluate", "-d", "ratings", "--data", "mine.csv", "-s", "skip_bad_cells=true", "-q")
     assert '2 in "judge" (mine.csv line 2' in caplog.text.replace(f"{tmp_path}/", "")
     assert 'words and numbers of "human" as one scale' in caplog.text
 

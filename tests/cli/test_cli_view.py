@@ -450,7 +450,7 @@ def test_a_judges_replies_stand_beside_its_scores(open_page, fake, cli, own_envi
     with fake.ChatServer(answer=lambda body: f"<b>Because</b>.\n{fake.judge(body)}") as server:
         asked = ("-s", f"metric_options.llm-discrete.base_url={server.url}", "-s", "chunk.size=7")
         assert cli("run", "-m", "llm-discrete", *QUICK, *asked, "-d", "jsonl", "--data", write_corpus()).code == 0
-    ended = cli("view", "--trust-config")  # the manifest names an address, which is not asked
+    ended = cli("view", "-s", "trust_config=true")  # the manifest names an address, which is not asked
     assert ended.code == 0, ended.err
     page = open_page(tmp_path / "view.html", "view=pairs")
     reply = page.locator(".reply")

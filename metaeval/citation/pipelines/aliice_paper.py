@@ -105,7 +105,9 @@ def read_files(texts: Sequence[str]) -> dict[str, list[Path]]:
 class TablesCommand(JudgedByMetrics):
     """Options of `cite tables`; options that are not set come from the file, or from `PaperConfig`."""
 
-    untyped = frozenset({"calibration", "format", "mauve_model", "premise", "sources", "splitter", "threshold"})
+    untyped = frozenset(
+        {"calibration", "format", "mauve_model", "premise", "sources", "splitter", "threshold", "trust_config"}
+    )
 
     files: Annotated[tuple[str, ...], Flag("FILE", multiple=True, argument=True)] = Field(
         description="Files of answers, one per system: FILE, or DATASET=FILE,FILE."

@@ -22,7 +22,7 @@ class ItemOptions(
 ):
     """Base of options of analyses of citations that people label."""
 
-    untyped = frozenset({"config", "trust_config", "executor", "store", "budget"})
+    untyped = frozenset({"config", "executor", "store", "budget"})
 
 
 def _metric_name(metric: Any) -> Any:

@@ -92,7 +92,7 @@ def test_a_failed_verdict_does_not_take_its_column_away_without_a_word(tmp_path,
     path = tmp_path / "mine.csv"
     path.write_text("id,group,gold,judge,field\n1,a,1,yes,x\n2,a,0,ERROR,7\n3,b,0,no,y\n")
     with pytest.raises(
-        UserError, match=r'line 3, column "judge" is "ERROR", in a column of numbers: .*--skip-bad-cells'
+        UserError, match=r'line 3, column "judge" is "ERROR", in a column of numbers: .*--set skip_bad_cells=true'
     ):
         read_ratings(path)
     with reading_tables(skip_bad_cells=True):
