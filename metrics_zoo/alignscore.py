@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError
@@ -54,23 +54,22 @@ def published_backbone(size: Size) -> Checkpoint:
     return Checkpoint(f"FacebookAI/roberta-{size}", download, _ROBERTA[size], _BACKBONE[:4])
 
 
-def find_backbone(size: Size, folder: Path | None, beside: Path | None) -> ModelFolder:
+def find_backbone(size: Size, beside: Path | None) -> ModelFolder:
     """Return the files of RoBERTa's configuration and tokenizer; its weights are in AlignScore's file.
 
-    They are looked for in `folder` alone, if given; else, if given, in the folder `beside` (that of the checkpoint) and
-    its subfolder roberta-large or roberta-base; else on the hub. Raises `UserError` where they are not.
+    They are looked for in the folder `beside` (that of the checkpoint), if given, and its subfolder roberta-large or
+    roberta-base; else on the hub. Raises `UserError` where they are not.
     """
     name = f"roberta-{size}"
-    places = [folder] if folder else [beside / name, beside] if beside else []
-    if not places:
+    if not beside:
         return find_model(published_backbone(size))
-    for place in places:
+    for place in (beside / name, beside):
         files = tuple(file for file in _BACKBONE if (place / file).is_file())
         if "config.json" in files and ("tokenizer.json" in files or {"vocab.json", "merges.txt"} <= {*files}):
             return ModelFolder(place, files)
     raise UserError(
-        f"{' and '.join(map(str, places))} lack config.json, vocab.json and merges.txt of {name}, which AlignScore "
-        f"reads: put them into {places[0]}, or name their folder with the option 'backbone_folder'."
+        f"{beside} lacks config.json, vocab.json and merges.txt of {name}, which AlignScore reads: put them into "
+        f"{beside / name}."
     )
 
 
@@ -149,16 +148,11 @@ _CHUNK_WORDS = 350
 class AlignScoreOptions(SplitterOptions):
     """Options of AlignScore."""
 
-    runtime: ClassVar[frozenset[str]] = SplitterOptions.runtime | {"backbone_folder"}
-
     mode: Literal["nli_sp", "bin_sp", "reg_sp", "nli", "bin", "reg"] = "nli_sp"
     """Head (nli: P(ALIGNED) of three classes; bin: of two; reg: an unbounded number), and _sp to cut the texts: chunks
     of the source against sentences of the statement, best chunk, mean over sentences."""
     size: Size = "large"
     """Size of RoBERTa."""
-    backbone_folder: Path | None = None
-    """Folder with RoBERTa's configuration and tokenizer (default: that of a checkpoint of yours, or its subfolder
-    roberta-large; else the hub)."""
 
 
 class HeadLogits(NamedTuple):
@@ -216,12 +210,12 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
     def backbone(self) -> ModelFolder:
         """Return RoBERTa's configuration and tokenizer."""
         beside = self.model_folder.folder if self.place else None
-        return find_backbone(self.options.size, self.options.backbone_folder, beside)
+        return find_backbone(self.options.size, beside)
 
     @property
     def lacking_extra(self) -> str:
         """The size and licence of RoBERTa's configuration and tokenizer, if they must be downloaded."""
-        if self.options.backbone_folder or self.place:
+        if self.place:
             _ = self.backbone
             return ""
         backbone = published_backbone(self.options.size)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -30,10 +30,6 @@ _FOUNDATION = Checkpoint(
 class HHEMOptions(ModelOptions):
     """Options of HHEM."""
 
-    runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"tokenizer"}
-
-    tokenizer: Path | None = None
-    """Folder with Flan-T5's tokenizer (default: the model's, if it holds tokenizer.json, else the hub)."""
     max_tokens: Annotated[int, Field(ge=32)] | None = None
     """Most tokens of a prompt; the end of the source is cut beyond them (official: no limit)."""
 
@@ -72,14 +68,14 @@ class HHEM(ModelMetric):
 
     @cached_property
     def tokenizer_folder(self) -> ModelFolder:
-        """Folder of Flan-T5's tokenizer: the option `tokenizer`, else a model's that holds one, else a hub copy."""
-        folder = self.options.tokenizer or self._beside
+        """Folder of Flan-T5's tokenizer: that of a model of yours, if it holds one, else a hub copy."""
+        folder = self._beside
         first, *others = _FOUNDATION.files
         files = (first, *(name for name in others if folder is None or (folder / name).is_file()))
         try:
             return find_model(replace(_FOUNDATION, files=files), folder)
         except UserError as error:
-            raise UserError(f"{error} For HHEM these files may also lie in a folder named by 'tokenizer'.") from error
+            raise UserError(f"{error} For HHEM these files may also lie beside the model.") from error
 
     @property
     def _beside(self) -> Path | None:
@@ -89,7 +85,7 @@ class HHEM(ModelMetric):
     @property
     def lacking_extra(self) -> str:
         """The tokenizer's size and licence if it must be downloaded, else ""."""
-        return "" if self.options.tokenizer or self._beside or is_cached(_FOUNDATION) else _FOUNDATION.download
+        return "" if self._beside or is_cached(_FOUNDATION) else _FOUNDATION.download
 
     @cached_property
     def prompts(self) -> PromptTokens:

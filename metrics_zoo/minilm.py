@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
@@ -46,7 +45,7 @@ CARD: dict[str, Any] = {
 class MiniLMOptions(MetricOptions):
     """Options of metrics on the encoder all-MiniLM-L6-v2."""
 
-    runtime: ClassVar[frozenset[str]] = frozenset({"batch_tokens", "device", "folder"})
+    runtime: ClassVar[frozenset[str]] = frozenset({"batch_tokens", "device"})
 
     max_tokens: Annotated[int, Field(ge=8, le=512)] = 512
     """Most tokens of each text, special tokens included (the model's position limit is 512)."""
@@ -54,8 +53,6 @@ class MiniLMOptions(MetricOptions):
     """Most tokens of a batch."""
     device: str = "auto"
     """Device: auto, cpu, cuda, cuda:1 and so on."""
-    folder: Path | None = None
-    """Local copy of the two model files."""
 
 
 class TextComparison(NamedTuple):
@@ -77,7 +74,7 @@ class MiniLMMetric(TwoStepMetric):
     def texts(self) -> JobTexts:
         """Return the store of the job's encoded texts, with the encoder, which is loaded when first used."""
         options = self.options
-        encoder = minilm.load_encoder(options.folder, options.max_tokens, options.batch_tokens, options.device)
+        encoder = minilm.load_encoder(options.max_tokens, options.batch_tokens, options.device)
         return JobTexts(encoder, mean_and_tokens)
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:

@@ -99,7 +99,7 @@ def _download_of(metric: Metric) -> str:
     card = metric.card
     if isinstance(metric, ModelMetric):
         return metric.lacking
-    if card.download in ("", "none") or getattr(metric.options, "folder", None) is not None:
+    if card.download in ("", "none"):
         return ""
     if card.checkpoint == minilm.FILES.hub_id:
         return "" if minilm.is_here(minilm.FILES) else card.download

