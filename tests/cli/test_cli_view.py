@@ -10,8 +10,6 @@ from collections import Counter
 import pytest
 from scipy.stats import rankdata
 
-from tests.report.edges import shaded_edges
-
 QUICK = ("-s", "interval.resamples=20", "-s", "comparison.permutations=20")
 
 
@@ -109,31 +107,6 @@ def test_it_links_to_the_report_below_it_and_to_none_elsewhere(open_page, mini, 
     assert "Metrics against demo labels" in page.content()
     cli("view", "--results", str(folder), "-o", str(tmp_path / "elsewhere" / "view.html"))
     assert open_page(tmp_path / "elsewhere" / "view.html").get_by_role("link", name="Report").count() == 0
-
-
-def test_without_colour_levels_differ_in_shape_and_marks_in_their_lines(open_page, mini):
-    page = open_page(mini[0], "view=pairs")
-    shapes = page.evaluate(
-        """() => ["full", "partial", "none"].map((level) => {
-            const path = document.querySelector(`.shape.level-${level} path`);
-            return `${path.getAttribute("d")} ${path.getAttribute("fill")}`;
-        })"""
-    )
-    assert len(set(shapes)) == 3
-    # What a style has besides its colours: stripes or none, and the lines that it draws.
-    looking = """(names) => names.map((name) => {
-            const mark = document.body.appendChild(document.createElement("span"));
-            mark.className = name;
-            mark.style.setProperty("--weight", "50%");
-            const style = getComputedStyle(mark);
-            const plain = style.backgroundColor === "rgba(0, 0, 0, 0)" ? "" : "shade";
-            const stripes = style.backgroundImage === "none" ? "" : "stripes";
-            return [plain, stripes, style.borderBottomStyle, style.textDecorationLine].join(" ");
-        })"""
-    looks = page.evaluate(looking, names := ["evidence", "used", "against", "missed"])
-    assert len(set(looks)) == len(names), dict(zip(names, looks, strict=True))
-    claims = page.evaluate(looking, claims_named := ["claim-supported", "claim-mixed", "claim-not", "claim-open"])
-    assert len(set(claims)) == len(claims_named), claims
 
 
 def test_filters_presets_search_and_the_permalink(open_page, mini):
@@ -269,11 +242,6 @@ def test_blind_labels_are_a_corpus_that_a_run_takes(open_page, mini, cli, tmp_pa
     assert [row[2] for row in csv.reader(io.StringIO(saved["CSV"]))] == ["labelled_by", *["'=a"] * 3]
     ended = cli("data", "validate", tmp_path / "labels.jsonl")
     assert ended.code == 0, ended.err
-
-
-def test_a_table_of_the_overview_is_shaded_where_more_follows(open_page, mini):
-    page = open_page(mini[0], "view=overview", width=390, color_scheme="light")
-    assert shaded_edges(page) == [(False, True), (True, False)]
 
 
 @pytest.mark.parametrize("view", ["overview", "pairs", "pools", "label"])

@@ -4,12 +4,11 @@ import csv
 import io
 
 import pytest
-from rich.cells import cell_len
 
 from metaeval.report.result import Column, Data, Interval, Result, Row, Value
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table_files import table_text
-from metaeval.report.table_notes import asides, settings
+from metaeval.report.table_notes import asides
 
 PEARSON = Column(key="pearson", label="Pearson r")
 
@@ -40,12 +39,6 @@ def test_an_aside_is_a_share_of_the_ceiling_then_the_published_value(value, expe
     assert asides(_row(value), PEARSON) == expected
 
 
-def test_a_scaled_column_has_scaled_asides():
-    column = Column(key="pearson", label="AUC", scale=100.0, digits=1)
-    # 0.75 / 0.9375 = 0.8
-    assert asides(_row(Value(value=0.75, ceiling=0.9375, published=0.9079)), column) == ("80 % of 93.8", "paper 90.8")
-
-
 def test_a_control_has_no_aside():
     assert asides(_row(Value(value=0.5, ceiling=0.9, published=0.5), "control"), PEARSON) == ()
 
@@ -63,49 +56,11 @@ def test_a_result_without_them_says_nothing_of_them(result):
     assert labels.isdisjoint({"ceiling", "perfect metric", "published", "significance"})
 
 
-def test_the_terminal_prints_letters_and_asides(full):
-    lines = table_text(lay_out(full), "text").splitlines()
-    row = next(number for number, line in enumerate(lines) if line.startswith(" minilm-bertscore"))
-    assert lines[row].endswith("0.042ᵇ† -0.021 to 0.104")
-    assert lines[row + 1].endswith("5 % of .899, paper .585")
-    # 0.5421 / 0.9617 = 0.5637
-    assert lines[row + 3].strip() == "56 % of .962"
-
-
-def test_markdown_and_latex_print_them_too(full):
-    line = next(line for line in table_text(lay_out(full), "markdown").splitlines() if line.startswith("| minilm"))
-    assert line.endswith("0.042<sup>b</sup>† (-0.021 to 0.104)<br>5 % of .899, paper .585 |")
-    lines = table_text(lay_out(full), "latex").splitlines()
-    row = next(number for number, line in enumerate(lines) if line.startswith("    minilm"))
-    assert lines[row].endswith(r"0.042\rlap{\textsuperscript{b}} \\")
-    below = [line.split(" & ")[-1] for line in lines[row + 1 : row + 4]]
-    assert below == [
-        r"{\scriptsize [$-$0.021, 0.104]} \\",
-        r"{\scriptsize 5 \% of .899} \\",
-        r"{\scriptsize paper .585} \\[2pt]",
-    ]
-
-
 def test_csv_has_the_raw_numbers(full):
     records = list(csv.DictReader(io.StringIO(table_text(lay_out(full), "csv"), newline="")))
     keys = ("ceiling", "published", "letters", "rank_low", "rank_high")
     rows = [tuple(record[key] for key in keys) for record in records if record["measure"] == "pearson"]
     assert rows[:3] == [("0.8991", "0.5849", "b", "2", "2"), ("0.9617", "", "a", "1", "1"), ("",) * 5]
-
-
-def test_nine_metrics_by_three_measures_fit_100_columns(full):
-    value = Value(value=-0.567, low=-0.632, high=-0.503, ceiling=0.8123, published=0.585)
-    names = [f"llm-judge-continuous-{number}" for number in range(9)]
-    rows = [
-        full.rows[0].model_copy(
-            update={"metric": name, "values": dict.fromkeys(full.rows[0].values, value), "letters": {"ndcg5": "ac"}}
-        )
-        for name in names
-    ]
-    columns = [Column(key=key, label=key) for key in full.rows[0].values]
-    text = table_text(lay_out(full.model_copy(update={"rows": rows, "columns": columns})), "text")
-    assert text.count("\n metric ") == 1
-    assert max(cell_len(line) for line in text.splitlines() if "proto:" not in line) <= 100
 
 
 def _rating(levels: dict[str, int]) -> Result:
@@ -140,18 +95,3 @@ def test_a_rating_has_no_citations_and_no_pairs():
     assert footer["ratings"] == "2 scored + 1 unscored (timeout) + 0 excluded = 3"
     assert grid.subtitle == "frank, all, ratings"
     assert "m 1 of 3 (timeout)" in grid.footnotes[0].text
-
-
-def test_ratings_without_levels_end_with_the_counts():
-    assert lay_out(_rating({})).footer[0].text == "frank, all: 2,246 statements, 1 group"
-
-
-def test_pairs_with_a_control_are_adjusted_apart(full):
-    tested = full.significance
-    one = tested.comparisons[0]
-    with_control = one.model_copy(update={"other": "overlap"})
-    tests = tested.model_copy(update={"comparisons": [one, with_control], "controls": [with_control], "tests": 1})
-    adjusted = "p Holm-adjusted over 1 test of a column, apart for pairs with overlap"
-    assert settings(tests) == f"paired cluster t, {adjusted}, alpha 0.05"
-    alone = tests.model_copy(update={"comparisons": [one]})
-    assert settings(alone) == "paired cluster t, alpha 0.05"

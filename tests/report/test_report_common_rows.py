@@ -5,9 +5,7 @@ import re
 import numpy as np
 
 import metaeval
-from metaeval.report.html_report import page
 from metaeval.report.result_tables import lay_out
-from metaeval.report.table_files import table_text
 from metaeval.report.table_notes import UNSCORED
 
 SETTINGS = {"protocols": ["classification"], "controls": False, "interval": {"resamples": 20}}
@@ -45,16 +43,6 @@ def test_a_headline_table_marks_it_once_at_the_name():
     (some,) = [line for line in lines if line.startswith(" some ")]
     assert (some.split()[1], some.count(UNSCORED)) == (UNSCORED, 1)
     assert not any(UNSCORED in line for line in lines if line.startswith((" half ", " worst ")))
-
-
-def test_every_form_of_the_table_says_so():
-    result, n = evaluated(5)
-    table = lay_out(result)
-    for form, mark in (("text", "§"), ("markdown", "§"), ("latex", r"\S{}")):
-        text = " ".join(table_text(table, form).split())
-        assert mark in text
-        assert f"some 5 of {n:,}" in text
-    assert f"some 5 of {n:,}" in page([result])
 
 
 def test_pairs_are_compared_on_the_rows_that_both_scored():

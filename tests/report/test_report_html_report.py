@@ -3,7 +3,6 @@
 import math
 import re
 from base64 import b64encode
-from contextlib import closing
 from hashlib import sha256
 from xml.etree import ElementTree
 
@@ -11,24 +10,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import metaeval
 from metaeval import registry
 from metaeval.report.html_report import Picture, forest_panels, page, rows_description, ticks_of
 from metaeval.report.ranking_measures import Declarations, headlines
 from metaeval.report.table import plain
-from metaeval.runs.evaluation import declarations_of
 from metaeval.runs.run import pictures_of
-from tests.report.edges import read_html, shaded_edges
+from tests.report.edges import read_html
 
 NASTY = "judge[bold]_3|x%"
-PROTOCOLS = {name: registry.find("protocol", name) for name in ("correlation", "classification", "retrieval")}
-DECLARATIONS = declarations_of(PROTOCOLS.values())
-
-
-@pytest.fixture(scope="module")
-def compared():
-    """The results of three protocols on the demo data, with the verdicts against word overlap."""
-    return metaeval.run(metrics=["overlap", "rouge", "bm25", "support-mini"], interval={"resamples": 20})
 
 
 def test_every_number_mark_and_aside_is_on_the_page(full):
@@ -41,13 +30,6 @@ def test_every_number_mark_and_aside_is_on_the_page(full):
     assert "\n".join(row.signature for row in full.rows[:2]) in [data for tag, data in reader.texts if tag == "pre"]
     assert "metrics that share a letter in a column are not significantly different" in text
     assert "minilm-bertscore ≈ judge[bold]_3|x%" in text
-
-
-def test_the_footer_is_folded_and_what_cells_need_is_not(full):
-    text = re.sub("<details>.*?</details>", "", page([full]), flags=re.S)
-    assert "metric</th>" in text
-    assert "326 groups" not in text
-    assert "326 groups" in page([full])
 
 
 def test_a_page_asks_for_no_other_file(full):
@@ -93,26 +75,6 @@ def test_a_heading_sorts_the_rows_of_each_block(result, chromium, tmp_path):
         (before, "none"),
     ]
     assert not said
-
-
-def test_a_box_with_a_wide_table_is_shaded_where_more_follows(result, chromium, tmp_path):
-    wide = result.model_copy(update={"columns": result.columns * 2})
-    (tmp_path / "page.html").write_text(page([wide]), encoding="utf-8")
-    with closing(chromium.new_context(viewport={"width": 390, "height": 844}, color_scheme="light")) as context:
-        phone = context.new_page()
-        phone.goto((tmp_path / "page.html").as_uri())
-        assert shaded_edges(phone) == [(False, True), (True, False)]
-        phone.set_viewport_size({"width": 1600, "height": 900})
-        assert shaded_edges(phone) == [(False, False)] * 2
-
-
-def test_with_readings_it_opens_with_findings_and_headline_values(result):
-    named = result.rows[0].model_copy(update={"metric": "a <b>metric</b>"})
-    result = result.model_copy(update={"rows": [named, *result.rows[1:]]})
-    shown = page([result], declarations=Declarations())
-
-    assert shown.index('id="findings"') < shown.index("<nav>") < shown.index('id="t1"')
-    assert ">a &lt;b&gt;metric&lt;/b&gt;</text>" in shown
 
 
 def test_the_forest_has_a_mark_at_each_value_and_a_line_over_its_interval(result):
@@ -190,23 +152,6 @@ def test_labels_of_an_axis_differ_and_values_lie_between_its_ends(values):
     assert ticks[0] <= min(values) <= max(values) <= ticks[-1]
     digits = max(0, -math.floor(math.log10(1.5 * (ticks[1] - ticks[0]))))
     assert len({f"{tick:.{digits}f}" for tick in ticks}) == len(ticks) > 1
-
-
-@pytest.mark.parametrize("protocols", [{"correlation", "classification", "retrieval"}, {"classification"}])
-def test_the_verdict_is_on_the_screen_of_a_phone(compared, chromium, tmp_path, protocols):
-    """390 pixels wide, as tall as a phone: every verdict is visible without scrolling in any direction."""
-    shown = [result for result in compared if result.protocol in protocols]
-    (tmp_path / "page.html").write_text(page(shown, declarations=DECLARATIONS), encoding="utf-8")
-    with closing(chromium.new_context(viewport={"width": 390, "height": 844})) as context:
-        phone = context.new_page()
-        phone.goto((tmp_path / "page.html").as_uri())
-        cells = (
-            phone.locator("#findings table").first.locator("td").filter(has_text=re.compile("^(better|n.s.|worse)$"))
-        )
-        boxes = [cell.bounding_box() for cell in cells.all()]
-        assert boxes
-        assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["y"] < 844 for box in boxes)
-        assert phone.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def test_retrieval_results_get_their_figure(result):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from metaeval.display_text import Shown
 from metaeval.report.latex import escape, table_of
 from metaeval.report.result_tables import lay_out
-from metaeval.report.table import ColumnGroup, Note
+from metaeval.report.table import ColumnGroup
 from metaeval.report.table_files import table_text
 
 
@@ -87,11 +87,6 @@ def _with(result, columns):
     return lay_out(result.model_copy(update={"columns": result.columns[:1] * columns}))
 
 
-def test_a_narrow_table_takes_a_column_a_wider_one_two_and_a_wide_one_is_parted(result):
-    found = {number: re.findall(r"\\begin\{(table\*?)\}", table_of(_with(result, number))) for number in (2, 3, 6, 7)}
-    assert found == {2: ["table"], 3: ["table*"], 6: ["table*"], 7: ["table*", "table"]}
-
-
 @pytest.mark.parametrize("controls", [False, True])
 def test_every_mark_has_its_note_below_the_same_part_and_no_note_lacks_its_mark(full, controls):
     parts = table_of(_with(full, 12), controls).split("% Needs ")[1:]
@@ -100,14 +95,6 @@ def test_every_mark_has_its_note_below_the_same_part_and_no_note_lacks_its_mark(
         used = set(re.findall(r"\\(dag|ddag|S)\{\}", _body(part)))
         explained = set(re.findall(r"\\textsuperscript\{\\(\w+)\{\}\}", part.partition(r"\end{tabular}")[2]))
         assert used == explained
-
-
-def test_what_is_missing_is_printed_and_how_numbers_were_made_is_not(result):
-    notes = (Note("could be", "were all against:", (("a", "recall 1 to 2"),)), Note("verdicts", "from 0.5 on"))
-    above, _, below = table_of(replace(lay_out(result), footer=notes)).partition(r"\begin{tabular}")
-    assert r"\emph{could be:} were all against: a: recall 1 to 2\par" in below
-    assert "\n% verdicts: from 0.5 on\n" in above
-    assert "verdicts" not in below
 
 
 def _named(result):

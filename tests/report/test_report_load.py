@@ -73,15 +73,3 @@ def test_a_gate_is_told_from_a_result(tmp_path):
 def test_a_field_that_cannot_be_is_named(tmp_path, document, change, says):
     document["rows"][1] |= change
     assert _error(tmp_path / "r.json", document).startswith(f": field rows.1{says}")
-
-
-def test_a_field_that_is_missing(tmp_path, document):
-    del document["rows"][1]["signature"]
-    assert _error(tmp_path / "r.json", document) == ": field rows.1.signature: Field required."
-
-
-def test_a_missing_file(tmp_path):
-    path = tmp_path / "none.json"
-    with pytest.raises(UserError) as caught:
-        load_result(path)
-    assert str(caught.value).startswith(f"Cannot read {path}: No such file or directory")

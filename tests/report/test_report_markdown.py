@@ -37,11 +37,6 @@ def test_the_table_is_spelled_out(same_rows):
     assert table_text(lay_out(same_rows), "markdown").startswith(EXPECTED)
 
 
-def test_signatures_stand_in_a_code_block_as_they_are(result):
-    first, second = (row.signature for row in result.rows[:2])
-    assert table_text(lay_out(result), "markdown").endswith(f"```text\n{first}\n{second}\n```\n")
-
-
 def test_a_signature_with_backticks_cannot_close_its_block(result):
     signatures = ["````", "a\n# b"]
     rows = [row.model_copy(update={"signature": s}) for row, s in zip(result.rows[:2], signatures, strict=True)]

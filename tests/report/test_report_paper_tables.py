@@ -7,7 +7,7 @@ import pytest
 
 from metaeval import registry
 from metaeval.errors import UserError
-from metaeval.report import latex, markdown, terminal
+from metaeval.report import latex, markdown
 from metaeval.report.paper_tables import (
     BASE_PAPER_GROUPS,
     NumberedTable,
@@ -152,14 +152,6 @@ def test_marks_are_letters_control_and_reason(two):
     assert [note.label for note in grid.footnotes] == ["†", "1"]
 
 
-def test_what_is_true_of_all_data_sets_is_said_once(two):
-    footer = {note.label: note for note in score_table(two).footer}
-    assert footer["settings"].text == "gains linear, pool own"
-    assert [name for name, _ in footer["data"].items] == ["wice, test", "gensearch, test"]
-    # Every pair is accounted for, whatever the data set.
-    assert "3,849 scored + 0 unscored + 0 excluded = 3,849" in footer["pairs"].text
-
-
 def test_two_results_of_one_data_set_are_refused(two):
     with pytest.raises(UserError) as caught:
         score_table([two[0], two[0]])
@@ -190,21 +182,3 @@ def test_every_table_is_written_as_json_of_which_other_formats_are_made(two, res
         ("wice", ""),
         ("gensearch", "0.585"),
     }
-
-
-def test_the_renderers_name_each_group(two):
-    grid = score_table(two)
-    lines = terminal.text_of(grid, 100).splitlines()
-    assert lines[2].split() == ["wice,", "test", "gensearch,", "test"]
-    head = markdown.page_of(grid).splitlines()[2]
-    assert head.startswith("| metric | wice, test<br>Pearson | <br>Spearman | <br>Kendall | gensearch, test<br>Pearson")
-    tex = latex.table_of(grid)
-    assert r"     & \multicolumn{3}{c}{wice, test} & \multicolumn{3}{c}{gensearch, test} \\" in tex
-    assert r"    \cmidrule(lr){2-4}\cmidrule(lr){5-7}" in tex
-
-
-@pytest.mark.parametrize("width", [50])
-def test_a_narrow_terminal_parts_the_table_between_data_sets(two, width):
-    text = terminal.text_of(score_table(two), width)
-    assert text.index("Kendall") < text.index("gensearch, test")
-    assert text.count("\n metric ") >= 2

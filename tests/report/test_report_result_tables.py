@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.report.result import Column, Interval, Ledger, Result, Value
+from metaeval.report.result import Column, Result, Value
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table import Cell, Note, Table, format_value, plain, share
 
@@ -67,11 +67,6 @@ def test_ranks_of_negative_and_undefined_values(same_rows, values, ranks):
     assert [line.cells[0].rank for line in grid.blocks[0].lines] == ranks
 
 
-def test_intervals_are_joined_by_a_dash_unless_an_end_is_negative(result):
-    minilm = _cells(lay_out(result))["minilm-bertscore"]
-    assert [cell.interval for cell in minilm] == ["0.683–0.742", "90.21–92.88", "-0.021 to 0.104"]
-
-
 def test_marks_follow_from_the_row(result):
     cells = _cells(lay_out(result))
     assert cells["judge[bold]_3|x%"][0].marks == ("†", "‡", "§")
@@ -115,40 +110,6 @@ def test_a_value_that_the_result_does_not_hold_is_called_not_computed(result):
     assert [note.text for note in grid.footnotes if note.label == "1"] == ["not computed"]
 
 
-def test_the_footer_names_what_the_numbers_depend_on(result):
-    footer = {note.label: note.text or note.items for note in lay_out(result).footer}
-    assert footer == {
-        "data": "x_y%[wice], test: 358 statements, 1,358 citations, 1 document, 326 groups; "
-        "levels full 111 / partial 72 / none 3,666",
-        "settings": "gains linear, pool own",
-        "pairs": (
-            (
-                "judge[bold]_3|x%",
-                "3,797 scored + 40 unscored (31 unparsed, 9 timeout) + 12 excluded (pool without a positive) = 3,849",
-            ),
-            ("all others", "3,849 scored + 0 unscored + 0 excluded = 3,849"),
-        ),
-        "uncertainty": "95 % CI, clustered by group, 200 effective of 326 groups",
-        "truncation": (("minilm-bertscore", "did not see 1.2 % of tokens in 3.4 % of pairs"),),
-        "left out": "12 no document",
-        "evidence": "3 unmatched",
-        "warnings": (("judge[bold]_3|x%", "40 pairs have no score: see [worst..best]."),),
-    }
-
-
-def test_rows_that_agree_share_one_pairs_line_and_without_resampling_there_are_no_intervals(result):
-    rows = [row for row in result.rows if row.unscored == 0]
-    change = {"rows": rows, "interval": Interval(resamples=0, seed=0, level=0.95)}
-    footer = lay_out(result.model_copy(update=change)).footer
-    assert Note("pairs", "3,849 scored + 0 unscored + 0 excluded = 3,849") in footer
-    assert next(note for note in footer if note.label == "uncertainty").text.startswith("no intervals")
-
-
-def test_a_table_of_controls_alone_still_has_signatures(result):
-    signatures = lay_out(result.model_copy(update={"rows": result.rows[2:]})).signatures
-    assert signatures == ("control:constant", "control:random", "control:oracle")
-
-
 @pytest.mark.parametrize(
     ("part", "whole", "expected"),
     [
@@ -161,14 +122,6 @@ def test_a_table_of_controls_alone_still_has_signatures(result):
 )
 def test_a_share_never_rounds_to_nothing_or_all(part, whole, expected):
     assert share(part, whole) == expected
-
-
-def test_a_ledger_that_cut_tokens_is_told_for_each_metric(result):
-    rows = [
-        row.model_copy(update={"ledger": Ledger(pairs=4, tokens=8, cut_pairs=1, cut_tokens=2)}) for row in result.rows
-    ]
-    note = _note(lay_out(result.model_copy(update={"rows": rows})).footer, "truncation")
-    assert note.items[1] == ("judge[bold]_3|x%", "did not see 25.0 % of tokens in 25.0 % of pairs")
 
 
 def test_control_characters_never_reach_a_table():

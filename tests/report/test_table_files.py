@@ -100,11 +100,3 @@ def test_what_is_no_table_is_refused_with_its_field(tmp_path, change, said):
 
     with pytest.raises(UserError, match=re.escape(said)):
         load_table(path)
-
-
-def test_what_is_no_json_is_refused(tmp_path):
-    path = tmp_path / "x.json"
-    path.write_text("[", encoding="utf-8")
-
-    with pytest.raises(UserError, match="is not JSON"):
-        load_table(path)

@@ -1,7 +1,6 @@
 """Figures of a job's scores: what is drawn is what the table, scikit-learn and numpy say of the same pair file."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from metaeval.analyses.suites.job_figures import (
 )
 from metaeval.config import RunConfig
 from metaeval.report.figures.drawing import image, looks_of
-from metaeval.report.figures.score_figures import Bins, Curve, Histogram, reliability, roc_curves, score_distributions
+from metaeval.report.figures.score_figures import Bins, Histogram, reliability, score_distributions
 from metaeval.runs.run import run, write_run
 
 METRICS = ("overlap", "bm25", "support-mini")
@@ -103,25 +102,8 @@ def test_ratings_have_thirds_and_no_curve(tmp_path):
     ]
 
 
-LOOKS = looks_of(["a", "b"])
-
-
 def points(line):
     return [tuple(map(float, at)) for at in zip(*line.get_data(), strict=True)]
-
-
-def test_a_roc_curve_and_its_mark_have_the_metrics_look():
-    curve = Curve("a", (0.0, 0.2, 1.0), (0.0, 0.9, 1.0), point=(0.2, 0.9))
-    plot, other = roc_curves({"full from none": [curve], "full from partial": [replace(curve, point=None)]}, LOOKS).axes
-    chance, drawn, mark = plot.lines
-    assert points(chance) == [(0, 0), (1, 1)]
-    assert points(drawn) == [(0, 0), (0.2, 0.9), (1, 1)]
-    assert (drawn.get_color(), drawn.get_marker()) == (LOOKS["a"].colour, "None")
-    assert (points(mark), mark.get_marker(), mark.get_markersize()) == ([(0.2, 0.9)], LOOKS["a"].marker, 6)
-    assert mark.get_zorder() > drawn.get_zorder() > chance.get_zorder()
-    assert len(other.lines) == 2
-    # One vertical axis is named for all panels.
-    assert (plot.get_ylabel(), other.get_ylabel()) == ("true positive rate", "")
 
 
 def test_medians_stand_above_the_steps_in_the_order_of_the_levels():
@@ -154,10 +136,3 @@ def test_a_reliability_diagram_draws_each_outcome_over_the_diagonal_and_rows_bel
     assert bars == [(pytest.approx(1 / 6), 3), (pytest.approx(3 / 6), 0), (pytest.approx(5 / 6), 9)]
     assert below.get_ylim() == (0, pytest.approx(9.45))
     assert "3 bins of equal width" in figure.get_supxlabel()
-
-
-def test_a_fourth_panel_begins_a_second_row():
-    bins = [Bins("full", (0.1,), (0.2,), (3,))]
-    plots = reliability({f"m{number}": bins for number in range(5)}).axes[:5]
-    assert [plot.get_subplotspec().rowspan.start for plot in plots] == [0, 0, 0, 1, 1]
-    assert [bool(plot.get_ylabel()) for plot in plots] == [True, False, False, True, False]
